@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# Flags every target of this project shares, as one interface target.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+find_program(POLARQUANT_CCACHE ccache)
+if(POLARQUANT_CCACHE AND PROJECT_IS_TOP_LEVEL)
+  set(CMAKE_C_COMPILER_LAUNCHER ${POLARQUANT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${POLARQUANT_CCACHE})
+endif()
+
+add_library(polarquant_flags INTERFACE)
+target_compile_features(polarquant_flags INTERFACE cxx_std_20 c_std_99)
+# Stored bytes must not depend on the compiler's freedom to fuse a multiply with an add.
+target_compile_options(polarquant_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wvla)
+target_compile_options(polarquant_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor
+                                                  -Woverloaded-virtual>)
+if(POLARQUANT_WERROR)
+  target_compile_options(polarquant_flags INTERFACE -Werror)
+endif()
+if(POLARQUANT_SANITIZE)
+  target_compile_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE}
+                                                    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE})
+endif()
+target_include_directories(polarquant_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+
+# One object library per layer: named sources only, hidden symbols, lower layers linked.
+function(polarquant_layer name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} OBJECT ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
+                                           VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(${name} PUBLIC polarquant_flags ${ARG_LINK})
+endfunction()

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Distribution packages first; what is missing and small is fetched at a pinned version.
+include(FetchContent)
+
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+
+find_package(fmt 9 QUIET)
+if(NOT fmt_FOUND)
+  FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git
+                           GIT_TAG a33701196adfad74917046096bf5a2aa0ab0bb50) # 9.1.0
+  FetchContent_MakeAvailable(fmt)
+endif()
+
+# xxHash is used header-only (XXH_INLINE_ALL), so that no symbol of it leaves our library.
+find_path(POLARQUANT_XXHASH_INCLUDE xxhash.h)
+if(NOT POLARQUANT_XXHASH_INCLUDE)
+  FetchContent_Declare(xxhash GIT_REPOSITORY https://github.com/Cyan4973/xxHash.git
+                              GIT_TAG 35b0373c697b5f160d3db26b1cbb45a0d5ba788c) # 0.8.1
+  FetchContent_Populate(xxhash)
+  set(POLARQUANT_XXHASH_INCLUDE ${xxhash_SOURCE_DIR} CACHE PATH "Folder of xxhash.h" FORCE)
+endif()
+add_library(polarquant_xxhash INTERFACE)
+target_include_directories(polarquant_xxhash SYSTEM INTERFACE ${POLARQUANT_XXHASH_INCLUDE})
+
+if(POLARQUANT_FAISS)
+  # Debian's package configuration names libblas.so.3's development link; OpenBLAS provides it.
+  find_package(faiss REQUIRED)
+endif()
