@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "src/core/parallel.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+
+namespace polarquant {
+namespace {
+
+std::atomic<bool> in_forked_child{false};
+
+const int kForkHandler =
+    pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true, std::memory_order_relaxed); });
+
+}  // namespace
+
+int thread_count(int requested, int64_t iterations) noexcept {
+  if (kForkHandler != 0 || in_forked_child.load(std::memory_order_relaxed)) return 1;
+  const int64_t wanted = requested > 0 ? requested : omp_get_max_threads();
+  return static_cast<int>(std::max<int64_t>(1, std::min(wanted, iterations)));
+}
+
+void parallel_for(int64_t iterations, int threads,
+                  const std::function<void(int64_t index, int thread)>& body) {
+  if (threads <= 1) {
+    for (int64_t i = 0; i < iterations; ++i) body(i, 0);
+    return;
+  }
+  std::exception_ptr first_error;
+  std::mutex error_mutex;
+  std::atomic<bool> stop{false};
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+  for (int64_t i = 0; i < iterations; ++i) {
+    if (stop.load(std::memory_order_relaxed)) continue;
+    try {
+      body(i, omp_get_thread_num());
+    } catch (...) {
+      const std::lock_guard<std::mutex> lock(error_mutex);
+      if (!first_error) first_error = std::current_exception();
+      stop.store(true, std::memory_order_relaxed);
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+}  // namespace polarquant

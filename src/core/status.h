@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// The one way this library fails: an Error that carries a pinned status number and a text that names
+// the argument, its value and what is allowed. Thrown inside, turned into polar_status by the C ABI
+// and into FaissException by the FAISS classes.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace polarquant {
+
+/// Numbers are part of the ABI (POLAR_* in polarquant.h) and never change; gaps leave room by cause.
+enum class StatusCode : int32_t {
+  ok = 0,
+  bad_argument = 10,
+  unsupported = 20,
+  not_trained = 30,
+  not_found = 40,
+  state_mismatch = 50,
+  out_of_memory = 60,
+  corrupt_data = 70,
+  newer_format = 80,
+  io = 90,
+  cuda = 100,
+  cancelled = 110,
+  internal = 120,
+};
+
+/// "bad argument", "not trained", …: the plain name of a code; "unknown status" for other numbers.
+const char* status_name(StatusCode code) noexcept;
+
+class Error : public std::runtime_error {
+ public:
+  Error(StatusCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  StatusCode code() const noexcept { return code_; }
+
+ private:
+  StatusCode code_;
+};
+
+/// Throws Error{code, formatted text}.
+template <typename... Args>
+[[noreturn]] void fail(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+/// Throws unless `condition` holds; the text is formatted only then.
+template <typename... Args>
+void require(bool condition, StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  if (!condition) fail(code, format, std::forward<Args>(args)...);
+}
+
+}  // namespace polarquant
