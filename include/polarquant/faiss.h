@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// FAISS indexes over polar codes: faiss::Index subclasses and the factory that makes them.
+// Link polarquant::faiss and your own FAISS; see docs/faiss.md.
+#ifndef POLARQUANT_FAISS_H
+#define POLARQUANT_FAISS_H
+
+#include <faiss/Index.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace polarquant {
+
+class Codec;
+class CodeBuffer;
+
+/// A flat index of polar codes: every row is scored from its code.
+///
+/// metric: METRIC_INNER_PRODUCT or METRIC_L2; for cosine put "L2norm," in front of the string and
+/// use inner product. search returns inner products or squared distances, as FAISS does; both are
+/// estimates from the codes.
+/// Training is optional for most specs (is_trained is then true from the start). An index never
+/// trained takes its unit, and with 100 rows or more its centre, from its first add; train before
+/// sharding, since only codes of equal states mix.
+/// Threads: const members may run together on one index; the others need sole use. add, search and
+/// decoding use OpenMP's threads (omp_set_num_threads); results do not depend on their number. In a
+/// fork()ed child they run on one thread.
+/// Errors: faiss::FaissException, its text naming the argument, its value and what is allowed; the
+/// index is unchanged after one.
+struct IndexPolar : ::faiss::Index {
+  /// FAISS's type of ids: faiss::idx_t, in older releases faiss::Index::idx_t.
+  using idx_t = int64_t;
+
+  struct Options {
+    uint64_t seed = 1;          ///< of the rotation
+    bool learn_centre = true;   ///< let train, or the first add, set the centre
+    std::vector<float> centre;  ///< (d) or empty
+    double norm_unit = 0;       ///< typical norm of x − centre; 0: learned
+  };
+
+  /// spec: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … (docs/codec.md lists them).
+  IndexPolar(int d, const std::string& spec, ::faiss::MetricType metric = ::faiss::METRIC_L2);
+  IndexPolar(int d, const std::string& spec, ::faiss::MetricType metric, const Options& options);
+  ~IndexPolar() override;
+  IndexPolar(const IndexPolar&) = delete;
+  IndexPolar& operator=(const IndexPolar&) = delete;
+
+  /// The canonical name of the codec.
+  std::string spec() const;
+  /// Codec, codes and ids, in bytes.
+  size_t memory_bytes() const;
+  const Codec& codec() const { return *codec_; }
+
+  using ::faiss::Index::train;  // some releases have a second form
+  /// x: (n, d), n ≥ 1, finite. Refused once the index or its codec holds codes.
+  void train(idx_t n, const float* x) override;
+  /// x: (n, d), finite, n ≥ 0. Rows get the ids ntotal, ntotal + 1, …; refused when the index holds
+  /// rows with ids of their own.
+  void add(idx_t n, const float* x) override;
+  /// xids: (n), each ≥ 0 and not yet in the index; refused when it holds rows without ids of their
+  /// own.
+  void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
+  /// x: (n, d), finite, n ≥ 0; distances, labels: (n, k), best first, ties by lower row; where
+  /// there are fewer than k rows, label −1 with distance +inf, or −inf for inner product. k ≥ 1. Of
+  /// params only `sel` is read, a selector of ids, asked from any thread.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+  /// The reconstruction of least error of the row with this id, (d).
+  void reconstruct(idx_t key, float* recons) const override;
+  /// The same for the ids i0 … i0+ni−1, (ni, d).
+  void reconstruct_n(idx_t i0, idx_t ni, float* recons) const override;
+  /// Removes all rows; the codec's state stays.
+  void reset() override;
+
+  /// Estimates between a query, or a row, and a row, by position (the id where rows have no ids of
+  /// their own): what HNSW and refinement use. It must not outlive the index; adding rows is fine.
+  ::faiss::DistanceComputer* get_distance_computer() const override;
+
+  /// Codes of single rows, for callers that keep them; encoding with an index that was never
+  /// trained fixes its state. Not for PolarPair…g128, whose rows share codes.
+  size_t sa_code_size() const override;
+  void sa_encode(idx_t n, const float* x, uint8_t* bytes) const override;
+  void sa_decode(idx_t n, const uint8_t* bytes, float* x) const override;
+
+ private:
+  friend struct RefineOverPolar;  // takes an add back when its other index refuses the rows
+  struct Mark;
+
+  std::unique_ptr<Codec> make_codec() const;
+  Mark mark() const;
+  void go_back_to(const Mark& before);
+  void append(const char* call, idx_t n, const float* x);
+  idx_t row_of(idx_t key) const;
+
+  std::string spec_;
+  Options options_;
+  std::unique_ptr<Codec> codec_;
+  std::unique_ptr<CodeBuffer> codes_;
+  std::vector<idx_t> ids_;  // empty, or one per row
+  std::unordered_map<idx_t, idx_t> row_of_id_;
+};
+
+/// faiss::index_factory with our names in it. They can stand
+/// - alone: "Polar2";
+/// - behind vector transforms: "PCA128,Polar4", "L2norm,Polar4";
+/// - inside an id map, written before or behind: "IDMap,Polar4", "PCA64,IDMap2,Polar4";
+/// - with a refinement: "Polar2,RFlat", "Polar2,Refine(SQ8)", "Polar2,Refine(Polar8)",
+/// "SQ4,Refine(Polar8)";
+/// - as the coarse quantizer of an IVF index: "IVF1024(Polar8),SQ8".
+/// A string without one of our names goes to FAISS untouched. Around our names the result has
+/// FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
+/// search parameters (a selector of ids) where FAISS's own refuse them; train also trains our index
+/// behind transforms that need no training; a search in a fork()ed child does not wait for OpenMP
+/// threads that the child does not have. Throws faiss::FaissException naming the part that is wrong
+/// and what is allowed. The caller owns the index, which owns its parts.
+std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& description,
+                                              ::faiss::MetricType metric = ::faiss::METRIC_L2);
+
+}  // namespace polarquant
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Fields of codes: unsigned numbers of 1 to 16 bits at any bit of a byte string, least significant
+// bit first (bit i is bit i mod 8 of byte ⌊i/8⌋), and float16 numbers, little-endian. Only the
+// bytes that hold a field are touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/codec/float16.h"
+
+namespace polarquant {
+
+/// Bytes that hold `bits` bits.
+constexpr size_t bytes_of_bits(size_t bits) noexcept { return (bits + 7) / 8; }
+
+/// Writes the low `width` bits of `value` at bit `first_bit`; those bits must be 0 before.
+inline void write_bits(uint8_t* data, size_t first_bit, int width, uint32_t value) noexcept {
+  const auto shift = static_cast<int>(first_bit % 8);
+  uint32_t window = (value & ((1U << width) - 1)) << shift;
+  uint8_t* byte = data + first_bit / 8;
+  for (int left = width + shift; left > 0; left -= 8) {
+    *byte = static_cast<uint8_t>(*byte | (window & 0xffU));
+    window >>= 8;
+    ++byte;
+  }
+}
+
+inline uint32_t read_bits(const uint8_t* data, size_t first_bit, int width) noexcept {
+  const auto shift = static_cast<int>(first_bit % 8);
+  const uint8_t* byte = data + first_bit / 8;
+  uint32_t window = 0;
+  for (int filled = 0; filled < width + shift; filled += 8) {
+    window |= static_cast<uint32_t>(*byte) << filled;
+    ++byte;
+  }
+  return (window >> shift) & ((1U << width) - 1);
+}
+
+inline void write_half(uint8_t* data, uint16_t half) noexcept {
+  data[0] = static_cast<uint8_t>(half & 0xffU);
+  data[1] = static_cast<uint8_t>(half >> 8);
+}
+
+/// Infinities and NaNs, which no encoder writes, read as 0: any bytes are a code, and a code never
+/// decodes to a vector that is not finite.
+inline float read_finite_half(const uint8_t* data) noexcept {
+  const auto half = static_cast<uint16_t>(data[0] | (data[1] << 8));
+  return (half & 0x7c00U) == 0x7c00U ? 0.0F : half_to_float(half);
+}
+
+}  // namespace polarquant

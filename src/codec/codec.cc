@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Encoding, decoding and scoring rows. Learning and saving the state is codec_state.cc.
+#include "src/codec/codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "src/codec/dot.h"
+#include "src/core/parallel.h"
+
+namespace polarquant {
+namespace {
+
+// Rows of one task of encode: long enough to hide the task's cost, short enough to share evenly.
+constexpr int64_t kRowsPerTask = 64;
+// A direction whose code points away from it, or nearly so (possible in few dimensions), would get a
+// negative or huge scale; its alignment ⟨u,û⟩/dim is taken as at least this share of the usual 1 − D.
+constexpr double kAlignmentFloor = 0.25;
+// x−c shorter than this share of ‖c‖ is the rounding of float inputs: x is the centre.
+constexpr double kCentreRounding = 0x1p-22;
+// Longer queries could overflow float sums.
+constexpr double kMaxQueryNorm = 0x1p63;
+
+void require_finite(const float* x, int dim, const char* name, int64_t row) {
+  for (int j = 0; j < dim; ++j) {
+    require(std::isfinite(x[j]), StatusCode::bad_argument,
+            "{}: row {} column {} is {}; finite numbers are allowed", name, row, j, x[j]);
+  }
+}
+
+void subtract(const float* a, const std::vector<float>& b, float* out) {
+  for (size_t j = 0; j < b.size(); ++j) out[j] = a[j] - b[j];
+}
+
+}  // namespace
+
+// The vector as the metric sees it: itself, or normalized for cosine (zero stays zero).
+void Codec::metric_input(const float* x, float* input) const {
+  std::copy_n(x, dim_, input);
+  if (metric_ != Metric::cosine) return;
+  const double norm = std::sqrt(dot_exact(x, x, dim_));
+  if (norm == 0) return;
+  for (int j = 0; j < dim_; ++j) input[j] = static_cast<float>(x[j] / norm);
+}
+
+// v := input − centre; false, and v = 0, when they are equal within the rounding of floats.
+bool Codec::centred(const float* input, const std::vector<float>& centre, float* v) const {
+  subtract(input, centre, v);
+  const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
+  if (dot_exact(v, v, dim_) > kCentreRounding * kCentreRounding * centre_norm2) return true;
+  std::fill_n(v, dim_, 0.0F);
+  return false;
+}
+
+// What quantizers of vectors code: R(x−c)/unit.
+void Codec::rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
+                           float* v) const {
+  AlignedVector<float> input(dim_);
+  metric_input(x, input.data());
+  subtract(input.data(), centre, v);
+  const double to_units = std::ldexp(1.0, -unit_exponent);
+  for (int j = 0; j < dim_; ++j) v[j] = static_cast<float>(v[j] * to_units);
+  rotation_.apply(v);
+}
+
+// docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim) and b.
+void Codec::encode_direction(const float* x, uint8_t* code) const {
+  thread_local AlignedVector<float> scratch;
+  scratch.resize(3 * static_cast<size_t>(dim_));
+  float* v = scratch.data();
+  float* u = v + dim_;
+  float* decoded = u + dim_;
+  metric_input(x, u);
+  std::fill_n(code, layout_.group_bytes, uint8_t{0});
+  if (!centred(u, centre_, v)) return;
+
+  const double norm = std::sqrt(dot_exact(v, v, dim_));
+  const double root_dim = std::sqrt(static_cast<double>(dim_));
+  const double to_direction = root_dim / norm;
+  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
+  rotation_.apply(u);
+  quantizer_->encode(u, code);
+  quantizer_->decode(code, 0, decoded);
+
+  const double alignment = std::max(dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
+  const double bias = metric_ == Metric::l2 ? norm : dot_exact(centre_.data(), v, dim_);
+  const Factors factors = {static_cast<float>(norm / (root_dim * alignment)), static_cast<float>(bias)};
+  const bool stored = std::isfinite(norm) && store_factors(factor_format_, factors,
+                                                           code + quantizer_->code_bytes());
+  require(stored, StatusCode::bad_argument,
+          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit {:.3g}: "
+          "train on rows like these, or set norm_unit",
+          norm, norm_unit() * factor_format_.min_norm_units(),
+          norm_unit() * factor_format_.max_norm_units(), norm_unit());
+}
+
+void Codec::encode_group(int64_t first_row, const float* x, uint8_t* code) const {
+  const int rows = layout_.group_rows;
+  int64_t row = first_row;
+  try {
+    if (has_factors()) {
+      encode_direction(x, code);
+      return;
+    }
+    AlignedVector<float> vectors(static_cast<size_t>(rows) * dim_);
+    for (; row < first_row + rows; ++row) {
+      const size_t offset = static_cast<size_t>(row - first_row) * dim_;
+      rotated_vector(x + offset, centre_, unit_exponent_, &vectors[offset]);
+    }
+    row = first_row;
+    quantizer_->encode(vectors.data(), code);
+  } catch (const Error& error) {
+    if (rows == 1) fail(error.code(), "x: row {}: {}", row, error.what());
+    fail(error.code(), "x: rows {} to {}: {}", first_row, first_row + rows - 1, error.what());
+  }
+}
+
+void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const {
+  require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
+  require(is_trained(), StatusCode::not_trained, "{} must be trained before it can encode",
+          print_spec(spec_));
+  const int64_t groups = n / layout_.group_rows;
+  const int64_t task_groups = std::max<int64_t>(1, kRowsPerTask / layout_.group_rows);
+  const int64_t tasks = (groups + task_groups - 1) / task_groups;
+  const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
+  parallel_for(tasks, thread_count(threads, tasks), [&](int64_t task, int) {
+    const int64_t end = std::min(groups, (task + 1) * task_groups);
+    for (int64_t group = task * task_groups; group < end; ++group) {
+      const int64_t first = group * layout_.group_rows;
+      for (int64_t row = first; row < first + layout_.group_rows; ++row) {
+        require_finite(row_of_x(row), dim_, "x", row);
+      }
+      encode_group(first, row_of_x(first), codes + group * layout_.group_bytes);
+    }
+  });
+  uint8_t* tail = codes + groups * layout_.group_bytes;
+  AlignedVector<float> vector(dim_);
+  for (int64_t row = groups * layout_.group_rows; row < n; ++row, tail += layout_.tail_row_bytes) {
+    require_finite(row_of_x(row), dim_, "x", row);
+    rotated_vector(row_of_x(row), centre_, unit_exponent_, vector.data());
+    std::memcpy(tail, vector.data(), layout_.tail_row_bytes);
+  }
+  if (n > 0) encoded_anything_.store(true, std::memory_order_relaxed);
+}
+
+Factors Codec::decode_direction(CodeRows codes, int64_t row, float* y) const {
+  const uint8_t* code = codes.data + row * layout_.group_bytes;
+  quantizer_->decode(code, 0, y);
+  return load_factors(factor_format_, code + quantizer_->code_bytes());
+}
+
+// R(x̂−c)/unit of a codec of vectors.
+void Codec::decode_vector(CodeRows codes, int64_t row, float* y) const {
+  const int64_t group = row / layout_.group_rows;
+  const int64_t full_groups = codes.rows / layout_.group_rows;
+  if (group < full_groups) {
+    quantizer_->decode(codes.data + group * layout_.group_bytes,
+                       static_cast<int>(row % layout_.group_rows), y);
+    return;
+  }
+  const int64_t tail_row = row - full_groups * layout_.group_rows;
+  std::memcpy(y, codes.data + full_groups * layout_.group_bytes + tail_row * layout_.tail_row_bytes,
+              layout_.tail_row_bytes);
+}
+
+// y and the number it is multiplied by to make R(x̂−c).
+float Codec::decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, float* y) const {
+  if (!has_factors()) {
+    decode_vector(codes, row, y);
+    return static_cast<float>(norm_unit());
+  }
+  const float scale = decode_direction(codes, row, y).scale;
+  return kind == Reconstruction::least_error ? static_cast<float>(scale * (1 - mse())) : scale;
+}
+
+void Codec::decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind, float* x) const {
+  for (int64_t i = 0; i < count; ++i) {
+    float* row = x + i * dim_;
+    const float scale = decode_scaled(codes, first + i, kind, row);
+    rotation_.apply_transpose(row);
+    for (int j = 0; j < dim_; ++j) row[j] = centre_[j] + scale * row[j];
+  }
+}
+
+PreparedQuery Codec::prepare_query(const float* q) const {
+  require_finite(q, dim_, "query", 0);
+  const double norm = std::sqrt(dot_exact(q, q, dim_));
+  require(norm <= kMaxQueryNorm, StatusCode::bad_argument,
+          "query: its norm is {:.6g}; 0 to {:.6g} are allowed", norm, kMaxQueryNorm);
+  PreparedQuery query;
+  query.state_id = state_id_;
+  query.rotated.resize(dim_);
+  AlignedVector<float> input(dim_);
+  metric_input(q, input.data());
+  float* rotated = query.rotated.data();
+  if (metric_ == Metric::l2) {
+    subtract(input.data(), centre_, rotated);
+    query.offset = static_cast<float>(dot_exact(rotated, rotated, dim_));
+  } else {
+    // ⟨q,x⟩ = ⟨q,c⟩ + ⟨c,x−c⟩ + ⟨q−c,x−c⟩; without the stored middle term, ⟨q,c⟩ + ⟨q,x−c⟩.
+    query.offset = static_cast<float>(dot_exact(input.data(), centre_.data(), dim_));
+    if (has_factors()) {
+      subtract(input.data(), centre_, rotated);
+    } else {
+      std::copy_n(input.data(), dim_, rotated);
+    }
+  }
+  rotation_.apply(rotated);
+  return query;
+}
+
+PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const {
+  PreparedQuery query;
+  query.state_id = state_id_;
+  query.rotated.resize(dim_);
+  float* y = query.rotated.data();
+  const double centre_norm2 = centre_norm_ * centre_norm_;
+  if (has_factors()) {
+    const Factors factors = decode_direction(codes, row, y);
+    for (int j = 0; j < dim_; ++j) y[j] *= factors.scale;
+    const double bias = factors.bias;
+    query.offset = static_cast<float>(metric_ == Metric::l2 ? bias * bias : centre_norm2 + bias);
+    return query;
+  }
+  decode_vector(codes, row, y);
+  const auto unit = static_cast<float>(norm_unit());
+  for (int j = 0; j < dim_; ++j) y[j] *= unit;
+  if (metric_ == Metric::l2) {
+    query.offset = static_cast<float>(dot_exact(y, y, dim_));
+  } else {
+    query.offset = static_cast<float>(centre_norm2 + dot_exact(y, rotated_centre_.data(), dim_));
+    for (int j = 0; j < dim_; ++j) y[j] += rotated_centre_[j];
+  }
+  return query;
+}
+
+RowTerms Codec::decode_for_score(CodeRows codes, int64_t row, float* y) const {
+  if (has_factors()) {
+    const Factors factors = decode_direction(codes, row, y);
+    if (metric_ == Metric::l2) return {factors.bias * factors.bias, -2 * factors.scale};
+    return {factors.bias, factors.scale};
+  }
+  decode_vector(codes, row, y);
+  const double unit = norm_unit();
+  if (metric_ != Metric::l2) return {0, static_cast<float>(unit)};
+  return {static_cast<float>(unit * unit * dot_exact(y, y, dim_)), static_cast<float>(-2 * unit)};
+}
+
+void Codec::score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
+                  float* scores) const {
+  require_same_state(query);
+  AlignedVector<float> y(dim_);
+  for (int64_t i = 0; i < count; ++i) {
+    const RowTerms terms = decode_for_score(codes, first + i, y.data());
+    scores[i] = score_of(query, terms, dot_float(query.rotated.data(), y.data(), dim_));
+  }
+}
+
+float Codec::score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const {
+  AlignedVector<float> y(2 * static_cast<size_t>(dim_));
+  float* ya = y.data();
+  float* yb = ya + dim_;
+  const RowTerms terms_a = decode_for_score(a, row_a, ya);
+  const RowTerms terms_b = decode_for_score(b, row_b, yb);
+  const double dot = dot_exact(ya, yb, dim_);
+  if (metric_ == Metric::l2) {
+    const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;  // 4·s_a·s_b
+    return static_cast<float>(static_cast<double>(terms_a.constant) + terms_b.constant - scales * dot / 2);
+  }
+  const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;
+  double bias = static_cast<double>(terms_a.constant) + terms_b.constant;
+  if (!has_factors()) {
+    bias = norm_unit() * (dot_exact(ya, rotated_centre_.data(), dim_) +
+                          dot_exact(yb, rotated_centre_.data(), dim_));
+  }
+  return static_cast<float>(centre_norm_ * centre_norm_ + bias + scales * dot);
+}
+
+void Codec::combine(CodeRows codes, const float* weights, float* out) const {
+  AlignedVector<float> y(dim_);
+  std::vector<double> sum(dim_, 0.0);
+  double weight_sum = 0;
+  for (int64_t row = 0; row < codes.rows; ++row) {
+    const double weight = weights[row];
+    const double factor = weight * decode_scaled(codes, row, Reconstruction::least_error, y.data());
+    for (int j = 0; j < dim_; ++j) sum[j] += factor * y[j];
+    weight_sum += weight;
+  }
+  for (int j = 0; j < dim_; ++j) y[j] = static_cast<float>(sum[j]);
+  rotation_.apply_transpose(y.data());
+  for (int j = 0; j < dim_; ++j) out[j] = static_cast<float>(weight_sum * centre_[j] + y[j]);
+}
+
+void Codec::require_same_state(const PreparedQuery& query) const {
+  require(query.state_id == state_id_, StatusCode::state_mismatch,
+          "query: prepared by a codec of state {:016x}; this codec's state is {:016x}", query.state_id,
+          state_id_);
+}
+
+}  // namespace polarquant

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// A codec: everything that decides which bytes a vector becomes and what those bytes score.
+//
+// State = {spec, dim, metric, seed, centre, unit, trained tables, format version}. Each part changes
+// the bytes or their meaning, so codes of different states never mix; state_id() tells states apart.
+// The maths is docs/codec.md, the bytes docs/format.md. This is the plain code that every kernel is
+// tested against.
+//
+// Threads: const member functions may run at the same time on one codec; the others need sole use.
+// Errors: polarquant::Error (core/status.h); after one, the codec is as it was before the call.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/codec/code_layout.h"
+#include "src/codec/factors.h"
+#include "src/codec/quantizer.h"
+#include "src/codec/rotation.h"
+#include "src/codec/spec.h"
+#include "src/core/aligned_buffer.h"
+
+namespace polarquant {
+
+inline constexpr int kMaxDim = 65535;
+/// A first add of fewer rows than this fixes the unit but not the centre.
+inline constexpr int64_t kMinRowsForCentre = 100;
+
+struct CodecOptions {
+  uint64_t seed = 1;
+  /// The centre c, (dim), copied; empty: learned (see learn_centre) or 0.
+  std::span<const float> centre;
+  /// Whether train(), or else the first rows added to an index, may set the centre to their mean.
+  /// Codecs of vectors (PolarTree, PolarPair, PolarScalar) are published without a centre and never
+  /// learn one.
+  bool learn_centre = true;
+  /// Typical ‖x−c‖, rounded to a power of two; 0: learned like the centre, 1 until then.
+  double norm_unit = 0;
+};
+
+/// Where the centre and unit came from; stored, and shown by info.
+enum class StateOrigin : uint8_t { initial = 0, first_rows = 1, trained = 2 };
+
+/// Which reconstruction decode returns: c + s(1−D)·Rᵀû, of least error, or c + s·Rᵀû, whose inner
+/// products are unbiased. The same for codecs of vectors.
+enum class Reconstruction : int32_t { least_error = 0, unbiased = 1 };
+
+/// A query as the scores need it: score(row) = offset + constant + scale·⟨rotated, ŷ⟩ (RowTerms).
+struct PreparedQuery {
+  AlignedVector<float> rotated;  // (dim): R(q−c), or Rq where the row has no bias term
+  float offset = 0;
+  uint64_t state_id = 0;  // of the codec it was prepared by
+};
+
+/// What stands beside a decoded row ŷ; see PreparedQuery.
+struct RowTerms {
+  float constant = 0;
+  float scale = 0;
+};
+
+/// The score of a row, given ⟨rotated, ŷ⟩; one expression for all scans, so that their bits agree.
+inline float score_of(const PreparedQuery& query, const RowTerms& row, float dot) {
+  return query.offset + row.constant + row.scale * dot;
+}
+
+class Codec {
+ public:
+  Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options);
+  /// A codec from save_state's bytes; throws corrupt_data or newer_format. Nothing in the bytes is
+  /// trusted.
+  static std::unique_ptr<Codec> load_state(const uint8_t* data, size_t bytes);
+  std::vector<uint8_t> save_state() const;
+  /// Checksum of save_state(): equal exactly for codecs whose codes mix.
+  uint64_t state_id() const { return state_id_; }
+  /// "" when codes of both mix, else what differs: "centre", "spec (Polar2 and Polar4)", …
+  std::string difference(const Codec& other) const;
+
+  const Spec& spec() const { return spec_; }
+  int dim() const { return dim_; }
+  Metric metric() const { return metric_; }
+  uint64_t seed() const { return seed_; }
+  StateOrigin origin() const { return origin_; }
+  std::span<const float> centre() const { return centre_; }
+  double norm_unit() const;
+  double mse() const { return quantizer_->mse(); }
+  const CodeLayout& layout() const { return layout_; }
+  const FactorFormat& factor_format() const { return factor_format_; }
+  bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }
+  /// False only for codecs that cannot encode before train() (PolarPair…, PolarTree…-online).
+  bool is_trained() const { return quantizer_->is_trained(); }
+  /// True when larger scores are nearer (inner product, cosine), false for L2.
+  bool higher_is_nearer() const { return metric_ != Metric::l2; }
+  size_t memory_bytes() const;
+
+  /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Throws state_mismatch once anything
+  /// was encoded: those codes would be of another state.
+  void train(int64_t n, const float* x);
+  /// What an index does before its first add when nothing was trained or encoded: the unit from these
+  /// n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect otherwise.
+  void adopt_first_rows(int64_t n, const float* x);
+
+  /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Throws
+  /// bad_argument naming the row that is not finite or outside the unit's range, or not_trained.
+  void encode(int64_t n, const float* x, uint8_t* codes, int threads) const;
+  /// Decodes `count` rows from row `first` on into x, (count, dim).
+  void decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind, float* x) const;
+
+  /// q: (dim), finite.
+  PreparedQuery prepare_query(const float* q) const;
+  /// The row's code standing for its vector as a query: c + s·Rᵀû with the exact b.
+  PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
+  /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
+  RowTerms decode_for_score(CodeRows codes, int64_t row, float* y) const;
+  /// Scores of rows first … first+count−1: inner product, cosine or squared L2 distance estimates.
+  void score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
+             float* scores) const;
+  /// Estimate between two rows, from their codes alone; symmetric. An estimate: the squared distance
+  /// of a row to itself comes out below 0.
+  float score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const;
+  /// out (dim) := Σ weights_i·x̂_i over all rows, x̂ of least error, decoded one row at a time.
+  void combine(CodeRows codes, const float* weights, float* out) const;
+
+  /// Throws state_mismatch unless `query` was prepared by a codec of this state.
+  void require_same_state(const PreparedQuery& query) const;
+
+ private:
+  /// What training may change; built aside and moved in whole, so that a failure changes nothing.
+  struct Learned {
+    std::vector<float> centre;  // (dim)
+    int unit_exponent = 0;
+    std::unique_ptr<Quantizer> quantizer;  // null: keep
+    StateOrigin origin = StateOrigin::initial;
+  };
+
+  void adopt(Learned learned);
+  Learned learn(int64_t n, const float* x, bool with_centre) const;
+  void train_quantizer(int64_t n, const float* x, Learned* learned) const;
+  std::vector<uint8_t> state_body() const;
+
+  void metric_input(const float* x, float* input) const;
+  bool centred(const float* input, const std::vector<float>& centre, float* v) const;
+  void rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
+                      float* v) const;
+  void encode_direction(const float* x, uint8_t* code) const;
+  void encode_group(int64_t first_row, const float* x, uint8_t* code) const;
+  float decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, float* y) const;
+  Factors decode_direction(CodeRows codes, int64_t row, float* y) const;
+  void decode_vector(CodeRows codes, int64_t row, float* y) const;
+
+  Spec spec_;
+  int dim_;
+  Metric metric_;
+  uint64_t seed_;
+  bool learn_centre_ = true;
+  bool learn_unit_ = true;
+  StateOrigin origin_ = StateOrigin::initial;
+  std::vector<float> centre_;  // (dim), zeros when there is none
+  int unit_exponent_ = 0;      // the unit is 2^unit_exponent
+
+  std::unique_ptr<Quantizer> quantizer_;
+  Rotation rotation_;
+  AlignedVector<float> rotated_centre_;
+  double centre_norm_ = 0;
+  FactorFormat factor_format_;
+  CodeLayout layout_;
+  uint64_t state_id_ = 0;
+  mutable std::atomic<bool> encoded_anything_{false};
+};
+
+}  // namespace polarquant

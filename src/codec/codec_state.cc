@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// The codec's state: how it comes to be, what training changes, and its bytes (docs/format.md).
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "src/codec/codec.h"
+#include "src/codec/dot.h"
+#include "src/core/checked_size.h"
+#include "src/core/checksum.h"
+
+namespace polarquant {
+namespace {
+
+constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
+constexpr uint32_t kFormatVersion = 1;
+constexpr size_t kChecksumBytes = 8;
+constexpr uint32_t kMaxSpecBytes = 256;
+
+constexpr int kMaxUnitExponent = 60;
+constexpr double kMaxCentreNorm = 0x1p62;
+// Factors are float16 up to this many half bits a dimension: 4 bits.
+constexpr int kHalfFactorTwiceBits = 8;
+
+const Spec& checked(const Spec& spec, int dim, Metric metric) {
+  require(dim >= 1 && dim <= kMaxDim, StatusCode::bad_argument, "dim: {} is not allowed; 1 to {}", dim,
+          kMaxDim);
+  require(metric == Metric::inner_product || metric == Metric::l2 || metric == Metric::cosine,
+          StatusCode::bad_argument, "metric: {} is not allowed; 0 inner product, 1 L2, 2 cosine",
+          static_cast<int>(metric));
+  return spec;
+}
+
+// Powers of two near a positive number, without libm, whose last bit could differ between machines.
+int nearest_exponent(double positive) {
+  int exponent = 0;
+  const double fraction = std::frexp(positive, &exponent);  // in [½, 1)
+  return fraction < 0.70710678118654752 ? exponent - 1 : exponent;
+}
+
+int exponent_at_least(double positive) {
+  int exponent = 0;
+  const double fraction = std::frexp(positive, &exponent);
+  return fraction == 0.5 ? exponent - 1 : exponent;
+}
+
+// Exponent of the unit for a typical norm; 0 for norm 0, which gives no hint.
+int unit_exponent_for(double norm, const char* name) {
+  if (norm == 0) return 0;
+  const bool allowed = norm >= std::ldexp(1.0, -kMaxUnitExponent) && norm <= std::ldexp(1.0, kMaxUnitExponent);
+  require(allowed, StatusCode::bad_argument, "{}: a typical distance to the centre of {:.6g} is not allowed; 2^-{} to 2^{}",
+          name, norm, kMaxUnitExponent, kMaxUnitExponent);
+  return nearest_exponent(norm);
+}
+
+void require_centre(const std::vector<float>& centre, StatusCode code) {
+  for (size_t j = 0; j < centre.size(); ++j) {
+    require(std::isfinite(centre[j]), code, "centre: column {} is {}; finite numbers are allowed", j,
+            centre[j]);
+  }
+  const double norm = std::sqrt(dot_exact(centre.data(), centre.data(), static_cast<int>(centre.size())));
+  require(norm <= kMaxCentreNorm, code, "centre: its norm is {:.6g}; 0 to {:.6g} are allowed", norm,
+          kMaxCentreNorm);
+}
+
+FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
+                              double centre_norm) {
+  FactorFormat format;
+  format.half = std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0) <= kHalfFactorTwiceBits;
+  // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
+  const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
+  format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
+  // |⟨c, x−c⟩| ≤ ‖c‖·‖x−c‖; for L2 the term is ‖x−c‖ itself.
+  int bias_exponent = unit_exponent;
+  if (metric != Metric::l2 && centre_norm > 0) {
+    bias_exponent += std::max(-kMaxUnitExponent, exponent_at_least(centre_norm));
+  }
+  format.bias_unit = std::ldexp(1.0F, bias_exponent);
+  return format;
+}
+
+}  // namespace
+
+Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options)
+    : spec_(checked(spec, dim, metric)),
+      dim_(dim),
+      metric_(metric),
+      seed_(options.seed),
+      learn_centre_(options.learn_centre && options.centre.empty()),
+      learn_unit_(options.norm_unit == 0),
+      quantizer_(make_quantizer(spec, dim)),
+      rotation_(spec.rotation, dim, options.seed) {
+  Learned initial;
+  initial.centre.assign(dim, 0.0F);
+  if (!options.centre.empty()) {
+    require(options.centre.size() == static_cast<size_t>(dim), StatusCode::bad_argument,
+            "centre: {} numbers given; dim is {}", options.centre.size(), dim);
+    initial.centre.assign(options.centre.begin(), options.centre.end());
+    require_centre(initial.centre, StatusCode::bad_argument);
+  }
+  require(std::isfinite(options.norm_unit) && options.norm_unit >= 0, StatusCode::bad_argument,
+          "norm_unit: {} is not allowed; 0 (learned) or 2^-{} to 2^{}", options.norm_unit,
+          kMaxUnitExponent, kMaxUnitExponent);
+  initial.unit_exponent = unit_exponent_for(options.norm_unit, "norm_unit");
+  adopt(std::move(initial));
+}
+
+double Codec::norm_unit() const { return std::ldexp(1.0, unit_exponent_); }
+
+void Codec::adopt(Learned learned) {
+  centre_ = std::move(learned.centre);
+  unit_exponent_ = learned.unit_exponent;
+  origin_ = learned.origin;
+  if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
+  centre_norm_ = std::sqrt(dot_exact(centre_.data(), centre_.data(), dim_));
+  rotated_centre_.assign(centre_.begin(), centre_.end());
+  rotation_.apply(rotated_centre_.data());
+  layout_.group_rows = quantizer_->group_rows();
+  layout_.group_bytes = quantizer_->code_bytes();
+  if (has_factors()) {
+    factor_format_ = factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_);
+    layout_.group_bytes += factor_format_.bytes();
+  }
+  if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
+  const std::vector<uint8_t> body = state_body();
+  state_id_ = checksum64(body.data(), body.size());
+}
+
+Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
+  require(n >= 1, StatusCode::bad_argument, "n: {} training rows are not allowed; 1 or more", n);
+  const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
+  for (int64_t row = 0; row < n; ++row) {
+    for (int j = 0; j < dim_; ++j) {
+      require(std::isfinite(row_of_x(row)[j]), StatusCode::bad_argument,
+              "x: row {} column {} is {}; finite numbers are allowed", row, j, row_of_x(row)[j]);
+    }
+  }
+  Learned learned;
+  learned.centre = centre_;
+  learned.unit_exponent = unit_exponent_;
+  AlignedVector<float> input(dim_);
+  if (with_centre) {
+    std::vector<double> sum(dim_, 0.0);
+    for (int64_t row = 0; row < n; ++row) {
+      metric_input(row_of_x(row), input.data());
+      for (int j = 0; j < dim_; ++j) sum[j] += input[j];
+    }
+    for (int j = 0; j < dim_; ++j) learned.centre[j] = static_cast<float>(sum[j] / static_cast<double>(n));
+    require_centre(learned.centre, StatusCode::bad_argument);
+  }
+  if (learn_unit_) {
+    double norm2_sum = 0;
+    AlignedVector<float> v(dim_);
+    for (int64_t row = 0; row < n; ++row) {
+      metric_input(row_of_x(row), input.data());
+      if (centred(input.data(), learned.centre, v.data())) norm2_sum += dot_exact(v.data(), v.data(), dim_);
+    }
+    learned.unit_exponent = unit_exponent_for(std::sqrt(norm2_sum / static_cast<double>(n)), "x");
+  }
+  return learned;
+}
+
+void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
+  if (!quantizer_->needs_training()) return;
+  const auto dim = static_cast<size_t>(dim_);
+  AlignedVector<float> vectors(checked_mul(n, dim, "n x dim"));
+  for (int64_t row = 0; row < n; ++row) {
+    rotated_vector(x + row * dim_, learned->centre, learned->unit_exponent, &vectors[row * dim]);
+  }
+  learned->quantizer = make_quantizer(spec_, dim_);
+  learned->quantizer->train(n, vectors.data(), seed_);
+}
+
+void Codec::train(int64_t n, const float* x) {
+  require(!encoded_anything_.load(std::memory_order_relaxed), StatusCode::state_mismatch,
+          "train: this codec has encoded rows already, and training would change what their codes mean; "
+          "make a new codec");
+  Learned learned = learn(n, x, learn_centre_ && has_factors());
+  train_quantizer(n, x, &learned);
+  learned.origin = StateOrigin::trained;
+  adopt(std::move(learned));
+}
+
+void Codec::adopt_first_rows(int64_t n, const float* x) {
+  if (origin_ != StateOrigin::initial || encoded_anything_.load(std::memory_order_relaxed)) return;
+  if (n < 1 || !is_trained()) return;
+  Learned learned = learn(n, x, learn_centre_ && has_factors() && n >= kMinRowsForCentre);
+  learned.origin = StateOrigin::first_rows;
+  adopt(std::move(learned));
+}
+
+// The parts that decide codes and their meaning, in the order that difference() compares them.
+std::vector<uint8_t> Codec::state_body() const {
+  ByteWriter out;
+  out.put_string(print_spec(spec_));
+  out.put<uint32_t>(static_cast<uint32_t>(dim_));
+  out.put<int32_t>(static_cast<int32_t>(metric_));
+  out.put<uint64_t>(seed_);
+  out.put<int32_t>(unit_exponent_);
+  out.put_array(centre_);
+  quantizer_->save_tables(out);
+  return out.bytes();
+}
+
+std::vector<uint8_t> Codec::save_state() const {
+  ByteWriter out;
+  out.put_bytes(kMagic, sizeof kMagic);
+  out.put<uint32_t>(kFormatVersion);
+  out.put<uint8_t>(static_cast<uint8_t>(origin_));
+  out.put<uint8_t>(learn_centre_ ? 1 : 0);
+  out.put<uint8_t>(learn_unit_ ? 1 : 0);
+  out.put<uint8_t>(0);
+  const std::vector<uint8_t> body = state_body();
+  out.put_bytes(body.data(), body.size());
+  out.put<uint64_t>(checksum64(out.bytes().data(), out.bytes().size()));
+  return out.bytes();
+}
+
+std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
+  constexpr const char* kWhat = "codec state";
+  ByteReader header(data, bytes, kWhat);
+  for (const char expected : kMagic) {
+    require(header.get<char>("magic") == expected, StatusCode::corrupt_data,
+            "{}: does not begin with {}", kWhat, kMagic);
+  }
+  const auto version = header.get<uint32_t>("format version");
+  require(version <= kFormatVersion, StatusCode::newer_format,
+          "{}: format version {} is newer than this library's {}", kWhat, version, kFormatVersion);
+  require(version >= 1, StatusCode::corrupt_data, "{}: format version {} is not allowed; 1 to {}", kWhat,
+          version, kFormatVersion);
+  require(bytes >= kChecksumBytes, StatusCode::corrupt_data, "{}: {} bytes are too few", kWhat, bytes);
+  const size_t covered = bytes - kChecksumBytes;
+  ByteReader trailer(data + covered, kChecksumBytes, kWhat);
+  require(trailer.get<uint64_t>("checksum") == checksum64(data, covered), StatusCode::corrupt_data,
+          "{}: its checksum does not match its bytes; it is damaged or cut", kWhat);
+
+  ByteReader in(data, covered, kWhat);
+  for (size_t i = 0; i < sizeof kMagic; ++i) in.get<char>("magic");
+  in.get<uint32_t>("format version");
+  const auto origin = in.get<uint8_t>("origin");
+  const auto learn_centre = in.get<uint8_t>("learn_centre");
+  const auto learn_unit = in.get<uint8_t>("learn_unit");
+  const auto reserved = in.get<uint8_t>("reserved");
+  require(origin <= static_cast<uint8_t>(StateOrigin::trained) && learn_centre <= 1 && learn_unit <= 1 &&
+              reserved == 0,
+          StatusCode::corrupt_data, "{}: origin {}, flags {} {} {}; at most {} 1 1 0 are allowed", kWhat,
+          origin, learn_centre, learn_unit, reserved, static_cast<int>(StateOrigin::trained));
+  const std::string spec_text = in.get_string("spec", kMaxSpecBytes);
+  const auto dim = in.get<uint32_t>("dim");
+  const auto metric = in.get<int32_t>("metric");
+  CodecOptions options;
+  options.seed = in.get<uint64_t>("seed");
+  options.learn_centre = learn_centre == 1;
+  const auto unit_exponent = in.get<int32_t>("unit exponent");
+  require(dim <= kMaxDim, StatusCode::corrupt_data, "{}: dim {} is not allowed; 1 to {}", kWhat, dim, kMaxDim);
+  require(std::abs(static_cast<int64_t>(unit_exponent)) <= kMaxUnitExponent, StatusCode::corrupt_data,
+          "{}: unit exponent {} is not allowed; -{} to {}", kWhat, unit_exponent, kMaxUnitExponent,
+          kMaxUnitExponent);
+  const auto centre = in.get_array<float>("centre", dim);
+  require(centre.size() == dim, StatusCode::corrupt_data, "{}: centre has {} numbers; dim is {}", kWhat,
+          centre.size(), dim);
+  require_centre(centre, StatusCode::corrupt_data);
+  try {
+    auto codec = std::make_unique<Codec>(parse_spec(spec_text), static_cast<int>(dim),
+                                         static_cast<Metric>(metric), options);
+    Learned learned;
+    learned.centre = centre;
+    learned.unit_exponent = unit_exponent;
+    learned.origin = static_cast<StateOrigin>(origin);
+    learned.quantizer = make_quantizer(codec->spec_, codec->dim_);
+    learned.quantizer->load_tables(in);
+    in.expect_end();
+    codec->learn_unit_ = learn_unit == 1;
+    codec->adopt(std::move(learned));
+    return codec;
+  } catch (const Error& error) {
+    if (error.code() == StatusCode::corrupt_data) throw;
+    fail(StatusCode::corrupt_data, "{}: {}", kWhat, error.what());
+  }
+}
+
+std::string Codec::difference(const Codec& other) const {
+  if (state_id_ == other.state_id_) return "";
+  if (!(spec_ == other.spec_)) {
+    return fmt::format("spec ({} and {})", print_spec(spec_), print_spec(other.spec_));
+  }
+  if (dim_ != other.dim_) return fmt::format("dim ({} and {})", dim_, other.dim_);
+  if (metric_ != other.metric_) {
+    return fmt::format("metric ({} and {})", static_cast<int>(metric_), static_cast<int>(other.metric_));
+  }
+  if (seed_ != other.seed_) return fmt::format("seed ({} and {})", seed_, other.seed_);
+  if (unit_exponent_ != other.unit_exponent_) {
+    return fmt::format("norm_unit ({:.6g} and {:.6g})", norm_unit(), other.norm_unit());
+  }
+  if (centre_ != other.centre_) return "centre";
+  return "trained tables";
+}
+
+size_t Codec::memory_bytes() const {
+  return sizeof *this + centre_.size() * sizeof(float) + rotated_centre_.size() * sizeof(float) +
+         rotation_.memory_bytes() + quantizer_->memory_bytes();
+}
+
+}  // namespace polarquant

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The two numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
+// estimate of an inner product unbiased, and an exact term b that needs no code. Stored as float16 up
+// to 4 bits a dimension and as float32 above, in units of a power of two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace polarquant {
+
+enum class Metric : int32_t { inner_product = 0, l2 = 1, cosine = 2 };
+
+struct Factors {
+  float scale = 0;  // s: R(x−c) ≈ s·û
+  float bias = 0;   // b: ⟨c, x−c⟩ for inner product and cosine, ‖x−c‖ for L2
+};
+
+/// How factors are stored: width, and the powers of two they are divided by.
+struct FactorFormat {
+  bool half = true;
+  float scale_unit = 1;
+  float bias_unit = 1;
+
+  size_t bytes() const { return half ? 4 : 8; }
+  /// Lengths ‖x−c‖ whose factors are sure to fit, in units. s is ‖x−c‖ within a factor of 2 of its
+  /// unit, so these are float16's (or float32's) limits less one binary place; what is a little
+  /// beyond may fit too.
+  double min_norm_units() const { return half ? 0x1p-13 : 0x1p-60; }
+  double max_norm_units() const { return half ? 0x1p14 : 0x1p60; }
+};
+
+/// Writes factors in `format.bytes()` bytes. False when a value is outside what the format holds to
+/// full precision (float16: 2^-14 to 65504 units for the scale, up to 65504 units for the bias);
+/// nothing is written then. A scale of 0 is always in range.
+bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept;
+Factors load_factors(const FactorFormat& format, const uint8_t* in) noexcept;
+
+}  // namespace polarquant

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What every codec of the spec table implements: turning rotated, centred vectors into bytes and
+// back. Rotation, centre, unit, factors, scores and files are the Codec's (codec.h), once for all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/core/byte_stream.h"
+
+namespace polarquant {
+
+class Quantizer {
+ public:
+  /// direction: gets u = √dim · R(x−c)/‖x−c‖, and the codec stores two factors behind each code.
+  /// vector: gets R(x−c)/unit and keeps lengths itself; no factors.
+  enum class Input { direction, vector };
+
+  virtual ~Quantizer() = default;
+
+  virtual Input input() const = 0;
+  /// Rows that share one code: 1, or the group of PolarPair…g128. A full group of rows makes one code
+  /// of code_bytes(); rows of an unfinished group are kept by the codec in full precision.
+  virtual int group_rows() const { return 1; }
+  /// Bytes of one code (of group_rows() rows), factors not counted.
+  virtual size_t code_bytes() const = 0;
+  /// Error per dimension of û against u on the unit Gaussian (the D of docs/codec.md); 0 for
+  /// quantizers of vectors, which have no factors to correct by it.
+  virtual double mse() const { return 0; }
+
+  /// Codes `v`, (group_rows(), dim) row-major, into code_bytes() bytes; padding bits are 0. Throws
+  /// bad_argument for a vector it cannot hold, the text without the row's number. Thread-safe.
+  virtual void encode(const float* v, uint8_t* code) const = 0;
+  /// Decodes row `row` of a group's code (0 when group_rows() is 1) into y, (dim). Any bytes are a
+  /// valid code. Thread-safe.
+  virtual void decode(const uint8_t* code, int row, float* y) const = 0;
+
+  /// Whether encode must wait for train().
+  virtual bool needs_training() const { return false; }
+  virtual bool is_trained() const { return true; }
+  /// Learns tables from n ≥ 1 rotated, centred, scaled rows, (n, dim); called once.
+  virtual void train(int64_t n, const float* v, uint64_t seed) {
+    (void)n, (void)v, (void)seed;
+  }
+  /// Trained tables, as part of the codec's state; load checks every value it reads.
+  virtual void save_tables(ByteWriter& out) const { (void)out; }
+  virtual void load_tables(ByteReader& in) { (void)in; }
+  /// Memory of this quantizer's own tables.
+  virtual size_t memory_bytes() const = 0;
+};
+
+}  // namespace polarquant

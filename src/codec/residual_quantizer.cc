@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "src/codec/residual_quantizer.h"
+
+#include <vector>
+
+#include "src/core/status.h"
+
+namespace polarquant {
+namespace {
+
+const ResidualCodebook& codebook_of(int first_twice_bits, int second_twice_bits) {
+  const ResidualCodebook* found = find_residual_codebook(first_twice_bits, second_twice_bits);
+  require(found != nullptr, StatusCode::bad_argument, "bits: {}+{} is not a pair of residual stages",
+          first_twice_bits / 2.0, second_twice_bits / 2.0);
+  return *found;
+}
+
+}  // namespace
+
+ResidualQuantizer::ResidualQuantizer(int dim, int first_twice_bits, int second_twice_bits)
+    : dim_(dim),
+      codebook_(codebook_of(first_twice_bits, second_twice_bits)),
+      first_(dim, *find_trellis_codebook(first_twice_bits)),
+      second_(dim, codebook_.second) {}
+
+void ResidualQuantizer::encode(const float* v, uint8_t* code) const {
+  thread_local std::vector<float> error;
+  error.resize(dim_);
+  first_.encode(v, code);
+  first_.decode(code, error.data());
+  for (int j = 0; j < dim_; ++j) error[j] = codebook_.gain * (v[j] - error[j]);
+  second_.encode(error.data(), code + first_.bytes());
+}
+
+void ResidualQuantizer::decode(const uint8_t* code, int row, float* y) const {
+  (void)row;
+  thread_local std::vector<float> error;
+  error.resize(dim_);
+  first_.decode(code, y);
+  second_.decode(code + first_.bytes(), error.data());
+  for (int j = 0; j < dim_; ++j) y[j] += error[j] / codebook_.gain;
+}
+
+}  // namespace polarquant

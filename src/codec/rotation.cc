@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "src/codec/rotation.h"
+
+#include <bit>
+#include <cmath>
+
+#include "src/codec/dot.h"
+#include "src/codec/walsh_hadamard.h"
+#include "src/core/checked_size.h"
+#include "src/core/random.h"
+
+namespace polarquant {
+namespace {
+
+constexpr int kRounds = 3;
+constexpr int kSignLayersPerRound = 3;
+constexpr uint64_t kSignStream = 0;
+constexpr uint64_t kReflectorStream = 1;
+constexpr float kSqrtHalf = 0.70710678F;
+
+}  // namespace
+
+Rotation::Rotation(RotationKind kind, int dim, uint64_t seed) : kind_(kind), dim_(dim) {
+  switch (kind) {
+    case RotationKind::none:
+      break;
+    case RotationKind::hadamard:
+      transform_size_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(dim)));
+      draw_signs(kRounds * kSignLayersPerRound, seed);
+      break;
+    case RotationKind::dense:
+      draw_signs(1, seed);
+      draw_reflectors(seed);
+      break;
+  }
+}
+
+void Rotation::draw_signs(int layers, uint64_t seed) {
+  Random random(seed, kSignStream);
+  sign_masks_.resize(checked_mul(layers, dim_, "rotation"));
+  for (uint32_t& mask : sign_masks_) {
+    mask = static_cast<uint32_t>(random.next() >> 32) & 0x80000000U;
+  }
+}
+
+// The reflection that takes a normal vector x to the first axis is I − v·vᵀ with
+// v = (x + sign(x₁)‖x‖e₁)·√2/‖…‖; with random signs behind them the product is Haar-distributed.
+void Rotation::draw_reflectors(uint64_t seed) {
+  Random random(seed, kReflectorStream);
+  reflectors_.resize(reflector_offset(dim_ - 1));
+  std::vector<double> x;
+  for (int first = 0; first + 1 < dim_; ++first) {
+    x.resize(dim_ - first);
+    double norm2 = 0;
+    for (double& value : x) {
+      value = random.normal();
+      norm2 += value * value;
+    }
+    const double norm = std::sqrt(norm2);
+    const double reflected_norm2 = 2 * norm2 + 2 * norm * std::fabs(x[0]);
+    x[0] += x[0] < 0 ? -norm : norm;
+    const double factor = std::sqrt(2 / reflected_norm2);
+    float* reflector = &reflectors_[reflector_offset(first)];
+    for (size_t i = 0; i < x.size(); ++i) reflector[i] = static_cast<float>(x[i] * factor);
+  }
+}
+
+size_t Rotation::reflector_offset(int first) const {
+  // dim + (dim−1) + … : `first` reflectors stand before this one.
+  const auto dim = static_cast<size_t>(dim_);
+  const auto count = static_cast<size_t>(first);
+  return count * dim - (count * count - count) / 2;
+}
+
+void Rotation::flip(int layer, float* x) const {
+  const uint32_t* masks = &sign_masks_[static_cast<size_t>(layer) * dim_];
+  for (int i = 0; i < dim_; ++i) x[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x[i]) ^ masks[i]);
+}
+
+void Rotation::butterfly(int round, float* x) const {
+  const int half = dim_ / 2;
+  float* low = x + (round % 2 == 0 ? 0 : dim_ - 2 * half);
+  float* high = low + half;
+  for (int i = 0; i < half; ++i) {
+    const float sum = low[i] + high[i];
+    const float difference = low[i] - high[i];
+    low[i] = sum * kSqrtHalf;
+    high[i] = difference * kSqrtHalf;
+  }
+}
+
+void Rotation::reflect(int first, float* x) const {
+  const float* reflector = &reflectors_[reflector_offset(first)];
+  const int count = dim_ - first;
+  const auto along = static_cast<float>(dot_exact(reflector, x + first, count));
+  for (int i = 0; i < count; ++i) x[first + i] -= along * reflector[i];
+}
+
+void Rotation::apply(float* x) const {
+  if (kind_ == RotationKind::hadamard) {
+    for (int round = 0; round < kRounds; ++round) {
+      flip(kSignLayersPerRound * round, x);
+      walsh_hadamard(x, transform_size_);
+      flip(kSignLayersPerRound * round + 1, x);
+      butterfly(round, x);
+      flip(kSignLayersPerRound * round + 2, x);
+      walsh_hadamard(x + dim_ - transform_size_, transform_size_);
+    }
+  } else if (kind_ == RotationKind::dense) {
+    flip(0, x);
+    for (int first = dim_ - 2; first >= 0; --first) reflect(first, x);
+  }
+}
+
+void Rotation::apply_transpose(float* x) const {
+  if (kind_ == RotationKind::hadamard) {
+    for (int round = kRounds - 1; round >= 0; --round) {
+      walsh_hadamard(x + dim_ - transform_size_, transform_size_);
+      flip(kSignLayersPerRound * round + 2, x);
+      butterfly(round, x);
+      flip(kSignLayersPerRound * round + 1, x);
+      walsh_hadamard(x, transform_size_);
+      flip(kSignLayersPerRound * round, x);
+    }
+  } else if (kind_ == RotationKind::dense) {
+    for (int first = 0; first + 1 < dim_; ++first) reflect(first, x);
+    flip(0, x);
+  }
+}
+
+size_t Rotation::memory_bytes() const {
+  return sizeof *this + sign_masks_.size() * sizeof(uint32_t) + reflectors_.size() * sizeof(float);
+}
+
+}  // namespace polarquant

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// The one table of codec names. To add a codec: a CodecFamily, a row here, a quantizer.
+#include "src/codec/spec.h"
+
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "src/codec/byte_quantizer.h"
+#include "src/codec/pair_group_quantizer.h"
+#include "src/codec/pair_quantizer.h"
+#include "src/codec/residual_quantizer.h"
+#include "src/codec/scalar_quantizer.h"
+#include "src/codec/tree_quantizer.h"
+#include "src/codec/trellis_codebooks.h"
+#include "src/codec/trellis_quantizer.h"
+#include "src/core/status.h"
+
+namespace polarquant {
+namespace {
+
+constexpr std::string_view kPrefix = "Polar";
+constexpr int kByteTwiceBits = 16;
+
+// Where a parser stands: the whole spec for error texts, and the body between "Polar" and the options.
+struct Body {
+  std::string_view spec;
+  std::string_view text;
+};
+
+struct Row {
+  CodecFamily family;
+  RotationKind default_rotation;
+  bool can_be_online;
+  bool (*owns)(std::string_view body);
+  std::vector<int> (*parse)(const Body& body);
+  std::string (*print)(const Spec& spec);
+  std::unique_ptr<Quantizer> (*make)(const Spec& spec, int dim);
+  SpecHelp help;
+};
+
+[[noreturn]] void fail_part(const Body& body, std::string_view part, const std::string& allowed) {
+  fail(StatusCode::bad_argument, "spec: \"{}\": \"{}\" is not allowed there; {}", body.spec, part,
+       allowed);
+}
+
+std::string print_rate(int twice_bits) {
+  return fmt::format("{}{}", twice_bits / 2, twice_bits % 2 == 0 ? "" : ".5");
+}
+
+std::string allowed_rates() {
+  std::string text = "bits a dimension:";
+  for (const TrellisCodebook& book : trellis_codebooks()) {
+    text += fmt::format(" {}", print_rate(book.twice_bits));
+  }
+  return fmt::format("{} {}", text, print_rate(kByteTwiceBits));
+}
+
+std::string allowed_residuals() {
+  std::string text = "two stages:";
+  for (const ResidualCodebook& book : residual_codebooks()) {
+    text += fmt::format(" {}+{}", print_rate(book.first_twice_bits),
+                        print_rate(book.second.twice_bits));
+  }
+  return text;
+}
+
+// "2" → 4, "1.5" → 3; only the spelling that print_rate gives.
+std::optional<int> parse_rate(std::string_view text) {
+  for (int twice_bits = 1; twice_bits <= kByteTwiceBits; ++twice_bits) {
+    if (text == print_rate(twice_bits)) return twice_bits;
+  }
+  return std::nullopt;
+}
+
+// A decimal integer without sign or leading zeros.
+std::optional<int> parse_integer(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!whole || fmt::format("{}", value) != text) return std::nullopt;
+  return value;
+}
+
+int parse_bits(const Body& body, std::string_view part, int min, int max) {
+  const std::optional<int> bits = parse_integer(part);
+  if (!bits || *bits < min || *bits > max) {
+    fail_part(body, part, fmt::format("bits: {} to {}", min, max));
+  }
+  return *bits;
+}
+
+std::vector<int> parse_trellis(const Body& body) {
+  const std::optional<int> twice_bits = parse_rate(body.text);
+  if (!twice_bits || find_trellis_codebook(*twice_bits) == nullptr) {
+    fail_part(body, body.text, allowed_rates() + "; or Tree…, Pair…, Scalar…");
+  }
+  return {*twice_bits};
+}
+
+std::vector<int> parse_residual(const Body& body) {
+  const size_t plus = body.text.find('+');
+  const std::optional<int> first = parse_rate(body.text.substr(0, plus));
+  const std::optional<int> second = parse_rate(body.text.substr(plus + 1));
+  if (!first || !second || find_residual_codebook(*first, *second) == nullptr) {
+    fail_part(body, body.text, allowed_residuals());
+  }
+  return {*first, *second};
+}
+
+constexpr std::string_view kTree = "Tree";
+constexpr std::string_view kPair = "Pair";
+constexpr std::string_view kScalar = "Scalar";
+constexpr std::string_view kGroup = "g128";
+
+std::vector<int> parse_tree(const Body& body) {
+  std::vector<int> bits;
+  std::string_view rest = body.text.substr(kTree.size());
+  for (;;) {
+    const size_t dot = rest.find('.');
+    bits.push_back(parse_bits(body, rest.substr(0, dot), 1, 8));
+    if (dot == std::string_view::npos) return bits;
+    rest.remove_prefix(dot + 1);
+  }
+}
+
+std::vector<int> parse_pair_bits(const Body& body, std::string_view text) {
+  const size_t cross = text.find('x');
+  if (cross == std::string_view::npos) {
+    fail_part(body, text, "angle bits x radius bits, as in 4x4");
+  }
+  return {parse_bits(body, text.substr(0, cross), 1, 8), parse_bits(body, text.substr(cross + 1), 1, 8)};
+}
+
+std::vector<int> parse_pair(const Body& body) {
+  return parse_pair_bits(body, body.text.substr(kPair.size()));
+}
+
+std::vector<int> parse_pair_group(const Body& body) {
+  std::string_view text = body.text.substr(kPair.size());
+  text.remove_suffix(kGroup.size());
+  return parse_pair_bits(body, text);
+}
+
+std::vector<int> parse_scalar(const Body& body) {
+  return {parse_bits(body, body.text.substr(kScalar.size()), 2, 8)};
+}
+
+const std::vector<Row>& rows() {
+  // The first row that owns a body parses it; the last one owns all, and its error lists what there is.
+  static const std::vector<Row> table = {
+      {CodecFamily::tree, RotationKind::hadamard, true,
+       [](std::string_view body) { return body.starts_with(kTree); }, parse_tree,
+       [](const Spec& spec) { return fmt::format("Tree{}", fmt::join(spec.numbers, ".")); },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<TreeQuantizer>(dim, spec.numbers, spec.online);
+       },
+       {"PolarTree<b1>.<b2>…",
+        "recursive polar angles: bits (1 to 8) per angle of each level, float16 radii per block",
+        "PolarTree4.2.2.2"}},
+      {CodecFamily::pair_group, RotationKind::none, false,
+       [](std::string_view body) { return body.starts_with(kPair) && body.ends_with(kGroup); },
+       parse_pair_group,
+       [](const Spec& spec) {
+         return fmt::format("Pair{}x{}{}", spec.numbers[0], spec.numbers[1], kGroup);
+       },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<PairGroupQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
+       },
+       {"PolarPair<m>x<n>g128",
+        "pairs as angle (m bits) and radius (n bits), 1 to 8 each, with ranges per 128 rows",
+        "PolarPair4x4g128"}},
+      {CodecFamily::pair, RotationKind::none, false,
+       [](std::string_view body) { return body.starts_with(kPair); }, parse_pair,
+       [](const Spec& spec) { return fmt::format("Pair{}x{}", spec.numbers[0], spec.numbers[1]); },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<PairQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
+       },
+       {"PolarPair<m>x<n>",
+        "pairs as angle (m bits) and radius (n bits), 1 to 8 each; needs training",
+        "PolarPair4x4"}},
+      {CodecFamily::scalar, RotationKind::none, false,
+       [](std::string_view body) { return body.starts_with(kScalar); }, parse_scalar,
+       [](const Spec& spec) { return fmt::format("Scalar{}", spec.numbers[0]); },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<ScalarQuantizer>(dim, spec.numbers[0]);
+       },
+       {"PolarScalar<bits>", "blocks of 128: norm, Walsh-Hadamard, Lloyd-Max of 2 to 8 bits",
+        "PolarScalar4"}},
+      {CodecFamily::residual, RotationKind::hadamard, false,
+       [](std::string_view body) { return body.find('+') != std::string_view::npos; }, parse_residual,
+       [](const Spec& spec) {
+         return fmt::format("{}+{}", print_rate(spec.numbers[0]), print_rate(spec.numbers[1]));
+       },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<ResidualQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
+       },
+       {"Polar<a>+<b>", "two stages of the trellis code, 1 to 4 bits a dimension each", "Polar4+2"}},
+      {CodecFamily::byte, RotationKind::hadamard, false,
+       [](std::string_view body) { return body == print_rate(kByteTwiceBits); },
+       [](const Body&) { return std::vector<int>{kByteTwiceBits}; },
+       [](const Spec&) { return print_rate(kByteTwiceBits); },
+       [](const Spec&, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<ByteQuantizer>(dim);
+       },
+       {"Polar8", "one byte a dimension, 256 levels", "Polar8"}},
+      {CodecFamily::trellis, RotationKind::hadamard, false, [](std::string_view) { return true; },
+       parse_trellis, [](const Spec& spec) { return print_rate(spec.numbers[0]); },
+       [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         return std::make_unique<TrellisQuantizer>(dim, spec.numbers[0]);
+       },
+       {"Polar<bits>", "the trellis code at 0.5 to 5 bits a dimension, in half bits", "Polar2"}},
+  };
+  return table;
+}
+
+const Row& row_of(CodecFamily family) {
+  for (const Row& row : rows()) {
+    if (row.family == family) return row;
+  }
+  fail(StatusCode::internal, "spec: family {} has no row", static_cast<int>(family));
+}
+
+struct RotationName {
+  RotationKind kind;
+  std::string_view name;
+};
+
+constexpr RotationName kRotationNames[] = {{RotationKind::hadamard, "hadamard"},
+                                           {RotationKind::dense, "dense"},
+                                           {RotationKind::none, "norot"}};
+constexpr std::string_view kOnline = "online";
+
+void parse_option(const Body& body, const Row& row, std::string_view option, Spec* spec) {
+  for (const RotationName& rotation : kRotationNames) {
+    if (option == rotation.name) {
+      spec->rotation = rotation.kind;
+      return;
+    }
+  }
+  if (row.can_be_online && option == kOnline) {
+    spec->online = true;
+    return;
+  }
+  fail_part(body, option,
+            fmt::format("options: -hadamard -dense -norot{}", row.can_be_online ? " -online" : ""));
+}
+
+}  // namespace
+
+bool looks_like_spec(std::string_view text) { return text.starts_with(kPrefix); }
+
+Spec parse_spec(std::string_view text) {
+  if (!looks_like_spec(text)) {
+    fail(StatusCode::bad_argument, "spec: \"{}\" is not allowed; names begin with {}, as in Polar2",
+         text, kPrefix);
+  }
+  const size_t dash = text.find('-');
+  const Body body{text, text.substr(kPrefix.size(), dash == std::string_view::npos
+                                                        ? std::string_view::npos
+                                                        : dash - kPrefix.size())};
+  for (const Row& row : rows()) {
+    if (!row.owns(body.text)) continue;
+    Spec spec{row.family, row.parse(body), row.default_rotation, false};
+    std::string_view rest = dash == std::string_view::npos ? "" : text.substr(dash);
+    while (!rest.empty()) {
+      rest.remove_prefix(1);
+      const size_t next = rest.find('-');
+      parse_option(body, row, rest.substr(0, next), &spec);
+      rest = next == std::string_view::npos ? "" : rest.substr(next);
+    }
+    return spec;
+  }
+  fail(StatusCode::internal, "spec: no row owns \"{}\"", text);
+}
+
+std::string print_spec(const Spec& spec) {
+  const Row& row = row_of(spec.family);
+  std::string text = fmt::format("{}{}", kPrefix, row.print(spec));
+  if (spec.online) text += fmt::format("-{}", kOnline);
+  if (spec.rotation != row.default_rotation) {
+    for (const RotationName& rotation : kRotationNames) {
+      if (rotation.kind == spec.rotation) text += fmt::format("-{}", rotation.name);
+    }
+  }
+  return text;
+}
+
+std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim) {
+  return row_of(spec.family).make(spec, dim);
+}
+
+std::vector<SpecHelp> spec_help() {
+  std::vector<SpecHelp> help;
+  for (const Row& row : rows()) help.push_back(row.help);
+  return help;
+}
+
+}  // namespace polarquant

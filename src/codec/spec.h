@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The names of codecs: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … One table (spec.cc) of rows
+// {family, form, parse, make, help} parses, prints and makes them all; parse and print round-trip.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/codec/quantizer.h"
+#include "src/codec/rotation.h"
+
+namespace polarquant {
+
+enum class CodecFamily { trellis, byte, residual, tree, pair, pair_group, scalar };
+
+struct Spec {
+  CodecFamily family = CodecFamily::trellis;
+  /// trellis: {2·bits per dimension}; byte: {16}; residual: {2·bits of stage A, 2·bits of stage B};
+  /// tree: bits per angle of each level; pair, pair_group: {angle bits, radius bits}; scalar: {bits}.
+  std::vector<int> numbers;
+  RotationKind rotation = RotationKind::hadamard;
+  /// Only PolarTree: codebooks by k-means over training angles instead of the analytic density.
+  bool online = false;
+
+  bool operator==(const Spec&) const = default;
+};
+
+/// Throws bad_argument naming the bad part of `text` and what is allowed there.
+Spec parse_spec(std::string_view text);
+/// The canonical name: options that are the family's default are left out.
+std::string print_spec(const Spec& spec);
+/// True when `text` begins like one of our names, right or wrong ("Polar…"): then it is ours to judge.
+bool looks_like_spec(std::string_view text);
+/// Makes the quantizer of a spec; throws bad_argument when the spec does not fit `dim`.
+std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim);
+
+struct SpecHelp {
+  std::string form;
+  std::string meaning;
+  std::string example;
+};
+/// One row per family, in the table's order.
+std::vector<SpecHelp> spec_help();
+
+}  // namespace polarquant

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The flagship: quadrant plane and cell plane of docs/codec.md, for one rate everywhere.
+//
+// Coordinates are taken in segments of 64, the last may be shorter; pair t of a segment of n is
+// (x_t, x_{t+⌈n/2⌉}); with odd n the last pair's second coordinate is absent. The cell plane's window
+// reads on across segments.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "src/codec/quantizer.h"
+#include "src/codec/trellis_codebooks.h"
+
+namespace polarquant {
+
+inline constexpr int kSegmentDims = 64;
+
+/// Which coordinates make which pair, for vectors of one dim.
+class PairOrder {
+ public:
+  explicit PairOrder(int dim);
+
+  int pairs() const { return static_cast<int>(first_.size()); }
+  int first(int pair) const { return first_[pair]; }
+  /// −1 when absent.
+  int second(int pair) const { return second_[pair]; }
+
+ private:
+  std::vector<int> first_;
+  std::vector<int> second_;
+};
+
+/// Codes and decodes the two planes of one codebook; shared by the flagship and both of its stages.
+class TrellisPlanes {
+ public:
+  TrellisPlanes(int dim, const TrellisCodebook& codebook);
+
+  const TrellisCodebook& codebook() const { return codebook_; }
+  size_t quadrant_bytes() const;
+  size_t cell_bytes() const;
+  /// Quadrant plane first, then cell plane.
+  size_t bytes() const { return quadrant_bytes() + cell_bytes(); }
+
+  void encode(const float* u, uint8_t* planes) const;
+  void decode(const uint8_t* planes, float* u) const;
+
+ private:
+  int dim_;
+  const TrellisCodebook& codebook_;
+  PairOrder order_;
+  std::vector<float> weight_y_;
+};
+
+class TrellisQuantizer : public Quantizer {
+ public:
+  /// twice_bits: one of trellis_codebooks().
+  TrellisQuantizer(int dim, int twice_bits);
+
+  Input input() const override { return Input::direction; }
+  size_t code_bytes() const override { return planes_.bytes(); }
+  double mse() const override { return planes_.codebook().mse; }
+  void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
+  void decode(const uint8_t* code, int row, float* y) const override;
+  size_t memory_bytes() const override;
+
+ private:
+  TrellisPlanes planes_;
+};
+
+}  // namespace polarquant
