@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The k best of a stream of scored rows. "Best" is one total order, key then id, so that any split
+// of the stream over threads, and any order within it, keeps the same k.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace polarquant {
+
+/// A row with its key: the smaller key is the better one, the lower id where keys are equal.
+struct Candidate {
+  float key = 0;
+  int64_t id = 0;
+
+  friend bool operator<(const Candidate& a, const Candidate& b) {
+    return a.key < b.key || (a.key == b.key && a.id < b.id);
+  }
+};
+
+/// Scores as keys: a distance is its own key, a similarity negated, which is exact. What is no
+/// number (sums that overflowed) is ordered as the worst score, since NaN has no place in an order.
+inline float key_of_score(float score, bool higher_is_nearer) noexcept {
+  const float key = higher_is_nearer ? -score : score;
+  return std::isnan(key) ? std::numeric_limits<float>::infinity() : key;
+}
+inline float score_of_key(float key, bool higher_is_nearer) noexcept {
+  return higher_is_nearer ? -key : key;
+}
+
+/// Keeps the k ≥ 1 best candidates in a heap whose root is the worst of them. Memory grows with
+/// what is pushed, so a k beyond the number of rows costs nothing.
+class TopK {
+ public:
+  explicit TopK(int64_t k) : k_(k) {}
+
+  void push(const Candidate& candidate) {
+    if (static_cast<int64_t>(heap_.size()) == k_) {
+      if (!(candidate < heap_.front())) return;
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.back() = candidate;
+    } else {
+      heap_.push_back(candidate);
+    }
+    std::push_heap(heap_.begin(), heap_.end());
+  }
+
+  /// In no stated order.
+  const std::vector<Candidate>& candidates() const { return heap_; }
+  void clear() { heap_.clear(); }
+
+ private:
+  int64_t k_;
+  std::vector<Candidate> heap_;
+};
+
+/// Sorts `candidates` and writes the k best as scores and ids, (k); where there are fewer, id −1
+/// with score −inf (higher is nearer) or +inf.
+inline void write_top_k(std::vector<Candidate>& candidates, int64_t k, bool higher_is_nearer,
+                        float* scores, int64_t* ids) {
+  const int64_t count = std::min<int64_t>(k, static_cast<int64_t>(candidates.size()));
+  std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end());
+  for (int64_t i = 0; i < count; ++i) {
+    scores[i] = score_of_key(candidates[static_cast<size_t>(i)].key, higher_is_nearer);
+    ids[i] = candidates[static_cast<size_t>(i)].id;
+  }
+  std::fill(scores + count, scores + k,
+            score_of_key(std::numeric_limits<float>::infinity(), higher_is_nearer));
+  std::fill(ids + count, ids + k, int64_t{-1});
+}
+
+}  // namespace polarquant
