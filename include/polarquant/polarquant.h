@@ -6,16 +6,20 @@
  * index, made from a factory string, stores the codes itself.
  *
  * Rules for every function:
- * - Vectors are float32, row-major, (n, dim), finite. Rows, ids and k are int64_t; bytes are size_t.
+ * - Vectors are float32, row-major, (n, dim), finite. Rows, ids and k are int64_t; bytes are
+ * size_t.
  * - The caller owns every buffer; the library keeps no pointer to one after a call returns.
  * - It returns POLAR_OK or a status; then polar_last_error() tells which argument was wrong, its
  *   value and what is allowed. After a failure nothing has changed, and an output handle is NULL;
  *   contents of output arrays are undefined.
  * - Calls that take a const handle may run at the same time on one handle; calls that take a handle
  *   that is not const need sole use of it. Different handles never interact.
- * - Options structs begin with struct_size: fill them with their _init function, then change fields.
- *   Bytes beyond what the library knows must be zero.
- * - Threads: num_threads 0 means OpenMP's default. The library never sets it globally.
+ * - Structs begin with struct_size, the caller's sizeof; one that no version had is refused. Fill
+ *   options with their _init function, then change fields; bytes beyond what the library knows must
+ *   be zero.
+ * - Texts passed in are UTF-8, at most 1000 bytes long.
+ * - Threads: num_threads 0 means OpenMP's default. The library never sets it globally. A fork()ed
+ * child computes on one thread, whatever is asked for.
  */
 #ifndef POLARQUANT_POLARQUANT_H
 #define POLARQUANT_POLARQUANT_H
@@ -33,7 +37,7 @@
 extern "C" {
 #endif
 
-/* ---- Version ---------------------------------------------------------------------------------- */
+/* ---- Version -------------------------------------------------------------------------------- */
 
 #define POLAR_VERSION_MAJOR 0
 #define POLAR_VERSION_MINOR 1
@@ -44,53 +48,54 @@ POLAR_API int32_t polar_version(void);
 /* "0.1.0"; a static string. since 0.1 */
 POLAR_API const char* polar_version_string(void);
 
-/* ---- Status ----------------------------------------------------------------------------------- */
+/* ---- Status --------------------------------------------------------------------------------- */
 
 typedef int32_t polar_status;
-#define POLAR_OK 0                     /* it worked */
-#define POLAR_ERROR_BAD_ARGUMENT 10    /* an argument is outside what is allowed */
-#define POLAR_ERROR_UNSUPPORTED 20     /* this build or this codec cannot do it */
-#define POLAR_ERROR_NOT_TRAINED 30     /* train first */
-#define POLAR_ERROR_NOT_FOUND 40       /* no such id */
-#define POLAR_ERROR_STATE_MISMATCH 50  /* codes, queries or codecs of different states met */
-#define POLAR_ERROR_OUT_OF_MEMORY 60   /* an allocation failed */
-#define POLAR_ERROR_CORRUPT_DATA 70    /* stored bytes are damaged or not ours */
-#define POLAR_ERROR_NEWER_FORMAT 80    /* stored bytes are of a newer format than this library */
-#define POLAR_ERROR_IO 90              /* reading or writing failed */
-#define POLAR_ERROR_CUDA 100           /* a CUDA call failed */
-#define POLAR_ERROR_CANCELLED 110      /* a callback asked to stop */
-#define POLAR_ERROR_INTERNAL 120       /* a bug in the library; please report it */
+#define POLAR_OK 0                    /* it worked */
+#define POLAR_ERROR_BAD_ARGUMENT 10   /* an argument is outside what is allowed */
+#define POLAR_ERROR_UNSUPPORTED 20    /* this build or this codec cannot do it */
+#define POLAR_ERROR_NOT_TRAINED 30    /* train first */
+#define POLAR_ERROR_NOT_FOUND 40      /* no such id */
+#define POLAR_ERROR_STATE_MISMATCH 50 /* codes, queries or codecs of different states met */
+#define POLAR_ERROR_OUT_OF_MEMORY 60  /* an allocation failed */
+#define POLAR_ERROR_CORRUPT_DATA 70   /* stored bytes are damaged or not ours */
+#define POLAR_ERROR_NEWER_FORMAT 80   /* stored bytes are of a newer format than this library */
+#define POLAR_ERROR_IO 90             /* reading or writing failed */
+#define POLAR_ERROR_CUDA 100          /* a CUDA call failed */
+#define POLAR_ERROR_CANCELLED 110     /* a callback asked to stop */
+#define POLAR_ERROR_INTERNAL 120      /* a bug in the library; please report it */
 
-/* "bad argument", "not trained", …; "unknown status" for other numbers. A static string. since 0.1 */
+/* "bad argument", "not trained", …; "unknown status" for others. A static string. since 0.1 */
 POLAR_API const char* polar_status_name(polar_status status);
 
 /*
- * Copies the text of this thread's last failed call into buf, cut to cap − 1 bytes and closed by 0
- * (nothing is written when cap is 0; buf may then be NULL). Returns the whole text's length without
- * the 0. "" before the first failure; a call that succeeds does not clear it. UTF-8. since 0.1
+ * Copies the text of this thread's last failed call into buf, cut to at most cap − 1 bytes between
+ * two characters and closed by 0 (nothing is written when cap is 0 or buf is NULL). Returns the
+ * whole text's length without the 0. "" before the first failure; a call that succeeds does not
+ * clear it. UTF-8. since 0.1
  */
 POLAR_API size_t polar_last_error(char* buf, size_t cap);
 
-/* ---- Metrics ---------------------------------------------------------------------------------- */
+/* ---- Metrics -------------------------------------------------------------------------------- */
 
 typedef int32_t polar_metric;
 #define POLAR_METRIC_INNER_PRODUCT 0 /* score ⟨q,x⟩, larger is nearer */
 #define POLAR_METRIC_L2 1            /* score ‖q−x‖², squared, smaller is nearer */
-#define POLAR_METRIC_COSINE 2        /* rows and queries are normalized on the way in; larger is nearer */
+#define POLAR_METRIC_COSINE 2        /* rows, queries normalized on the way in; larger is nearer */
 
-/* ---- Codec ------------------------------------------------------------------------------------ */
+/* ---- Codec ---------------------------------------------------------------------------------- */
 
 /* Turns vectors into codes and scores codes. Immutable but for train. */
 typedef struct polar_codec polar_codec;
 
 typedef struct polar_codec_options {
-  uint32_t struct_size;  /* sizeof(polar_codec_options), set by polar_codec_options_init */
-  int32_t num_threads;   /* for encode, score and search; 0 to 1024, default 0 = OpenMP's default */
-  uint64_t seed;         /* of the random rotation; any value, default 1 */
-  const float* centre;   /* (dim), or NULL (default): learned when learn_centre, else 0 */
-  double norm_unit;      /* typical ‖x−centre‖, 2^-60 to 2^60; default 0: learned, 1 until then */
-  int32_t learn_centre;  /* 0 or 1 (default): train, or an index's first add, sets the centre */
-  int32_t reserved;      /* 0 */
+  uint32_t struct_size; /* sizeof(polar_codec_options), set by polar_codec_options_init */
+  int32_t num_threads;  /* for encode, score and search; 0 to 1024, default 0 = OpenMP's default */
+  uint64_t seed;        /* of the random rotation; any value, default 1 */
+  const float* centre;  /* (dim), or NULL (default): learned when learn_centre, else 0 */
+  double norm_unit;     /* typical ‖x−centre‖, 2^-60 to 2^60; default 0: learned, 1 before */
+  int32_t learn_centre; /* 0 or 1 (default): train, or an index's first add, sets the centre */
+  int32_t reserved;     /* 0 */
 } polar_codec_options;
 
 /* Fills *options with the defaults. NULL is ignored. since 0.1 */
@@ -114,24 +119,24 @@ POLAR_API void polar_codec_destroy(polar_codec* codec);
 POLAR_API size_t polar_spec_help(char* buf, size_t cap);
 
 typedef struct polar_codec_info {
-  uint32_t struct_size;     /* set by the caller to sizeof(polar_codec_info) before the call */
-  int32_t dim;              /* dimensions of a vector */
-  polar_metric metric;      /* POLAR_METRIC_… */
-  int32_t is_trained;       /* 0 only while encode must wait for train */
-  int32_t state_origin;     /* centre and unit: 0 as created, 1 from an index's first rows, 2 trained */
-  int32_t group_rows;       /* rows that share a code; 1 for all but PolarPair…g128 */
-  uint64_t seed;            /* of the rotation */
-  size_t code_bytes;        /* bytes of one code (of group_rows rows), factors included */
-  size_t factor_bytes;      /* of these, the factors; 0 for codecs without factors */
-  size_t tail_row_bytes;    /* bytes of a row of the unfinished last group; 0 when group_rows is 1 */
-  double bits_per_dim;      /* 8·code_bytes / (group_rows·dim), factors included */
-  double mse;               /* error per dimension on the unit Gaussian; 0 where not defined */
-  double centre_norm;       /* ‖centre‖ */
-  double norm_unit;         /* power of two near the typical ‖x−centre‖ */
-  uint64_t state_id;        /* equal exactly for codecs whose codes mix */
+  uint32_t struct_size; /* set by the caller to sizeof(polar_codec_info) before the call */
+  int32_t dim;          /* dimensions of a vector */
+  polar_metric metric;  /* POLAR_METRIC_… */
+  int32_t is_trained;   /* 0 only while encode must wait for train */
+  int32_t state_origin; /* centre and unit: 0 as created, 1 from an index's first rows, 2 trained */
+  int32_t group_rows;   /* rows that share a code; 1 for all but PolarPair…g128 */
+  uint64_t seed;        /* of the rotation */
+  size_t code_bytes;    /* bytes of one code (of group_rows rows), factors included */
+  size_t factor_bytes;  /* of these, the factors; 0 for codecs without factors */
+  size_t tail_row_bytes; /* bytes of a row of the unfinished last group; 0 when group_rows is 1 */
+  double bits_per_dim;   /* 8·code_bytes / (group_rows·dim), factors included */
+  double mse;            /* error per dimension on the unit Gaussian; 0 where not defined */
+  double centre_norm;    /* ‖centre‖ */
+  double norm_unit;      /* power of two near the typical ‖x−centre‖ */
+  uint64_t state_id;     /* equal exactly for codecs whose codes mix */
 } polar_codec_info;
 
-/* Fills *info up to its struct_size. since 0.1 */
+/* Fills *info up to its struct_size; what the library does not know becomes 0. since 0.1 */
 POLAR_API polar_status polar_codec_get_info(const polar_codec* codec, polar_codec_info* info);
 /* Copies the canonical spec, as polar_last_error copies its text; 0 for a NULL codec. since 0.1 */
 POLAR_API size_t polar_codec_spec(const polar_codec* codec, char* buf, size_t cap);
@@ -141,8 +146,8 @@ POLAR_API polar_status polar_codec_get_centre(const polar_codec* codec, float* c
 POLAR_API size_t polar_codec_memory_bytes(const polar_codec* codec);
 
 /*
- * Learns the centre (the mean), the unit and, where the codec has them, codebooks from n ≥ 1 rows x,
- * (n, dim). Optional for most codecs, required for PolarPairMxN and PolarTree…-online.
+ * Learns the centre (the mean), the unit and, where the codec has them, codebooks from n ≥ 1 rows
+ * x, (n, dim). Optional for most codecs, required for PolarPairMxN and PolarTree…-online.
  * POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. Needs sole use. since 0.1
  */
 POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x);
@@ -151,7 +156,8 @@ POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const fl
  * Bytes of n ≥ 0 encoded rows: n·code_bytes, or for group_rows > 1:
  * ⌊n/group_rows⌋·code_bytes + (n mod group_rows)·tail_row_bytes. since 0.1
  */
-POLAR_API polar_status polar_codec_encoded_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
+POLAR_API polar_status polar_codec_encoded_bytes(const polar_codec* codec, int64_t n,
+                                                 size_t* bytes);
 
 /*
  * Codes n ≥ 0 rows x, (n, dim), into codes; codes_bytes must be polar_codec_encoded_bytes(n). The
@@ -170,13 +176,14 @@ typedef int32_t polar_reconstruction;
 POLAR_API polar_status polar_codec_decode(const polar_codec* codec, int64_t n, const uint8_t* codes,
                                           size_t codes_bytes, polar_reconstruction kind, float* x);
 
-/* ---- Scores over codes the caller owns -------------------------------------------------------- */
+/* ---- Scores over codes the caller owns ------------------------------------------------------ */
 
 /* A query prepared for one codec: rotated and centred once, scored many times. Immutable. */
 typedef struct polar_query polar_query;
 
 /* q: (dim). Cost O(dim log dim), O(dim²) for "-dense". since 0.1 */
-POLAR_API polar_status polar_query_prepare(const polar_codec* codec, const float* q, polar_query** out);
+POLAR_API polar_status polar_query_prepare(const polar_codec* codec, const float* q,
+                                           polar_query** out);
 /* The query is the vector that stands behind row `row` of n coded rows, 0 ≤ row < n. since 0.1 */
 POLAR_API polar_status polar_query_prepare_from_code(const polar_codec* codec, int64_t n,
                                                      const uint8_t* codes, size_t codes_bytes,
@@ -189,36 +196,39 @@ POLAR_API void polar_query_destroy(polar_query* query);
  * so it can be slightly below 0). POLAR_ERROR_STATE_MISMATCH for a query of another codec state.
  * since 0.1
  */
-POLAR_API polar_status polar_codec_score(const polar_codec* codec, const polar_query* query, int64_t n,
-                                         const uint8_t* codes, size_t codes_bytes, float* scores);
+POLAR_API polar_status polar_codec_score(const polar_codec* codec, const polar_query* query,
+                                         int64_t n, const uint8_t* codes, size_t codes_bytes,
+                                         float* scores);
 
 /*
  * The k best of n coded rows for each of nq queries, (nq, dim): scores and ids, both (nq, k), best
- * first, ties by lower id; ids are row positions. Where n < k, id −1 with score −inf (inner product,
- * cosine) or +inf (L2). k ≥ 1. The result does not depend on the number of threads. since 0.1
+ * first, ties by lower id; ids are row positions. Where n < k, id −1 with score −inf (inner
+ * product, cosine) or +inf (L2). k ≥ 1. The result does not depend on the number of threads.
+ * since 0.1
  */
-POLAR_API polar_status polar_codec_search(const polar_codec* codec, int64_t nq, const float* queries,
-                                          int64_t n, const uint8_t* codes, size_t codes_bytes,
-                                          int64_t k, float* scores, int64_t* ids);
+POLAR_API polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
+                                          const float* queries, int64_t n, const uint8_t* codes,
+                                          size_t codes_bytes, int64_t k, float* scores,
+                                          int64_t* ids);
 
 /*
- * scores, (na, nb): estimates between every row of a and every row of b, from codes alone; symmetric.
- * L2 estimates can be below 0, most of all of a row to itself. since 0.1
+ * scores, (na, nb): estimates between every row of a and every row of b, from codes alone;
+ * symmetric. L2 estimates can be below 0, most of all of a row to itself. since 0.1
  */
 POLAR_API polar_status polar_codec_score_codes(const polar_codec* codec, int64_t na,
-                                               const uint8_t* codes_a, size_t codes_a_bytes, int64_t nb,
-                                               const uint8_t* codes_b, size_t codes_b_bytes,
-                                               float* scores);
+                                               const uint8_t* codes_a, size_t codes_a_bytes,
+                                               int64_t nb, const uint8_t* codes_b,
+                                               size_t codes_b_bytes, float* scores);
 
 /*
- * out, (nw, dim): Σ_i weights[w,i]·x̂_i over n rows for each of nw weight vectors, (nw, n), finite; x̂
- * is the reconstruction of least error. Rows are decoded one at a time. since 0.1
+ * out, (nw, dim): Σ_i weights[w,i]·x̂_i over n rows for each of nw weight vectors, (nw, n), finite;
+ * x̂ is the reconstruction of least error. Rows are decoded one at a time. since 0.1
  */
-POLAR_API polar_status polar_codec_combine(const polar_codec* codec, int64_t n, const uint8_t* codes,
-                                           size_t codes_bytes, int64_t nw, const float* weights,
-                                           float* out);
+POLAR_API polar_status polar_codec_combine(const polar_codec* codec, int64_t n,
+                                           const uint8_t* codes, size_t codes_bytes, int64_t nw,
+                                           const float* weights, float* out);
 
-/* ---- Codec state ------------------------------------------------------------------------------ */
+/* ---- Codec state ---------------------------------------------------------------------------- */
 
 /*
  * Writes everything that decides the bytes of codes. *needed becomes the size; when buf is NULL or
@@ -233,7 +243,7 @@ POLAR_API polar_status polar_codec_load_state(const uint8_t* data, size_t bytes,
  * since 0.1 */
 POLAR_API polar_status polar_codec_check_same_state(const polar_codec* a, const polar_codec* b);
 
-/* ---- Index ------------------------------------------------------------------------------------ */
+/* ---- Index ---------------------------------------------------------------------------------- */
 /* Needs a library built with FAISS; without it each call returns POLAR_ERROR_UNSUPPORTED. */
 
 /* Vectors stored as codes, searched by the k nearest. */
@@ -241,36 +251,46 @@ typedef struct polar_index polar_index;
 
 /*
  * description: one of our specs, alone ("Polar2") or in a FAISS factory string ("PCA128,Polar4",
- * "Polar2,RFlat"), or any FAISS string. Cosine: rows and queries are normalized on the way in.
- * dim: 1 to 65535. since 0.1
+ * "Polar2,RFlat"), or any FAISS string whose numbers are 1 or more. Cosine: rows and queries are
+ * normalized on the way in (zero stays zero) to an index of inner products. dim: 1 to 65535.
+ * since 0.1
  */
 POLAR_API polar_status polar_index_create(const char* description, int32_t dim, polar_metric metric,
                                           polar_index** out);
 /* NULL is fine. since 0.1 */
 POLAR_API void polar_index_destroy(polar_index* index);
 
-/* Learns what the index needs from n ≥ 1 rows, (n, dim). Refused once it holds rows. since 0.1 */
+/* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before.
+ * POLAR_ERROR_STATE_MISMATCH once it holds rows. since 0.1 */
 POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x);
-/* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … since 0.1 */
+/* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … A row that is refused leaves the index
+ * as it was; so does a lack of memory, unless it is met inside one of FAISS's own indexes.
+ * since 0.1 */
 POLAR_API polar_status polar_index_add(polar_index* index, int64_t n, const float* x);
 /* Adds n ≥ 0 rows with ids of the caller's, (n), each ≥ 0 and not in the index yet. An index takes
- * rows with ids or rows without, not both. since 0.1 */
+ * rows with ids or rows without, not both. POLAR_ERROR_UNSUPPORTED for a FAISS index that takes
+ * none; ",IDMap2" behind its description gives it ids. since 0.1 */
 POLAR_API polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
                                                 const int64_t* ids);
 /*
- * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), best first; id −1 with
- * score −inf (inner product, cosine) or +inf (L2) where there are fewer. k ≥ 1. num_threads: 0 to
- * 1024. since 0.1
+ * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), best first, ties as
+ * FAISS leaves them, by lower row in an index that is one of our specs alone; id −1 with score −inf
+ * (inner product, cosine) or +inf (L2) where there are fewer. k ≥ 1. num_threads: 0 to 1024.
+ * since 0.1
  */
-POLAR_API polar_status polar_index_search(const polar_index* index, int64_t nq, const float* queries,
-                                          int64_t k, int32_t num_threads, float* scores, int64_t* ids);
+POLAR_API polar_status polar_index_search(const polar_index* index, int64_t nq,
+                                          const float* queries, int64_t k, int32_t num_threads,
+                                          float* scores, int64_t* ids);
 /* Rows held. 0 for NULL. since 0.1 */
 POLAR_API int64_t polar_index_ntotal(const polar_index* index);
 /* 1 when rows can be added, 0 when train must come first or index is NULL. since 0.1 */
 POLAR_API int32_t polar_index_is_trained(const polar_index* index);
-/* Bytes of one stored row's code, without its id. since 0.1 */
+/* Bytes of one stored row's code, in all parts of the index, without ids and graph links.
+ * POLAR_ERROR_UNSUPPORTED where rows share codes or FAISS does not tell. since 0.1 */
 POLAR_API polar_status polar_index_code_size(const polar_index* index, size_t* bytes);
-/* x, (dim): the reconstruction of the row with this id; POLAR_ERROR_NOT_FOUND for none. since 0.1 */
+/* x, (dim): the reconstruction of the row with this id, of its normalized form for cosine;
+ * POLAR_ERROR_NOT_FOUND for none, POLAR_ERROR_UNSUPPORTED for an index that keeps no way back from
+ * id to row ("IDMap,…" where "IDMap2,…" does). since 0.1 */
 POLAR_API polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x);
 
 #ifdef __cplusplus

@@ -198,13 +198,15 @@ PreparedQuery Codec::prepare_query(const float* q) const {
     subtract(input.data(), centre_, rotated);
     query.offset = static_cast<float>(dot_exact(rotated, rotated, dim_));
   } else {
-    // ⟨q,x⟩ = ⟨q,c⟩ + ⟨c,x−c⟩ + ⟨q−c,x−c⟩; without the stored middle term, ⟨q,c⟩ + ⟨q,x−c⟩.
-    query.offset = static_cast<float>(dot_exact(input.data(), centre_.data(), dim_));
-    if (has_factors()) {
-      subtract(input.data(), centre_, rotated);
-    } else {
-      std::copy_n(input.data(), dim_, rotated);
-    }
+    // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the code's
+    // error only meets q−βc, which is shortest for β = ⟨q,c⟩/‖c‖². Codecs of vectors store no middle
+    // term: β = 0.
+    const double along_centre = dot_exact(input.data(), centre_.data(), dim_);
+    query.offset = static_cast<float>(along_centre);
+    const double beta =
+        has_factors() && centre_norm_ > 0 ? along_centre / (centre_norm_ * centre_norm_) : 0.0;
+    query.bias_weight = static_cast<float>(beta);
+    for (int j = 0; j < dim_; ++j) rotated[j] = static_cast<float>(input[j] - beta * centre_[j]);
   }
   rotation_.apply(rotated);
   return query;

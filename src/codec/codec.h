@@ -50,10 +50,12 @@ enum class StateOrigin : uint8_t { initial = 0, first_rows = 1, trained = 2 };
 /// products are unbiased. The same for codecs of vectors.
 enum class Reconstruction : int32_t { least_error = 0, unbiased = 1 };
 
-/// A query as the scores need it: score(row) = offset + constant + scale·⟨rotated, ŷ⟩ (RowTerms).
+/// A query as the scores need it: score(row) = offset + bias_weight·constant + scale·⟨rotated, ŷ⟩
+/// (RowTerms).
 struct PreparedQuery {
-  AlignedVector<float> rotated;  // (dim): R(q−c), or Rq where the row has no bias term
+  AlignedVector<float> rotated;  // (dim): R(q−βc), or Rq where the row has no bias term
   float offset = 0;
+  float bias_weight = 1;  // β
   uint64_t state_id = 0;  // of the codec it was prepared by
 };
 
@@ -65,7 +67,7 @@ struct RowTerms {
 
 /// The score of a row, given ⟨rotated, ŷ⟩; one expression for all scans, so that their bits agree.
 inline float score_of(const PreparedQuery& query, const RowTerms& row, float dot) {
-  return query.offset + row.constant + row.scale * dot;
+  return query.offset + query.bias_weight * row.constant + row.scale * dot;
 }
 
 class Codec {

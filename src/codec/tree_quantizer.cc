@@ -23,7 +23,8 @@ AngleCodebook::Range range_of(int level) {
 }
 
 std::vector<int> checked_bits(int dim, std::vector<int> bits) {
-  const int deepest = std::bit_width(static_cast<unsigned>(std::max(dim, 2) - 1));
+  const auto deepest =
+      static_cast<int>(std::bit_width(static_cast<unsigned>(std::max(dim, 2) - 1)));
   const auto levels = static_cast<int>(bits.size());
   require(levels >= 1 && levels <= deepest, StatusCode::bad_argument,
           "PolarTree: {} levels for dim {}; 1 to {} are allowed", levels, dim, deepest);
@@ -38,6 +39,12 @@ std::vector<int> checked_bits(int dim, std::vector<int> bits) {
 /// Level 1 is a circle, where a full turn is 0; above, a right angle belongs to the range.
 bool angle_in_range(double angle, int level) {
   return angle >= 0 && (level == 1 ? angle < 2 * kPi : angle <= kPi / 2);
+}
+
+[[noreturn]] void refuse_block(const float* values, int first, int size) {
+  fail(StatusCode::bad_argument,
+       "PolarTree: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {} are allowed",
+       first, first + size - 1, std::sqrt(dot_exact(values, values, size)), kFloat16Max);
 }
 
 }  // namespace
@@ -88,11 +95,9 @@ void TreeQuantizer::encode(const float* v, uint8_t* code) const {
         const auto wide_y = static_cast<double>(y);
         const double radius = std::sqrt(wide_x * wide_x + wide_y * wide_y);
         // Checked at every level: a radius only grows, and no float may overflow on the way.
-        require(radius <= static_cast<double>(kFloat16Max), StatusCode::bad_argument,
-                "PolarTree: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {} are "
-                "allowed",
-                block * block_size(), block * block_size() + size - 1,
-                std::sqrt(dot_exact(source, source, size)), kFloat16Max);
+        if (!(radius <= static_cast<double>(kFloat16Max))) {
+          refuse_block(source, block * block_size(), size);
+        }
         radii[static_cast<size_t>(j)] = static_cast<float>(radius);
       }
     }
