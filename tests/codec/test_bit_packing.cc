@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Fields of every width at every bit, and that no byte beside them is touched.
+#include "src/codec/bit_packing.h"
+
+#include <cmath>
+#include <vector>
+
+#include "src/core/random.h"
+#include "tests/support/catch.h"
+
+using namespace polarquant;
+
+TEST_CASE("fields of 1 to 16 bits come back, least significant bit first", "[codec]") {
+  Random random(1);
+  for (int width = 1; width <= 16; ++width) {
+    constexpr size_t kFields = 101;
+    std::vector<uint32_t> values;
+    // Exactly as long as the fields need: a sanitizer sees any access past them.
+    std::vector<uint8_t> bytes(bytes_of_bits(kFields * static_cast<size_t>(width)), 0);
+    for (size_t i = 0; i < kFields; ++i) {
+      values.push_back(static_cast<uint32_t>(random.below(uint64_t{1} << width)));
+      write_bits(bytes.data(), i * static_cast<size_t>(width), width, values.back());
+    }
+    for (size_t i = 0; i < kFields; ++i) {
+      REQUIRE(read_bits(bytes.data(), i * static_cast<size_t>(width), width) == values[i]);
+      for (int bit = 0; bit < width; ++bit) {
+        const size_t at = i * static_cast<size_t>(width) + static_cast<size_t>(bit);
+        REQUIRE(((bytes[at / 8] >> (at % 8)) & 1U) == ((values[i] >> bit) & 1U));
+      }
+    }
+  }
+}
+
+TEST_CASE("a field leaves its neighbours alone, whatever the value's high bits", "[codec]") {
+  for (int width = 1; width <= 16; ++width) {
+    for (size_t first = 0; first < 8; ++first) {
+      std::vector<uint8_t> bytes(4, 0);
+      write_bits(bytes.data(), first, width, 0xffffffffU);
+      for (size_t bit = 0; bit < 32; ++bit) {
+        const bool inside = bit >= first && bit < first + static_cast<size_t>(width);
+        REQUIRE((((bytes[bit / 8] >> (bit % 8)) & 1U) != 0) == inside);
+      }
+    }
+  }
+  CHECK(bytes_of_bits(0) == 0);
+  CHECK(bytes_of_bits(1) == 1);
+  CHECK(bytes_of_bits(8) == 1);
+  CHECK(bytes_of_bits(9) == 2);
+}
+
+TEST_CASE("stored float16 numbers are little-endian and read as finite numbers", "[codec]") {
+  uint8_t bytes[2];
+  write_half(bytes, 0x3c01);
+  CHECK(bytes[0] == 0x01);
+  CHECK(bytes[1] == 0x3c);
+  CHECK(read_finite_half(bytes) == half_to_float(0x3c01));
+  for (uint32_t half = 0; half < 65536; ++half) {
+    write_half(bytes, static_cast<uint16_t>(half));
+    REQUIRE(std::isfinite(read_finite_half(bytes)));
+  }
+  write_half(bytes, 0x7c00);
+  CHECK(read_finite_half(bytes) == 0);
+  write_half(bytes, 0xfbff);
+  CHECK(read_finite_half(bytes) == -kFloat16Max);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/codec/codec.h"
+#include "src/core/checksum.h"
+#include "tests/codec/clustered_rows.h"
+#include "tests/support/catch.h"
+
+using namespace polarquant;
+using polarquant::test::clustered_rows;
+using polarquant::test::require_error;
+
+namespace {
+
+Codec make(const char* spec, int dim = 33, Metric metric = Metric::inner_product,
+           const CodecOptions& options = {}) {
+  return Codec(parse_spec(spec), dim, metric, options);
+}
+
+// Replaces the checksum, so that what a hostile writer changed reaches the checks behind it.
+void sign_again(std::vector<uint8_t>& state) {
+  const uint64_t sum = checksum64(state.data(), state.size() - 8);
+  std::memcpy(&state[state.size() - 8], &sum, 8);
+}
+
+}  // namespace
+
+TEST_CASE("a state comes back whole: same id, same codes", "[state]") {
+  const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
+  for (const char* spec : {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "PolarTree4.2",
+                           "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      CAPTURE(spec);
+      CodecOptions options;
+      options.seed = 77;
+      Codec codec(parse_spec(spec), 33, metric, options);
+      codec.train(300, rows.data());
+      const std::vector<uint8_t> state = codec.save_state();
+      const std::unique_ptr<Codec> loaded = Codec::load_state(state.data(), state.size());
+      CHECK(loaded->state_id() == codec.state_id());
+      CHECK(loaded->difference(codec) == "");
+      CHECK(loaded->save_state() == state);
+      CHECK(loaded->origin() == StateOrigin::trained);
+      std::vector<uint8_t> a(codec.layout().bytes(300));
+      std::vector<uint8_t> b(loaded->layout().bytes(300));
+      codec.encode(300, rows.data(), a.data(), 1);
+      loaded->encode(300, rows.data(), b.data(), 1);
+      CHECK(a == b);
+    }
+  }
+}
+
+TEST_CASE("damaged states are refused at every cut and every flipped bit", "[state]") {
+  const std::vector<float> rows = clustered_rows(200, 5, 4, 1);
+  for (const char* spec : {"Polar2", "PolarPair4x4", "PolarTree2.2-online"}) {
+    Codec codec(parse_spec(spec), 5, Metric::l2, {});
+    codec.train(200, rows.data());
+    const std::vector<uint8_t> state = codec.save_state();
+    for (size_t cut = 0; cut < state.size(); ++cut) {
+      CAPTURE(spec, cut);
+      CHECK_THROWS_AS(Codec::load_state(state.data(), cut), Error);
+    }
+    for (size_t bit = 0; bit < 8 * state.size(); ++bit) {
+      std::vector<uint8_t> damaged = state;
+      damaged[bit / 8] = static_cast<uint8_t>(damaged[bit / 8] ^ (1 << (bit % 8)));
+      CAPTURE(spec, bit);
+      CHECK_THROWS_AS(Codec::load_state(damaged.data(), damaged.size()), Error);
+    }
+  }
+}
+
+TEST_CASE("hostile states with a right checksum are refused or load into a valid codec", "[state]") {
+  const std::vector<float> rows = clustered_rows(200, 5, 4, 1);
+  for (const char* spec : {"Polar2", "PolarPair4x4", "PolarTree2.2-online"}) {
+    Codec codec(parse_spec(spec), 5, Metric::l2, {});
+    codec.train(200, rows.data());
+    const std::vector<uint8_t> state = codec.save_state();
+    for (size_t byte = 0; byte + 8 < state.size(); ++byte) {
+      for (const int value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+        std::vector<uint8_t> changed = state;
+        changed[byte] = static_cast<uint8_t>(value);
+        sign_again(changed);
+        try {
+          const std::unique_ptr<Codec> loaded = Codec::load_state(changed.data(), changed.size());
+          CHECK(loaded->dim() >= 1);
+          CHECK(loaded->save_state().size() == changed.size());
+        } catch (const Error& error) {
+          CAPTURE(spec, byte, value, error.what());
+          const bool named = error.code() == StatusCode::corrupt_data ||
+                             error.code() == StatusCode::newer_format;
+          CHECK(named);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a newer format is refused by name", "[state]") {
+  std::vector<uint8_t> state = make("Polar2").save_state();
+  state[8] = 2;
+  sign_again(state);
+  require_error(StatusCode::newer_format, "version 2", [&] { Codec::load_state(state.data(), state.size()); });
+}
+
+TEST_CASE("difference names the part that differs", "[state]") {
+  const std::vector<float> rows = clustered_rows(200, 33, 4, 1);
+  const Codec codec = make("Polar2");
+  CHECK(codec.difference(make("Polar2")) == "");
+  CHECK(codec.difference(make("Polar4")) == "spec (Polar2 and Polar4)");
+  CHECK(codec.difference(make("Polar2", 34)) == "dim (33 and 34)");
+  CHECK(codec.difference(make("Polar2", 33, Metric::l2)) == "metric (0 and 1)");
+  CodecOptions seeded;
+  seeded.seed = 2;
+  CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, seeded)) == "seed (1 and 2)");
+  CodecOptions scaled;
+  scaled.norm_unit = 8;
+  CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, scaled)) == "norm_unit (1 and 8)");
+  CodecOptions centred;
+  centred.centre = std::span<const float>(rows.data(), 33);
+  CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, centred)) == "centre");
+  Codec pair_a = make("PolarPair4x4");
+  Codec pair_b = make("PolarPair4x4");
+  pair_a.train(150, rows.data());
+  pair_b.train(200, rows.data());
+  CHECK(pair_a.difference(pair_b) == "trained tables");
+}
+
+TEST_CASE("the first rows set the centre only when they are enough and nothing was encoded", "[state]") {
+  const std::vector<float> rows = clustered_rows(200, 33, 40, 1);
+  std::vector<uint8_t> code(200);
+  const auto centre_is_zero = [](const Codec& codec) {
+    for (const float value : codec.centre()) {
+      if (value != 0) return false;
+    }
+    return true;
+  };
+  SECTION("100 rows: centre and unit") {
+    Codec codec = make("Polar2");
+    codec.adopt_first_rows(100, rows.data());
+    CHECK_FALSE(centre_is_zero(codec));
+    CHECK(codec.origin() == StateOrigin::first_rows);
+    Codec trained = make("Polar2");
+    trained.train(100, rows.data());
+    CHECK(codec.state_id() == trained.state_id());
+  }
+  SECTION("99 rows: the unit alone") {
+    Codec codec = make("Polar2");
+    codec.adopt_first_rows(99, rows.data());
+    CHECK(centre_is_zero(codec));
+    CHECK(codec.norm_unit() == 32);
+  }
+  SECTION("turned off: the unit alone") {
+    CodecOptions options;
+    options.learn_centre = false;
+    Codec codec = make("Polar2", 33, Metric::l2, options);
+    codec.adopt_first_rows(200, rows.data());
+    CHECK(centre_is_zero(codec));
+  }
+  SECTION("after encode: nothing, and train is refused") {
+    Codec codec = make("Polar2");
+    std::vector<float> unit_row(33, 0.1F);
+    codec.encode(1, unit_row.data(), code.data(), 1);
+    const uint64_t id = codec.state_id();
+    codec.adopt_first_rows(200, rows.data());
+    CHECK(codec.state_id() == id);
+    require_error(StatusCode::state_mismatch, "train", [&] { codec.train(200, rows.data()); });
+    CHECK(codec.state_id() == id);
+  }
+  SECTION("after train: nothing") {
+    Codec codec = make("Polar2");
+    codec.train(200, rows.data());
+    const uint64_t id = codec.state_id();
+    codec.adopt_first_rows(150, rows.data());
+    CHECK(codec.state_id() == id);
+  }
+  SECTION("codecs of vectors never learn a centre") {
+    Codec codec = make("PolarScalar4");
+    codec.train(200, rows.data());
+    CHECK(centre_is_zero(codec));
+  }
+}
+
+TEST_CASE("bad options and training rows are refused and change nothing", "[state]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  require_error(StatusCode::bad_argument, "dim: 0", [] { make("Polar2", 0); });
+  require_error(StatusCode::bad_argument, "dim: 65536", [] { make("Polar2", 65536); });
+  require_error(StatusCode::bad_argument, "metric: 7", [] { make("Polar2", 3, static_cast<Metric>(7)); });
+  CodecOptions options;
+  std::vector<float> centre(33, 0.0F);
+  centre[4] = nan;
+  options.centre = centre;
+  require_error(StatusCode::bad_argument, "centre: column 4", [&] { make("Polar2", 33, Metric::l2, options); });
+  options.centre = std::span<const float>(centre.data(), 3);
+  require_error(StatusCode::bad_argument, "3 numbers", [&] { make("Polar2", 33, Metric::l2, options); });
+  for (const double unit : {-1.0, 1e30, 1e-30, static_cast<double>(nan)}) {
+    CodecOptions bad_unit;
+    bad_unit.norm_unit = unit;
+    CAPTURE(unit);
+    require_error(StatusCode::bad_argument, "norm_unit", [&] { make("Polar2", 33, Metric::l2, bad_unit); });
+  }
+  Codec codec = make("Polar2");
+  const uint64_t id = codec.state_id();
+  std::vector<float> rows = clustered_rows(10, 33, 4, 1);
+  require_error(StatusCode::bad_argument, "n: 0", [&] { codec.train(0, rows.data()); });
+  rows[5 * 33 + 2] = nan;
+  require_error(StatusCode::bad_argument, "row 5 column 2", [&] { codec.train(10, rows.data()); });
+  CHECK(codec.state_id() == id);
+}
+
+TEST_CASE("a query of another state is refused", "[state]") {
+  const std::vector<float> rows = clustered_rows(200, 33, 4, 1);
+  Codec a = make("Polar2");
+  Codec b = make("Polar2");
+  b.train(200, rows.data());
+  std::vector<uint8_t> codes(b.layout().bytes(1));
+  b.encode(1, rows.data(), codes.data(), 1);
+  float score = 0;
+  require_error(StatusCode::state_mismatch, "query", [&] {
+    b.score(a.prepare_query(rows.data()), {codes.data(), 1}, 0, 1, &score);
+  });
+}
