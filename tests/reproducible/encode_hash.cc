@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Prints a hash of the codes of a fixed set of rows for each codec and dim: the same lines on every
+// machine, compiler and optimization level (expected.txt).
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "src/codec/codec.h"
+#include "src/core/checksum.h"
+#include "src/core/random.h"
+
+using namespace polarquant;  // NOLINT: a program, not a header
+
+namespace {
+
+struct Case {
+  int dim;
+  Metric metric;
+};
+
+// Unoptimized builds run this too, so the cases are few: metrics differ in the factors alone.
+constexpr Case kCases[] = {{3, Metric::l2},
+                           {70, Metric::inner_product},
+                           {100, Metric::cosine},
+                           {193, Metric::l2}};
+
+}  // namespace
+
+int main() {
+  constexpr int64_t kRows = 130;  // one full group of 128 and a tail
+  for (const char* text :
+       {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3", "Polar3.5", "Polar4",
+        "Polar4.5", "Polar5", "Polar8", "Polar2+2", "Polar4+2", "Polar2-dense", "Polar2-norot",
+        "PolarTree4.2", "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
+    for (const Case& one : kCases) {
+      Random random(42);
+      std::vector<float> rows(kRows * one.dim);
+      for (float& value : rows) value = static_cast<float>(0.3 + random.normal());
+      Codec codec(parse_spec(text), one.dim, one.metric, CodecOptions{});
+      codec.train(kRows, rows.data());
+      std::vector<uint8_t> codes(codec.layout().bytes(kRows));
+      codec.encode(kRows, rows.data(), codes.data(), 1);
+      fmt::print("{} dim {} metric {} state {:016x} codes {:016x}\n", text, one.dim,
+                 static_cast<int>(one.metric), codec.state_id(),
+                 checksum64(codes.data(), codes.size()));
+    }
+  }
+  return 0;
+}
