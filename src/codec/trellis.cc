@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace polarquant {
 namespace {
@@ -110,21 +111,39 @@ float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint
   return cost;
 }
 
-void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) {
-  const int steps = std::max(points.pairs, 2 * std::min(kWarmupPairs, points.pairs));
-  costs_.resize(static_cast<size_t>(steps + 1) * states());
-  if (points.pairs > kExhaustivePairs) {
-    encode_pinned(points, ring_start_state(points), windows);
-    return;
+// Tries start states until no other can do better: a lap that may start anywhere and ends in a state
+// costs no more than the ring through that state (float additions keep the order), and the states
+// are tried by this bound.
+void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* windows) {
+  std::fill_n(costs_after(0), states(), 0.0F);
+  for (int pair = 0; pair < points.pairs; ++pair) {
+    (this->*advance_)(points, pair, costs_after(pair), costs_after(pair + 1));
   }
+  const float* last = costs_after(points.pairs);
+  bounds_.assign(last, last + states());
+  starts_.resize(states());
+  std::iota(starts_.begin(), starts_.end(), 0);
+  std::stable_sort(starts_.begin(), starts_.end(),
+                   [&](int a, int b) { return bounds_[a] < bounds_[b]; });
   candidate_.resize(points.pairs);
   float best = kUnreachable;
-  for (int state = 0; state < states(); ++state) {
+  for (const int state : starts_) {
+    if (bounds_[state] >= best) return;
     const float cost = encode_pinned(points, state, candidate_.data());
     if (cost < best) {
       best = cost;
       std::copy_n(candidate_.data(), points.pairs, windows);
     }
+  }
+}
+
+void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) {
+  const int steps = std::max(points.pairs, 2 * std::min(kWarmupPairs, points.pairs));
+  costs_.resize(static_cast<size_t>(steps + 1) * states());
+  if (points.pairs <= kExactPairs) {
+    encode_best_ring(points, windows);
+  } else {
+    encode_pinned(points, ring_start_state(points), windows);
   }
 }
 

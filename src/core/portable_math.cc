@@ -8,8 +8,9 @@ namespace {
 
 constexpr double kLn2High = 0x1.62e42fefa3800p-1;  // 42 leading bits: exact times any exponent
 constexpr double kLn2Low = 0x1.ef35793c76730p-45;
-constexpr double kHalfPiHigh = 0x1.921fb54442d00p+0;  // 45 leading bits
-constexpr double kHalfPiLow = 0x1.8469898cc5170p-47;
+// π/2 in pieces of 33 bits: each times n < 2^20 is exact (Cody, Waite 1980).
+constexpr double kHalfPiPieces[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34, 0x1.3198a2e000000p-69,
+                                    0x1.b839a252049c1p-104};
 
 }  // namespace
 
@@ -40,8 +41,9 @@ double portable_exp(double x) noexcept {
 
 SineCosine portable_sincos(double angle) noexcept {
   // angle = n·π/2 + r, |r| ≤ π/4; Taylor series of both, then turned by n quarter turns.
-  const double n = std::floor(angle / (kHalfPiHigh + kHalfPiLow) + 0.5);
-  const double r = (angle - n * kHalfPiHigh) - n * kHalfPiLow;
+  const double n = std::floor(angle / (kPi / 2) + 0.5);
+  double r = angle;
+  for (const double piece : kHalfPiPieces) r -= n * piece;
   const double r2 = r * r;
   double sine = 1;
   double cosine = 1;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "src/core/parallel.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+using polarquant::parallel_for;
+using polarquant::thread_count;
+
+TEST_CASE("a thread count is what was asked for, at most the iterations, at least 1", "[core]") {
+  CHECK(thread_count(3, 100) == 3);
+  CHECK(thread_count(8, 5) == 5);
+  CHECK(thread_count(8, 0) == 1);
+  CHECK(thread_count(0, 1) == 1);
+  CHECK(thread_count(0, 1000000) >= 1);
+}
+
+TEST_CASE("parallel_for visits each index once, on thread numbers below the count", "[core]") {
+  for (const int threads : {1, 2, 5}) {
+    for (const int64_t iterations : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> visits(static_cast<size_t>(iterations));
+      std::atomic<bool> thread_in_range{true};
+      parallel_for(iterations, threads, [&](int64_t i, int thread) {
+        visits[static_cast<size_t>(i)].fetch_add(1);
+        if (thread < 0 || thread >= threads) thread_in_range = false;
+      });
+      CHECK(thread_in_range);
+      for (const auto& count : visits) REQUIRE(count == 1);
+    }
+  }
+}
+
+TEST_CASE("an exception of the body reaches the caller and stops new iterations", "[core]") {
+  for (const int threads : {1, 4}) {
+    std::atomic<int> calls{0};
+    try {
+      parallel_for(1000000, threads, [&](int64_t i, int) {
+        calls.fetch_add(1);
+        if (i == 17) throw std::runtime_error("row 17");
+      });
+      FAIL("no exception");
+    } catch (const std::runtime_error& error) {
+      CHECK(std::string(error.what()) == "row 17");
+    }
+    CHECK(calls < 1000000);
+  }
+  // Every iteration throws: exactly one exception arrives.
+  CHECK_THROWS_AS(parallel_for(64, 4, [](int64_t, int) { throw std::logic_error("each"); }),
+                  std::logic_error);
+  // And the next loop runs as if nothing had been.
+  std::atomic<int> calls{0};
+  parallel_for(64, 4, [&](int64_t, int) { calls.fetch_add(1); });
+  CHECK(calls == 64);
+}
+
+TEST_CASE("a forked child runs its loops without hanging, after the parent used threads",
+          "[core]") {
+  std::atomic<int> warm{0};
+  parallel_for(64, 4, [&](int64_t, int) { warm.fetch_add(1); });
+  REQUIRE(warm == 64);
+
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    alarm(20);  // a hang ends the child by a signal, which the parent sees
+    const int threads = thread_count(4, 64);
+    int calls = 0;
+    parallel_for(64, threads, [&](int64_t, int) { ++calls; });
+    _exit(threads == 1 && calls == 64 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(thread_count(4, 64) == 4);  // the parent keeps its threads
+}
