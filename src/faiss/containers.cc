@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/containers.h"
+
+#include <faiss/IndexIVF.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "src/core/checked_size.h"
+#include "src/core/parallel.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/index_polar_mark.h"
+#include "src/faiss/omp_threads.h"
+#include "src/faiss/search_parameters.h"
+#include "src/scan/top_k.h"
+
+namespace polarquant {
+namespace {
+
+template <typename Map>
+void search_id_map(const Map& map, idx_t n, const float* x, idx_t k, float* distances,
+                   idx_t* labels, const ::faiss::SearchParameters* params) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const TranslatedParameters translated(params, map.id_map);
+    map.index->search(n, x, k, distances, labels, translated.get());
+    for (idx_t i = 0; i < n * k; ++i) {
+      if (labels[i] >= 0) labels[i] = map.id_map[static_cast<size_t>(labels[i])];
+    }
+  });
+}
+
+struct RefineParameters {
+  float k_factor;
+  const ::faiss::SearchParameters* base;
+};
+
+// Template, so that the branch not taken need not compile.
+template <typename Parameters>
+RefineParameters refine_parameters(float k_factor, const ::faiss::SearchParameters* params) {
+  if constexpr (Defined<Parameters>) {
+    if (const auto* given = dynamic_cast<const Parameters*>(params)) {
+      return {given->k_factor, given->base_index_params};
+    }
+  }
+  return {k_factor, params};
+}
+
+}  // namespace
+
+void PreTransformOverPolar::train(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    require(index->ntotal == 0, StatusCode::state_mismatch,
+            "train: the index holds {} rows, coded by what was trained before; reset it first",
+            index->ntotal);
+    const bool training_is_optional = index->is_trained;
+    IndexPreTransform::train(n, x);
+    if (training_is_optional) {
+      const float* transformed = apply_chain(n, x);
+      const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
+      index->train(n, transformed);
+    }
+    is_trained = index->is_trained;
+  });
+}
+
+void PreTransformOverPolar::add(idx_t n, const float* x) {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::add(n, x);
+}
+
+void PreTransformOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::add_with_ids(n, x, xids);
+}
+
+void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
+                                   idx_t* labels, const ::faiss::SearchParameters* params) const {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::search(n, x, k, distances, labels, params);
+}
+
+void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::sa_encode(n, x, bytes);
+}
+
+void IDMapOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                            const ::faiss::SearchParameters* params) const {
+  search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMap2OverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                             const ::faiss::SearchParameters* params) const {
+  search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMap2OverPolar::reconstruct(idx_t key, float* recons) const {
+  with_faiss_errors([&] {
+    const auto found = rev_map.find(key);
+    require(found != rev_map.end(), StatusCode::not_found,
+            "reconstruct: id {} is not in the index, which holds {} rows", key, ntotal);
+    index->reconstruct(found->second, recons);
+  });
+}
+
+void RefineOverPolar::train(idx_t n, const float* x) {
+  const OmpThreads omp_threads(0);
+  IndexRefine::train(n, x);
+}
+
+void RefineOverPolar::add(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    require(is_trained, StatusCode::not_trained, "add: the index is not trained; call train first");
+    // First an index of ours, whose add can be taken back.
+    Index* first = refine_index;
+    Index* second = base_index;
+    if (dynamic_cast<IndexPolar*>(first) == nullptr) std::swap(first, second);
+    auto* ours = dynamic_cast<IndexPolar*>(first);
+    const IndexPolar::Mark before = ours != nullptr ? ours->mark() : IndexPolar::Mark{};
+    first->add(n, x);
+    try {
+      second->add(n, x);
+    } catch (...) {
+      if (ours != nullptr) ours->go_back_to(before);
+      throw;
+    }
+    ntotal = refine_index->ntotal;
+  });
+}
+
+void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                             const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const RefineParameters parameters =
+        refine_parameters<::faiss::IndexRefineSearchParameters>(k_factor, params);
+    require(n >= 0, StatusCode::bad_argument, "search: n is {}; at least 0 is needed", n);
+    require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
+    require(is_trained, StatusCode::not_trained,
+            "search: the index is not trained; call train first");
+    require(parameters.k_factor >= 1, StatusCode::bad_argument,
+            "search: k_factor is {}; at least 1 is needed", parameters.k_factor);
+    const double wanted = static_cast<double>(k) * static_cast<double>(parameters.k_factor);
+    const idx_t most = std::max(k, ntotal);
+    const idx_t k_base = wanted < static_cast<double>(most) ? static_cast<idx_t>(wanted) : most;
+    const size_t results = checked_mul(n, k_base, "n x k x k_factor results");
+    std::vector<float> base_distances(results);
+    std::vector<idx_t> base_labels(results);
+    base_index->search(n, x, k_base, base_distances.data(), base_labels.data(), parameters.base);
+
+    const bool higher_is_nearer = metric_type == ::faiss::METRIC_INNER_PRODUCT;
+    const int threads = thread_count(0, n);
+    std::vector<std::unique_ptr<::faiss::DistanceComputer>> computers(static_cast<size_t>(threads));
+    parallel_for(n, threads, [&](int64_t query, int thread) {
+      auto& computer = computers[static_cast<size_t>(thread)];
+      if (computer == nullptr) computer.reset(refine_index->get_distance_computer());
+      computer->set_query(x + query * d);
+      std::vector<Candidate> candidates;
+      for (idx_t i = query * k_base; i < (query + 1) * k_base; ++i) {
+        const idx_t id = base_labels[static_cast<size_t>(i)];
+        if (id >= 0) candidates.push_back({key_of_score((*computer)(id), higher_is_nearer), id});
+      }
+      write_top_k(candidates, k, higher_is_nearer, distances + query * k, labels + query * k);
+    });
+  });
+}
+
+// ---- Putting our indexes into what FAISS built --------------------------------------------------
+
+namespace {
+
+/// replace_leaves on a child that a container owns by plain pointer.
+bool replace_in_child(::faiss::Index*& child, const LeafReplacement& replacement) {
+  std::unique_ptr<::faiss::Index> owned(child);
+  child = nullptr;  // what happens to it if the replacement throws
+  const bool replaced = replace_leaves(owned, replacement);
+  child = owned.release();
+  return replaced;
+}
+
+template <typename Map, typename MapOverPolar>
+bool replace_in_id_map(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<Map*>(index.get());
+  if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
+  auto ours = std::make_unique<MapOverPolar>(built->index);
+  ours->own_fields = true;
+  built->own_fields = false;
+  index = std::move(ours);
+  return true;
+}
+
+bool replace_in_pre_transform(std::unique_ptr<::faiss::Index>& index,
+                              const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexPreTransform*>(index.get());
+  if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
+  auto ours = std::make_unique<PreTransformOverPolar>(built->index);
+  for (auto transform = built->chain.rbegin(); transform != built->chain.rend(); ++transform) {
+    ours->prepend_transform(*transform);
+  }
+  ours->own_fields = true;
+  built->own_fields = false;
+  index = std::move(ours);
+  return true;
+}
+
+/// The refinement of two indexes, which it comes to own.
+std::unique_ptr<::faiss::Index> refine(::faiss::IndexRefine& built, ::faiss::Index*& base) {
+  auto ours = std::make_unique<RefineOverPolar>(base, built.refine_index);
+  ours->k_factor = built.k_factor;
+  ours->own_fields = ours->own_refine_index = true;
+  base = built.refine_index = nullptr;
+  return ours;
+}
+
+/// FAISS builds "IDMap,Polar2,RFlat" as a refinement of an id map, which can never add: id maps
+/// refuse the add that refinements call. What is meant is the id map of a refinement.
+template <typename Map, typename MapOverPolar>
+bool lift_id_map(std::unique_ptr<::faiss::Index>& index, ::faiss::IndexRefine& built) {
+  auto* map = dynamic_cast<Map*>(built.base_index);
+  if (map == nullptr) return false;
+  std::unique_ptr<::faiss::Index> refinement = refine(built, map->index);
+  auto ours = std::make_unique<MapOverPolar>(refinement.get());
+  ours->own_fields = true;
+  refinement.release();
+  index = std::move(ours);
+  return true;
+}
+
+bool replace_in_refine(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexRefine*>(index.get());
+  if (built == nullptr) return false;
+  const bool base_replaced = replace_in_child(built->base_index, replacement);
+  const bool refine_replaced = replace_in_child(built->refine_index, replacement);
+  if (!base_replaced && !refine_replaced) return false;
+  if (lift_id_map<::faiss::IndexIDMap2, IDMap2OverPolar>(index, *built) ||
+      lift_id_map<::faiss::IndexIDMap, IDMapOverPolar>(index, *built)) {
+    return true;
+  }
+  for (const ::faiss::Index* inner = built->base_index; inner != nullptr;) {
+    require(dynamic_cast<const ::faiss::IndexIDMap*>(inner) == nullptr, StatusCode::unsupported,
+            "description: an id map behind transforms cannot be refined; put it in front: "
+            "\"IDMap,PCA64,Polar2,RFlat\"");
+    const auto* transforms = dynamic_cast<const ::faiss::IndexPreTransform*>(inner);
+    inner = transforms != nullptr ? transforms->index : nullptr;
+  }
+  index = refine(*built, built->base_index);
+  return true;
+}
+
+bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
+                                 const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexIVF*>(index.get());
+  if (built == nullptr || !replace_in_child(built->quantizer, replacement)) return false;
+  built->quantizer_trains_alone = 2;  // k-means on floats, then the centroids are added to ours
+  return true;
+}
+
+/// One row per container that can hold an index of ours. Each returns whether `index` was of its
+/// kind and had a leaf replaced; IndexIDMap2 stands before its base class.
+constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafReplacement&) = {
+    replace_in_pre_transform,
+    replace_in_id_map<::faiss::IndexIDMap2, IDMap2OverPolar>,
+    replace_in_id_map<::faiss::IndexIDMap, IDMapOverPolar>,
+    replace_in_refine,
+    replace_in_coarse_quantizer,
+};
+
+}  // namespace
+
+bool replace_leaves(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  if (auto ours = replacement(*index)) {
+    index = std::move(ours);
+    return true;
+  }
+  return std::any_of(std::begin(kContainers), std::end(kContainers),
+                     [&](auto replace) { return replace(index, replacement); });
+}
+
+}  // namespace polarquant

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// FAISS's containers around an index of ours: subclasses that do what FAISS 1.7.3's own do not, and
+// the walk that puts our indexes into what FAISS's factory built.
+//
+// FAISS's IndexPreTransform trains its index only while that index is_trained is false, so optional
+// training never reaches it; IndexIDMap and IndexRefine refuse all search parameters; and their
+// loops hang in a fork()ed child, where OpenMP's pool is gone.
+#pragma once
+
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
+
+#include <functional>
+#include <memory>
+
+#include "src/faiss/faiss_compat.h"
+
+namespace polarquant {
+
+struct PreTransformOverPolar final : ::faiss::IndexPreTransform {
+  using IndexPreTransform::IndexPreTransform;
+
+  /// Trains the index too, even where it needs no training. Refused once the index holds rows.
+  using IndexPreTransform::train;
+  void train(idx_t n, const float* x) override;
+  void add(idx_t n, const float* x) override;
+  void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+  void sa_encode(idx_t n, const float* x, uint8_t* bytes) const override;
+};
+
+struct IDMapOverPolar final : ::faiss::IndexIDMap {
+  explicit IDMapOverPolar(::faiss::Index* inner) : IndexIDMapTemplate(inner) {}
+
+  /// Selectors in params are asked for the map's ids.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+};
+
+struct IDMap2OverPolar final : ::faiss::IndexIDMap2 {
+  explicit IDMap2OverPolar(::faiss::Index* inner) : IndexIDMap2Template(inner) {}
+
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+  void reconstruct(idx_t key, float* recons) const override;
+};
+
+struct RefineOverPolar final : ::faiss::IndexRefine {
+  using IndexRefine::IndexRefine;
+
+  using IndexRefine::train;
+  void train(idx_t n, const float* x) override;
+  /// When one of the two indexes refuses the rows, neither has them.
+  void add(idx_t n, const float* x) override;
+  /// params go to the base index; where FAISS has IndexRefineSearchParameters, its k_factor counts
+  /// and its base_index_params go there. Ties: lower id first.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+};
+
+/// The index to stand in a leaf's place, or null to keep the leaf.
+using LeafReplacement = std::function<std::unique_ptr<::faiss::Index>(const ::faiss::Index& leaf)>;
+
+/// Replaces leaves inside the containers of `index`, an empty index that owns its parts, and the
+/// containers around them by the subclasses above. Returns whether any leaf was replaced.
+bool replace_leaves(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement);
+
+}  // namespace polarquant

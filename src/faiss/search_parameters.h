@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Search parameters on their way through an id map: the caller's selector is over the map's ids,
+// the index inside asks for row numbers.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "src/faiss/faiss_compat.h"
+
+namespace polarquant {
+
+/// A copy of search parameters in which each selector is asked for id_map[row]. The caller's object
+/// is left alone, since other threads may be searching with it.
+class TranslatedParameters {
+ public:
+  /// params may be null; id_map and what params points to are borrowed. Throws unsupported for a
+  /// class of parameters it does not know how to copy.
+  TranslatedParameters(const ::faiss::SearchParameters* params, const std::vector<idx_t>& id_map);
+
+  const ::faiss::SearchParameters* get() const { return translated_; }
+
+ private:
+  ::faiss::SearchParameters* translate(const ::faiss::SearchParameters* params);
+  template <typename Parameters>
+  Parameters* copy(const Parameters& params);
+
+  const std::vector<idx_t>& id_map_;
+  std::vector<std::unique_ptr<::faiss::SearchParameters>> copies_;
+  std::vector<std::unique_ptr<::faiss::IDSelector>> selectors_;
+  ::faiss::SearchParameters* translated_;
+};
+
+}  // namespace polarquant

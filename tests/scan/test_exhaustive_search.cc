@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// exhaustive_search against sorting all of Codec::score's scores.
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "src/codec/code_buffer.h"
+#include "src/codec/codec.h"
+#include "src/core/random.h"
+#include "src/scan/exhaustive_search.h"
+#include "src/scan/top_k.h"
+#include "tests/support/catch.h"
+
+namespace polarquant::test {
+namespace {
+
+std::vector<float> normal_rows(int64_t n, int dim, uint64_t seed) {
+  Random random(seed);
+  std::vector<float> x(static_cast<size_t>(n) * static_cast<size_t>(dim));
+  for (float& v : x) v = static_cast<float>(random.normal());
+  return x;
+}
+
+struct Result {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+
+  bool operator==(const Result&) const = default;
+};
+
+Result search(const Codec& codec, CodeRows codes, const std::vector<float>& queries, int64_t k,
+              const RowFilter& filter, int threads) {
+  const auto nq = static_cast<int64_t>(queries.size()) / codec.dim();
+  Result result{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
+                std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
+  exhaustive_search(codec, codes, nq, queries.data(), k, filter, threads, result.scores.data(),
+                    result.ids.data());
+  return result;
+}
+
+/// Every score from Codec::score, sorted whole.
+Result search_by_sorting(const Codec& codec, CodeRows codes, const std::vector<float>& queries,
+                         int64_t k, const RowFilter& filter) {
+  const bool higher = codec.higher_is_nearer();
+  const float worst =
+      higher ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+  Result result;
+  for (size_t q = 0; q < queries.size(); q += static_cast<size_t>(codec.dim())) {
+    const PreparedQuery prepared = codec.prepare_query(queries.data() + q);
+    std::vector<float> scores(static_cast<size_t>(codes.rows));
+    codec.score(prepared, codes, 0, codes.rows, scores.data());
+    std::vector<int64_t> order;
+    for (int64_t row = 0; row < codes.rows; ++row) {
+      if (!filter || filter(row)) order.push_back(row);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      const float score_a = scores[static_cast<size_t>(a)];
+      const float score_b = scores[static_cast<size_t>(b)];
+      return higher ? score_a > score_b : score_a < score_b;
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      const bool found = i < static_cast<int64_t>(order.size());
+      result.ids.push_back(found ? order[static_cast<size_t>(i)] : -1);
+      result.scores.push_back(found ? scores[static_cast<size_t>(order[static_cast<size_t>(i)])]
+                                    : worst);
+    }
+  }
+  return result;
+}
+
+TEST_CASE("exhaustive_search is a sort of all scores, to the bit", "[scan]") {
+  const char* name = GENERATE("Polar2", "Polar4", "Polar8", "Polar2+2", "PolarScalar4",
+                              "PolarPair4x4", "PolarPair4x4g128");
+  const Metric metric = GENERATE(Metric::inner_product, Metric::l2, Metric::cosine);
+  const int dim = GENERATE(16, 50, 384);
+  INFO(name << " dim " << dim);
+  Codec codec(parse_spec(name), dim, metric, CodecOptions{});
+  const std::vector<float> x = normal_rows(1500, dim, 3);
+  codec.train(1500, x.data());
+  const std::vector<float> queries = normal_rows(5, dim, 4);
+  for (const int64_t rows : {0, 1, 9, 1023, 1025, 1500}) {
+    CodeBuffer buffer;
+    buffer.append(codec, rows, x.data(), 0);
+    for (const int64_t k : {1, 10, 1600}) {
+      const Result expected = search_by_sorting(codec, buffer.rows(), queries, k, {});
+      CHECK(search(codec, buffer.rows(), queries, k, {}, 1) == expected);
+      CHECK(search(codec, buffer.rows(), queries, k, {}, 3) == expected);
+    }
+  }
+}
+
+TEST_CASE("exhaustive_search gives the same with any number of threads", "[scan]") {
+  Codec codec(parse_spec("Polar2"), 32, Metric::l2, CodecOptions{});
+  // Each row four times, so that every score is tied.
+  std::vector<float> x = normal_rows(1200, 32, 5);
+  for (int i = 0; i < 2; ++i)
+    x.insert(x.end(), x.begin(), x.begin() + static_cast<ptrdiff_t>(x.size()));
+  CodeBuffer buffer;
+  buffer.append(codec, 4800, x.data(), 0);
+  for (const int64_t nq : {1, 2, 7, 300}) {
+    const std::vector<float> queries = normal_rows(nq, 32, 6);
+    const Result expected = search_by_sorting(codec, buffer.rows(), queries, 10, {});
+    for (const int threads : {0, 1, 2, 3, 8, 64}) {
+      CHECK(search(codec, buffer.rows(), queries, 10, {}, threads) == expected);
+    }
+  }
+}
+
+TEST_CASE("exhaustive_search splits many queries over few rows", "[scan]") {
+  Codec codec(parse_spec("Polar4"), 20, Metric::inner_product, CodecOptions{});
+  CodeBuffer buffer;
+  const std::vector<float> x = normal_rows(30, 20, 7);
+  buffer.append(codec, 30, x.data(), 0);
+  const std::vector<float> queries = normal_rows(2500, 20, 8);  // more than one group
+  const Result expected = search_by_sorting(codec, buffer.rows(), queries, 4, {});
+  for (const int threads : {1, 2, 5}) {
+    CHECK(search(codec, buffer.rows(), queries, 4, {}, threads) == expected);
+  }
+}
+
+TEST_CASE("exhaustive_search leaves out what the filter does", "[scan]") {
+  Codec codec(parse_spec("Polar3"), 48, Metric::inner_product, CodecOptions{});
+  const std::vector<float> x = normal_rows(3000, 48, 9);
+  CodeBuffer buffer;
+  buffer.append(codec, 3000, x.data(), 0);
+  const std::vector<float> queries = normal_rows(6, 48, 10);
+  const RowFilter filters[] = {
+      [](int64_t row) { return row % 7 == 3; },
+      [](int64_t) { return false; },
+      [](int64_t row) { return row == 2999; },
+  };
+  for (const RowFilter& filter : filters) {
+    const Result expected = search_by_sorting(codec, buffer.rows(), queries, 12, filter);
+    for (const int threads : {1, 3}) {
+      CHECK(search(codec, buffer.rows(), queries, 12, filter, threads) == expected);
+    }
+  }
+  const RowFilter throwing = [](int64_t row) -> bool {
+    if (row == 1700) throw std::runtime_error("row 1700");
+    return true;
+  };
+  CHECK_THROWS_AS(search(codec, buffer.rows(), queries, 1, throwing, 2), std::runtime_error);
+}
+
+TEST_CASE("exhaustive_search names arguments it cannot take", "[scan]") {
+  Codec codec(parse_spec("Polar3"), 8, Metric::l2, CodecOptions{});
+  std::vector<float> query(8, 1.0F);
+  require_error(StatusCode::bad_argument, "k: 0",
+                [&] { exhaustive_search(codec, {}, 1, query.data(), 0, {}, 1, nullptr, nullptr); });
+  require_error(StatusCode::bad_argument, "nq: -1", [&] {
+    exhaustive_search(codec, {}, -1, query.data(), 1, {}, 1, nullptr, nullptr);
+  });
+  require_error(StatusCode::bad_argument, "nq x k", [&] {
+    exhaustive_search(codec, {}, int64_t{1} << 40, query.data(), int64_t{1} << 40, {}, 1, nullptr,
+                      nullptr);
+  });
+  exhaustive_search(codec, {}, 0, nullptr, 1, {}, 1, nullptr, nullptr);
+}
+
+TEST_CASE("TopK keeps the best in any order of arrival, lower ids first", "[scan]") {
+  Random random(11);
+  std::vector<Candidate> all(500);
+  for (size_t i = 0; i < all.size(); ++i) {
+    all[i] = {static_cast<float>(random.below(20)), static_cast<int64_t>(i)};
+  }
+  std::vector<Candidate> sorted = all;
+  std::sort(sorted.begin(), sorted.end());
+  for (int round = 0; round < 20; ++round) {
+    for (size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[random.below(i + 1)]);
+    TopK best(37);
+    for (const Candidate& candidate : all) best.push(candidate);
+    std::vector<Candidate> kept = best.candidates();
+    std::vector<float> scores(40);
+    std::vector<int64_t> ids(40);
+    write_top_k(kept, 40, false, scores.data(), ids.data());
+    for (size_t i = 0; i < 37; ++i) {
+      CHECK(ids[i] == sorted[i].id);
+      CHECK(scores[i] == sorted[i].key);
+    }
+    CHECK(ids[37] == -1);
+    CHECK(scores[39] == std::numeric_limits<float>::infinity());
+  }
+}
+
+TEST_CASE("A score that is no number is the worst", "[scan]") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(key_of_score(nan, true) == std::numeric_limits<float>::infinity());
+  CHECK(key_of_score(nan, false) == std::numeric_limits<float>::infinity());
+  CHECK(score_of_key(key_of_score(-2.5F, true), true) == -2.5F);
+}
+
+}  // namespace
+}  // namespace polarquant::test
