@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/faiss_parts.h"
+
+#include <faiss/IVFlib.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexIVF.h>
+#include <faiss/IndexNSG.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
+
+#include <algorithm>
+#include <cctype>
+#include <stdexcept>
+#include <string_view>
+
+#include "polarquant/faiss.h"
+#include "src/codec/spec.h"
+#include "src/core/checked_size.h"
+#include "src/core/status.h"
+#include "src/faiss/faiss_error.h"
+
+namespace polarquant::capi {
+namespace {
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// FAISS's parser divides by numbers that it reads ("PQ0"), and builds empty parts from others
+/// ("IVF0,Flat"); no part of a FAISS string has a use for a 0.
+void refuse_zeros(std::string_view part) {
+  for (size_t i = 0; i < part.size();) {
+    size_t end = i;
+    while (end < part.size() && is_digit(part[end])) ++end;
+    const bool is_zero = end > i && part.substr(i, end - i).find_first_not_of('0') == part.npos;
+    require(!is_zero, StatusCode::bad_argument,
+            "description: \"{}\" has the number 0; 1 or more is allowed", part);
+    i = end + 1;
+  }
+}
+
+/// Calls visit for the names that the string's commas, brackets and underscores part.
+template <typename Visit>
+void for_each_part(std::string_view description, Visit&& visit) {
+  while (!description.empty()) {
+    const size_t end = std::min(description.find_first_of(",()_"), description.size());
+    visit(description.substr(0, end));
+    description.remove_prefix(std::min(end + 1, description.size()));
+  }
+}
+
+}  // namespace
+
+IdSupport id_support(const ::faiss::Index& index) {
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return id_support(*outer->index);
+  }
+  if (dynamic_cast<const ::faiss::IndexIDMap*>(&index) != nullptr) return IdSupport::required;
+  const bool takes_ids = dynamic_cast<const IndexPolar*>(&index) != nullptr ||
+                         dynamic_cast<const ::faiss::IndexIVF*>(&index) != nullptr;
+  return takes_ids ? IdSupport::optional : IdSupport::none;
+}
+
+void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids) {
+  ::faiss::IndexIVF* ivf = ::faiss::ivflib::try_extract_index_ivf(&index);
+  if (ivf == nullptr) return;
+  // Behind an IDMap the inverted file itself counts its rows.
+  const bool ids_reach_it = rows_have_ids && id_support(index) == IdSupport::optional;
+  ivf->set_direct_map_type(ids_reach_it ? ::faiss::DirectMap::Hashtable
+                                        : ::faiss::DirectMap::Array);
+}
+
+size_t stored_row_bytes(const ::faiss::Index& index) {
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return stored_row_bytes(*outer->index);
+  }
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
+    return stored_row_bytes(*outer->index);
+  }
+  if (const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
+    return stored_row_bytes(*graph->storage);
+  }
+  if (const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
+    return stored_row_bytes(*graph->storage);
+  }
+  if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    return checked_add(stored_row_bytes(*both->base_index), stored_row_bytes(*both->refine_index),
+                       "code size");
+  }
+  // sa_code_size would add the number of the list, which a stored row does not have.
+  if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) return ivf->code_size;
+  try {
+    return index.sa_code_size();
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::unsupported, "index: FAISS does not tell the code size of its type ({})",
+         error.what());
+  }
+}
+
+std::unique_ptr<::faiss::Index> make_index(const char* description, int dim, bool inner_product) {
+  for_each_part(description, [](std::string_view part) {
+    if (!looks_like_spec(part)) refuse_zeros(part);
+  });
+  try {
+    return index_factory(dim, description,
+                         inner_product ? ::faiss::METRIC_INNER_PRODUCT : ::faiss::METRIC_L2);
+  } catch (const FaissError&) {
+    throw;  // ours: its text says what is wrong
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::bad_argument, "description: {}", error.what());
+  } catch (const std::out_of_range&) {  // std::stoi inside FAISS's parser
+    fail(StatusCode::bad_argument, "description: \"{}\" has a number that does not fit an int",
+         description);
+  }
+}
+
+}  // namespace polarquant::capi

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What the index calls need to know of FAISS's own classes, which no virtual function of theirs
+// tells: which indexes take ids, which must be given them, and what a stored row costs.
+#pragma once
+
+#include <faiss/Index.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace polarquant::capi {
+
+/// How an index of these parts takes the ids of its rows.
+enum class IdSupport {
+  none,      // add alone
+  optional,  // add or add_with_ids
+  required,  // add_with_ids alone (IDMap, IDMap2)
+};
+IdSupport id_support(const ::faiss::Index& index);
+
+/// Makes an inverted file keep a map from ids to rows, without which it cannot reconstruct; to be
+/// called before its first row. No effect on other indexes.
+void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids);
+
+/// Bytes of one stored row's code, ids and graph links not counted. Throws unsupported where FAISS
+/// does not tell.
+size_t stored_row_bytes(const ::faiss::Index& index);
+
+/// The index of a factory string. Throws bad_argument for what FAISS's parser would crash on, and
+/// for what it throws.
+std::unique_ptr<::faiss::Index> make_index(const char* description, int dim, bool inner_product);
+
+}  // namespace polarquant::capi

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// What stands behind the codec and query handles of the C ABI; the index's is in index_handle.h,
+// since only builds with FAISS have it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "polarquant/polarquant.h"
+#include "src/codec/codec.h"
+
+struct polar_codec {
+  std::unique_ptr<polarquant::Codec> codec;
+  int32_t num_threads = 0;
+};
+
+struct polar_query {
+  polarquant::PreparedQuery query;
+};

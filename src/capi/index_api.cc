@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+// The index calls of the C ABI, over FAISS indexes made by polarquant::index_factory.
+//
+// What FAISS leaves to each of its classes is made the same for all here: checked arguments, ids
+// that are unique, scores of ±inf where there is no result, cosine by normalized copies of what
+// comes in, and training that either works or changes nothing.
+#include <faiss/Index.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "polarquant/polarquant.h"
+#include "src/capi/argument_checks.h"
+#include "src/capi/exception_wall.h"
+#include "src/capi/faiss_parts.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/omp_threads.h"
+
+struct polar_index {
+  enum class RowIds { undecided, positions, callers };
+
+  std::string description;
+  int32_t dim = 0;
+  polarquant::Metric metric = polarquant::Metric::inner_product;
+  std::unique_ptr<::faiss::Index> faiss;
+  RowIds row_ids = RowIds::undecided;  // decided by the first row
+  /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
+  std::unordered_set<int64_t> ids;
+
+  bool is_polar() const {
+    return dynamic_cast<const polarquant::IndexPolar*>(faiss.get()) != nullptr;
+  }
+};
+
+namespace polarquant::capi {
+namespace {
+
+std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
+  return make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
+}
+
+void require_trained(const polar_index& index) {
+  require(index.faiss->is_trained, StatusCode::not_trained,
+          "index: \"{}\" is not trained; call polar_index_train first", index.description);
+}
+
+/// Rows or queries as the FAISS index gets them: for cosine, copies of length 1 (0 stays 0).
+class MetricInput {
+ public:
+  MetricInput(const polar_index& index, int64_t n, const float* x) : x_(x) {
+    if (index.metric != Metric::cosine || n == 0) return;
+    const int64_t dim = index.dim;
+    copies_.resize(static_cast<size_t>(n * dim));
+    for (int64_t row = 0; row < n; ++row) {
+      const float* from = x + row * dim;
+      double sum = 0;
+      for (int64_t i = 0; i < dim; ++i) sum += static_cast<double>(from[i]) * from[i];
+      const double factor = sum > 0 ? 1 / std::sqrt(sum) : 0;
+      for (int64_t i = 0; i < dim; ++i) {
+        copies_[static_cast<size_t>(row * dim + i)] = static_cast<float>(from[i] * factor);
+      }
+    }
+    x_ = copies_.data();
+  }
+  const float* data() const { return x_; }
+
+ private:
+  const float* x_;
+  std::vector<float> copies_;
+};
+
+/// Takes new ids into the index's set, and out again unless commit() is called.
+class NewIds {
+ public:
+  NewIds(std::unordered_set<int64_t>& held, int64_t n, const int64_t* ids)
+      : held_(held), ids_(ids) {
+    try {
+      held_.reserve(held_.size() + static_cast<size_t>(n));
+      for (; taken_ < n; ++taken_) {
+        require(held_.insert(ids[taken_]).second, StatusCode::bad_argument,
+                "ids: {} at {} is in the index or given twice; new ids are allowed", ids[taken_],
+                taken_);
+      }
+    } catch (...) {
+      give_back();
+      throw;
+    }
+  }
+  ~NewIds() {
+    if (!committed_) give_back();
+  }
+  NewIds(const NewIds&) = delete;
+  NewIds& operator=(const NewIds&) = delete;
+  void commit() { committed_ = true; }
+
+ private:
+  void give_back() {
+    for (int64_t i = 0; i < taken_; ++i) held_.erase(ids_[i]);
+  }
+
+  std::unordered_set<int64_t>& held_;
+  const int64_t* ids_;
+  int64_t taken_ = 0;
+  bool committed_ = false;
+};
+
+void require_row_ids(const polar_index& index, polar_index::RowIds wanted) {
+  require(index.row_ids == polar_index::RowIds::undecided || index.row_ids == wanted,
+          StatusCode::bad_argument, "index: holds rows {} ids of the caller's; {} is allowed",
+          index.row_ids == polar_index::RowIds::callers ? "with" : "without",
+          index.row_ids == polar_index::RowIds::callers ? "polar_index_add_with_ids"
+                                                        : "polar_index_add");
+}
+
+void add_rows(polar_index& index, int64_t n, const float* x) {
+  const MetricInput input(index, n, x);
+  const OmpThreads threads(0);
+  if (id_support(*index.faiss) != IdSupport::required) {
+    index.faiss->add(n, input.data());
+    return;
+  }
+  std::vector<int64_t> positions(static_cast<size_t>(n));
+  std::iota(positions.begin(), positions.end(), index.faiss->ntotal);
+  index.faiss->add_with_ids(n, input.data(), positions.data());
+}
+
+void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
+  const MetricInput input(index, n, x);
+  const OmpThreads threads(0);
+  if (index.is_polar()) {
+    index.faiss->add_with_ids(n, input.data(), ids);
+    return;
+  }
+  NewIds new_ids(index.ids, n, ids);
+  index.faiss->add_with_ids(n, input.data(), ids);
+  new_ids.commit();
+}
+
+[[noreturn]] void fail_not_found(int64_t id) {
+  fail(StatusCode::not_found, "id: {} is not in the index", id);
+}
+
+}  // namespace
+}  // namespace polarquant::capi
+
+using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
+using namespace polarquant::capi;  // NOLINT
+
+extern "C" polar_status polar_index_create(const char* description, int32_t dim,
+                                           polar_metric metric, polar_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    require_object("out", out);
+    auto handle = std::make_unique<polar_index>();
+    handle->description = require_name("description", description);
+    require_dim(dim);
+    handle->dim = dim;
+    handle->metric = require_metric(metric);
+    handle->faiss = make_untrained(*handle);
+    *out = handle.release();
+  });
+}
+
+extern "C" void polar_index_destroy(polar_index* index) { delete index; }
+
+extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 1);
+    require_finite("x", x, n, checked.dim);
+    require(checked.faiss->ntotal == 0, StatusCode::state_mismatch,
+            "index: holds {} rows; training is allowed before the first", checked.faiss->ntotal);
+    // A new index is trained and takes the old one's place: FAISS's parts keep what they learned
+    // before a failure.
+    auto trained = make_untrained(checked);
+    const MetricInput input(checked, n, x);
+    const OmpThreads threads(0);
+    trained->train(n, input.data());
+    checked.faiss = std::move(trained);
+  });
+}
+
+extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 0);
+    require_finite("x", x, n, checked.dim);
+    require_trained(checked);
+    require_row_ids(checked, polar_index::RowIds::positions);
+    if (n == 0) return;
+    if (checked.faiss->ntotal == 0) keep_map_for_reconstruct(*checked.faiss, false);
+    add_rows(checked, n, x);
+    checked.row_ids = polar_index::RowIds::positions;
+  });
+}
+
+extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
+                                                 const int64_t* ids) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 0);
+    require_finite("x", x, n, checked.dim);
+    require_array("ids", ids, n, 1, sizeof(int64_t));
+    for (int64_t i = 0; i < n; ++i) {
+      require(ids[i] >= 0, StatusCode::bad_argument, "ids: {} at {} is not allowed; 0 or more",
+              ids[i], i);
+    }
+    require_trained(checked);
+    require(id_support(*checked.faiss) != IdSupport::none, StatusCode::unsupported,
+            "index: \"{}\" takes no ids; \"{},IDMap2\" does", checked.description,
+            checked.description);
+    require_row_ids(checked, polar_index::RowIds::callers);
+    if (n == 0) return;
+    if (checked.faiss->ntotal == 0) keep_map_for_reconstruct(*checked.faiss, true);
+    add_rows_with_ids(checked, n, x, ids);
+    checked.row_ids = polar_index::RowIds::callers;
+  });
+}
+
+extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
+                                           const float* queries, int64_t k, int32_t num_threads,
+                                           float* scores, int64_t* ids) {
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    require_count("nq", nq, 0);
+    require_count("k", k, 1);
+    require_threads(num_threads);
+    require_finite("queries", queries, nq, checked.dim);
+    require_array("scores", scores, nq, k, sizeof(float));
+    require_array("ids", ids, nq, k, sizeof(int64_t));
+    require_trained(checked);
+    std::fill_n(ids, nq * k, int64_t{-1});
+    // An empty graph of FAISS's reads before its first node.
+    if (nq > 0 && checked.faiss->ntotal > 0) {
+      const MetricInput input(checked, nq, queries);
+      const OmpThreads threads(num_threads);
+      checked.faiss->search(nq, input.data(), k, scores, ids);
+    }
+    // FAISS pads with the largest float, with infinity or with nothing, by class.
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    const float worst = checked.metric == Metric::l2 ? kInfinity : -kInfinity;
+    for (int64_t i = 0; i < nq * k; ++i) {
+      if (ids[i] < 0) ids[i] = -1, scores[i] = worst;
+    }
+  });
+}
+
+extern "C" int64_t polar_index_ntotal(const polar_index* index) {
+  return index != nullptr ? index->faiss->ntotal : 0;
+}
+
+extern "C" int32_t polar_index_is_trained(const polar_index* index) {
+  return index != nullptr && index->faiss->is_trained ? 1 : 0;
+}
+
+extern "C" polar_status polar_index_code_size(const polar_index* index, size_t* bytes) {
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    require_object("bytes", bytes) = stored_row_bytes(*checked.faiss);
+  });
+}
+
+extern "C" polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x) {
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    require_object("x", x);
+    const bool ids_are_ours =
+        checked.row_ids == polar_index::RowIds::callers && !checked.is_polar();
+    const bool ids_are_positions = checked.row_ids != polar_index::RowIds::callers;
+    if (ids_are_ours && !checked.ids.contains(id)) fail_not_found(id);
+    if (ids_are_positions && (id < 0 || id >= checked.faiss->ntotal)) fail_not_found(id);
+    const OmpThreads threads(0);
+    try {
+      checked.faiss->reconstruct(id, x);
+    } catch (const FaissError&) {
+      throw;  // ours: its text says what is wrong
+    } catch (const ::faiss::FaissException& error) {
+      fail(StatusCode::unsupported, "index: \"{}\" does not reconstruct ({})", checked.description,
+           error.what());
+    }
+  });
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The index calls of the C ABI in a library built without FAISS: each says so.
+#include "polarquant/polarquant.h"
+#include "src/capi/error_text.h"
+
+namespace {
+
+polar_status unsupported() noexcept {
+  polarquant::capi::set_last_error(
+      "index: this library was built without FAISS (POLARQUANT_FAISS=OFF); codec calls are "
+      "allowed");
+  return POLAR_ERROR_UNSUPPORTED;
+}
+
+}  // namespace
+
+extern "C" polar_status polar_index_create(const char*, int32_t, polar_metric, polar_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return unsupported();
+}
+
+extern "C" void polar_index_destroy(polar_index*) {}
+
+extern "C" polar_status polar_index_train(polar_index*, int64_t, const float*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_add(polar_index*, int64_t, const float*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_add_with_ids(polar_index*, int64_t, const float*,
+                                                 const int64_t*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_search(const polar_index*, int64_t, const float*, int64_t,
+                                           int32_t, float*, int64_t*) {
+  return unsupported();
+}
+
+extern "C" int64_t polar_index_ntotal(const polar_index*) { return 0; }
+
+extern "C" int32_t polar_index_is_trained(const polar_index*) { return 0; }
+
+extern "C" polar_status polar_index_code_size(const polar_index*, size_t*) { return unsupported(); }
+
+extern "C" polar_status polar_index_reconstruct(const polar_index*, int64_t, float*) {
+  return unsupported();
+}

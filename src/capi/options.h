@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Structs that cross the C ABI and may grow in later versions: the first field says how many bytes
+// the caller's version of it has, and only bytes that both sides know are read or written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "polarquant/polarquant.h"
+#include "src/codec/codec.h"
+
+namespace polarquant::capi {
+
+/// No struct of this ABI comes near this size; a larger struct_size is an unset field.
+inline constexpr uint32_t kMaxStructBytes = 4096;
+
+/// Checks `given` bytes against the struct's size in the first version that had it and copies what
+/// both sides know into *into, whose other bytes keep their values. Bytes beyond known_bytes must
+/// be 0: a later version's field that this library would silently ignore.
+void read_struct(const char* name, const void* from, size_t first_bytes, void* into,
+                 size_t known_bytes);
+/// Copies `known_bytes` of *from to the caller's struct as far as its struct_size reaches, and
+/// zeros what it has beyond; the struct_size field itself keeps the caller's value.
+void write_struct(const char* name, const void* from, size_t first_bytes, void* into,
+                  size_t known_bytes);
+
+/// The caller's options checked and merged with the defaults; NULL gives the defaults.
+polar_codec_options read_codec_options(const polar_codec_options* given, int32_t dim);
+
+}  // namespace polarquant::capi

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// What compiled programs of older versions rely on: numbers, sizes and places that never change.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "polarquant/polarquant.h"
+#include "tests/support/catch.h"
+
+TEST_CASE("status numbers are pinned", "[capi]") {
+  struct Row {
+    polar_status status;
+    int number;
+    const char* name;
+  };
+  const Row rows[] = {
+      {POLAR_OK, 0, "ok"},
+      {POLAR_ERROR_BAD_ARGUMENT, 10, "bad argument"},
+      {POLAR_ERROR_UNSUPPORTED, 20, "unsupported"},
+      {POLAR_ERROR_NOT_TRAINED, 30, "not trained"},
+      {POLAR_ERROR_NOT_FOUND, 40, "not found"},
+      {POLAR_ERROR_STATE_MISMATCH, 50, "state mismatch"},
+      {POLAR_ERROR_OUT_OF_MEMORY, 60, "out of memory"},
+      {POLAR_ERROR_CORRUPT_DATA, 70, "corrupt data"},
+      {POLAR_ERROR_NEWER_FORMAT, 80, "newer format"},
+      {POLAR_ERROR_IO, 90, "input/output error"},
+      {POLAR_ERROR_CUDA, 100, "CUDA error"},
+      {POLAR_ERROR_CANCELLED, 110, "cancelled"},
+      {POLAR_ERROR_INTERNAL, 120, "internal error"},
+  };
+  for (const Row& row : rows) {
+    CHECK(row.status == row.number);
+    CHECK(std::string(polar_status_name(row.status)) == row.name);
+  }
+  for (const polar_status unknown : {-1, 1, 15, 121, INT32_MAX, INT32_MIN}) {
+    CHECK(std::string(polar_status_name(unknown)) == "unknown status");
+  }
+}
+
+TEST_CASE("the library's own status numbers are the ABI's", "[capi]") {
+  using polarquant::StatusCode;
+  CHECK(static_cast<int>(StatusCode::bad_argument) == POLAR_ERROR_BAD_ARGUMENT);
+  CHECK(static_cast<int>(StatusCode::unsupported) == POLAR_ERROR_UNSUPPORTED);
+  CHECK(static_cast<int>(StatusCode::not_trained) == POLAR_ERROR_NOT_TRAINED);
+  CHECK(static_cast<int>(StatusCode::not_found) == POLAR_ERROR_NOT_FOUND);
+  CHECK(static_cast<int>(StatusCode::state_mismatch) == POLAR_ERROR_STATE_MISMATCH);
+  CHECK(static_cast<int>(StatusCode::out_of_memory) == POLAR_ERROR_OUT_OF_MEMORY);
+  CHECK(static_cast<int>(StatusCode::corrupt_data) == POLAR_ERROR_CORRUPT_DATA);
+  CHECK(static_cast<int>(StatusCode::newer_format) == POLAR_ERROR_NEWER_FORMAT);
+  CHECK(static_cast<int>(StatusCode::io) == POLAR_ERROR_IO);
+  CHECK(static_cast<int>(StatusCode::cuda) == POLAR_ERROR_CUDA);
+  CHECK(static_cast<int>(StatusCode::cancelled) == POLAR_ERROR_CANCELLED);
+  CHECK(static_cast<int>(StatusCode::internal) == POLAR_ERROR_INTERNAL);
+}
+
+TEST_CASE("metric, reconstruction and type widths are pinned", "[capi]") {
+  CHECK(POLAR_METRIC_INNER_PRODUCT == 0);
+  CHECK(POLAR_METRIC_L2 == 1);
+  CHECK(POLAR_METRIC_COSINE == 2);
+  CHECK(POLAR_RECONSTRUCTION_LEAST_ERROR == 0);
+  CHECK(POLAR_RECONSTRUCTION_UNBIASED == 1);
+  CHECK(std::is_same_v<polar_status, int32_t>);
+  CHECK(std::is_same_v<polar_metric, int32_t>);
+  CHECK(std::is_same_v<polar_reconstruction, int32_t>);
+}
+
+TEST_CASE("options: size, places and defaults are pinned", "[capi]") {
+  CHECK(offsetof(polar_codec_options, struct_size) == 0);
+  CHECK(offsetof(polar_codec_options, num_threads) == 4);
+  CHECK(offsetof(polar_codec_options, seed) == 8);
+  CHECK(offsetof(polar_codec_options, centre) == 16);
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_codec_options) == 40);
+    CHECK(offsetof(polar_codec_options, norm_unit) == 24);
+    CHECK(offsetof(polar_codec_options, learn_centre) == 32);
+    CHECK(offsetof(polar_codec_options, reserved) == 36);
+  }
+  polar_codec_options options;
+  polar_codec_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.num_threads == 0);
+  CHECK(options.seed == 1);
+  CHECK(options.centre == nullptr);
+  CHECK(options.norm_unit == 0);
+  CHECK(options.learn_centre == 1);
+  CHECK(options.reserved == 0);
+  polar_codec_options_init(nullptr);
+}
+
+TEST_CASE("info: size and places are pinned", "[capi]") {
+  CHECK(offsetof(polar_codec_info, struct_size) == 0);
+  CHECK(offsetof(polar_codec_info, dim) == 4);
+  CHECK(offsetof(polar_codec_info, metric) == 8);
+  CHECK(offsetof(polar_codec_info, is_trained) == 12);
+  CHECK(offsetof(polar_codec_info, state_origin) == 16);
+  CHECK(offsetof(polar_codec_info, group_rows) == 20);
+  CHECK(offsetof(polar_codec_info, seed) == 24);
+  CHECK(offsetof(polar_codec_info, code_bytes) == 32);
+  if (sizeof(size_t) == 8) {
+    CHECK(sizeof(polar_codec_info) == 96);
+    CHECK(offsetof(polar_codec_info, factor_bytes) == 40);
+    CHECK(offsetof(polar_codec_info, tail_row_bytes) == 48);
+    CHECK(offsetof(polar_codec_info, bits_per_dim) == 56);
+    CHECK(offsetof(polar_codec_info, mse) == 64);
+    CHECK(offsetof(polar_codec_info, centre_norm) == 72);
+    CHECK(offsetof(polar_codec_info, norm_unit) == 80);
+    CHECK(offsetof(polar_codec_info, state_id) == 88);
+  }
+}
+
+TEST_CASE("the version is the project's", "[capi]") {
+  CHECK(std::string(polar_version_string()) == POLARQUANT_PROJECT_VERSION);
+  CHECK(polar_version() ==
+        POLAR_VERSION_MAJOR * 10000 + POLAR_VERSION_MINOR * 100 + POLAR_VERSION_PATCH);
+}
