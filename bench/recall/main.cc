@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// polar-recall: recall, bytes and speed of index strings on someone's vectors. Every index, ours or
+// FAISS's, is made by one factory and measured by the same code; see bench/README.md.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/recall/benchmark_data.h"
+#include "bench/recall/progress.h"
+#include "bench/recall/recall_options.h"
+#include "bench/recall/report.h"
+#include "bench/recall/run_info.h"
+#include "include/polarquant/faiss.h"
+#include "src/core/status.h"
+
+namespace polarquant::bench {
+namespace {
+
+constexpr int kIndexFailed = 1;
+constexpr int kBadInput = 2;
+
+/// Tried on empty indexes, so that a mistyped name ends the run before hours of building.
+void require_params_known(const RecallOptions& options, const BenchmarkData& data) {
+  std::set<std::string> unknown;
+  for (const auto& params : options.param_sets) {
+    for (const IndexParam& param : params) unknown.insert(param.name);
+  }
+  if (unknown.empty()) return;
+  for (const std::string& description : options.indexes) {
+    std::unique_ptr<::faiss::Index> index;
+    try {
+      index =
+          index_factory(static_cast<int>(data.base.dim), description, faiss_metric(data.distance));
+    } catch (const std::exception&) {
+      continue;  // gets its error row when its turn comes
+    }
+    for (const auto& params : options.param_sets) {
+      for (const IndexParam& param : params) {
+        if (unknown.contains(param.name) && apply_param(*index, param)) unknown.erase(param.name);
+      }
+    }
+  }
+  require(
+      unknown.empty(), StatusCode::bad_argument,
+      "--param: none of the indexes knows '{}' (allowed: names of faiss::ParameterSpace that fit "
+      "an index given, such as nprobe, efSearch, k_factor_rf)",
+      unknown.empty() ? std::string() : *unknown.begin());
+}
+
+/// Sets what this index knows and returns it, for the row's params column.
+std::vector<IndexParam> apply_known(::faiss::Index& index, const std::vector<IndexParam>& params) {
+  std::vector<IndexParam> applied;
+  for (const IndexParam& param : params) {
+    if (apply_param(index, param)) applied.push_back(param);
+  }
+  return applied;
+}
+
+/// All rows of one index: one for each set of parameters that differs on it.
+std::vector<ReportRow> measure_index(const std::string& description, const std::string& label,
+                                     const RecallOptions& options, const BenchmarkData& data,
+                                     const Table& table) {
+  std::vector<ReportRow> rows;
+  ReportRow row;
+  row.index = description;
+  row.params = "-";
+  const auto finish = [&] {
+    table.print_row(row);
+    rows.push_back(row);
+  };
+  try {
+    const BuiltIndex built = build_index(description, data, options.measure, label);
+    row.cost = bytes_per_vector(*built.index);
+    row.train_s = built.train_s;
+    row.add_s = built.add_s;
+    std::set<std::string> seen;
+    for (const auto& params : options.param_sets) {
+      row.params = print_params(apply_known(*built.index, params));
+      // A parameter for other indexes leaves this one as it was: no second row of the same.
+      if (!seen.insert(row.params).second) continue;
+      row.search = measure_search(*built.index, data, options.measure, label);
+      finish();
+    }
+  } catch (const std::exception& error) {
+    row.error = error.what();
+    finish();
+  }
+  return rows;
+}
+
+int run(int argc, const char* const* argv) {
+  const ParsedCommandLine parsed = parse_command_line(argc, argv);
+  if (parsed.exit_status >= 0) return parsed.exit_status;
+  const RecallOptions& options = parsed.options;
+  limit_threads(options.measure.threads);
+  // An unwritable path should fail now, not after the measuring.
+  if (!options.json_path.empty()) require_writable(options.json_path);
+
+  const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
+  if (!data.note.empty()) {
+    fmt::print(stderr, "note: {}; exact neighbours were computed\n", data.note);
+  }
+  require_params_known(options, data);
+
+  std::vector<std::string> param_texts;
+  for (const auto& params : options.param_sets) param_texts.push_back(print_params(params));
+  const Table table(stdout, data.distance, options.measure, options.indexes, param_texts);
+  fmt::print("{} x {} vectors, {} queries, exact neighbours {}\n", data.base.rows, data.base.dim,
+             data.query.rows, data.ground_truth_file ? "from file" : "computed");
+  table.print_header();
+  std::vector<ReportRow> rows;
+  for (size_t i = 0; i < options.indexes.size(); ++i) {
+    const std::string& description = options.indexes[i];
+    const std::string label = fmt::format("{}/{} {}", i + 1, options.indexes.size(), description);
+    for (ReportRow& row : measure_index(description, label, options, data, table)) {
+      rows.push_back(std::move(row));
+    }
+  }
+  if (!options.json_path.empty()) {
+    const ReportContext context{std::vector<std::string>(argv, argv + argc), collect_run_info(),
+                                options.measure};
+    write_report(options.json_path, report_json(context, data, rows));
+  }
+  int status = 0;
+  for (const ReportRow& row : rows) {
+    if (row.error.empty()) continue;
+    fmt::print(stderr, "polar-recall: index '{}' failed\n", row.index);
+    status = kIndexFailed;
+  }
+  return status;
+}
+
+}  // namespace
+}  // namespace polarquant::bench
+
+int main(int argc, char** argv) {
+  try {
+    return polarquant::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "polar-recall: {}\n", error.what());
+    return polarquant::bench::kBadInput;
+  }
+}

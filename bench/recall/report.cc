@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "bench/recall/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "src/core/status.h"
+
+namespace polarquant::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+[[noreturn]] void fail_to_write(const std::string& path) {
+  fail(StatusCode::io, "{}: cannot write: {}", path, std::generic_category().message(errno));
+}
+
+size_t widest(const std::vector<std::string>& texts, size_t least) {
+  for (const std::string& text : texts) least = std::max(least, text.size());
+  return least;
+}
+
+std::string bytes_text(double bytes) {
+  return bytes < 0 ? std::string("?") : fmt::format("{:.1f}", bytes);
+}
+
+std::string qps_text(bool measured, const Throughput& throughput) {
+  if (!measured) return "-";
+  const double qps = throughput.median_qps;
+  return qps < 100 ? fmt::format("{:.1f}", qps) : fmt::format("{:.0f}", qps);
+}
+
+ordered_json source_json(const SourceFile& file) {
+  return {{"file", file.path}, {"bytes", file.bytes}, {"xxh3", file.xxh3}};
+}
+
+ordered_json throughput_json(bool measured, const Throughput& throughput) {
+  if (!measured) return nullptr;
+  ordered_json out = {{"queries_per_run", throughput.queries_per_run},
+                      {"runs_qps", throughput.runs_qps}};
+  if (throughput.p50_ms > 0) {
+    out["latency_ms"] = {
+        {"p50", throughput.p50_ms}, {"p95", throughput.p95_ms}, {"p99", throughput.p99_ms}};
+  }
+  return out;
+}
+
+ordered_json median_json(bool measured, const Throughput& throughput) {
+  if (!measured) return nullptr;
+  return throughput.median_qps;
+}
+
+ordered_json row_json(const ReportRow& row, const BenchmarkData& data,
+                      const MeasureOptions& options) {
+  ordered_json out = {{"index", row.index},
+                      {"params", row.params},
+                      {"metric", distance_name(data.distance)},
+                      {"threads", options.threads}};
+  if (!row.error.empty()) {
+    out["error"] = row.error;
+    return out;
+  }
+  out["bytes_per_vector"] =
+      row.cost.bytes < 0 ? ordered_json(nullptr) : ordered_json(row.cost.bytes);
+  out["bytes_rule"] = row.cost.rule;
+  out["train_s"] = row.train_s;
+  out["add_s"] = row.add_s;
+  out["recall_at_1"] = row.search.recall.at_1;
+  out["recall_at_k"] = row.search.recall.at_k;
+  out["qps_batch"] = median_json(options.batch, row.search.batch);
+  out["qps_one"] = median_json(options.one, row.search.one);
+  out["batch"] = throughput_json(options.batch, row.search.batch);
+  out["one"] = throughput_json(options.one, row.search.one);
+  return out;
+}
+
+}  // namespace
+
+Table::Table(std::FILE* out, Distance distance, const MeasureOptions& options,
+             const std::vector<std::string>& indexes, const std::vector<std::string>& params)
+    : out_(out),
+      metric_(distance_name(distance)),
+      options_(options),
+      index_width_(widest(indexes, 5)),
+      params_width_(widest(params, 6)) {}
+
+void Table::print_header() const {
+  fmt::print(
+      out_, "{:<{}}  {:<{}}  {:>6}  {:>9}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}  {:>7}\n",
+      "index", index_width_, "params", params_width_, "metric", "bytes/vec", "train s", "add s",
+      "recall@1", fmt::format("recall@{}", options_.k), "qps batch", "qps one", "threads");
+  std::fflush(out_);
+}
+
+void Table::print_row(const ReportRow& row) const {
+  fmt::print(out_, "{:<{}}  {:<{}}  {:>6}  ", row.index, index_width_, row.params, params_width_,
+             metric_);
+  if (!row.error.empty()) {
+    // One line, whatever FAISS put into its text.
+    std::string text = row.error;
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    fmt::print(out_, "error: {}\n", text);
+  } else {
+    fmt::print(out_, "{:>9}  {:>8.2f}  {:>8.2f}  {:>8.4f}  {:>10.4f}  {:>10}  {:>10}  {:>7}\n",
+               bytes_text(row.cost.bytes), row.train_s, row.add_s, row.search.recall.at_1,
+               row.search.recall.at_k, qps_text(options_.batch, row.search.batch),
+               qps_text(options_.one, row.search.one), options_.threads);
+  }
+  std::fflush(out_);
+}
+
+std::string report_json(const ReportContext& context, const BenchmarkData& data,
+                        const std::vector<ReportRow>& rows) {
+  const RunInfo& info = context.info;
+  const MeasureOptions& options = context.options;
+  ordered_json out;
+  out["program"] = "polar-recall";
+  out["format"] = 1;
+  out["library_version"] = info.library_version;
+  out["git_commit"] = info.git_commit;
+  out["faiss_version"] = info.faiss_version;
+  out["compiler"] = info.compiler;
+  out["compiler_flags"] = info.compiler_flags;
+  out["build_type"] = info.build_type;
+  out["cpu"] = {{"model", info.cpu_model}, {"count", info.cpu_count}, {"governor", info.governor}};
+  out["command_line"] = context.command_line;
+  out["settings"] = {{"metric", distance_name(data.distance)},
+                     {"k", options.k},
+                     {"threads", options.threads},
+                     {"repeat", options.repeat},
+                     {"omp_wait_policy", info.wait_policy},
+                     {"train_rows", std::min(options.train_rows == kAllRows ? kDefaultTrainRows
+                                                                            : options.train_rows,
+                                             data.base.rows)}};
+  ordered_json base = source_json(data.base_file);
+  base["rows"] = data.base.rows;
+  base["rows_in_file"] = data.base.rows_in_source;
+  base["dim"] = data.base.dim;
+  ordered_json query = source_json(data.query_file);
+  query["rows"] = data.query.rows;
+  query["rows_in_file"] = data.query.rows_in_source;
+  ordered_json truth = {{"source", data.ground_truth_file ? "file" : "computed"}};
+  if (data.ground_truth_file) truth.update(source_json(*data.ground_truth_file));
+  out["data"] = {{"base", base}, {"query", query}, {"ground_truth", truth}};
+  out["rows"] = ordered_json::array();
+  for (const ReportRow& row : rows) out["rows"].push_back(row_json(row, data, options));
+  // Texts from outside (paths, FAISS's errors) may be no UTF-8; a report must not fail by that.
+  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+void require_writable(const std::string& path) {
+  const std::string part = path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "wb");
+  if (file == nullptr) fail_to_write(path);
+  std::fclose(file);
+  std::remove(part.c_str());
+}
+
+void write_report(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::FILE* file = std::fopen(part.c_str(), "wb");
+  if (file == nullptr) fail_to_write(path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0) {
+    fail_to_write(path);
+  }
+}
+
+}  // namespace polarquant::bench
