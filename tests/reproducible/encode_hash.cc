@@ -21,7 +21,7 @@ struct Case {
 
 // Unoptimized builds run this too, so the cases are few: metrics differ in the factors alone.
 constexpr Case kCases[] = {{3, Metric::l2},
-                           {70, Metric::inner_product},
+                           {40, Metric::inner_product},
                            {100, Metric::cosine},
                            {193, Metric::l2}};
 
