@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The front door: ./dev.sh help lists what it does.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build_dir=$root/build
+
+packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev libopenblas-dev
+  libfmt-dev libxxhash-dev catch2 libcli11-dev nlohmann-json3-dev libhdf5-dev python3-numpy)
+packages_format=(git clang-format-14)
+packages_clang=(clang libomp-dev)
+
+# What `demo` compares, by size: ours, other papers' codes, and FAISS's own.
+demo_base=bench/data/base.npy
+demo_queries=bench/data/query.npy
+demo_metric=ip
+demo_indexes='Polar1;PQ48x8;Polar2;PolarScalar2;PQ96x8;Polar3;PolarTree4.2.2.2;Polar4;SQ4;SQ8;'
+demo_indexes+='Polar2,RFlat;Flat'
+
+usage() {
+  cat <<'HELP'
+usage: ./dev.sh COMMAND [ARGUMENTS]
+
+  demo                 build, then compare our codes with FAISS's on real embeddings (about a minute)
+  test [ARGUMENTS]     build and run the tests; ARGUMENTS go to ctest
+      --slow           run the slow tests too
+      --sanitize LIST  build with -fsanitize=LIST, in a folder of its own
+      --werror         build with warnings as errors, in a folder of its own
+      --clang          install clang too: the bytes of codes are compared between compilers
+  build                build everything into build/
+  bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
+  format [--check]     format the C and C++ sources; with --check only say which need it
+  help                 print this
+
+Debian packages that are missing are installed first, as root or through sudo.
+
+examples:
+  ./dev.sh demo
+  ./dev.sh test
+  ./dev.sh test -R codec --verbose
+  ./dev.sh test --sanitize address,undefined
+  ./dev.sh bench --help
+  ./dev.sh format --check
+HELP
+}
+
+say() { printf '%s\n' "$*" >&2; }
+die() {
+  say "dev.sh: $*"
+  exit 1
+}
+
+# Runs a command silently; its output is shown only when it fails.
+quietly() {
+  local log
+  log=$(mktemp)
+  if ! "$@" >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    die "failed: $*"
+  fi
+  rm -f "$log"
+}
+
+is_installed() {
+  # Expanded by dpkg-query, not by the shell.
+  # shellcheck disable=SC2016
+  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+}
+
+need_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian system: these packages, under your system's names, are needed: $*"
+    return
+  fi
+  local missing=() package
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null ||
+      die "missing packages: ${missing[*]}
+Neither root nor sudo is at hand to install them; run as root: apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+  quietly "${apt[@]}" update
+  quietly "${apt[@]}" install --yes --no-install-recommends "${missing[@]}"
+}
+
+# configure [cmake -D arguments…]: once for each set of arguments; ninja sees later changes itself.
+configure() {
+  local stamp=$build_dir/.dev-configured
+  local wanted="$root $*"
+  if [[ -e $build_dir/build.ninja && -e $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
+  local fresh=()
+  if [[ -e $build_dir/CMakeCache.txt ]]; then fresh=(--fresh); fi
+  say "configuring ${build_dir#"$root"/}"
+  quietly cmake -S "$root" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "${fresh[@]}" "$@"
+  printf '%s' "$wanted" >"$stamp"
+}
+
+build() {
+  need_packages "${packages_build[@]}"
+  configure "$@"
+  # On a terminal ninja keeps to one line; elsewhere its hundreds of lines help only when it fails.
+  if [[ -t 1 ]]; then
+    cmake --build "$build_dir"
+  else
+    say "building ${build_dir#"$root"/}"
+    quietly cmake --build "$build_dir"
+  fi
+}
+
+command_build() {
+  (($# == 0)) || die "build takes no arguments, got: $*"
+  build
+  say "built: build/bin, build/lib"
+}
+
+command_test() {
+  local options=() suffix='' selection=(--label-exclude '^slow$') arguments=()
+  local packages=()
+  while (($#)); do
+    case $1 in
+      --slow) selection=() ;;
+      --clang) packages=("${packages_clang[@]}") ;;
+      --werror)
+        options+=(-DPOLARQUANT_WERROR=ON)
+        suffix+=-werror
+        ;;
+      --sanitize)
+        (($# > 1)) || die "--sanitize needs a list, as -fsanitize takes it: address,undefined or thread"
+        options+=("-DPOLARQUANT_SANITIZE=$2")
+        suffix+=-${2//,/-}
+        if [[ $2 == thread ]]; then
+          # GCC's OpenMP and the thread sanitizer do not know each other.
+          packages=("${packages_clang[@]}")
+          options+=(-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
+        fi
+        shift
+        ;;
+      --sanitize=*)
+        set -- --sanitize "${1#*=}" "${@:2}"
+        continue
+        ;;
+      *) arguments+=("$1") ;;
+    esac
+    shift
+  done
+  build_dir+=$suffix
+  if ((${#packages[@]})); then need_packages "${packages[@]}"; fi
+  build "${options[@]}"
+  ctest --test-dir "$build_dir" --output-on-failure --parallel 2 "${selection[@]}" "${arguments[@]}"
+}
+
+command_bench() {
+  build
+  exec "$build_dir/bin/polar-recall" "$@"
+}
+
+command_demo() {
+  (($# == 0)) || die "demo takes no arguments, got: $*"
+  build
+  cd "$root"
+  "$build_dir/bin/polar-recall" --base "$demo_base" --query "$demo_queries" --metric "$demo_metric" \
+    --index "$demo_indexes" --json "$build_dir/demo.json"
+  say "results: $build_dir/demo.json"
+}
+
+command_format() {
+  local arguments=(-i)
+  case ${1-} in
+    '') ;;
+    --check) arguments=(--dry-run -Werror) ;;
+    *) die "format takes --check or nothing, got: $*" ;;
+  esac
+  need_packages "${packages_format[@]}"
+  local formatter=clang-format-14
+  command -v "$formatter" >/dev/null || formatter=clang-format
+  cd "$root"
+  git ls-files -z --cached --others --exclude-standard -- '*.h' '*.c' '*.cc' '*.cu' '*.cuh' |
+    xargs -0 -r "$formatter" "${arguments[@]}"
+}
+
+case ${1-} in
+  demo | test | build | bench | format) "command_$1" "${@:2}" ;;
+  help | -h | --help) usage ;;
+  *)
+    if (($#)); then say "dev.sh: unknown command: $1"; fi
+    usage >&2
+    exit 2
+    ;;
+esac
