@@ -93,7 +93,7 @@ typedef struct polar_codec_options {
   int32_t num_threads;  /* for encode, score and search; 0 to 1024, default 0 = OpenMP's default */
   uint64_t seed;        /* of the random rotation; any value, default 1 */
   const float* centre;  /* (dim), or NULL (default): learned when learn_centre, else 0 */
-  double norm_unit;     /* typical ‖x−centre‖, 2^-60 to 2^60; default 0: learned, 1 before */
+  double norm_unit;     /* typical ‖x−centre‖, 2^-40 to 2^40; default 0: learned, 1 before */
   int32_t learn_centre; /* 0 or 1 (default): train, or an index's first add, sets the centre */
   int32_t reserved;     /* 0 */
 } polar_codec_options;
@@ -163,7 +163,7 @@ POLAR_API polar_status polar_codec_encoded_bytes(const polar_codec* codec, int64
  * Codes n ≥ 0 rows x, (n, dim), into codes; codes_bytes must be polar_codec_encoded_bytes(n). The
  * bytes are the same on every machine and are laid out as docs/format.md says. A row that is not
  * finite, or whose distance to the centre is outside the unit's range (0, or 2^-13 to 2^14 units;
- * above 4 bits a dimension 2^-60 to 2^60), is refused by number. Cost: O(n·dim·256). since 0.1
+ * above 4 bits a dimension 2^-20 to 2^20), is refused by number. Cost: O(n·dim·256). since 0.1
  */
 POLAR_API polar_status polar_codec_encode(const polar_codec* codec, int64_t n, const float* x,
                                           uint8_t* codes, size_t codes_bytes);

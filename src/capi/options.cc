@@ -12,8 +12,8 @@ namespace {
 // Sizes in the first version that had the struct; they never change (test_capi_abi.cc).
 constexpr size_t kFirstCodecOptionsBytes = sizeof(polar_codec_options);
 
-constexpr double kLeastUnit = 0x1p-60;
-constexpr double kLargestUnit = 0x1p60;
+constexpr double kLeastUnit = 0x1p-40;
+constexpr double kLargestUnit = 0x1p40;
 
 polar_codec_options default_codec_options() {
   polar_codec_options options = {};
@@ -66,7 +66,7 @@ polar_codec_options read_codec_options(const polar_codec_options* given, int32_t
   require(options.norm_unit == 0 ||
               (options.norm_unit >= kLeastUnit && options.norm_unit <= kLargestUnit),
           StatusCode::bad_argument,
-          "options.norm_unit: {} is not allowed; 0 (learned) or 2^-60 to 2^60", options.norm_unit);
+          "options.norm_unit: {} is not allowed; 0 (learned) or 2^-40 to 2^40", options.norm_unit);
   require(options.learn_centre == 0 || options.learn_centre == 1, StatusCode::bad_argument,
           "options.learn_centre: {} is not allowed; 0 or 1", options.learn_centre);
   require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",

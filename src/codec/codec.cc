@@ -76,6 +76,12 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   if (!centred(u, centre_, v)) return;
 
   const double norm = std::sqrt(dot_exact(v, v, dim_));
+  const double shortest = norm_unit() * factor_format_.min_norm_units();
+  const double longest = norm_unit() * factor_format_.max_norm_units();
+  require(norm >= shortest && norm <= longest, StatusCode::bad_argument,
+          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit {:.3g}: "
+          "train on rows like these, or set norm_unit",
+          norm, shortest, longest, norm_unit());
   const double root_dim = std::sqrt(static_cast<double>(dim_));
   const double to_direction = root_dim / norm;
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
@@ -84,15 +90,12 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   quantizer_->decode(code, 0, decoded);
 
   const double alignment = std::max(dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
+  // Only a floored scale of a long row can pass what is stored.
+  const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
   const double bias = metric_ == Metric::l2 ? norm : dot_exact(centre_.data(), v, dim_);
-  const Factors factors = {static_cast<float>(norm / (root_dim * alignment)), static_cast<float>(bias)};
-  const bool stored = std::isfinite(norm) && store_factors(factor_format_, factors,
-                                                           code + quantizer_->code_bytes());
-  require(stored, StatusCode::bad_argument,
-          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit {:.3g}: "
-          "train on rows like these, or set norm_unit",
-          norm, norm_unit() * factor_format_.min_norm_units(),
-          norm_unit() * factor_format_.max_norm_units(), norm_unit());
+  const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
+  const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
+  require(stored, StatusCode::internal, "its factors {} and {} cannot be stored", scale, bias);
 }
 
 void Codec::encode_group(int64_t first_row, const float* x, uint8_t* code) const {

@@ -28,6 +28,8 @@
 namespace polarquant {
 
 inline constexpr int kMaxDim = 65535;
+/// The unit is 2^-40 to 2^40.
+inline constexpr int kMaxUnitExponent = 40;
 /// A first add of fewer rows than this fixes the unit but not the centre.
 inline constexpr int64_t kMinRowsForCentre = 100;
 

@@ -18,7 +18,6 @@ constexpr uint32_t kFormatVersion = 1;
 constexpr size_t kChecksumBytes = 8;
 constexpr uint32_t kMaxSpecBytes = 256;
 
-constexpr int kMaxUnitExponent = 60;
 constexpr double kMaxCentreNorm = 0x1p62;
 // Factors are float16 up to this many half bits a dimension: 4 bits.
 constexpr int kHalfFactorTwiceBits = 8;

@@ -16,10 +16,12 @@ struct Range {
 };
 
 Range range_of(const FactorFormat& format) {
-  return format.half ? Range{kFloat16MinNormal, kFloat16Max} : Range{FLT_MIN, FLT_MAX};
+  return format.half ? Range{kFloat16MinNormal / 4, kFloat16Max} : Range{FLT_MIN, FLT_MAX};
 }
 
 }  // namespace
+
+float FactorFormat::max_scale() const { return half ? kFloat16Max * scale_unit : FLT_MAX; }
 
 bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept {
   const float scale = factors.scale / format.scale_unit;

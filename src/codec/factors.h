@@ -23,15 +23,16 @@ struct FactorFormat {
   float bias_unit = 1;
 
   size_t bytes() const { return half ? 4 : 8; }
-  /// Lengths ‖x−c‖ whose factors are sure to fit, in units. s is ‖x−c‖ within a factor of 2 of its
-  /// unit, so these are float16's (or float32's) limits less one binary place; what is a little
-  /// beyond may fit too.
-  double min_norm_units() const { return half ? 0x1p-13 : 0x1p-60; }
-  double max_norm_units() const { return half ? 0x1p14 : 0x1p60; }
+  /// Lengths ‖x−c‖ that can be coded, in units. float16 reaches so far; float32 reaches further, but
+  /// squares of longer rows would overflow.
+  double min_norm_units() const { return half ? 0x1p-13 : 0x1p-20; }
+  double max_norm_units() const { return half ? 0x1p14 : 0x1p20; }
+  /// The largest scale that can be stored.
+  float max_scale() const;
 };
 
 /// Writes factors in `format.bytes()` bytes. False when a value is outside what the format holds to
-/// full precision (float16: 2^-14 to 65504 units for the scale, up to 65504 units for the bias);
+/// at least 9 bits (float16: 2^-16 to 65504 units for the scale, up to 65504 units for the bias);
 /// nothing is written then. A scale of 0 is always in range.
 bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept;
 Factors load_factors(const FactorFormat& format, const uint8_t* in) noexcept;

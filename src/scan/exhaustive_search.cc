@@ -25,6 +25,8 @@ constexpr int64_t kRangeRows = 1024;
 /// Queries of one group: their heaps, one per thread and query, are alive together.
 constexpr int64_t kMaxGroupQueries = 1024;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 22;  // 64 MiB
+/// Queries prepared, or merged, by one task: a few microseconds each.
+constexpr int64_t kQueriesPerTask = 8;
 /// Tasks wanted per thread, so that none waits long for the last.
 constexpr int64_t kTasksPerThread = 4;
 
@@ -94,10 +96,19 @@ class GroupSearch {
   }
 
  private:
+  template <typename Body>
+  void for_each_query(int64_t nq, const Body& body) {
+    const int64_t tasks = div_up(nq, kQueriesPerTask);
+    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int) {
+      const int64_t end = std::min(nq, (task + 1) * kQueriesPerTask);
+      for (int64_t q = task * kQueriesPerTask; q < end; ++q) body(q);
+    });
+  }
+
   void prepare(int64_t nq, const float* queries) {
     queries_.resize(static_cast<size_t>(nq));
-    parallel_for(nq, thread_count(threads_, nq), [&](int64_t i, int) {
-      queries_[static_cast<size_t>(i)] = codec_.prepare_query(queries + i * codec_.dim());
+    for_each_query(nq, [&](int64_t q) {
+      queries_[static_cast<size_t>(q)] = codec_.prepare_query(queries + q * codec_.dim());
     });
   }
 
@@ -119,7 +130,7 @@ class GroupSearch {
   }
 
   void merge(int64_t nq, float* scores, int64_t* ids) {
-    parallel_for(nq, thread_count(threads_, nq), [&](int64_t q, int) {
+    for_each_query(nq, [&](int64_t q) {
       std::vector<Candidate> all;
       for (int64_t thread = 0; thread < threads_; ++thread) {
         const auto& part = best_[static_cast<size_t>(thread * nq + q)].candidates();
@@ -133,7 +144,7 @@ class GroupSearch {
   CodeRows codes_;
   int64_t k_;
   const RowFilter& filter_;
-  int64_t threads_;
+  int threads_;
   std::vector<PreparedQuery> queries_;
   std::vector<TopK> best_;  // (threads, queries of the group)
 };

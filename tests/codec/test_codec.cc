@@ -306,6 +306,40 @@ TEST_CASE("encode refuses what it cannot store and names the row", "[codec]") {
   require_error(StatusCode::bad_argument, "n: -1", [&] { codec.encode(-1, fine.data(), codes.data(), 1); });
 }
 
+TEST_CASE("rows are refused by their distance to the centre, at every dim and rate", "[codec]") {
+  for (const char* spec : {"Polar0.5", "Polar2", "Polar4", "Polar5"}) {
+    for (const int dim : {1, 2, 3, 17, 255}) {
+      for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+        CodecOptions options;
+        options.norm_unit = 8;
+        const Codec codec(parse_spec(spec), dim, metric, options);
+        std::vector<uint8_t> code(codec.layout().bytes(1));
+        std::vector<float> x(dim, 0.0F);
+        const auto encode = [&](double length) {
+          x[dim / 2] = static_cast<float>(length);
+          codec.encode(1, x.data(), code.data(), 1);
+        };
+        const double shortest = 8 * codec.factor_format().min_norm_units();
+        const double longest = 8 * codec.factor_format().max_norm_units();
+        for (const double length : {shortest * 1.001, 1.0, longest * 0.999}) {
+          CAPTURE(spec, dim, static_cast<int>(metric), length);
+          encode(length);
+          std::vector<float> decoded(dim);
+          codec.decode({code.data(), 1}, 0, 1, Reconstruction::unbiased, decoded.data());
+          for (const float value : decoded) REQUIRE(std::isfinite(value));
+          float score = 0;
+          codec.score(codec.prepare_query(x.data()), {code.data(), 1}, 0, 1, &score);
+          REQUIRE(std::isfinite(score));
+        }
+        for (const double length : {shortest * 0.99, longest * 1.01}) {
+          CAPTURE(spec, dim, static_cast<int>(metric), length);
+          require_error(StatusCode::bad_argument, "distance to the centre", [&] { encode(length); });
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("codes do not depend on threads or on how rows are split into calls", "[codec]") {
   for (const char* spec : {"Polar2", "Polar4+2", "PolarTree4.2.2", "PolarScalar4"}) {
     const int dim = 100;

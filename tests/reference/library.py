@@ -23,8 +23,7 @@ class Error(Exception):
 class CodecOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("num_threads", _int32),
                 ("seed", ctypes.c_uint64), ("centre", _pointer), ("norm_unit", ctypes.c_double),
-                ("learn_centre", _int32),
-                ("reserved", _int32)]
+                ("learn_centre", _int32), ("reserved", _int32)]
 
 
 class CodecInfo(ctypes.Structure):

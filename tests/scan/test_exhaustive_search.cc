@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "src/codec/code_buffer.h"
@@ -74,19 +75,19 @@ TEST_CASE("exhaustive_search is a sort of all scores, to the bit", "[scan]") {
   const char* name = GENERATE("Polar2", "Polar4", "Polar8", "Polar2+2", "PolarScalar4",
                               "PolarPair4x4", "PolarPair4x4g128");
   const Metric metric = GENERATE(Metric::inner_product, Metric::l2, Metric::cosine);
-  const int dim = GENERATE(16, 50, 384);
-  INFO(name << " dim " << dim);
+  const int dim = std::string(name) == "Polar2" ? 384 : 50;  // 384: several tiles in a range
+  INFO(name << " metric " << static_cast<int>(metric));
   Codec codec(parse_spec(name), dim, metric, CodecOptions{});
-  const std::vector<float> x = normal_rows(1500, dim, 3);
-  codec.train(1500, x.data());
-  const std::vector<float> queries = normal_rows(5, dim, 4);
-  for (const int64_t rows : {0, 1, 9, 1023, 1025, 1500}) {
-    CodeBuffer buffer;
-    buffer.append(codec, rows, x.data(), 0);
-    for (const int64_t k : {1, 10, 1600}) {
-      const Result expected = search_by_sorting(codec, buffer.rows(), queries, k, {});
-      CHECK(search(codec, buffer.rows(), queries, k, {}, 1) == expected);
-      CHECK(search(codec, buffer.rows(), queries, k, {}, 3) == expected);
+  const std::vector<float> x = normal_rows(1100, dim, 3);
+  codec.train(1100, x.data());
+  const std::vector<float> queries = normal_rows(3, dim, 4);
+  CodeBuffer buffer;
+  for (const int64_t rows : {0, 1, 10, 1024, 1100}) {
+    buffer.append(codec, rows - buffer.size(), x.data() + buffer.size() * dim, 0);
+    const int threads = rows < 1100 ? 1 : 3;
+    for (const int64_t k : {1, 10, 1200}) {
+      CHECK(search(codec, buffer.rows(), queries, k, {}, threads) ==
+            search_by_sorting(codec, buffer.rows(), queries, k, {}));
     }
   }
 }
@@ -99,10 +100,10 @@ TEST_CASE("exhaustive_search gives the same with any number of threads", "[scan]
     x.insert(x.end(), x.begin(), x.begin() + static_cast<ptrdiff_t>(x.size()));
   CodeBuffer buffer;
   buffer.append(codec, 4800, x.data(), 0);
-  for (const int64_t nq : {1, 2, 7, 300}) {
+  for (const int64_t nq : {1, 7, 100}) {
     const std::vector<float> queries = normal_rows(nq, 32, 6);
     const Result expected = search_by_sorting(codec, buffer.rows(), queries, 10, {});
-    for (const int threads : {0, 1, 2, 3, 8, 64}) {
+    for (const int threads : {0, 1, 2, 3, 8, 33}) {
       CHECK(search(codec, buffer.rows(), queries, 10, {}, threads) == expected);
     }
   }
