@@ -2,11 +2,14 @@
 #include "bench/recall/measure.h"
 
 #include <dlfcn.h>
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexPreTransform.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "bench/recall/folded_stderr.h"
 #include "bench/recall/progress.h"
@@ -82,7 +85,8 @@ Throughput run_singles(const ::faiss::Index& index, const FloatMatrix& query,
   return result;
 }
 
-// Looked up at run time: another BLAS has no such functions, and then follows OpenMP or stays serial.
+// Looked up at run time: another BLAS has no such functions, and then follows OpenMP or stays
+// serial.
 template <typename Function>
 Function openblas_function(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
@@ -108,6 +112,14 @@ class SerialBlas {
  private:
   int before_ = 0;
 };
+
+/// FAISS's IDMap refuses add(); given each row's number as its id, it answers as the others do.
+bool wants_ids(const ::faiss::Index& index) {
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return wants_ids(*outer->index);
+  }
+  return dynamic_cast<const ::faiss::IndexIDMap*>(&index) != nullptr;
+}
 
 }  // namespace
 
@@ -138,10 +150,18 @@ BuiltIndex build_index(const std::string& description, const BenchmarkData& data
   }
   built.train_s = seconds_since(start);
 
+  const bool with_ids = wants_ids(*built.index);
+  std::vector<::faiss::Index::idx_t> ids;
   start = Clock::now();
   for (int64_t first = 0; first < base.rows; first += kAddBlockRows) {
     const int64_t count = std::min(kAddBlockRows, base.rows - first);
-    built.index->add(count, base.row(first));
+    if (with_ids) {
+      ids.resize(static_cast<size_t>(count));
+      std::iota(ids.begin(), ids.end(), first);
+      built.index->add_with_ids(count, base.row(first), ids.data());
+    } else {
+      built.index->add(count, base.row(first));
+    }
     progress.update(first + count, base.rows);
   }
   built.add_s = seconds_since(start);

@@ -2,7 +2,6 @@
 // Bytes per vector by class of index, against counts made by hand.
 #include "bench/recall/bytes_per_vector.h"
 
-#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/index_factory.h>
 

@@ -103,7 +103,8 @@ TEST_CASE("an exact index measures recall 1", "[unit]") {
   MeasureOptions options;
   options.one = true;
   options.repeat = 2;
-  const BuiltIndex built = build_index("Flat", data, options, "test");
+  const BuiltIndex built =
+      build_index(GENERATE("Flat", "IDMap,Flat", "PCAR16,IDMap,Flat"), data, options, "test");
   REQUIRE(built.index->ntotal == 500);
   const SearchResult result = measure_search(*built.index, data, options, "test");
   REQUIRE(result.recall.at_1 == 1.0);

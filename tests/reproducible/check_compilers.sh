@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Codes are the same bytes whatever the compiler and its flags: builds encode_hash with g++ and
-# clang++ (those that are there), without and with optimization, and compares what each prints with
-# expected.txt. After a wanted change of the bytes (a new format version), run it once with
+# clang++ (those that are there), without optimization and with all that the processor has, and
+# compares what each prints with expected.txt; the test reproducible_build does so for the build that
+# is tested. After a wanted change of the bytes (a new format version), run it once with
 # POLARQUANT_UPDATE_EXPECTED=1 in the environment: the first build's lines become expected.txt.
 #
 # usage: check_compilers.sh WORK_FOLDER INCLUDE_FOLDER… -- SOURCE…
@@ -26,14 +27,12 @@ sources=("$@" "$here/encode_hash.cc")
 
 launcher=()
 if command -v ccache >/dev/null; then launcher=(ccache); fi
+# Wider vectors and fused instructions must not change a byte either.
+wide=''
+if grep -qw avx2 /proc/cpuinfo 2>/dev/null && grep -qw fma /proc/cpuinfo; then wide=' -mavx2 -mfma'; fi
 variants=()
 for compiler in g++ clang++; do
-  command -v "$compiler" >/dev/null || continue
-  variants+=("$compiler -O0" "$compiler -O3")
-  # Wider vectors and fused instructions must not change a byte either.
-  if grep -qw avx2 /proc/cpuinfo 2>/dev/null && grep -qw fma /proc/cpuinfo; then
-    variants+=("$compiler -O3 -mavx2 -mfma")
-  fi
+  if command -v "$compiler" >/dev/null; then variants+=("$compiler -O0" "$compiler -O3$wide"); fi
 done
 if ((${#variants[@]} == 0)); then
   echo "neither g++ nor clang++ is here" >&2
