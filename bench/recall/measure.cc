@@ -143,7 +143,7 @@ BuiltIndex build_index(const std::string& description, const BenchmarkData& data
   {
     // k-means calls small matrix products between parallel loops. With a second thread in each,
     // OpenBLAS's pool and OpenMP's, which both spin while they wait, take the processors from each
-    // other: PQ48x8 on 9,000 rows took over 10 minutes on two busy processors, and takes seconds.
+    // other wherever there are no more processors than threads.
     const SerialBlas serial;
     const FoldedStderr folded;
     built.index->train(std::min(limit, base.rows), base.values.data());
