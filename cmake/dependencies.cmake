@@ -22,6 +22,24 @@ endif()
 add_library(polarquant_xxhash INTERFACE)
 target_include_directories(polarquant_xxhash SYSTEM INTERFACE ${POLARQUANT_XXHASH_INCLUDE})
 
+# Highway compiles each kernel for several instruction sets and picks one at run time.
+find_path(POLARQUANT_HIGHWAY_INCLUDE hwy/highway.h)
+find_library(POLARQUANT_HIGHWAY_LIBRARY hwy)
+add_library(polarquant_highway INTERFACE)
+if(POLARQUANT_HIGHWAY_INCLUDE AND POLARQUANT_HIGHWAY_LIBRARY)
+  target_include_directories(polarquant_highway SYSTEM INTERFACE ${POLARQUANT_HIGHWAY_INCLUDE})
+  target_link_libraries(polarquant_highway INTERFACE ${POLARQUANT_HIGHWAY_LIBRARY})
+else()
+  set(HWY_ENABLE_CONTRIB OFF CACHE BOOL "" FORCE)
+  set(HWY_ENABLE_EXAMPLES OFF CACHE BOOL "" FORCE)
+  set(HWY_ENABLE_INSTALL OFF CACHE BOOL "" FORCE)
+  set(HWY_ENABLE_TESTS OFF CACHE BOOL "" FORCE)
+  FetchContent_Declare(highway GIT_REPOSITORY https://github.com/google/highway.git
+                               GIT_TAG 1.0.3)
+  FetchContent_MakeAvailable(highway)
+  target_link_libraries(polarquant_highway INTERFACE hwy)
+endif()
+
 if(POLARQUANT_FAISS)
   # Debian's package configuration names libblas.so.3's development link; OpenBLAS provides it.
   find_package(faiss REQUIRED)

@@ -92,6 +92,7 @@ class Codec {
   std::span<const float> centre() const { return centre_; }
   double norm_unit() const;
   double mse() const { return quantizer_->mse(); }
+  const Quantizer& quantizer() const { return *quantizer_; }
   const CodeLayout& layout() const { return layout_; }
   const FactorFormat& factor_format() const { return factor_format_; }
   bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }

@@ -59,10 +59,13 @@ class TrellisQuantizer : public Quantizer {
 
   Input input() const override { return Input::direction; }
   size_t code_bytes() const override { return planes_.bytes(); }
+  size_t sign_plane_bytes() const override { return planes_.quadrant_bytes(); }
   double mse() const override { return planes_.codebook().mse; }
   void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
   void decode(const uint8_t* code, int row, float* y) const override;
   size_t memory_bytes() const override;
+
+  const TrellisPlanes& planes() const { return planes_; }
 
  private:
   TrellisPlanes planes_;

@@ -11,10 +11,16 @@
 
 namespace polarquant {
 
-/// A row with its key: the smaller key is the better one, the lower id where keys are equal.
+/// A row with its key: the smaller key is the better one, the lower id where keys are equal. `score` is
+/// carried along, as a key of its own (a search may order by more than the score).
 struct Candidate {
   float key = 0;
+  float score = 0;
   int64_t id = 0;
+
+  Candidate() = default;
+  Candidate(float score_key, int64_t row) : key(score_key), score(score_key), id(row) {}
+  Candidate(float order_key, float score_key, int64_t row) : key(order_key), score(score_key), id(row) {}
 
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.key < b.key || (a.key == b.key && a.id < b.id);
@@ -48,6 +54,11 @@ class TopK {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
+  /// The key that a candidate must not exceed to be kept: that of the k-th best, +inf with fewer.
+  float worst_key() const {
+    return static_cast<int64_t>(heap_.size()) == k_ ? heap_.front().key
+                                                    : std::numeric_limits<float>::infinity();
+  }
   /// In no stated order.
   const std::vector<Candidate>& candidates() const { return heap_; }
   void clear() { heap_.clear(); }
@@ -57,14 +68,18 @@ class TopK {
   std::vector<Candidate> heap_;
 };
 
-/// Sorts `candidates` and writes the k best as scores and ids, (k); where there are fewer, id −1
-/// with score −inf (higher is nearer) or +inf.
+/// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there are
+/// fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
 inline void write_top_k(std::vector<Candidate>& candidates, int64_t k, bool higher_is_nearer,
                         float* scores, int64_t* ids) {
   const int64_t count = std::min<int64_t>(k, static_cast<int64_t>(candidates.size()));
-  std::partial_sort(candidates.begin(), candidates.begin() + count, candidates.end());
+  const auto end = candidates.begin() + count;
+  if (end != candidates.end()) std::nth_element(candidates.begin(), end, candidates.end());
+  std::sort(candidates.begin(), end, [](const Candidate& a, const Candidate& b) {
+    return a.score < b.score || (a.score == b.score && a.id < b.id);
+  });
   for (int64_t i = 0; i < count; ++i) {
-    scores[i] = score_of_key(candidates[static_cast<size_t>(i)].key, higher_is_nearer);
+    scores[i] = score_of_key(candidates[static_cast<size_t>(i)].score, higher_is_nearer);
     ids[i] = candidates[static_cast<size_t>(i)].id;
   }
   std::fill(scores + count, scores + k,

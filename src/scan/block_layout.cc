@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/block_layout.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "src/codec/trellis_quantizer.h"
+#include "src/core/checked_size.h"
+
+namespace polarquant {
+namespace {
+
+constexpr int kPairsPerWord = kSegmentDims / 2;
+
+/// The coordinates of the segment that starts at `start`.
+int segment_dims(int dim, int start) { return std::min(kSegmentDims, dim - start); }
+
+uint64_t low_bits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+}  // namespace
+
+uint64_t to_pair_order(uint64_t signs, int count) {
+  const int half = (count + 1) / 2;
+  return (signs & low_bits(half)) | (signs >> half & low_bits(count - half)) << kPairsPerWord;
+}
+
+uint64_t to_coordinate_order(uint64_t signs, int count) {
+  const int half = (count + 1) / 2;
+  return (signs & low_bits(half)) | (signs >> kPairsPerWord & low_bits(count - half)) << half;
+}
+
+int lane_of(int j, int dim) {
+  const int start = j / kSegmentDims * kSegmentDims;
+  const int half = (segment_dims(dim, start) + 1) / 2;
+  const int place = j - start;
+  return start + (place < half ? place : kPairsPerWord + place - half);
+}
+
+int pairs_of(int dim) {
+  const int rest = dim % kSegmentDims;
+  return dim / kSegmentDims * kPairsPerWord + (rest + 1) / 2;
+}
+
+BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
+  require(codec.layout().group_rows == 1, StatusCode::unsupported,
+          "{} codes {} rows together: it has no blocks", print_spec(codec.spec()),
+          codec.layout().group_rows);
+  row_format_bytes_ = codec.layout().group_bytes;
+  factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
+  const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
+  if (sign_bytes > 0) sign_words_ = (dim_ + kSegmentDims - 1) / kSegmentDims;
+  rest_bytes_ = row_format_bytes_ - factor_bytes_ - sign_bytes;
+  row_bytes_ = sign_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
+}
+
+size_t BlockLayout::bytes(int64_t rows) const {
+  require(rows >= 0, StatusCode::bad_argument, "rows: {}; at least 0 are needed", rows);
+  const size_t full = checked_mul(rows / kBlockRows, block_bytes(), "bytes of blocks");
+  return checked_add(full, room(rows % kBlockRows) * row_bytes_, "bytes of blocks");
+}
+
+void BlockLayout::put_row(const uint8_t* code, uint8_t* block, int room, int row) const {
+  auto* words = reinterpret_cast<uint64_t*>(block) +
+                static_cast<size_t>(row / kGroupRows) * sign_words_ * kGroupRows + row % kGroupRows;
+  for (int w = 0; w < sign_words_; ++w) {
+    const int count = segment_dims(dim_, w * kSegmentDims);
+    uint64_t signs = 0;
+    std::memcpy(&signs, code, static_cast<size_t>(count + 7) / 8);
+    code += (count + 7) / 8;
+    words[static_cast<size_t>(w) * kGroupRows] = to_pair_order(signs, count);
+  }
+  std::memcpy(block + rest_offset(room) + row * rest_bytes_, code, rest_bytes_);
+  code += rest_bytes_;
+  const size_t width = factor_bytes_ / 2;
+  std::memcpy(block + scales_offset(room) + row * width, code, width);
+  std::memcpy(block + biases_offset(room) + row * width, code + width, width);
+}
+
+void BlockLayout::get_row(const uint8_t* block, int room, int row, uint8_t* code) const {
+  const auto* words = reinterpret_cast<const uint64_t*>(block) +
+                      static_cast<size_t>(row / kGroupRows) * sign_words_ * kGroupRows +
+                      row % kGroupRows;
+  for (int w = 0; w < sign_words_; ++w) {
+    const int count = segment_dims(dim_, w * kSegmentDims);
+    const uint64_t signs = to_coordinate_order(words[static_cast<size_t>(w) * kGroupRows], count);
+    std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
+    code += (count + 7) / 8;
+  }
+  std::memcpy(code, block + rest_offset(room) + row * rest_bytes_, rest_bytes_);
+  code += rest_bytes_;
+  const size_t width = factor_bytes_ / 2;
+  std::memcpy(code, block + scales_offset(room) + row * width, width);
+  std::memcpy(code + width, block + biases_offset(room) + row * width, width);
+}
+
+}  // namespace polarquant

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// How an index keeps codes in memory: blocks of 64 rows, so that a search can read one bit a
+// coordinate of every row and touch the rest of few. docs/format.md, "Blocks", has the bytes.
+//
+// A block of r rows (64, in the last block 1 to 64) has room for c = 8·⌈r/8⌉ and holds, in order:
+//   1. the sign planes, in groups of 8 rows: word w of the group's 8 rows lie side by side, then word
+//      w+1 of the 8 rows. A row has one 64-bit word for each segment of 64 coordinates: bit t is the
+//      sign of the first coordinate of the segment's pair t, bit 32+t that of the second;
+//   2. the scales of its c rows, then the biases, in the codec's factor format;
+//   3. the rest of each row's code (cell plane, second stage), one row after another.
+// Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
+// width of vector registers. Room without a row is 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "src/codec/codec.h"
+
+namespace polarquant {
+
+inline constexpr int kBlockRows = 64;
+inline constexpr int kGroupRows = 8;
+
+/// A segment's signs in coordinate order ↔ in pair order, for a segment of `count` coordinates.
+uint64_t to_pair_order(uint64_t signs, int count);
+uint64_t to_coordinate_order(uint64_t signs, int count);
+/// The lane of coordinate j of `dim`: its bit in the words, 64 to a segment.
+int lane_of(int j, int dim);
+/// Pairs of `dim` coordinates: 32 a segment, half of the last, rounded up.
+int pairs_of(int dim);
+
+class BlockLayout {
+ public:
+  /// For codecs whose rows have codes of their own (layout().group_rows is 1).
+  explicit BlockLayout(const Codec& codec);
+
+  int dim() const { return dim_; }
+  /// 64-bit words of a row's sign plane; 0 without one.
+  int sign_words() const { return sign_words_; }
+  size_t factor_bytes() const { return factor_bytes_; }
+  size_t rest_bytes() const { return rest_bytes_; }
+  size_t row_bytes() const { return row_bytes_; }
+  /// Bytes of a row in the row format, which is what blocks are packed from and into.
+  size_t row_format_bytes() const { return row_format_bytes_; }
+
+  /// Rows that the block of `rows` rows has room for.
+  static int room(int64_t rows) { return static_cast<int>((rows + kGroupRows - 1) / kGroupRows) * kGroupRows; }
+  size_t block_bytes() const { return kBlockRows * row_bytes_; }
+  /// Bytes of `rows` ≥ 0 rows; throws bad_argument when that does not fit a size_t.
+  size_t bytes(int64_t rows) const;
+
+  /// Where the parts of a block with room for `room` rows start; the words at 0. Word w of row r is
+  /// 64-bit word (r/8·sign_words + w)·8 + r%8 of the block.
+  size_t scales_offset(int room) const {
+    return static_cast<size_t>(room) * sign_words_ * sizeof(uint64_t);
+  }
+  size_t biases_offset(int room) const {
+    return scales_offset(room) + static_cast<size_t>(room) * (factor_bytes_ / 2);
+  }
+  size_t rest_offset(int room) const {
+    return scales_offset(room) + static_cast<size_t>(room) * factor_bytes_;
+  }
+
+  /// Writes a row-format code into row `row` of a block, or reads it back, exactly.
+  void put_row(const uint8_t* code, uint8_t* block, int room, int row) const;
+  void get_row(const uint8_t* block, int room, int row, uint8_t* code) const;
+
+ private:
+  int dim_;
+  int sign_words_ = 0;
+  size_t factor_bytes_ = 0;
+  size_t rest_bytes_ = 0;
+  size_t row_bytes_ = 0;
+  size_t row_format_bytes_ = 0;
+};
+
+/// Rows in blocks, borrowed: all blocks but the last are full. `data` is aligned to 64 bytes, and
+/// kReadAhead bytes behind the last block can be read.
+struct BlockRows {
+  const uint8_t* data = nullptr;
+  int64_t rows = 0;
+  int64_t first_row = 0;  // the position of the first row in the whole
+};
+
+/// Kernels load whole registers: from a row's last byte on, this far.
+inline constexpr size_t kReadAhead = 64;
+
+}  // namespace polarquant

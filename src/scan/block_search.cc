@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Queries go in groups, tiles of rows past each group; the work is a grid of tile ranges × query
+// slices, so that one query uses all threads, and so do many queries over few rows. Every thread keeps
+// its own best rows of each query, merged at the end.
+#include "src/scan/block_search.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "src/core/checked_size.h"
+#include "src/core/parallel.h"
+#include "src/scan/scan_query.h"
+#include "src/scan/tile_search.h"
+
+namespace polarquant {
+namespace {
+
+/// Fewer dimensions have bounds that leave no row out.
+constexpr int kMinBoundedDims = 64;
+/// Prepared queries of a group: what stays in a second-level cache beside a tile.
+constexpr size_t kGroupBytes = size_t{1} << 20;
+constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
+constexpr int64_t kQueriesPerTask = 8;
+constexpr int64_t kTasksPerThread = 4;
+
+int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+class GroupSearch {
+ public:
+  GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t k,
+              const SearchOptions& options, int threads)
+      : codec_(codec),
+        scan_codec_(scan_codec),
+        loader_(loader),
+        k_(k),
+        exactness_(options.exactness),
+        bounded_(scan_codec.has_signs() && codec.dim() >= kMinBoundedDims &&
+                 options.exactness < kScoreEveryRow),
+        threads_(threads),
+        workers_(static_cast<size_t>(threads)) {}
+
+  void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
+    prepare(nq, queries);
+    const int64_t tiles = div_up(loader_.blocks(), kTileBlocks);
+    // Slices of queries keep thresholds tight, ranges of rows do not: ranges only when slices are few.
+    const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
+    const int64_t slices = std::clamp<int64_t>(nq / kQueriesPerTask, 1, tasks_wanted);
+    const int64_t ranges = std::clamp<int64_t>(div_up(tasks_wanted, slices), 1, std::max<int64_t>(tiles, 1));
+    const int64_t slice_queries = div_up(nq, slices);
+    const int64_t range_tiles = div_up(tiles, ranges);
+    best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
+    parallel_for(ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
+      const int64_t first_query = task % slices * slice_queries;
+      const int64_t count = std::min(nq - first_query, slice_queries);
+      const int64_t first_tile = task / slices * range_tiles;
+      const int64_t end_tile = std::min(tiles, first_tile + range_tiles);
+      if (count > 0 && first_tile < end_tile) {
+        scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq + first_query);
+      }
+    });
+    merge(nq, scores, ids);
+  }
+
+ private:
+  struct Worker {
+    Worker(const ScanCodec& codec, bool bounded) : search(codec, bounded) {}
+    ScanTile tile;
+    TileSearch search;
+  };
+
+  template <typename Body>
+  void for_each_query(int64_t nq, const Body& body) {
+    const int64_t tasks = div_up(nq, kQueriesPerTask);
+    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int) {
+      const int64_t end = std::min(nq, (task + 1) * kQueriesPerTask);
+      for (int64_t q = task * kQueriesPerTask; q < end; ++q) body(q);
+    });
+  }
+
+  void prepare(int64_t nq, const float* queries) {
+    queries_.resize(static_cast<size_t>(nq));
+    for_each_query(nq, [&](int64_t q) {
+      const PreparedQuery query = codec_.prepare_query(queries + q * codec_.dim());
+      queries_[static_cast<size_t>(q)] = make_scan_query(scan_codec_, query, bounded_ ? exactness_ : 0);
+    });
+  }
+
+  void scan(int64_t first_tile, int64_t end_tile, int64_t first_query, int64_t count, int thread, TopK* best) {
+    auto& worker = workers_[static_cast<size_t>(thread)];
+    if (worker == nullptr) worker = std::make_unique<Worker>(scan_codec_, bounded_);
+    const ScanQuery* queries = queries_.data() + first_query;
+    const int64_t end_block = std::min(loader_.blocks(), end_tile * kTileBlocks);
+    // Few rows first: without a threshold every row of a tile would be scored.
+    int64_t step = bounded_ ? 1 : kTileBlocks;
+    for (int64_t block = first_tile * kTileBlocks; block < end_block;) {
+      const int64_t blocks = std::min(step, end_block - block);
+      loader_.load(block, blocks, &worker->tile);
+      worker->search.search(worker->tile, queries, count, best);
+      block += blocks;
+      step = std::min<int64_t>(2 * step, kTileBlocks);
+    }
+  }
+
+  void merge(int64_t nq, float* scores, int64_t* ids) {
+    for_each_query(nq, [&](int64_t q) {
+      std::vector<Candidate> all;
+      for (int64_t thread = 0; thread < threads_; ++thread) {
+        const auto& part = best_[static_cast<size_t>(thread * nq + q)].candidates();
+        all.insert(all.end(), part.begin(), part.end());
+      }
+      write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
+    });
+  }
+
+  const Codec& codec_;
+  const ScanCodec& scan_codec_;
+  const TileLoader& loader_;
+  int64_t k_;
+  float exactness_;
+  bool bounded_;
+  int threads_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<ScanQuery> queries_;
+  std::vector<TopK> best_;  // (threads, queries of the group)
+};
+
+}  // namespace
+
+void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
+                  int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
+                  const SearchOptions& options, float* scores, int64_t* ids) {
+  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
+  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
+  require(options.exactness >= 0, StatusCode::bad_argument, "exactness: {}; 0 to infinity are allowed",
+          options.exactness);
+  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
+  const TileLoader loader(scan_codec, spans, filter);
+  const int64_t rows = loader.blocks() * kBlockRows;
+  const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
+  const int64_t query_bytes = scan_codec.lanes() * (scan_codec.wide() ? 5 : 3) + 256;
+  const int64_t heap_entries = std::max<int64_t>(1, std::min(k, rows));
+  const int64_t group = std::max<int64_t>(
+      1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads, kMaxHeapEntries / heap_entries));
+  GroupSearch search(codec, scan_codec, loader, k, options, threads);
+  for (int64_t first = 0; first < nq; first += group) {
+    search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
+  }
+}
+
+}  // namespace polarquant

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Codes in blocks (block_layout.h), owned and growing: the memory of an index.
+//
+// Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
+// last chunk keeps at most 1/128 of all rows (at least 8 blocks) as spare room.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/core/aligned_buffer.h"
+#include "src/scan/block_layout.h"
+
+namespace polarquant {
+
+class CodeBlocks {
+ public:
+  explicit CodeBlocks(const BlockLayout& layout) : layout_(layout) {}
+
+  const BlockLayout& layout() const { return layout_; }
+  int64_t rows() const { return rows_; }
+  size_t memory_bytes() const;
+
+  /// Packs n row-format codes behind the rows held. Unchanged after an error (out of memory).
+  void append(int64_t n, const uint8_t* codes);
+  /// Rows are numbered from 0 in the order they were added; row < rows().
+  void get(int64_t row, uint8_t* code) const;
+  void overwrite(int64_t row, const uint8_t* code);
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64), the others keep
+  /// their order. Returns how many went.
+  int64_t remove(std::span<const uint64_t> removed);
+  /// The last row takes the place of `row`.
+  void swap_remove(int64_t row);
+  /// Drops all rows from `rows` on. Unchanged after an error (out of memory).
+  void truncate(int64_t rows);
+  void clear() noexcept;
+
+  /// The state before an append, for taking it back.
+  struct Mark {
+    int64_t rows = 0;
+    AlignedVector<uint8_t> last_block;  // when it is not full
+  };
+  Mark mark() const;
+  /// Drops every row appended since `mark`.
+  void go_back_to(const Mark& mark) noexcept;
+
+  /// The rows as a scan reads them, in order.
+  std::vector<BlockRows> spans() const;
+
+ private:
+  static constexpr int64_t kChunkBlocks = 1024;
+  static constexpr int64_t kChunkRows = kChunkBlocks * kBlockRows;
+
+  /// A block and the room it has.
+  struct Place {
+    uint8_t* block;
+    int room;
+    int row;
+  };
+  Place place(int64_t row) const;
+  AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
+  void reserve_last_chunk(int64_t chunk_rows);
+  void end_with(int64_t first_row, const AlignedVector<uint8_t>& block) noexcept;
+
+  BlockLayout layout_;
+  int64_t rows_ = 0;
+  std::vector<AlignedVector<uint8_t>> chunks_;
+};
+
+}  // namespace polarquant

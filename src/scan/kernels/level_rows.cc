@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/level_rows.h"
+
+#include <cstring>
+
+#include "src/scan/row_levels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/level_rows.cc"
+#include "src/scan/kernels/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/scan/kernels/window_decode-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_ATTR inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
+  const uint32_t block = row / kBlockRows;
+  return {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+}
+
+/// The signs of a segment, in lanes order.
+HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                              int segment) {
+  if (stage.signs == LevelStage::Signs::words) return sign_word(codec.layout(), at, segment);
+  const int start = segment * kSegmentLanes;
+  const int count = codec.dim() - start < kSegmentLanes ? codec.dim() - start : kSegmentLanes;
+  uint64_t signs = 0;
+  const uint8_t* plane = row_rest(codec.layout(), at) + stage.signs_offset + start / 8;
+  std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
+  return count == kSegmentLanes ? signs : to_pair_order(signs, count);
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// [first coordinates | second coordinates] of the low or high half of 64 pairs: one segment.
+HWY_ATTR inline __m512i low_segment(__m512i x, __m512i y) {
+  return _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
+}
+HWY_ATTR inline __m512i high_segment(__m512i x, __m512i y) { return _mm512_shuffle_i64x2(x, y, 0xEE); }
+
+HWY_ATTR inline void store_segment(__m512i values, __m512i /*high*/, uint64_t signs, int8_t* levels) {
+  values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
+  _mm512_store_si512(levels, values);
+}
+HWY_ATTR inline void store_segment(__m512i low, __m512i high, uint64_t signs, int16_t* levels) {
+  const __m512i zero = _mm512_setzero_si512();
+  const auto halves = [&](__m256i low_bytes, __m256i high_bytes) HWY_ATTR {
+    return _mm512_or_si512(_mm512_cvtepu8_epi16(low_bytes),
+                           _mm512_slli_epi16(_mm512_cvtepu8_epi16(high_bytes), 8));
+  };
+  __m512i front = halves(_mm512_castsi512_si256(low), _mm512_castsi512_si256(high));
+  __m512i back = halves(_mm512_extracti64x4_epi64(low, 1), _mm512_extracti64x4_epi64(high, 1));
+  front = _mm512_mask_sub_epi16(front, static_cast<__mmask32>(signs), zero, front);
+  back = _mm512_mask_sub_epi16(back, static_cast<__mmask32>(signs >> 32), zero, back);
+  _mm512_store_si512(levels, front);
+  _mm512_store_si512(levels + 32, back);
+}
+
+template <typename Level>
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const WindowReader& reader,
+                    const RowPlace& at, Level* levels) {
+  constexpr bool kWide = sizeof(Level) == 2;
+  const bool has_signs = stage.signs != LevelStage::Signs::none;
+  const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
+  const int pairs = pairs_of(codec.dim());
+  const uint8_t before = bits_before_ring(ring, pairs * stage.window_step);
+  const int segments = codec.lanes() / kSegmentLanes;
+  const __m512i zero = _mm512_setzero_si512();
+  for (int segment = 0; segment < segments; segment += 2) {
+    const __m512i windows = reader.read(ring, segment / 2, before);
+    const __m512i x = look_up(stage.x_bytes[0], windows);
+    const __m512i y = look_up(stage.y_bytes[0], windows);
+    const __m512i x_high = kWide ? look_up(stage.x_bytes[1], windows) : zero;
+    const __m512i y_high = kWide ? look_up(stage.y_bytes[1], windows) : zero;
+    store_segment(low_segment(x, y), low_segment(x_high, y_high),
+                  has_signs ? segment_signs(codec, stage, at, segment) : 0,
+                  levels + segment * kSegmentLanes);
+    if (segment + 1 == segments) break;
+    store_segment(high_segment(x, y), high_segment(x_high, y_high),
+                  has_signs ? segment_signs(codec, stage, at, segment + 1) : 0,
+                  levels + (segment + 1) * kSegmentLanes);
+  }
+}
+
+template <typename Level>
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at, Level* levels) {
+  const uint8_t* codes = row_rest(codec.layout(), at) + stage.codes_offset;
+  const int dim = codec.dim();
+  int j = 0;
+  for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
+    const __m512i index = _mm512_loadu_si512(codes + j);
+    store_segment(look_up(stage.x_bytes[0], index), look_up(stage.x_bytes[1], index), 0, levels + j);
+  }
+  for (; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
+}
+
+template <typename Level>
+HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                 const uint32_t* rows, int count, Level* levels) {
+  const WindowReader reader(stage.kind == LevelStage::Kind::windows ? stage.window_step : 8);
+  for (int i = 0; i < count; ++i, levels += codec.lanes()) {
+    const RowPlace at = place_of(tile, rows[i]);
+    if (stage.kind == LevelStage::Kind::windows) {
+      decode_windows(codec, stage, reader, at, levels);
+    } else {
+      decode_bytes(codec, stage, at, levels);
+    }
+  }
+}
+
+#else
+
+template <typename Level>
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at, Level* levels) {
+  const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
+  const int step = stage.window_step;
+  const int pairs = pairs_of(codec.dim());
+  const uint8_t before = bits_before_ring(ring, pairs * step);
+  for (int pair = 0; pair < pairs; pair += 8) {
+    uint64_t windows = 0;
+    if (step == 8) {
+      std::memcpy(&windows, ring + pair, sizeof windows);
+    } else if (pair == 0) {
+      std::memcpy(&windows, ring, sizeof windows);
+      windows = windows << 8 | before;
+    } else {
+      std::memcpy(&windows, ring + pair / 8 * step - 1, sizeof windows);
+    }
+    const int first = step == 8 ? 0 : step;
+    Level* x = levels + pair / 32 * kSegmentLanes + pair % 32;
+    Level* y = x + 32;
+    for (int i = 0; i < 8; ++i) {
+      const auto window = static_cast<uint8_t>(windows >> (first + i * step));
+      x[i] = static_cast<Level>(stage.x[window]);
+      y[i] = static_cast<Level>(stage.y[window]);
+    }
+  }
+  if (stage.signs == LevelStage::Signs::none) return;
+  const hn::CappedTag<Level, kSegmentLanes> d;
+  const size_t lanes = hn::Lanes(d);
+  for (int segment = 0; segment * kSegmentLanes < codec.lanes(); ++segment) {
+    const uint64_t signs = segment_signs(codec, stage, at, segment);
+    alignas(8) uint8_t mask_bits[16] = {};
+    Level* out = levels + segment * kSegmentLanes;
+    for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
+      const uint64_t part = signs >> lane;
+      std::memcpy(mask_bits, &part, sizeof part);
+      const auto values = hn::Load(d, out + lane);
+      const auto negative = hn::LoadMaskBits(d, mask_bits);
+      hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, out + lane);
+    }
+  }
+}
+
+template <typename Level>
+HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                 const uint32_t* rows, int count, Level* levels) {
+  for (int i = 0; i < count; ++i, levels += codec.lanes()) {
+    const RowPlace at = place_of(tile, rows[i]);
+    if (stage.kind == LevelStage::Kind::windows) {
+      decode_windows(codec, stage, at, levels);
+      continue;
+    }
+    const uint8_t* codes = row_rest(codec.layout(), at) + stage.codes_offset;
+    const int dim = codec.dim();
+    for (int j = 0; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
+  }
+}
+
+#endif
+
+HWY_ATTR void decode_narrow_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                        const uint32_t* rows, int count, int8_t* levels) {
+  decode_rows(tile, codec, stage, rows, count, levels);
+}
+HWY_ATTR void decode_wide_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                      const uint32_t* rows, int count, int16_t* levels) {
+  decode_rows(tile, codec, stage, rows, count, levels);
+}
+
+HWY_ATTR int32_t dot_narrow(const int8_t* a, const int8_t* b, int lanes) {
+  const hn::CappedTag<int8_t, kSegmentLanes> d8;
+  const hn::RepartitionToWide<decltype(d8)> d16;
+  const hn::RepartitionToWide<decltype(d16)> d32;
+  const hn::Half<decltype(d8)> d8_half;
+  const int half = static_cast<int>(hn::Lanes(d8_half));
+  auto sum0 = hn::Zero(d32);
+  auto sum1 = hn::Zero(d32);
+  for (int lane = 0; lane < lanes; lane += half) {
+    const auto x = hn::PromoteTo(d16, hn::Load(d8_half, a + lane));
+    const auto y = hn::PromoteTo(d16, hn::Load(d8_half, b + lane));
+    sum0 = hn::ReorderWidenMulAccumulate(d32, x, y, sum0, sum1);
+  }
+  return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
+}
+
+HWY_ATTR int32_t dot_wide(const int16_t* a, const int16_t* b, int lanes) {
+  const hn::CappedTag<int16_t, kSegmentLanes> d16;
+  const hn::RepartitionToWide<decltype(d16)> d32;
+  auto sum0 = hn::Zero(d32);
+  auto sum1 = hn::Zero(d32);
+  for (int lane = 0; lane < lanes; lane += static_cast<int>(hn::Lanes(d16))) {
+    sum0 = hn::ReorderWidenMulAccumulate(d32, hn::Load(d16, a + lane), hn::Load(d16, b + lane), sum0, sum1);
+  }
+  return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
+}
+
+HWY_ATTR void dot_narrow_rows(const int8_t* query, const int8_t* levels, int lanes, int count, int32_t* dots) {
+  for (int i = 0; i < count; ++i) dots[i] = dot_narrow(query, levels + static_cast<size_t>(i) * lanes, lanes);
+}
+HWY_ATTR void dot_wide_rows(const int16_t* query, const int16_t* levels, int lanes, int count, int32_t* dots) {
+  for (int i = 0; i < count; ++i) dots[i] = dot_wide(query, levels + static_cast<size_t>(i) * lanes, lanes);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(decode_narrow_rows);
+HWY_EXPORT(decode_wide_rows);
+HWY_EXPORT(dot_narrow_rows);
+HWY_EXPORT(dot_wide_rows);
+
+void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                       const uint32_t* rows, int count, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(decode_narrow_rows)(tile, codec, stage, rows, count, levels);
+}
+void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                       const uint32_t* rows, int count, int16_t* levels) {
+  HWY_DYNAMIC_DISPATCH(decode_wide_rows)(tile, codec, stage, rows, count, levels);
+}
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int8_t* levels, int count,
+                    int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(dot_narrow_rows)(query.levels.data(), levels, codec.lanes(), count, dots);
+}
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels, int count,
+                    int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(dot_wide_rows)(query.wide_levels.data(), levels, codec.lanes(), count, dots);
+}
+
+}  // namespace polarquant
+#endif

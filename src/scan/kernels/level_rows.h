@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Rows of a tile as integer levels, for scores: decoded from windows or bytes, signs applied.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/kernels/tile.h"
+#include "src/scan/scan_query.h"
+
+namespace polarquant {
+
+/// Decodes one stage of `count` rows of the tile into levels, (count, codec.lanes()) on 64-byte
+/// boundaries; lanes without a coordinate get any value. Levels must fit a byte (!codec.wide()) for the
+/// first form.
+void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                       const uint32_t* rows, int count, int8_t* levels);
+void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                       const uint32_t* rows, int count, int16_t* levels);
+
+/// dots[i] = Σ query level·level over the lanes of row i of `levels`.
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int8_t* levels, int count,
+                    int32_t* dots);
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels, int count,
+                    int32_t* dots);
+
+}  // namespace polarquant

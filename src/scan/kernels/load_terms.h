@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The score terms of a block's rows, from stored factors.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/scan_codec.h"
+
+namespace polarquant {
+
+/// Terms of the `room` rows of a block into arrays for kBlockRows rows; those behind `room` are 0.
+/// Equal to load_terms (row_levels.h) of each row. Returns the largest |constant|.
+float load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+                      float* constant, float* norm);
+
+}  // namespace polarquant

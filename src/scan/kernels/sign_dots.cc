@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/sign_dots.h"
+
+#include <bit>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/sign_dots.cc"
+#include "src/scan/kernels/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/scan/kernels/dot_bytes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The words of a row lie kGroupRows apart from here.
+HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, uint32_t row) {
+  const auto* words = reinterpret_cast<const uint64_t*>(tile.block[row / kBlockRows]);
+  const uint32_t place = row % kBlockRows;
+  return words + static_cast<size_t>(place / kGroupRows) * sign_words * kGroupRows + place % kGroupRows;
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+// Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of 1,
+// which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
+HWY_ATTR int keep_rows(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
+              uint32_t* rows, int count, float* bounds) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  const __m128i level_sum = _mm_set1_epi32(query.level_sum);
+  const __m128 base = _mm_set1_ps(query.score.base);
+  const __m128 weight = _mm_set1_ps(query.score.weight);
+  const __m128 slope = _mm_set1_ps(query.signs.slope);
+  const __m128 margin = _mm_set1_ps(query.signs.margin);
+  const __m128 least = _mm_set1_ps(threshold);
+  int kept = 0;
+  for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
+  for (int i = 0; i < count; i += 4) {
+    const uint32_t r0 = rows[i];
+    const uint32_t r1 = rows[i + 1];
+    const uint32_t r2 = rows[i + 2];
+    const uint32_t r3 = rows[i + 3];
+    const uint64_t* w0 = row_words(tile, sign_words, r0);
+    const uint64_t* w1 = row_words(tile, sign_words, r1);
+    const uint64_t* w2 = row_words(tile, sign_words, r2);
+    const uint64_t* w3 = row_words(tile, sign_words, r3);
+    __m512i a0 = _mm512_setzero_si512();
+    __m512i a1 = a0;
+    __m512i a2 = a0;
+    __m512i a3 = a0;
+    for (int word = 0; word < sign_words; ++word) {
+      const __m512i levels = _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+      const size_t at = static_cast<size_t>(word) * kGroupRows;
+      a0 = dot_bytes(a0, _mm512_maskz_mov_epi8(w0[at], ones), levels);
+      a1 = dot_bytes(a1, _mm512_maskz_mov_epi8(w1[at], ones), levels);
+      a2 = dot_bytes(a2, _mm512_maskz_mov_epi8(w2[at], ones), levels);
+      a3 = dot_bytes(a3, _mm512_maskz_mov_epi8(w3[at], ones), levels);
+    }
+    const __m128i negative = sum_each(a0, a1, a2, a3);
+    const __m128 dot = _mm_cvtepi32_ps(_mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative)));
+    const __m128 constant = _mm_setr_ps(tile.constant[r0], tile.constant[r1], tile.constant[r2], tile.constant[r3]);
+    const __m128 norm = _mm_setr_ps(tile.norm[r0], tile.norm[r1], tile.norm[r2], tile.norm[r3]);
+    const __m128 bound = _mm_add_ps(_mm_add_ps(base, _mm_mul_ps(weight, constant)),
+                                    _mm_mul_ps(norm, _mm_add_ps(_mm_mul_ps(slope, dot), margin)));
+    const auto reached = static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(bound, least)));
+    // Without branches: which rows stay is not predictable.
+    alignas(16) float four[4];
+    _mm_store_ps(four, bound);
+    const uint32_t four_rows[4] = {r0, r1, r2, r3};
+    for (unsigned j = 0; j < 4; ++j) {
+      rows[kept] = four_rows[j];
+      bounds[kept] = four[j];
+      kept += static_cast<int>(reached >> j & 1);
+    }
+    // Places that only fill up the last four.
+    if (i + 4 > count) kept -= std::popcount(reached >> (count - i));
+  }
+  return kept;
+}
+
+#else
+
+// Levels are taken biased, level + 128 in a byte without sign, which sums of bytes can add up; the
+// bias goes out with the number of bits.
+HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const uint8_t* biased_levels) {
+  const hn::CappedTag<uint8_t, kSegmentLanes> d8;
+  const hn::Repartition<uint64_t, decltype(d8)> d64;
+  const size_t lanes = hn::Lanes(d8);
+  auto sums = hn::Zero(d64);
+  int bits = 0;
+  for (int word = 0; word < sign_words; ++word, words += kGroupRows, biased_levels += kSegmentLanes) {
+    alignas(8) uint8_t mask_bits[16] = {};
+    std::memcpy(mask_bits, words, sizeof(uint64_t));
+    bits += std::popcount(*words);
+    for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
+      const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
+      sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
+    }
+  }
+  return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
+}
+
+HWY_ATTR int keep_rows(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
+              uint32_t* rows, int count, float* bounds) {
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t row = rows[i];
+    const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query.biased_levels.data());
+    const ScanTerms terms = {tile.scale[row], tile.constant[row], tile.norm[row]};
+    rows[kept] = row;
+    bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);
+    kept += bounds[kept] >= threshold ? 1 : 0;
+  }
+  return kept;
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(keep_rows);
+
+int keep_by_sign_dot(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
+                     uint32_t* rows, int count, float* bounds) {
+  return HWY_DYNAMIC_DISPATCH(keep_rows)(tile, sign_words, query, threshold, rows, count, bounds);
+}
+
+}  // namespace polarquant
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The first stage of a staged search: which rows of a tile may reach a threshold, by the Hamming
+// distance between their signs and the query's (HammingBound in scan_query.h).
+//
+// The bound's curve is concave, so that every tangent lies above it. Rows are held against the tangent
+// at the distance where a typical row meets the threshold: half of the operations, and a few more rows
+// that pass. The bound itself is taken of the rows that reach the end.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/kernels/tile.h"
+#include "src/scan/scan_query.h"
+
+namespace polarquant {
+
+/// A row may pass when base + weight·constant + norm·(height − tilt·h) ≥ threshold.
+struct SurvivorLine {
+  float base = 0;
+  float weight = 0;
+  float height = 0;
+  float tilt = 0;
+  float threshold = 0;
+};
+/// The tangent for rows like those of the tile.
+SurvivorLine survivor_line(const ScanTile& tile, const ScanQuery& query, float threshold);
+
+struct SurvivorSearch {
+  const ScanQuery* query = nullptr;
+  float threshold = 0;            // of the bound; −infinity: every row passes
+  uint32_t* survivors = nullptr;  // room for kTileRows + 16
+  int count = 0;                  // out
+  SurvivorLine line;              // set by find_sign_survivors
+};
+
+/// Fills survivors, ascending, and count for each of `searches`: all rows whose bound is at least the
+/// threshold, and few others. sign_words ≥ 1.
+void find_sign_survivors(const ScanTile& tile, int sign_words, SurvivorSearch* searches, int count);
+
+}  // namespace polarquant

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/row_levels.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/codec/trellis.h"
+
+namespace polarquant {
+namespace {
+
+constexpr int kPairsPerSegment = kSegmentLanes / 2;
+
+void apply_signs(uint64_t signs, int16_t* levels) {
+  for (int lane = 0; lane < kSegmentLanes; ++lane) {
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int16_t>(-levels[lane]);
+  }
+}
+
+}  // namespace
+
+ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
+  const BlockLayout& layout = codec.layout();
+  const size_t width = layout.factor_bytes() / 2;
+  uint8_t stored[8];
+  std::copy_n(at.block + layout.scales_offset(at.room) + at.row * width, width, stored);
+  std::copy_n(at.block + layout.biases_offset(at.room) + at.row * width, width, stored + width);
+  const Factors factors = load_factors(codec.factor_format(), stored);
+  if (codec.metric() == Metric::l2) return {factors.scale, -(factors.bias * factors.bias), factors.bias};
+  return {factors.scale, factors.bias, factors.scale};
+}
+
+int hamming_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  int distance = 0;
+  for (int word = 0; word < codec.layout().sign_words(); ++word) {
+    distance += std::popcount(query.sign_words[static_cast<size_t>(word)] ^ sign_word(codec.layout(), at, word));
+  }
+  return distance;
+}
+
+int32_t sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  int32_t dot = 0;
+  for (int lane = 0; lane < codec.lanes(); ++lane) {
+    const uint64_t word = sign_word(codec.layout(), at, lane / kSegmentLanes);
+    const int32_t level = query.levels[static_cast<size_t>(lane)];
+    dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
+  }
+  return dot;
+}
+
+void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                   int16_t* levels) {
+  const uint8_t* rest = row_rest(codec.layout(), at);
+  const uint8_t* codes = rest + stage.codes_offset;
+  const int dim = codec.dim();
+  std::fill_n(levels, codec.lanes(), int16_t{0});
+  if (stage.kind == LevelStage::Kind::bytes) {
+    for (int j = 0; j < dim; ++j) levels[lane_of(j, dim)] = stage.x[codes[j]];
+    return;
+  }
+  const int pairs = pairs_of(dim);
+  for (int pair = 0; pair < pairs; ++pair) {
+    const int window = read_window(codes, pairs, stage.window_step, pair);
+    int16_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
+    segment[pair % kPairsPerSegment] = stage.x[window];
+    segment[kPairsPerSegment + pair % kPairsPerSegment] = stage.y[window];
+  }
+  if (stage.signs == LevelStage::Signs::none) return;
+  for (int start = 0; start < dim; start += kSegmentLanes) {
+    uint64_t signs = 0;
+    if (stage.signs == LevelStage::Signs::words) {
+      signs = sign_word(codec.layout(), at, start / kSegmentLanes);
+    } else {
+      const int count = std::min(kSegmentLanes, dim - start);
+      std::copy_n(rest + stage.signs_offset + start / 8, (count + 7) / 8, reinterpret_cast<uint8_t*>(&signs));
+      signs = to_pair_order(signs, count);
+    }
+    apply_signs(signs, levels + start);
+  }
+}
+
+int32_t level_dot(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels) {
+  int32_t dot = 0;
+  for (size_t lane = 0; lane < query.levels.size(); ++lane) {
+    dot += levels[lane] * (codec.wide() ? query.wide_levels[lane] : query.levels[lane]);
+  }
+  return dot;
+}
+
+RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded, const RowPlace& at) {
+  const ScanTerms terms = load_terms(codec, at);
+  std::vector<int16_t> levels(static_cast<size_t>(codec.lanes()));
+  int32_t dots[2] = {0, 0};
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    decode_levels(codec, codec.stages()[stage], at, levels.data());
+    dots[stage] = level_dot(codec, query, levels.data());
+  }
+  RowScore row;
+  const bool two_stages = codec.stages().size() == 2;
+  row.score = two_stages ? goodness(query.score, terms, dots[0], dots[1])
+                         : goodness(query.score, terms, dots[0]);
+  row.key = row.score;
+  if (!bounded) return row;
+  row.key = std::min(row.key, hamming_bound(query, terms, hamming_distance(codec, query, at)));
+  row.key = std::min(row.key, dot_bound(query.score, query.signs, terms, sign_dot(codec, query, at)));
+  if (two_stages) row.key = std::min(row.key, dot_bound(query.score, query.first_stage, terms, dots[0]));
+  return row;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/scan_query.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "src/codec/dot.h"
+
+namespace polarquant {
+namespace {
+
+float largest_magnitude(const float* x, int n) {
+  float largest = 0;
+  for (int j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
+  return largest;
+}
+
+/// Rounds x, (dim), to levels in lanes; returns the step, 0 where all levels are 0.
+template <typename Level>
+float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level>* levels) {
+  const float largest = largest_magnitude(x, dim);
+  const float to_levels = static_cast<float>(max_level) / largest;
+  if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
+  for (int j = 0; j < dim; ++j) {
+    (*levels)[static_cast<size_t>(lane_of(j, dim))] = static_cast<Level>(std::lrint(x[j] * to_levels));
+  }
+  return largest / static_cast<float>(max_level);
+}
+
+}  // namespace
+
+ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
+  const int dim = codec.dim();
+  const auto lanes = static_cast<size_t>(codec.lanes());
+  const float* rotated = query.rotated.data();
+  ScanQuery scan;
+  scan.levels.resize(lanes);
+  const float narrow_step = round_to_lanes(rotated, dim, kNarrowLevel, &scan.levels);
+  float step = narrow_step;
+  if (codec.wide()) {
+    scan.wide_levels.resize(lanes);
+    step = round_to_lanes(rotated, dim, codec.max_level(), &scan.wide_levels);
+  }
+  scan.biased_levels.resize(lanes);
+  for (size_t lane = 0; lane < lanes; ++lane) {
+    scan.biased_levels[lane] = static_cast<uint8_t>(scan.levels[lane] + 128);
+    scan.level_sum += scan.levels[lane];
+  }
+  if (codec.has_signs()) {
+    scan.sign_words.resize(lanes / kSegmentLanes);
+    for (int j = 0; j < dim; ++j) {
+      const auto lane = static_cast<size_t>(lane_of(j, dim));
+      if (rotated[j] < 0) scan.sign_words[lane / kSegmentLanes] |= uint64_t{1} << (lane % kSegmentLanes);
+    }
+  }
+
+  const bool l2 = codec.metric() == Metric::l2;
+  const float factor = l2 ? 2.0F : 1.0F;
+  scan.score.base = l2 ? -query.offset : query.offset;
+  scan.score.weight = l2 ? 1.0F : query.bias_weight;
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    scan.score.dot_scale[stage] = factor * step * codec.stages()[stage].step;
+  }
+
+  const double norm = std::sqrt(dot_exact(rotated, rotated, dim));
+  const BoundConstants& constants = codec.bounds();
+  const double length = factor * constants.length_of_norm;  // per norm term
+  const double root_dim = std::sqrt(static_cast<double>(dim));
+  const double angle_per_bit = std::numbers::pi / dim;
+  constexpr double kBend = (1 - 2 / std::numbers::pi) * 4 / (std::numbers::pi * std::numbers::pi);
+  scan.hamming.reach = static_cast<float>(dim / 2.0 + exactness * root_dim / 2);
+  scan.hamming.half = static_cast<float>(dim / 2.0);
+  scan.hamming.slope = static_cast<float>(norm * length * angle_per_bit);
+  scan.hamming.bend =
+      static_cast<float>(norm * length * angle_per_bit * kBend * angle_per_bit * angle_per_bit);
+  scan.signs.slope = static_cast<float>(length * constants.sign_scale * narrow_step);
+  scan.signs.margin = static_cast<float>(exactness * norm * length * constants.sign_error);
+  scan.first_stage.slope =
+      static_cast<float>(length * constants.first_stage_scale * step * codec.stages()[0].step);
+  scan.first_stage.margin = static_cast<float>(exactness * norm * length * constants.first_stage_error);
+  return scan;
+}
+
+}  // namespace polarquant
