@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "src/codec/code_layout.h"
+#include "src/codec/codec_kernels.h"
 #include "src/codec/factors.h"
 #include "src/codec/quantizer.h"
 #include "src/codec/rotation.h"
@@ -79,6 +80,8 @@ class Codec {
   /// trusted.
   static std::unique_ptr<Codec> load_state(const uint8_t* data, size_t bytes);
   std::vector<uint8_t> save_state() const;
+  /// Puts faster functions in the place of plain ones; no byte changes.
+  void use_kernels(const CodecKernels& kernels);
   /// Checksum of save_state(): equal exactly for codecs whose codes mix.
   uint64_t state_id() const { return state_id_; }
   /// "" when codes of both mix, else what differs: "centre", "spec (Polar2 and Polar4)", …
@@ -167,6 +170,7 @@ class Codec {
   std::vector<float> centre_;  // (dim), zeros when there is none
   int unit_exponent_ = 0;      // the unit is 2^unit_exponent
 
+  CodecKernels kernels_;
   std::unique_ptr<Quantizer> quantizer_;
   Rotation rotation_;
   AlignedVector<float> rotated_centre_;

@@ -107,11 +107,18 @@ Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& optio
 
 double Codec::norm_unit() const { return std::ldexp(1.0, unit_exponent_); }
 
+void Codec::use_kernels(const CodecKernels& kernels) {
+  kernels_ = kernels;
+  rotation_.use_kernels(kernels_.rotation);
+  quantizer_->use_kernels(kernels_);
+}
+
 void Codec::adopt(Learned learned) {
   centre_ = std::move(learned.centre);
   unit_exponent_ = learned.unit_exponent;
   origin_ = learned.origin;
   if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
+  quantizer_->use_kernels(kernels_);
   centre_norm_ = std::sqrt(dot_exact(centre_.data(), centre_.data(), dim_));
   rotated_centre_.assign(centre_.begin(), centre_.end());
   rotation_.apply(rotated_centre_.data());

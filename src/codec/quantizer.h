@@ -10,6 +10,8 @@
 
 namespace polarquant {
 
+struct CodecKernels;
+
 class Quantizer {
  public:
   /// direction: gets u = √dim · R(x−c)/‖x−c‖, and the codec stores two factors behind each code.
@@ -48,6 +50,8 @@ class Quantizer {
   /// Trained tables, as part of the codec's state; load checks every value it reads.
   virtual void save_tables(ByteWriter& out) const { (void)out; }
   virtual void load_tables(ByteReader& in) { (void)in; }
+  /// Whatever of `kernels` this quantizer has a use for.
+  virtual void use_kernels(const CodecKernels& kernels) { (void)kernels; }
   /// Memory of this quantizer's own tables.
   virtual size_t memory_bytes() const = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "src/codec/codec_kernels.h"
 #include "src/core/status.h"
 
 namespace polarquant {
@@ -22,6 +23,11 @@ ResidualQuantizer::ResidualQuantizer(int dim, int first_twice_bits, int second_t
       codebook_(codebook_of(first_twice_bits, second_twice_bits)),
       first_(dim, *find_trellis_codebook(first_twice_bits)),
       second_(dim, codebook_.second) {}
+
+void ResidualQuantizer::use_kernels(const CodecKernels& kernels) {
+  first_.use_kernels(kernels.trellis);
+  second_.use_kernels(kernels.trellis);
+}
 
 void ResidualQuantizer::encode(const float* v, uint8_t* code) const {
   thread_local std::vector<float> error;

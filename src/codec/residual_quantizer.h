@@ -21,6 +21,7 @@ class ResidualQuantizer : public Quantizer {
   double mse() const override { return codebook_.mse; }
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
+  void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override { return sizeof *this; }
 
   const TrellisPlanes& first() const { return first_; }

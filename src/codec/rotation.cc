@@ -12,13 +12,55 @@
 namespace polarquant {
 namespace {
 
-constexpr int kRounds = 3;
-constexpr int kSignLayersPerRound = 3;
 constexpr uint64_t kSignStream = 0;
 constexpr uint64_t kReflectorStream = 1;
-constexpr float kSqrtHalf = 0.70710678F;
+
+void flip(const HadamardTables& tables, int layer, float* x) {
+  const uint32_t* masks = tables.sign_masks + static_cast<size_t>(layer) * tables.dim;
+  for (int i = 0; i < tables.dim; ++i) {
+    x[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x[i]) ^ masks[i]);
+  }
+}
+
+void butterfly(int dim, int round, float* x) {
+  const int half = dim / 2;
+  float* low = x + (round % 2 == 0 ? 0 : dim - 2 * half);
+  float* high = low + half;
+  for (int i = 0; i < half; ++i) {
+    const float sum = low[i] + high[i];
+    const float difference = low[i] - high[i];
+    low[i] = sum * kSqrtHalf;
+    high[i] = difference * kSqrtHalf;
+  }
+}
+
+void rotate(const HadamardTables& tables, float* x) {
+  float* back = x + tables.dim - tables.transform_size;
+  for (int round = 0; round < kHadamardRounds; ++round) {
+    flip(tables, kSignLayersPerRound * round, x);
+    walsh_hadamard(x, tables.transform_size);
+    flip(tables, kSignLayersPerRound * round + 1, x);
+    butterfly(tables.dim, round, x);
+    flip(tables, kSignLayersPerRound * round + 2, x);
+    walsh_hadamard(back, tables.transform_size);
+  }
+}
+
+void rotate_transpose(const HadamardTables& tables, float* x) {
+  float* back = x + tables.dim - tables.transform_size;
+  for (int round = kHadamardRounds - 1; round >= 0; --round) {
+    walsh_hadamard(back, tables.transform_size);
+    flip(tables, kSignLayersPerRound * round + 2, x);
+    butterfly(tables.dim, round, x);
+    flip(tables, kSignLayersPerRound * round + 1, x);
+    walsh_hadamard(x, tables.transform_size);
+    flip(tables, kSignLayersPerRound * round, x);
+  }
+}
 
 }  // namespace
+
+RotationKernels::RotationKernels() : apply(rotate), apply_transpose(rotate_transpose) {}
 
 Rotation::Rotation(RotationKind kind, int dim, uint64_t seed) : kind_(kind), dim_(dim) {
   switch (kind) {
@@ -26,7 +68,7 @@ Rotation::Rotation(RotationKind kind, int dim, uint64_t seed) : kind_(kind), dim
       break;
     case RotationKind::hadamard:
       transform_size_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(dim)));
-      draw_signs(kRounds * kSignLayersPerRound, seed);
+      draw_signs(kHadamardRounds * kSignLayersPerRound, seed);
       break;
     case RotationKind::dense:
       draw_signs(1, seed);
@@ -72,23 +114,6 @@ size_t Rotation::reflector_offset(int first) const {
   return count * dim - (count * count - count) / 2;
 }
 
-void Rotation::flip(int layer, float* x) const {
-  const uint32_t* masks = &sign_masks_[static_cast<size_t>(layer) * dim_];
-  for (int i = 0; i < dim_; ++i) x[i] = std::bit_cast<float>(std::bit_cast<uint32_t>(x[i]) ^ masks[i]);
-}
-
-void Rotation::butterfly(int round, float* x) const {
-  const int half = dim_ / 2;
-  float* low = x + (round % 2 == 0 ? 0 : dim_ - 2 * half);
-  float* high = low + half;
-  for (int i = 0; i < half; ++i) {
-    const float sum = low[i] + high[i];
-    const float difference = low[i] - high[i];
-    low[i] = sum * kSqrtHalf;
-    high[i] = difference * kSqrtHalf;
-  }
-}
-
 void Rotation::reflect(int first, float* x) const {
   const float* reflector = &reflectors_[reflector_offset(first)];
   const int count = dim_ - first;
@@ -98,33 +123,19 @@ void Rotation::reflect(int first, float* x) const {
 
 void Rotation::apply(float* x) const {
   if (kind_ == RotationKind::hadamard) {
-    for (int round = 0; round < kRounds; ++round) {
-      flip(kSignLayersPerRound * round, x);
-      walsh_hadamard(x, transform_size_);
-      flip(kSignLayersPerRound * round + 1, x);
-      butterfly(round, x);
-      flip(kSignLayersPerRound * round + 2, x);
-      walsh_hadamard(x + dim_ - transform_size_, transform_size_);
-    }
+    kernels_.apply(tables(), x);
   } else if (kind_ == RotationKind::dense) {
-    flip(0, x);
+    flip(tables(), 0, x);
     for (int first = dim_ - 2; first >= 0; --first) reflect(first, x);
   }
 }
 
 void Rotation::apply_transpose(float* x) const {
   if (kind_ == RotationKind::hadamard) {
-    for (int round = kRounds - 1; round >= 0; --round) {
-      walsh_hadamard(x + dim_ - transform_size_, transform_size_);
-      flip(kSignLayersPerRound * round + 2, x);
-      butterfly(round, x);
-      flip(kSignLayersPerRound * round + 1, x);
-      walsh_hadamard(x, transform_size_);
-      flip(kSignLayersPerRound * round, x);
-    }
+    kernels_.apply_transpose(tables(), x);
   } else if (kind_ == RotationKind::dense) {
     for (int first = 0; first + 1 < dim_; ++first) reflect(first, x);
-    flip(0, x);
+    flip(tables(), 0, x);
   }
 }
 

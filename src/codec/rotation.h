@@ -15,6 +15,7 @@
 // multiplications in one stated order. Rounds and random numbers are part of the format version.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,12 +23,36 @@
 
 namespace polarquant {
 
+inline constexpr int kHadamardRounds = 3;
+inline constexpr int kSignLayersPerRound = 3;
+/// √½, what a butterfly multiplies by.
+inline constexpr float kSqrtHalf = 0.70710678F;
+
 enum class RotationKind : uint8_t { none = 0, hadamard = 1, dense = 2 };
+
+/// A hadamard rotation's numbers: nine layers of dim masks, three for each round, in order.
+struct HadamardTables {
+  const uint32_t* sign_masks;  // 0, or the float's sign bit
+  int dim;
+  int transform_size;  // 2^m
+};
+
+/// x := R·x and x := Rᵀ·x for a hadamard rotation, as functions that may be replaced by faster ones of
+/// the same results (codec_kernels.h). These are the plain ones.
+struct RotationKernels {
+  const char* target = "plain";
+  void (*apply)(const HadamardTables& tables, float* x);
+  void (*apply_transpose)(const HadamardTables& tables, float* x);
+
+  RotationKernels();
+};
 
 class Rotation {
  public:
   /// dim in [1, 65535]. dense takes 2·dim² bytes.
   Rotation(RotationKind kind, int dim, uint64_t seed);
+
+  void use_kernels(const RotationKernels& kernels) { kernels_ = kernels; }
 
   /// x := R·x and x := Rᵀ·x in place, x of dim floats. Thread-safe.
   void apply(float* x) const;
@@ -38,8 +63,7 @@ class Rotation {
  private:
   void draw_signs(int layers, uint64_t seed);
   void draw_reflectors(uint64_t seed);
-  void flip(int layer, float* x) const;
-  void butterfly(int round, float* x) const;
+  HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
   size_t reflector_offset(int first) const;
   void reflect(int first, float* x) const;
 
@@ -48,6 +72,7 @@ class Rotation {
   int transform_size_ = 1;            // hadamard: 2^m
   std::vector<uint32_t> sign_masks_;  // layers of dim masks: 0, or the float's sign bit
   AlignedVector<float> reflectors_;   // dense: of lengths dim, dim−1, …, 2, one behind the other
+  RotationKernels kernels_;
 };
 
 }  // namespace polarquant

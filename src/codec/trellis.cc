@@ -7,12 +7,23 @@
 #include <limits>
 #include <numeric>
 
+#include "src/core/aligned_buffer.h"
+
 namespace polarquant {
 namespace {
 
 constexpr float kUnreachable = std::numeric_limits<float>::infinity();
 
-}  // namespace
+// The plain kernels. The trail of a pair is the cost of every state before it.
+
+// Branch by branch: see advance_by.
+void arrange_by_branch(const Cells& cells, int step, Cells* arranged) {
+  for (int window = 0; window < kCells; ++window) {
+    const int place = (window % (1 << step)) * trellis_states(step) + (window >> step);
+    arranged->x[place] = cells.x[window];
+    arranged->y[place] = cells.y[window];
+  }
+}
 
 // One pair. Window w = own·states + before costs what state `before` did plus its cell's distance, and
 // leads to state after = w >> step; branch = w mod 2^step tells apart the windows that lead there.
@@ -20,8 +31,8 @@ constexpr float kUnreachable = std::numeric_limits<float>::infinity();
 // compilers turn into vector code. For fixed branch, before = (after·branches + branch) mod states
 // runs through every branches-th state again and again (few branches), or is one state (many).
 template <int kStep>
-void TrellisEncoder::advance_by(const TrellisPoints& points, int pair, const float* before,
-                                float* __restrict after) const {
+void advance_by(const Cells& cells, const TrellisPoints& points, int pair, const float* before,
+                float* __restrict after) {
   constexpr int kBranches = 1 << kStep;
   constexpr int kStates = kCells / kBranches;
   constexpr int kRun = kStates > kBranches ? kStates / kBranches : 1;
@@ -32,8 +43,8 @@ void TrellisEncoder::advance_by(const TrellisPoints& points, int pair, const flo
   for (int branch = 0; branch < kBranches; ++branch) {
     float before_run[kRun];
     for (int i = 0; i < kRun; ++i) before_run[i] = before[(i * kBranches + branch) % kStates];
-    const float* cell_x = cells_.x + branch * kStates;
-    const float* cell_y = cells_.y + branch * kStates;
+    const float* cell_x = cells.x + branch * kStates;
+    const float* cell_y = cells.y + branch * kStates;
     for (int first = 0; first < kStates; first += kRun) {
       for (int i = 0; i < kRun; ++i) {
         const float dx = px - cell_x[first + i];
@@ -45,34 +56,33 @@ void TrellisEncoder::advance_by(const TrellisPoints& points, int pair, const flo
   }
 }
 
-TrellisEncoder::TrellisEncoder(const Cells& cells, int step) : step_(step) {
+void advance_plain(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
+                   float* costs, uint8_t* trail) {
   using Advance =
-      void (TrellisEncoder::*)(const TrellisPoints&, int, const float*, float* __restrict) const;
-  static constexpr Advance kAdvance[] = {
-      &TrellisEncoder::advance_by<1>, &TrellisEncoder::advance_by<2>, &TrellisEncoder::advance_by<3>,
-      &TrellisEncoder::advance_by<4>, &TrellisEncoder::advance_by<5>, &TrellisEncoder::advance_by<6>,
-      &TrellisEncoder::advance_by<7>, &TrellisEncoder::advance_by<8>};
-  advance_ = kAdvance[step - 1];
-  for (int window = 0; window < kCells; ++window) {
-    const int place = (window % (1 << step)) * states() + (window >> step);
-    cells_.x[place] = cells.x[window];
-    cells_.y[place] = cells.y[window];
+      void (*)(const Cells&, const TrellisPoints&, int, const float*, float* __restrict);
+  static constexpr Advance kAdvance[] = {advance_by<1>, advance_by<2>, advance_by<3>, advance_by<4>,
+                                         advance_by<5>, advance_by<6>, advance_by<7>, advance_by<8>};
+  const auto states = static_cast<size_t>(trellis_states(step));
+  for (int i = 0; i < pass.count; ++i, trail += trail_bytes(step)) {
+    auto* before = reinterpret_cast<float*>(trail);
+    std::copy_n(costs, states, before);
+    kAdvance[step - 1](cells, points, pass.first + i, before, costs);
   }
 }
 
 // The window that gave `state` its cost after this pair: found again from the costs before it, by the
 // same float operations, instead of being kept for every state.
-int TrellisEncoder::window_into(const TrellisPoints& points, int pair, const float* before,
-                                int state) const {
+int window_into(const Cells& cells, int step, const TrellisPoints& points, int pair,
+                const float* before, int state) {
+  const int states = trellis_states(step);
   float best = kUnreachable;
-  int best_window = state << step_;
-  for (int branch = 0; branch < (1 << step_); ++branch) {
-    const int window = (state << step_) | branch;
-    const int place = branch * states() + state;
-    const float dx = points.x[pair] - cells_.x[place];
-    const float dy = points.y[pair] - cells_.y[place];
-    const float total =
-        before[window & (states() - 1)] + (dx * dx + points.weight_y[pair] * (dy * dy));
+  int best_window = state << step;
+  for (int branch = 0; branch < (1 << step); ++branch) {
+    const int window = (state << step) | branch;
+    const int place = branch * states + state;
+    const float dx = points.x[pair] - cells.x[place];
+    const float dy = points.y[pair] - cells.y[place];
+    const float total = before[window & (states - 1)] + (dx * dx + points.weight_y[pair] * (dy * dy));
     if (total < best) {
       best = total;
       best_window = window;
@@ -81,82 +91,93 @@ int TrellisEncoder::window_into(const TrellisPoints& points, int pair, const flo
   return best_window;
 }
 
-int TrellisEncoder::ring_start_state(const TrellisPoints& points) {
-  const int reach = std::min(kWarmupPairs, points.pairs);
-  const auto pair_at = [&](int i) { return (points.pairs - reach + i) % points.pairs; };
-  std::fill_n(costs_after(0), states(), 0.0F);
-  for (int i = 0; i < 2 * reach; ++i) {
-    (this->*advance_)(points, pair_at(i), costs_after(i), costs_after(i + 1));
-  }
-  const float* last = costs_after(2 * reach);
-  int state = static_cast<int>(std::min_element(last, last + states()) - last);
-  for (int i = 2 * reach - 1; i >= reach; --i) {
-    state = window_into(points, pair_at(i), costs_after(i), state) & (states() - 1);
+int trace_plain(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
+                const uint8_t* trail, int state, uint8_t* windows) {
+  for (int i = pass.count - 1; i >= 0; --i) {
+    const auto* before = reinterpret_cast<const float*>(trail + i * trail_bytes(step));
+    const int window = window_into(cells, step, points, pass.first + i, before, state);
+    windows[i] = static_cast<uint8_t>(window);
+    state = window & (trellis_states(step) - 1);
   }
   return state;
 }
 
-float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint8_t* windows) {
-  std::fill_n(costs_after(0), states(), kUnreachable);
-  costs_after(0)[state] = 0;
-  for (int pair = 0; pair < points.pairs; ++pair) {
-    (this->*advance_)(points, pair, costs_after(pair), costs_after(pair + 1));
-  }
-  const float cost = costs_after(points.pairs)[state];
-  for (int pair = points.pairs - 1; pair >= 0; --pair) {
-    const int window = window_into(points, pair, costs_after(pair), state);
-    windows[pair] = static_cast<uint8_t>(window);
-    state = window & (states() - 1);
-  }
-  return cost;
+}  // namespace
+
+TrellisKernels::TrellisKernels()
+    : arrange_cells(arrange_by_branch), advance(advance_plain), trace(trace_plain) {}
+
+TrellisEncoder::TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels)
+    : step_(step), kernels_(kernels) {
+  kernels_.arrange_cells(cells, step, &cells_);
+}
+
+int TrellisEncoder::ring_start_state(const TrellisPoints& points, uint8_t* trail,
+                                     uint8_t* windows) const {
+  const int reach = std::min(kWarmupPairs, points.pairs);
+  alignas(64) float costs[kCells / 2] = {};
+  kernels_.advance(cells_, step_, points, {points.pairs - reach, reach}, costs, trail);
+  kernels_.advance(cells_, step_, points, {0, reach}, costs, trail);
+  const auto state = static_cast<int>(std::min_element(costs, costs + states()) - costs);
+  return kernels_.trace(cells_, step_, points, {0, reach}, trail, state, windows);
+}
+
+float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint8_t* trail,
+                                    uint8_t* windows) const {
+  alignas(64) float costs[kCells / 2];
+  std::fill_n(costs, states(), kUnreachable);
+  costs[state] = 0;
+  kernels_.advance(cells_, step_, points, {0, points.pairs}, costs, trail);
+  kernels_.trace(cells_, step_, points, {0, points.pairs}, trail, state, windows);
+  return costs[state];
 }
 
 // Tries start states until no other can do better: a lap that may start anywhere and ends in a state
 // costs no more than the ring through that state (float additions keep the order), and the states
 // are tried by this bound.
-void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* windows) {
-  std::fill_n(costs_after(0), states(), 0.0F);
-  for (int pair = 0; pair < points.pairs; ++pair) {
-    (this->*advance_)(points, pair, costs_after(pair), costs_after(pair + 1));
-  }
-  const float* last = costs_after(points.pairs);
-  bounds_.assign(last, last + states());
-  starts_.resize(states());
-  std::iota(starts_.begin(), starts_.end(), 0);
-  std::stable_sort(starts_.begin(), starts_.end(),
-                   [&](int a, int b) { return bounds_[a] < bounds_[b]; });
-  candidate_.resize(points.pairs);
+void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* trail,
+                                      uint8_t* windows) const {
+  alignas(64) float bounds[kCells / 2] = {};
+  kernels_.advance(cells_, step_, points, {0, points.pairs}, bounds, trail);
+  int starts[kCells / 2];
+  std::iota(starts, starts + states(), 0);
+  std::sort(starts, starts + states(), [&](int a, int b) {
+    return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a < b;
+  });
+  uint8_t candidate[kExactPairs];
   float best = kUnreachable;
-  for (const int state : starts_) {
-    if (bounds_[state] >= best) return;
-    const float cost = encode_pinned(points, state, candidate_.data());
+  for (int i = 0; i < states() && bounds[starts[i]] < best; ++i) {
+    const float cost = encode_pinned(points, starts[i], trail, candidate);
     if (cost < best) {
       best = cost;
-      std::copy_n(candidate_.data(), points.pairs, windows);
+      std::copy_n(candidate, points.pairs, windows);
     }
   }
 }
 
-void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) {
-  const int steps = std::max(points.pairs, 2 * std::min(kWarmupPairs, points.pairs));
-  costs_.resize(static_cast<size_t>(steps + 1) * states());
+void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) const {
+  thread_local AlignedVector<uint8_t> trail;
+  trail.resize(static_cast<size_t>(points.pairs) * trail_bytes(step_));
   if (points.pairs <= kExactPairs) {
-    encode_best_ring(points, windows);
+    encode_best_ring(points, trail.data(), windows);
   } else {
-    encode_pinned(points, ring_start_state(points), windows);
+    const int state = ring_start_state(points, trail.data(), windows);
+    encode_pinned(points, state, trail.data(), windows);
   }
 }
 
 void pack_windows(const uint8_t* windows, int pairs, int step, uint8_t* ring) {
-  const int bits = pairs * step;
-  std::fill_n(ring, (bits + 7) / 8, uint8_t{0});
+  uint32_t waiting = 0;  // bits not written yet, `count` of them
+  int count = 0;
   for (int pair = 0; pair < pairs; ++pair) {
-    const int own = windows[pair] >> (kWindowBits - step);
-    for (int bit = 0; bit < step; ++bit) {
-      const int position = pair * step + bit;
-      ring[position / 8] = static_cast<uint8_t>(ring[position / 8] | (((own >> bit) & 1) << (position % 8)));
-    }
+    waiting |= static_cast<uint32_t>(windows[pair] >> (kWindowBits - step)) << count;
+    count += step;
+    if (count < 8) continue;
+    *ring++ = static_cast<uint8_t>(waiting & 0xffU);
+    waiting >>= 8;
+    count -= 8;
   }
+  if (count > 0) *ring = static_cast<uint8_t>(waiting);
 }
 
 int read_window(const uint8_t* ring, int pairs, int step, int pair) {
@@ -173,6 +194,22 @@ int read_window(const uint8_t* ring, int pairs, int step, int pair) {
     window |= ((ring[position / 8] >> (position % 8)) & 1) << bit;
   }
   return window;
+}
+
+void read_windows(const uint8_t* ring, int pairs, int step, uint8_t* windows) {
+  // Windows of two bytes that lie inside the ring; the first ones go round, the last byte may be short.
+  const int inside = (kWindowBits - 1) / step;
+  const int bytes = (pairs * step + 7) / 8;
+  int pair = 0;
+  for (; pair < std::min(inside, pairs); ++pair) {
+    windows[pair] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
+  }
+  for (int bit = pair * step + step - kWindowBits; pair < pairs && bit / 8 + 1 < bytes; ++pair, bit += step) {
+    windows[pair] = static_cast<uint8_t>((ring[bit / 8] | ring[bit / 8 + 1] << 8) >> (bit % 8));
+  }
+  for (; pair < pairs; ++pair) {
+    windows[pair] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
+  }
 }
 
 }  // namespace polarquant

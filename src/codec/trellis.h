@@ -9,10 +9,9 @@
 // pair; decoding reads one byte and one table row a pair.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
-
-#include "src/core/aligned_buffer.h"
 
 namespace polarquant {
 
@@ -33,18 +32,48 @@ struct TrellisPoints {
   int pairs;
 };
 
+/// One pass of the search is pairs first … first+count−1, in order. What a pass keeps for the way back
+/// lies in its trail, count·trail_bytes(step) bytes that only the same kernels can read.
+struct TrellisPass {
+  int first;
+  int count;
+};
+
+/// The largest part of the search, as functions that may be replaced by faster ones of the same results
+/// (codec_kernels.h). These are the plain ones.
+struct TrellisKernels {
+  const char* target = "plain";
+  /// Lays cells out as the other functions want them.
+  void (*arrange_cells)(const Cells& cells, int step, Cells* arranged);
+  /// costs, one a state: before the pass, then after it. 64-byte aligned, as the trail is.
+  void (*advance)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
+                  float* costs, uint8_t* trail);
+  /// The windows, (count), of the path by which the pass came into `state`; returns where it began.
+  int (*trace)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
+               const uint8_t* trail, int state, uint8_t* windows);
+
+  TrellisKernels();
+};
+
+/// States between pairs: the values of the bits that the next window keeps.
+constexpr int trellis_states(int step) { return 1 << (kWindowBits - step); }
+/// What a pass may keep of each pair.
+constexpr size_t trail_bytes(int step) {
+  return std::max<size_t>(64, sizeof(float) * static_cast<size_t>(trellis_states(step)));
+}
+
 class TrellisEncoder {
  public:
   /// `cells` is copied; step in [1, 8].
-  TrellisEncoder(const Cells& cells, int step);
+  TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels = TrellisKernels());
 
   /// The window of every pair on a path of least squared error; windows has points.pairs entries.
-  /// Ties take the lowest window. An encoder keeps its working memory: one per thread.
+  /// Ties take the lowest window. Thread-safe.
   ///
   /// Up to kExactPairs pairs the path is the best ring there is. Beyond, the start state is the one
   /// that the best free path round the ring's joint passes, and the path is the best that starts and
   /// ends there.
-  void encode(const TrellisPoints& points, uint8_t* windows);
+  void encode(const TrellisPoints& points, uint8_t* windows) const;
 
   /// The best ring takes 2 to 3 times as long (.5 bits: 16 times). For rings of 12 pairs the state
   /// found at the joint gives 15 to 38 % more error up to 2 bits, for 32 pairs .7 to 4 %, for 64
@@ -55,24 +84,14 @@ class TrellisEncoder {
   static constexpr int kWarmupPairs = 32;
 
  private:
-  int states() const { return 1 << (kWindowBits - step_); }
-  /// Costs of all states after `step` pairs of the current run.
-  float* costs_after(int step) { return &costs_[static_cast<size_t>(step) * states()]; }
-  template <int kStep>
-  void advance_by(const TrellisPoints& points, int pair, const float* before,
-                  float* __restrict after) const;
-  int window_into(const TrellisPoints& points, int pair, const float* before, int state) const;
-  int ring_start_state(const TrellisPoints& points);
-  float encode_pinned(const TrellisPoints& points, int state, uint8_t* windows);
-  void encode_best_ring(const TrellisPoints& points, uint8_t* windows);
+  int states() const { return trellis_states(step_); }
+  int ring_start_state(const TrellisPoints& points, uint8_t* trail, uint8_t* windows) const;
+  float encode_pinned(const TrellisPoints& points, int state, uint8_t* trail, uint8_t* windows) const;
+  void encode_best_ring(const TrellisPoints& points, uint8_t* trail, uint8_t* windows) const;
 
-  Cells cells_;  // branch by branch: see advance_by
   int step_;
-  void (TrellisEncoder::*advance_)(const TrellisPoints&, int, const float*, float* __restrict) const;
-  AlignedVector<float> costs_;
-  std::vector<uint8_t> candidate_;
-  std::vector<float> bounds_;
-  std::vector<int> starts_;
+  TrellisKernels kernels_;
+  Cells cells_;  // as the kernels arrange them
 };
 
 /// Writes the ring of bits that windows of consecutive pairs stand for: ⌈pairs·step/8⌉ bytes,
@@ -80,5 +99,7 @@ class TrellisEncoder {
 void pack_windows(const uint8_t* windows, int pairs, int step, uint8_t* ring);
 /// The window of pair `pair` of a ring of pairs·step bits.
 int read_window(const uint8_t* ring, int pairs, int step, int pair);
+/// The windows of all pairs.
+void read_windows(const uint8_t* ring, int pairs, int step, uint8_t* windows);
 
 }  // namespace polarquant

@@ -2,15 +2,37 @@
 #include "src/codec/trellis_quantizer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
+#include "src/codec/codec_kernels.h"
 #include "src/core/status.h"
 
 namespace polarquant {
 namespace {
 
-bool read_bit(const uint8_t* bits, int position) {
-  return ((bits[position / 8] >> (position % 8)) & 1) != 0;
+constexpr uint32_t kSignBit = 0x80000000U;
+
+// Bit j is 1 when u_j is negative; −0 is not.
+void store_signs(const float* u, int dim, uint8_t* signs) {
+  for (int first = 0; first < dim; first += 8) {
+    unsigned byte = 0;
+    const int count = std::min(8, dim - first);
+    for (int i = 0; i < count; ++i) byte |= static_cast<unsigned>(u[first + i] < 0) << i;
+    signs[first / 8] = static_cast<uint8_t>(byte);
+  }
+}
+
+// Without a branch: signs are as random as can be.
+void apply_signs(const uint8_t* signs, int dim, float* u) {
+  for (int first = 0; first < dim; first += 8) {
+    const uint32_t byte = signs[first / 8];
+    const int count = std::min(8, dim - first);
+    for (int i = 0; i < count; ++i) {
+      const uint32_t bits = std::bit_cast<uint32_t>(u[first + i]);
+      u[first + i] = std::bit_cast<float>(bits ^ ((byte << (31 - i)) & kSignBit));
+    }
+  }
 }
 
 // A window path is found in scratch memory that is kept per thread: encode is called row by row.
@@ -28,22 +50,12 @@ const TrellisCodebook& codebook_of(int twice_bits) {
 
 }  // namespace
 
-PairOrder::PairOrder(int dim) {
-  for (int start = 0; start < dim; start += kSegmentDims) {
-    const int count = std::min(kSegmentDims, dim - start);
-    const int half = (count + 1) / 2;
-    for (int t = 0; t < half; ++t) {
-      first_.push_back(start + t);
-      second_.push_back(half + t < count ? start + half + t : -1);
-    }
-  }
-}
-
 TrellisPlanes::TrellisPlanes(int dim, const TrellisCodebook& codebook)
-    : dim_(dim), codebook_(codebook), order_(dim), weight_y_(order_.pairs()) {
-  for (int pair = 0; pair < order_.pairs(); ++pair) {
-    weight_y_[pair] = order_.second(pair) >= 0 ? 1.0F : 0.0F;
-  }
+    : dim_(dim),
+      codebook_(codebook),
+      weight_y_((static_cast<size_t>(dim) + 1) / 2, 1.0F),
+      encoder_(codebook.cells, codebook.step) {
+  if (dim % 2 != 0) weight_y_.back() = 0;
 }
 
 size_t TrellisPlanes::quadrant_bytes() const {
@@ -51,44 +63,46 @@ size_t TrellisPlanes::quadrant_bytes() const {
 }
 
 size_t TrellisPlanes::cell_bytes() const {
-  return (static_cast<size_t>(order_.pairs()) * codebook_.step + 7) / 8;
+  return (static_cast<size_t>(pairs()) * codebook_.step + 7) / 8;
+}
+
+void TrellisPlanes::use_kernels(const TrellisKernels& kernels) {
+  encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels);
 }
 
 void TrellisPlanes::encode(const float* u, uint8_t* planes) const {
   thread_local EncodeScratch scratch;
-  const int pairs = order_.pairs();
-  scratch.points.resize(2 * static_cast<size_t>(pairs));
-  scratch.windows.resize(pairs);
+  scratch.points.resize(2 * static_cast<size_t>(pairs()));
+  scratch.windows.resize(pairs());
   float* x = scratch.points.data();
-  float* y = x + pairs;
-  for (int pair = 0; pair < pairs; ++pair) {
-    const int second = order_.second(pair);
-    x[pair] = u[order_.first(pair)];
-    y[pair] = second >= 0 ? u[second] : 0.0F;
+  float* y = x + pairs();
+  for (int start = 0; start < dim_; start += kSegmentDims) {
+    const int count = std::min(kSegmentDims, dim_ - start);
+    const int half = (count + 1) / 2;
+    std::copy_n(u + start, half, x + start / 2);
+    std::copy_n(u + start + half, count - half, y + start / 2);
   }
+  if (dim_ % 2 != 0) y[pairs() - 1] = 0;
   if (codebook_.quadrant) {
-    for (int i = 0; i < 2 * pairs; ++i) x[i] = std::fabs(x[i]);
-    std::fill_n(planes, quadrant_bytes(), uint8_t{0});
-    for (int j = 0; j < dim_; ++j) {
-      if (u[j] < 0) planes[j / 8] = static_cast<uint8_t>(planes[j / 8] | (1 << (j % 8)));
-    }
+    for (int i = 0; i < 2 * pairs(); ++i) x[i] = std::fabs(x[i]);
+    store_signs(u, dim_, planes);
   }
-  TrellisEncoder encoder(codebook_.cells, codebook_.step);
-  encoder.encode({x, y, weight_y_.data(), pairs}, scratch.windows.data());
-  pack_windows(scratch.windows.data(), pairs, codebook_.step, planes + quadrant_bytes());
+  encoder_.encode({x, y, weight_y_.data(), pairs()}, scratch.windows.data());
+  pack_windows(scratch.windows.data(), pairs(), codebook_.step, planes + quadrant_bytes());
 }
 
 void TrellisPlanes::decode(const uint8_t* planes, float* u) const {
-  const uint8_t* ring = planes + quadrant_bytes();
-  for (int pair = 0; pair < order_.pairs(); ++pair) {
-    const int window = read_window(ring, order_.pairs(), codebook_.step, pair);
-    u[order_.first(pair)] = codebook_.cells.x[window];
-    if (order_.second(pair) >= 0) u[order_.second(pair)] = codebook_.cells.y[window];
+  thread_local std::vector<uint8_t> all_windows;
+  all_windows.resize(pairs());
+  read_windows(planes + quadrant_bytes(), pairs(), codebook_.step, all_windows.data());
+  for (int start = 0; start < dim_; start += kSegmentDims) {
+    const int count = std::min(kSegmentDims, dim_ - start);
+    const int half = (count + 1) / 2;
+    const uint8_t* windows = &all_windows[start / 2];
+    for (int t = 0; t < half; ++t) u[start + t] = codebook_.cells.x[windows[t]];
+    for (int t = 0; t < count - half; ++t) u[start + half + t] = codebook_.cells.y[windows[t]];
   }
-  if (!codebook_.quadrant) return;
-  for (int j = 0; j < dim_; ++j) {
-    if (read_bit(planes, j)) u[j] = -u[j];
-  }
+  if (codebook_.quadrant) apply_signs(planes, dim_, u);
 }
 
 TrellisQuantizer::TrellisQuantizer(int dim, int twice_bits) : planes_(dim, codebook_of(twice_bits)) {}
@@ -97,6 +111,8 @@ void TrellisQuantizer::decode(const uint8_t* code, int row, float* y) const {
   (void)row;
   planes_.decode(code, y);
 }
+
+void TrellisQuantizer::use_kernels(const CodecKernels& kernels) { planes_.use_kernels(kernels.trellis); }
 
 size_t TrellisQuantizer::memory_bytes() const { return sizeof *this; }
 

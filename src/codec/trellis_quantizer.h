@@ -10,37 +10,26 @@
 #include <vector>
 
 #include "src/codec/quantizer.h"
+#include "src/codec/trellis.h"
 #include "src/codec/trellis_codebooks.h"
 
 namespace polarquant {
 
 inline constexpr int kSegmentDims = 64;
 
-/// Which coordinates make which pair, for vectors of one dim.
-class PairOrder {
- public:
-  explicit PairOrder(int dim);
-
-  int pairs() const { return static_cast<int>(first_.size()); }
-  int first(int pair) const { return first_[pair]; }
-  /// −1 when absent.
-  int second(int pair) const { return second_[pair]; }
-
- private:
-  std::vector<int> first_;
-  std::vector<int> second_;
-};
-
 /// Codes and decodes the two planes of one codebook; shared by the flagship and both of its stages.
 class TrellisPlanes {
  public:
   TrellisPlanes(int dim, const TrellisCodebook& codebook);
 
+  int pairs() const { return static_cast<int>(weight_y_.size()); }
   const TrellisCodebook& codebook() const { return codebook_; }
   size_t quadrant_bytes() const;
   size_t cell_bytes() const;
   /// Quadrant plane first, then cell plane.
   size_t bytes() const { return quadrant_bytes() + cell_bytes(); }
+
+  void use_kernels(const TrellisKernels& kernels);
 
   void encode(const float* u, uint8_t* planes) const;
   void decode(const uint8_t* planes, float* u) const;
@@ -48,8 +37,8 @@ class TrellisPlanes {
  private:
   int dim_;
   const TrellisCodebook& codebook_;
-  PairOrder order_;
-  std::vector<float> weight_y_;
+  std::vector<float> weight_y_;  // of each pair
+  TrellisEncoder encoder_;
 };
 
 class TrellisQuantizer : public Quantizer {
@@ -63,6 +52,7 @@ class TrellisQuantizer : public Quantizer {
   double mse() const override { return planes_.codebook().mse; }
   void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
   void decode(const uint8_t* code, int row, float* y) const override;
+  void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override;
 
   const TrellisPlanes& planes() const { return planes_; }

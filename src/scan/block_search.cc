@@ -10,6 +10,8 @@
 
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
+#include "src/scan/dense_search.h"
+#include "src/scan/kernels/panel_dots.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/tile_search.h"
 
@@ -22,6 +24,7 @@ constexpr int kMinBoundedDims = 64;
 constexpr size_t kGroupBytes = size_t{1} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 constexpr int64_t kQueriesPerTask = 8;
+constexpr int64_t kMinDenseQueries = 16;
 constexpr int64_t kTasksPerThread = 4;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -42,12 +45,14 @@ class GroupSearch {
 
   void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
     prepare(nq, queries);
+    const bool dense = !bounded_ || (nq >= kMinDenseQueries && panel_dots_use_amx());
+    panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_) : nullptr;
     const int64_t tiles = div_up(loader_.blocks(), kTileBlocks);
     // Slices of queries keep thresholds tight, ranges of rows do not: ranges only when slices are few.
     const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
     const int64_t slices = std::clamp<int64_t>(nq / kQueriesPerTask, 1, tasks_wanted);
     const int64_t ranges = std::clamp<int64_t>(div_up(tasks_wanted, slices), 1, std::max<int64_t>(tiles, 1));
-    const int64_t slice_queries = div_up(nq, slices);
+    const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     const int64_t range_tiles = div_up(tiles, ranges);
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
     parallel_for(ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
@@ -56,7 +61,7 @@ class GroupSearch {
       const int64_t first_tile = task / slices * range_tiles;
       const int64_t end_tile = std::min(tiles, first_tile + range_tiles);
       if (count > 0 && first_tile < end_tile) {
-        scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq + first_query);
+        scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq);
       }
     });
     merge(nq, scores, ids);
@@ -64,9 +69,9 @@ class GroupSearch {
 
  private:
   struct Worker {
-    Worker(const ScanCodec& codec, bool bounded) : search(codec, bounded) {}
     ScanTile tile;
-    TileSearch search;
+    std::unique_ptr<TileSearch> staged;
+    std::unique_ptr<DenseSearch> dense;
   };
 
   template <typename Body>
@@ -88,15 +93,24 @@ class GroupSearch {
 
   void scan(int64_t first_tile, int64_t end_tile, int64_t first_query, int64_t count, int thread, TopK* best) {
     auto& worker = workers_[static_cast<size_t>(thread)];
-    if (worker == nullptr) worker = std::make_unique<Worker>(scan_codec_, bounded_);
-    const ScanQuery* queries = queries_.data() + first_query;
+    if (worker == nullptr) worker = std::make_unique<Worker>();
+    if (panels_ != nullptr && worker->dense == nullptr) {
+      worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
+    }
+    if (panels_ == nullptr && worker->staged == nullptr) {
+      worker->staged = std::make_unique<TileSearch>(scan_codec_, bounded_);
+    }
     const int64_t end_block = std::min(loader_.blocks(), end_tile * kTileBlocks);
     // Few rows first: without a threshold every row of a tile would be scored.
-    int64_t step = bounded_ ? 1 : kTileBlocks;
+    int64_t step = 1;
     for (int64_t block = first_tile * kTileBlocks; block < end_block;) {
       const int64_t blocks = std::min(step, end_block - block);
       loader_.load(block, blocks, &worker->tile);
-      worker->search.search(worker->tile, queries, count, best);
+      if (panels_ != nullptr) {
+        worker->dense->search(worker->tile, *panels_, first_query, first_query + count, best);
+      } else {
+        worker->staged->search(worker->tile, queries_.data() + first_query, count, best + first_query);
+      }
       block += blocks;
       step = std::min<int64_t>(2 * step, kTileBlocks);
     }
@@ -122,6 +136,7 @@ class GroupSearch {
   int threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ScanQuery> queries_;
+  std::unique_ptr<QueryPanels> panels_;
   std::vector<TopK> best_;  // (threads, queries of the group)
 };
 

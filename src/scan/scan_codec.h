@@ -59,6 +59,13 @@ struct BoundConstants {
   float first_stage_error = 0;
 };
 
+/// The parts of a row that scores need, read from a block.
+struct ScanTerms {
+  float scale = 0;     // s
+  float constant = 0;  // b for inner product and cosine, −b² for L2
+  float norm = 0;      // the bounds' length: s for inner product, b for L2
+};
+
 class ScanCodec {
  public:
   /// Whether searches of this codec's codes run on integer levels: the flagship, its residual codes
@@ -86,13 +93,6 @@ class ScanCodec {
   int max_level_ = kNarrowLevel;
   std::vector<LevelStage> stages_;
   BoundConstants bounds_;
-};
-
-/// The parts of a row that scores need, read from a block.
-struct ScanTerms {
-  float scale = 0;     // s
-  float constant = 0;  // b for inner product and cosine, −b² for L2
-  float norm = 0;      // the bounds' length: s for inner product, b for L2
 };
 
 }  // namespace polarquant

@@ -2,9 +2,9 @@
 #include "src/scan/tile_loader.h"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
 
-#include "src/scan/kernels/load_terms.h"
+#include "src/scan/row_levels.h"
 
 namespace polarquant {
 
@@ -31,24 +31,27 @@ void TileLoader::add_block(const BlockRows& span, int64_t block, ScanTile* tile)
   tile->block[slot] = data;
   tile->room[slot] = BlockLayout::room(rows);
   tile->first_row[slot] = span.first_row + first_row;
-  const int place = slot * kBlockRows;
-  const float largest = load_block_terms(codec_, data, tile->room[slot], tile->scale + place,
-                                         tile->constant + place, tile->norm + place);
-  tile->largest_constant = std::max(tile->largest_constant, largest);
-  if (allowed == ~uint64_t{0}) return;
-  for (int row = 0; row < kBlockRows; ++row) {
-    if ((allowed >> row & 1) == 0) tile->constant[place + row] = std::numeric_limits<float>::quiet_NaN();
-  }
+  tile->allowed[slot] = allowed;
+  tile->next[slot] = first_row + 2 * kBlockRows <= span.rows;
 }
 
 void TileLoader::load(int64_t first, int64_t count, ScanTile* tile) const {
   tile->blocks = 0;
-  tile->largest_constant = 0;
   auto span = static_cast<size_t>(std::upper_bound(first_block_.begin(), first_block_.end(), first) -
                                   first_block_.begin() - 1);
   for (int64_t block = first; block < first + count; ++block) {
     while (span + 1 < spans_.size() && block >= first_block_[span + 1]) ++span;
     add_block(spans_[span], block - first_block_[span], tile);
+  }
+  // The mean of two rows: an outlier alone would make guesses poor.
+  tile->typical = {};
+  if (tile->blocks == 0 || codec_.layout().factor_bytes() == 0) return;
+  const int last = tile->blocks - 1;
+  for (const int block : {0, last}) {
+    const RowPlace at = {tile->block[block], tile->room[block], std::countr_zero(tile->allowed[block])};
+    const ScanTerms terms = load_terms(codec_, at);
+    tile->typical.constant += terms.constant / 2;
+    tile->typical.norm += terms.norm / 2;
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks of a search in order, and the terms of their rows read into tiles.
+// The blocks of a search in order, as tiles of the rows that a filter lets through.
 #pragma once
 
 #include <cstdint>

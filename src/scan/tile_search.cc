@@ -2,31 +2,22 @@
 #include "src/scan/tile_search.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 
 #include "src/scan/kernels/sign_dots.h"
+#include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/row_levels.h"
 
 namespace polarquant {
 namespace {
 
-ScanTerms terms_of(const ScanTile& tile, uint32_t row) {
-  return {tile.scale[row], tile.constant[row], tile.norm[row]};
-}
-
 int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
 
-/// The rows of a tile that take part, ascending; returns how many.
-int rows_of(const ScanTile& tile, uint32_t* rows) {
-  int count = 0;
-  for (int row = 0; row < tile.blocks * kBlockRows; ++row) {
-    rows[count] = static_cast<uint32_t>(row);
-    count += std::isnan(tile.constant[row]) ? 0 : 1;
-  }
-  return count;
+RowPlace place_of(const ScanTile& tile, uint32_t row) {
+  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows], static_cast<int>(row % kBlockRows)};
 }
 
 }  // namespace
@@ -34,30 +25,29 @@ int rows_of(const ScanTile& tile, uint32_t* rows) {
 TileSearch::TileSearch(const ScanCodec& codec, bool bounded)
     : codec_(codec),
       bounded_(bounded),
-      survivors_(kQueriesTogether * kListRoom),
+      survivors_((bounded ? kQueriesTogether : 1) * kListRoom),
+      terms_(kListRoom),
       sign_bounds_(kListRoom),
       dots_{AlignedVector<int32_t>(kListRoom), AlignedVector<int32_t>(kListRoom)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// The least of score and bounds, as a key: smaller is better. The bounds that survivors were kept by
-// are at hand, the Hamming distance is found again for the few that come so far.
-float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int survivor, uint32_t row,
+// The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are at
+// hand; the Hamming distance is found again for the few that come so far.
+float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
                          float score) const {
   if (!bounded_) return -score;
-  const ScanTerms terms = terms_of(tile, row);
-  const RowPlace at = {tile.block[row / kBlockRows], tile.room[row / kBlockRows],
-                       static_cast<int>(row % kBlockRows)};
-  float least = std::min(score, sign_bounds_[static_cast<size_t>(survivor)]);
-  least = std::min(least, hamming_bound(query, terms, hamming_distance(codec_, query, at)));
+  const ScanTerms& terms = terms_[static_cast<size_t>(kept)];
+  float least = std::min(score, sign_bounds_[static_cast<size_t>(kept)]);
+  least = std::min(least, hamming_bound(query, terms, hamming_distance(codec_, query, place_of(tile, row))));
   if (codec_.stages().size() == 2) {
-    const int32_t first_dot = dots_[0][static_cast<size_t>(survivor)];
+    const int32_t first_dot = dots_[0][static_cast<size_t>(kept)];
     least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
   }
   return -least;
 }
 
-void TileSearch::score_survivors(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
-                                 TopK* best) {
+// Scores rows whose terms_ (and sign_bounds_) stand ready.
+void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count, TopK* best) {
   if (count == 0) return;
   const auto& stages = codec_.stages();
   int32_t* first = dots_[0].data();
@@ -67,10 +57,13 @@ void TileSearch::score_survivors(const ScanTile& tile, const ScanQuery& query, u
     if (bounded_) {
       int kept = 0;
       for (int i = 0; i < count; ++i) {
-        const float bound = dot_bound(query.score, query.first_stage, terms_of(tile, rows[i]), first[i]);
+        const auto from = static_cast<size_t>(i);
+        const auto to = static_cast<size_t>(kept);
+        const float bound = dot_bound(query.score, query.first_stage, terms_[from], first[i]);
         rows[kept] = rows[i];
         first[kept] = first[i];
-        sign_bounds_[static_cast<size_t>(kept)] = sign_bounds_[static_cast<size_t>(i)];
+        terms_[to] = terms_[from];
+        sign_bounds_[to] = sign_bounds_[from];
         kept += -bound <= best->worst_key() ? 1 : 0;
       }
       count = kept;
@@ -79,11 +72,20 @@ void TileSearch::score_survivors(const ScanTile& tile, const ScanQuery& query, u
     survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
   }
   for (int i = 0; i < count; ++i) {
-    const ScanTerms terms = terms_of(tile, rows[i]);
+    const ScanTerms& terms = terms_[static_cast<size_t>(i)];
     const float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
                                            : goodness(query.score, terms, first[i]);
     if (!(-score <= best->worst_key())) continue;
     best->push({key_of(tile, query, i, rows[i], score), -score, id_of(tile, rows[i])});
+  }
+}
+
+// One query's survivors lie far apart; those that the signs keep are decoded next.
+void TileSearch::prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const {
+  const BlockLayout& layout = codec_.layout();
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* rest = row_rest(layout, place_of(tile, rows[i]));
+    for (size_t at = 0; at < layout.rest_bytes() + 64; at += 64) __builtin_prefetch(rest + at);
   }
 }
 
@@ -94,27 +96,38 @@ void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, 
     searches[i].threshold = -best[i].worst_key();
     searches[i].survivors = survivors_.data() + static_cast<size_t>(i) * kListRoom;
   }
-  const int sign_words = codec_.layout().sign_words();
-  find_sign_survivors(tile, sign_words, searches, count);
+  find_sign_survivors(codec_, tile, searches, count);
+  if (count == 1) prefetch_codes(tile, searches[0].survivors, searches[0].count);
   for (int i = 0; i < count; ++i) {
-    const int kept = keep_by_sign_dot(tile, sign_words, queries[i], searches[i].threshold,
-                                      searches[i].survivors, searches[i].count, sign_bounds_.data());
-    score_survivors(tile, queries[i], searches[i].survivors, kept, &best[i]);
+    uint32_t* rows = searches[i].survivors;
+    const int kept = keep_by_sign_dot(codec_, tile, queries[i], searches[i].threshold,
+                                      {rows, terms_.data(), sign_bounds_.data()}, searches[i].count);
+    score_rows(tile, queries[i], rows, kept, &best[i]);
   }
+}
+
+void TileSearch::search_unbounded(const ScanTile& tile, const ScanQuery& query, TopK* best) {
+  uint32_t* rows = survivors_.data();
+  int count = 0;
+  for (int block = 0; block < tile.blocks; ++block) {
+    for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
+      rows[count] = static_cast<uint32_t>(block * kBlockRows + std::countr_zero(left));
+      terms_[static_cast<size_t>(count)] = load_terms(codec_, place_of(tile, rows[count]));
+      ++count;
+    }
+  }
+  score_rows(tile, query, rows, count, best);
 }
 
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
   if (tile.blocks == 0) return;
+  if (!bounded_) {
+    for (int64_t i = 0; i < count; ++i) search_unbounded(tile, queries[i], &best[i]);
+    return;
+  }
   for (int64_t first = 0; first < count; first += kQueriesTogether) {
     const int together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - first));
-    if (bounded_) {
-      search_bounded(tile, queries + first, together, best + first);
-      continue;
-    }
-    for (int i = 0; i < together; ++i) {
-      const int rows = rows_of(tile, survivors_.data());
-      score_survivors(tile, queries[first + i], survivors_.data(), rows, &best[first + i]);
-    }
+    search_bounded(tile, queries + first, together, best + first);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
-#include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/top_k.h"
@@ -26,14 +25,17 @@ class TileSearch {
   static constexpr int kQueriesTogether = 8;
   static constexpr size_t kListRoom = kTileRows + 16;
 
+  void prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const;
   void search_bounded(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
-  void score_survivors(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count, TopK* best);
-  float key_of(const ScanTile& tile, const ScanQuery& query, int survivor, uint32_t row, float score) const;
+  void search_unbounded(const ScanTile& tile, const ScanQuery& query, TopK* best);
+  void score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count, TopK* best);
+  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row, float score) const;
 
   const ScanCodec& codec_;
   bool bounded_;
   AlignedVector<uint32_t> survivors_;  // (kQueriesTogether, kListRoom)
-  AlignedVector<float> sign_bounds_;   // (kListRoom), of the rows being scored
+  std::vector<ScanTerms> terms_;       // (kListRoom), of the rows being scored
+  std::vector<float> sign_bounds_;     // (kListRoom)
   AlignedVector<int32_t> dots_[2];     // (kListRoom), by stage
   AlignedVector<int16_t> levels_;      // (lanes)
 };

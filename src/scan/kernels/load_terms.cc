@@ -16,6 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
 
 /// `room` stored numbers times a power of two.
 HWY_ATTR void read_factors(bool half, const uint8_t* stored, int room, float unit, float* values) {
@@ -26,9 +27,10 @@ HWY_ATTR void read_factors(bool half, const uint8_t* stored, int room, float uni
   }
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
   // Every CPU with AVX2 converts float16 in hardware, exactly like the plain code.
+  const __m256 units = _mm256_set1_ps(unit);
   for (int row = 0; row < room; row += kGroupRows) {
     const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stored + 2 * row));
-    _mm256_storeu_ps(values + row, _mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(unit)));
+    _mm256_store_ps(values + row, _mm256_mul_ps(_mm256_cvtph_ps(halves), units));
   }
 #else
   for (int row = 0; row < room; ++row) {
@@ -39,29 +41,22 @@ HWY_ATTR void read_factors(bool half, const uint8_t* stored, int room, float uni
 #endif
 }
 
-HWY_ATTR float load_block(const ScanCodec& codec, const uint8_t* block, int room, float* scale, float* constant,
-                float* norm) {
+HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int room, float* scale, float* constant,
+                 float* bias) {
   const BlockLayout& layout = codec.layout();
   const FactorFormat& format = codec.factor_format();
+  if (room < kBlockRows) {
+    for (float* terms : {scale, bias}) std::fill(terms + room, terms + kBlockRows, 0.0F);
+  }
   read_factors(format.half, block + layout.scales_offset(room), room, format.scale_unit, scale);
-  read_factors(format.half, block + layout.biases_offset(room), room, format.bias_unit, constant);
-  if (codec.metric() == Metric::l2) {
-    for (int row = 0; row < room; ++row) {
-      norm[row] = constant[row];
-      constant[row] = -(norm[row] * norm[row]);
-    }
-  } else {
-    std::copy_n(scale, room, norm);
-  }
-  for (float* terms : {scale, constant, norm}) std::fill(terms + room, terms + kBlockRows, 0.0F);
-
-  namespace hn = hwy::HWY_NAMESPACE;
+  read_factors(format.half, block + layout.biases_offset(room), room, format.bias_unit, bias);
   const hn::CappedTag<float, 16> d;
-  auto largest = hn::Zero(d);
+  const bool l2 = codec.metric() == Metric::l2;
   for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
-    largest = hn::Max(largest, hn::Abs(hn::Load(d, constant + row)));
+    const auto stored = hn::Load(d, bias + row);
+    const auto value = l2 ? hn::Neg(hn::Mul(stored, stored)) : stored;
+    hn::Store(value, d, constant + row);
   }
-  return hn::GetLane(hn::MaxOfLanes(d, largest));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -73,9 +68,9 @@ namespace polarquant {
 
 HWY_EXPORT(load_block);
 
-float load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
-                      float* constant, float* norm) {
-  return HWY_DYNAMIC_DISPATCH(load_block)(codec, block, room, scale, constant, norm);
+void load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+                       float* constant, float* bias) {
+  HWY_DYNAMIC_DISPATCH(load_block)(codec, block, room, scale, constant, bias);
 }
 
 }  // namespace polarquant

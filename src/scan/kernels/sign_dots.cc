@@ -2,6 +2,9 @@
 #include "src/scan/kernels/sign_dots.h"
 
 #include <bit>
+#include <cstring>
+
+#include "src/scan/row_levels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/sign_dots.cc"
@@ -26,10 +29,28 @@ HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, 
 
 #if HWY_TARGET == HWY_AVX3_DL
 
+/// A row's terms, as load_terms (row_levels.h) reads them.
+HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t row) {
+  const uint32_t block = row / kBlockRows;
+  const RowPlace at = {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+  const FactorFormat& format = codec.factor_format();
+  if (!format.half) return load_terms(codec, at);
+  const BlockLayout& layout = codec.layout();
+  uint16_t halves[2];
+  std::memcpy(&halves[0], at.block + layout.scales_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+  std::memcpy(&halves[1], at.block + layout.biases_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+  const float scale = _cvtsh_ss(halves[0]) * format.scale_unit;
+  const float bias = _cvtsh_ss(halves[1]) * format.bias_unit;
+  if (codec.metric() == Metric::l2) return {scale, -(bias * bias), bias};
+  return {scale, bias, scale};
+}
+
 // Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of 1,
 // which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
-HWY_ATTR int keep_rows(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
-              uint32_t* rows, int count, float* bounds) {
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query, float threshold,
+              KeptRows out, int count) {
+  const int sign_words = codec.layout().sign_words();
+  uint32_t* rows = out.rows;
   const __m512i ones = _mm512_set1_epi8(1);
   const __m128i level_sum = _mm_set1_epi32(query.level_sum);
   const __m128 base = _mm_set1_ps(query.score.base);
@@ -62,18 +83,21 @@ HWY_ATTR int keep_rows(const ScanTile& tile, int sign_words, const ScanQuery& qu
     }
     const __m128i negative = sum_each(a0, a1, a2, a3);
     const __m128 dot = _mm_cvtepi32_ps(_mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative)));
-    const __m128 constant = _mm_setr_ps(tile.constant[r0], tile.constant[r1], tile.constant[r2], tile.constant[r3]);
-    const __m128 norm = _mm_setr_ps(tile.norm[r0], tile.norm[r1], tile.norm[r2], tile.norm[r3]);
+    const uint32_t four_rows[4] = {r0, r1, r2, r3};
+    ScanTerms terms[4];
+    for (int j = 0; j < 4; ++j) terms[j] = terms_of(codec, tile, four_rows[j]);
+    const __m128 constant = _mm_setr_ps(terms[0].constant, terms[1].constant, terms[2].constant, terms[3].constant);
+    const __m128 norm = _mm_setr_ps(terms[0].norm, terms[1].norm, terms[2].norm, terms[3].norm);
     const __m128 bound = _mm_add_ps(_mm_add_ps(base, _mm_mul_ps(weight, constant)),
                                     _mm_mul_ps(norm, _mm_add_ps(_mm_mul_ps(slope, dot), margin)));
     const auto reached = static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(bound, least)));
     // Without branches: which rows stay is not predictable.
     alignas(16) float four[4];
     _mm_store_ps(four, bound);
-    const uint32_t four_rows[4] = {r0, r1, r2, r3};
     for (unsigned j = 0; j < 4; ++j) {
       rows[kept] = four_rows[j];
-      bounds[kept] = four[j];
+      out.terms[kept] = terms[j];
+      out.bounds[kept] = four[j];
       kept += static_cast<int>(reached >> j & 1);
     }
     // Places that only fill up the last four.
@@ -104,16 +128,20 @@ HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const ui
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
 }
 
-HWY_ATTR int keep_rows(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
-              uint32_t* rows, int count, float* bounds) {
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query, float threshold,
+              KeptRows out, int count) {
+  const int sign_words = codec.layout().sign_words();
   int kept = 0;
   for (int i = 0; i < count; ++i) {
-    const uint32_t row = rows[i];
+    const uint32_t row = out.rows[i];
+    const uint32_t block = row / kBlockRows;
     const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query.biased_levels.data());
-    const ScanTerms terms = {tile.scale[row], tile.constant[row], tile.norm[row]};
-    rows[kept] = row;
-    bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);
-    kept += bounds[kept] >= threshold ? 1 : 0;
+    const ScanTerms terms =
+        load_terms(codec, {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)});
+    out.rows[kept] = row;
+    out.terms[kept] = terms;
+    out.bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);
+    kept += out.bounds[kept] >= threshold ? 1 : 0;
   }
   return kept;
 }
@@ -129,9 +157,9 @@ namespace polarquant {
 
 HWY_EXPORT(keep_rows);
 
-int keep_by_sign_dot(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
-                     uint32_t* rows, int count, float* bounds) {
-  return HWY_DYNAMIC_DISPATCH(keep_rows)(tile, sign_words, query, threshold, rows, count, bounds);
+int keep_by_sign_dot(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                     float threshold, KeptRows kept, int count) {
+  return HWY_DYNAMIC_DISPATCH(keep_rows)(codec, tile, query, threshold, kept, count);
 }
 
 }  // namespace polarquant

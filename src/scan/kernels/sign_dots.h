@@ -11,9 +11,16 @@
 
 namespace polarquant {
 
-/// Keeps in `rows` (rows of the tile, `count` of them) those whose bound is at least the threshold, in
-/// order, with their bounds, and returns how many they are. Both arrays have room for 4 more.
-int keep_by_sign_dot(const ScanTile& tile, int sign_words, const ScanQuery& query, float threshold,
-                     uint32_t* rows, int count, float* bounds);
+/// Rows that the second stage leaves, with what the next stages need of them.
+struct KeptRows {
+  uint32_t* rows;    // of the tile; on input those to look at
+  ScanTerms* terms;  // out
+  float* bounds;     // out
+};
+
+/// Keeps in `kept` those of its first `count` rows whose bound is at least the threshold, in order, and
+/// returns how many they are. The arrays have room for 4 more. The codec has signs.
+int keep_by_sign_dot(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                     float threshold, KeptRows kept, int count);
 
 }  // namespace polarquant

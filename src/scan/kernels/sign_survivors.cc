@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <utility>
+
+#include "src/codec/float16.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/sign_survivors.cc"
@@ -18,90 +22,107 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// A search's line in registers.
-struct Line {
-  HWY_ATTR explicit Line(const SurvivorLine& line)
-      : base(_mm512_set1_ps(line.base)),
-        weight(_mm512_set1_ps(line.weight)),
-        height(_mm512_set1_ps(line.height)),
-        tilt(_mm512_set1_ps(line.tilt)),
-        threshold(_mm512_set1_ps(line.threshold)) {}
-
-  HWY_ATTR __mmask16 reached(__m512i distances, __m512 constant, __m512 norm) const {
-    const __m512 curve = _mm512_fnmadd_ps(tilt, _mm512_cvtepi32_ps(distances), height);
-    const __m512 bound = _mm512_fmadd_ps(norm, curve, _mm512_fmadd_ps(weight, constant, base));
-    return _mm512_cmp_ps_mask(bound, threshold, _CMP_GE_OQ);
-  }
-
-  __m512 base, weight, height, tilt, threshold;
+/// A block as the first stage reads it.
+struct SignBlock {
+  const uint64_t* words;
+  const uint8_t* scales;
+  const uint8_t* biases;
+  int room;
+  uint64_t allowed;
+  uint32_t first;  // of its rows in the tile
+  /// When one query streams through memory, the block behind: fetched early, .1 of the time is saved.
+  const uint8_t* next;
 };
 
-/// Appends the rows of a mask. Compressed in a register: the form that stores is slow on Zen 4.
-HWY_ATTR inline void append_rows(__mmask16 reached, __m512i rows, SurvivorSearch* search) {
-  _mm512_storeu_si512(search->survivors + search->count, _mm512_maskz_compress_epi32(reached, rows));
-  search->count += __builtin_popcount(reached);
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// 16 stored factors, units left out.
+template <bool kHalf>
+HWY_ATTR inline __m512 load_factors16(const uint8_t* stored, int row) {
+  if constexpr (kHalf) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored + 2 * row)));
+  } else {
+    return _mm512_loadu_ps(stored + 4 * row);
+  }
 }
 
-// 16 rows and kSearches queries at a time: two groups of 8 rows in 64-bit lanes, brought together as
-// 32-bit lanes. Bound by the two ports that have 512-bit vectors: for 6 words and a query 12 each of
-// xor and popcount, 10 additions and 10 for the line, so 22 cycles; two queries share the loads.
-template <int kSearches, int kWords>
-HWY_ATTR void survivors_of_words(const uint64_t* words, int room, int any_words, const float* constants,
-                        const float* norms, uint32_t first, SurvivorSearch* searches) {
+// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by the two
+// ports that have 512-bit vectors: for 6 words 12 each of xor and popcount, 10 additions and 14 for the
+// line, so 24 cycles. The query's words stay in registers up to kMaxRegisterWords.
+template <int kWords, bool kHalf, bool kL2>
+HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, SurvivorSearch* search) {
   const int sign_words = kWords > 0 ? kWords : any_words;
-  const uint64_t* query_words0 = searches[0].query->sign_words.data();
-  const uint64_t* query_words1 = searches[kSearches - 1].query->sign_words.data();
-  const Line line0(searches[0].line);
-  const Line line1(searches[kSearches - 1].line);
+  const uint64_t* query_words = search->query->sign_words.data();
+  __m512i query[kWords > 0 ? kWords : 1];
+  if constexpr (kWords > 0) {
+    for (int word = 0; word < kWords; ++word) {
+      query[word] = _mm512_set1_epi64(static_cast<int64_t>(query_words[word]));
+    }
+  }
+  const SurvivorLine& line = search->line;
+  const __m512 base = _mm512_set1_ps(line.base);
+  const __m512 weight = _mm512_set1_ps(line.weight);
+  const __m512 height = _mm512_set1_ps(line.height);
+  const __m512 tilt = _mm512_set1_ps(line.tilt);
+  const __m512 threshold = _mm512_set1_ps(line.threshold);
   const __m512i even_words = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i rows = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                  _mm512_set1_epi32(static_cast<int>(block.first)));
   const size_t group_words = static_cast<size_t>(sign_words) * kGroupRows;
-  for (int row = 0; row < room; row += 2 * kGroupRows) {
+  const size_t step_bytes = 2 * kGroupRows * (sign_words * sizeof(uint64_t) + (kHalf ? 4 : 8));
+  const uint8_t* next = block.next;
+  uint32_t* survivors = search->survivors + search->count;
+  for (int row = 0; row < block.room; row += 2 * kGroupRows) {
     // A last group alone is paired with itself: the places behind it have no rows.
-    const uint64_t* group0 = words + row / kGroupRows * group_words;
-    const uint64_t* group1 = row + kGroupRows < room ? group0 + group_words : group0;
-    __m512i h00 = _mm512_setzero_si512();
-    __m512i h01 = h00;
-    __m512i h10 = h00;
-    __m512i h11 = h00;
-#pragma GCC unroll 12
+    const uint64_t* group0 = block.words + row / kGroupRows * group_words;
+    const uint64_t* group1 = row + kGroupRows < block.room ? group0 + group_words : group0;
+    __m512i h0 = _mm512_setzero_si512();
+    __m512i h1 = h0;
+#pragma GCC unroll 16
     for (int word = 0; word < sign_words; ++word) {
+      const __m512i q =
+          kWords > 0 ? query[word] : _mm512_set1_epi64(static_cast<int64_t>(query_words[word]));
       const __m512i x0 = _mm512_load_si512(group0 + static_cast<size_t>(word) * kGroupRows);
       const __m512i x1 = _mm512_load_si512(group1 + static_cast<size_t>(word) * kGroupRows);
-      const __m512i q0 = _mm512_set1_epi64(static_cast<int64_t>(query_words0[word]));
-      h00 = _mm512_add_epi64(h00, _mm512_popcnt_epi64(_mm512_xor_si512(x0, q0)));
-      h01 = _mm512_add_epi64(h01, _mm512_popcnt_epi64(_mm512_xor_si512(x1, q0)));
-      if constexpr (kSearches == 2) {
-        const __m512i q1 = _mm512_set1_epi64(static_cast<int64_t>(query_words1[word]));
-        h10 = _mm512_add_epi64(h10, _mm512_popcnt_epi64(_mm512_xor_si512(x0, q1)));
-        h11 = _mm512_add_epi64(h11, _mm512_popcnt_epi64(_mm512_xor_si512(x1, q1)));
-      }
+      h0 = _mm512_add_epi64(h0, _mm512_popcnt_epi64(_mm512_xor_si512(x0, q)));
+      h1 = _mm512_add_epi64(h1, _mm512_popcnt_epi64(_mm512_xor_si512(x1, q)));
     }
-    const __m512 constant = _mm512_load_ps(constants + row);
-    const __m512 norm = _mm512_load_ps(norms + row);
-    const __m512i rows = _mm512_add_epi32(lanes, _mm512_set1_epi32(static_cast<int>(first) + row));
-    append_rows(line0.reached(_mm512_permutex2var_epi32(h00, even_words, h01), constant, norm), rows,
-                &searches[0]);
-    if constexpr (kSearches == 2) {
-      append_rows(line1.reached(_mm512_permutex2var_epi32(h10, even_words, h11), constant, norm), rows,
-                  &searches[1]);
+    if (next != nullptr) {
+      for (size_t at = 0; at < step_bytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
+      next += step_bytes;
     }
+    const __m512 distance = _mm512_cvtepi32_ps(_mm512_permutex2var_epi32(h0, even_words, h1));
+    const __m512 bias = load_factors16<kHalf>(block.biases, row);
+    const __m512 norm = kL2 ? bias : load_factors16<kHalf>(block.scales, row);
+    const __m512 constant = kL2 ? _mm512_mul_ps(bias, bias) : bias;
+    const __m512 offset = _mm512_add_ps(base, _mm512_mul_ps(weight, constant));
+    const __m512 bound = _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt, distance, height), offset);
+    const auto allowed = static_cast<__mmask16>(block.allowed >> row);
+    const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
+    // Compressed in a register: the form that stores is slow on Zen 4.
+    _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, rows));
+    survivors += __builtin_popcount(reached);
+    rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
   }
+  search->count = static_cast<int>(survivors - search->survivors);
 }
 
-template <int kSearches>
-HWY_ATTR void survivors_of_block(const uint64_t* words, int room, int sign_words, const float* constants,
-                        const float* norms, uint32_t first, SurvivorSearch* searches) {
-  switch (sign_words) {
-    case 6:
-      return survivors_of_words<kSearches, 6>(words, room, sign_words, constants, norms, first, searches);
-    case 12:
-      return survivors_of_words<kSearches, 12>(words, room, sign_words, constants, norms, first, searches);
-    default:
-      return survivors_of_words<kSearches, 0>(words, room, sign_words, constants, norms, first, searches);
+using SurvivorsOfBlock = void (*)(const SignBlock&, int, SurvivorSearch*);
+
+constexpr int kMaxRegisterWords = 16;
+
+/// The kernel for so many words.
+template <bool kHalf, bool kL2, int... kWords>
+SurvivorsOfBlock kernel_for_words(int sign_words, std::integer_sequence<int, kWords...> /*words*/) {
+  static constexpr SurvivorsOfBlock kKernels[] = {&survivors_of_block<kWords, kHalf, kL2>...};
+  return kKernels[sign_words <= kMaxRegisterWords ? sign_words : 0];
+}
+SurvivorsOfBlock survivors_kernel(int sign_words, bool half, bool l2) {
+  constexpr auto kAllWords = std::make_integer_sequence<int, kMaxRegisterWords + 1>();
+  if (half) {
+    return l2 ? kernel_for_words<true, true>(sign_words, kAllWords) : kernel_for_words<true, false>(sign_words, kAllWords);
   }
+  return l2 ? kernel_for_words<false, true>(sign_words, kAllWords) : kernel_for_words<false, false>(sign_words, kAllWords);
 }
 
 #else
@@ -151,11 +172,37 @@ HWY_ATTR void block_distances(const uint64_t* words, int room, int sign_words, c
 
 #endif
 
-HWY_ATTR void survivors_for_query(const uint64_t* words, int room, int sign_words, const float* constants,
-                         const float* norms, uint32_t first, SurvivorSearch* search) {
+/// A block's stored factors as floats, units left out.
+HWY_ATTR void widen_factors(bool half, const uint8_t* stored, int room, float* values) {
+  if (!half) {
+    std::memcpy(values, stored, static_cast<size_t>(room) * sizeof(float));
+    return;
+  }
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  // Every CPU with AVX2 converts float16 in hardware, exactly like the plain code.
+  for (int row = 0; row < room; row += kGroupRows) {
+    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stored + 2 * row));
+    _mm256_store_ps(values + row, _mm256_cvtph_ps(halves));
+  }
+#else
+  for (int row = 0; row < room; ++row) {
+    uint16_t value;
+    std::memcpy(&value, stored + 2 * row, sizeof value);
+    values[row] = half_to_float(value);
+  }
+#endif
+}
+
+template <bool kHalf, bool kL2>
+HWY_ATTR void survivors_of_block(const SignBlock& block, int sign_words, SurvivorSearch* search) {
   const SurvivorLine& line = search->line;
   alignas(64) uint32_t distances[kBlockRows + kGroupRows] = {};
-  block_distances(words, room, sign_words, search->query->sign_words.data(), distances);
+  alignas(64) float scales[kBlockRows + kGroupRows] = {};
+  alignas(64) float biases[kBlockRows + kGroupRows] = {};
+  block_distances(block.words, block.room, sign_words, search->query->sign_words.data(), distances);
+  widen_factors(kHalf, block.biases, block.room, biases);
+  if (!kL2) widen_factors(kHalf, block.scales, block.room, scales);
+  const float* norms = kL2 ? biases : scales;
   const hn::CappedTag<float, 16> df;
   const hn::RebindToSigned<decltype(df)> di;
   const hn::RebindToUnsigned<decltype(df)> du;
@@ -165,42 +212,41 @@ HWY_ATTR void survivors_for_query(const uint64_t* words, int room, int sign_word
   const auto height = hn::Set(df, line.height);
   const auto tilt = hn::Set(df, line.tilt);
   const auto threshold = hn::Set(df, line.threshold);
-  for (int row = 0; row < room; row += lanes) {
+  for (int row = 0; row < block.room; row += lanes) {
     const auto distance = hn::ConvertTo(df, hn::BitCast(di, hn::Load(du, distances + row)));
-    const auto curve = hn::NegMulAdd(tilt, distance, height);
-    const auto offset = hn::MulAdd(weight, hn::Load(df, constants + row), base);
-    const auto bound = hn::MulAdd(hn::Load(df, norms + row), curve, offset);
+    const auto bias = hn::Load(df, biases + row);
+    const auto offset = hn::Add(base, hn::Mul(weight, kL2 ? hn::Mul(bias, bias) : bias));
+    const auto bound = hn::MulAdd(hn::Load(df, norms + row), hn::NegMulAdd(tilt, distance, height), offset);
     const auto reached = hn::Ge(bound, threshold);
     if (hn::AllFalse(df, reached)) continue;
-    const auto rows = hn::Iota(du, first + static_cast<uint32_t>(row));
-    search->count += static_cast<int>(
-        hn::CompressStore(rows, hn::RebindMask(du, reached), du, search->survivors + search->count));
+    uint8_t bits[8] = {};
+    hn::StoreMaskBits(df, reached, bits);
+    for (int lane = 0; lane < lanes; ++lane) {
+      if ((bits[lane / 8] >> (lane % 8) & 1) == 0 || (block.allowed >> (row + lane) & 1) == 0) continue;
+      search->survivors[search->count++] = block.first + static_cast<uint32_t>(row + lane);
+    }
   }
 }
 
-template <int kSearches>
-HWY_ATTR void survivors_of_block(const uint64_t* words, int room, int sign_words, const float* constants,
-                        const float* norms, uint32_t first, SurvivorSearch* searches) {
-  for (int i = 0; i < kSearches; ++i) {
-    survivors_for_query(words, room, sign_words, constants, norms, first, &searches[i]);
-  }
+auto survivors_kernel(int /*sign_words*/, bool half, bool l2) {
+  if (half) return l2 ? &survivors_of_block<true, true> : &survivors_of_block<true, false>;
+  return l2 ? &survivors_of_block<false, true> : &survivors_of_block<false, false>;
 }
 
 #endif
 
-HWY_ATTR void find_survivors(const ScanTile& tile, int sign_words, SurvivorSearch* searches, int count) {
-  for (int block = 0; block < tile.blocks; ++block) {
-    const auto* words = reinterpret_cast<const uint64_t*>(tile.block[block]);
-    const int first = block * kBlockRows;
-    int search = 0;
-    for (; search + 2 <= count; search += 2) {
-      survivors_of_block<2>(words, tile.room[block], sign_words, tile.constant + first, tile.norm + first,
-                            static_cast<uint32_t>(first), searches + search);
-    }
-    if (search < count) {
-      survivors_of_block<1>(words, tile.room[block], sign_words, tile.constant + first, tile.norm + first,
-                            static_cast<uint32_t>(first), searches + search);
-    }
+HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count) {
+  const BlockLayout& layout = codec.layout();
+  const auto kernel =
+      survivors_kernel(layout.sign_words(), codec.factor_format().half, codec.metric() == Metric::l2);
+  // A block's signs stay in the first-level cache for all searches.
+  for (int i = 0; i < tile.blocks; ++i) {
+    const uint8_t* data = tile.block[i];
+    const SignBlock block = {reinterpret_cast<const uint64_t*>(data), data + layout.scales_offset(tile.room[i]),
+                             data + layout.biases_offset(tile.room[i]), tile.room[i], tile.allowed[i],
+                             static_cast<uint32_t>(i * kBlockRows),
+                             count == 1 && tile.next[i] ? data + layout.block_bytes() : nullptr};
+    for (int search = 0; search < count; ++search) kernel(block, layout.sign_words(), searches + search);
   }
 }
 
@@ -213,31 +259,11 @@ namespace polarquant {
 
 HWY_EXPORT(find_survivors);
 
-namespace {
-
-/// Several times what the few roundings of a sum can add up to, as a share of its terms.
-constexpr float kLineMargin = 1e-6F;
-
-/// A row's terms as one row of each block shows them; rows that take no part (NaN) do not count.
-ScanTerms typical_terms(const ScanTile& tile) {
-  ScanTerms sum;
-  int rows = 0;
-  for (int block = 0; block < tile.blocks; ++block) {
-    const int row = block * kBlockRows + block % kGroupRows;
-    if (std::isnan(tile.constant[row])) continue;
-    sum.constant += tile.constant[row];
-    sum.norm += tile.norm[row];
-    ++rows;
-  }
-  if (rows == 0) return sum;
-  return {0, sum.constant / static_cast<float>(rows), sum.norm / static_cast<float>(rows)};
-}
-
-}  // namespace
-
-SurvivorLine survivor_line(const ScanTile& tile, const ScanQuery& query, float threshold) {
+SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, const ScanQuery& query,
+                           float threshold) {
+  // Above what roundings can take from a curve that is a part of this.
+  constexpr float kMargin = 2e-6F;
   const HammingBound& bound = query.hamming;
-  const ScanTerms typical = typical_terms(tile);
   // Where B(m)·norm = missing, by Newton's method from where the straight part would be. Any m from 0 to
   // the curve's peak gives a tangent above the curve.
   const float peak = bound.bend > 0 ? std::sqrt(bound.slope / (3 * bound.bend)) : 0;
@@ -252,26 +278,30 @@ SurvivorLine survivor_line(const ScanTile& tile, const ScanQuery& query, float t
       m = std::clamp(m - (m * (bound.slope - bound.bend * m * m) - wanted) / rise, 0.0F, peak);
     }
   }
+  const float tilt = std::max(bound.slope - 3 * bound.bend * m * m, 0.0F);
+  // B(m) + B'(m)·(reach − h − m). The offset is summed as in hamming_bound, so that its rounding is the
+  // same, and sums keep the order of what is added to it.
+  float height = m * (bound.slope - bound.bend * m * m) + tilt * (bound.reach - m);
+  height += kMargin * (std::fabs(height) + 2 * bound.half * bound.slope);
+
+  const FactorFormat& format = codec.factor_format();
+  const bool l2 = codec.metric() == Metric::l2;
+  const float norm_unit = l2 ? format.bias_unit : format.scale_unit;
   SurvivorLine line;
   line.base = query.score.base;
-  line.weight = query.score.weight;
-  line.tilt = std::max(bound.slope - 3 * bound.bend * m * m, 0.0F);
-  // B(m) + B'(m)·(reach − h − m), raised by more than floats can be off.
-  line.height = m * (bound.slope - bound.bend * m * m) + line.tilt * (bound.reach - m);
-  line.height += kLineMargin * (std::fabs(line.height) + 2 * bound.half * bound.slope);
-  const float largest =
-      std::fabs(line.base) + std::fabs(line.weight) * tile.largest_constant + std::fabs(threshold);
-  line.threshold = std::isfinite(threshold) ? threshold - kLineMargin * largest
-                                            : std::numeric_limits<float>::lowest();
+  line.weight = query.score.weight * (l2 ? -(format.bias_unit * format.bias_unit) : format.bias_unit);
+  line.tilt = tilt * norm_unit;
+  line.height = height * norm_unit;
+  line.threshold = std::isfinite(threshold) ? threshold : std::numeric_limits<float>::lowest();
   return line;
 }
 
-void find_sign_survivors(const ScanTile& tile, int sign_words, SurvivorSearch* searches, int count) {
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count) {
   for (int i = 0; i < count; ++i) {
     searches[i].count = 0;
-    searches[i].line = survivor_line(tile, *searches[i].query, searches[i].threshold);
+    searches[i].line = survivor_line(codec, tile.typical, *searches[i].query, searches[i].threshold);
   }
-  HWY_DYNAMIC_DISPATCH(find_survivors)(tile, sign_words, searches, count);
+  HWY_DYNAMIC_DISPATCH(find_survivors)(codec, tile, searches, count);
 }
 
 }  // namespace polarquant

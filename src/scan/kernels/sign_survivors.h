@@ -14,7 +14,8 @@
 
 namespace polarquant {
 
-/// A row may pass when base + weight·constant + norm·(height − tilt·h) ≥ threshold.
+/// A row may pass when base + weight·bias (or −bias², for L2) + norm·(height − tilt·h) ≥ threshold. Its
+/// factors are taken as stored, their units in these constants.
 struct SurvivorLine {
   float base = 0;
   float weight = 0;
@@ -22,8 +23,9 @@ struct SurvivorLine {
   float tilt = 0;
   float threshold = 0;
 };
-/// The tangent for rows like those of the tile.
-SurvivorLine survivor_line(const ScanTile& tile, const ScanQuery& query, float threshold);
+/// The tangent for rows like `typical`.
+SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, const ScanQuery& query,
+                           float threshold);
 
 struct SurvivorSearch {
   const ScanQuery* query = nullptr;
@@ -34,7 +36,7 @@ struct SurvivorSearch {
 };
 
 /// Fills survivors, ascending, and count for each of `searches`: all rows whose bound is at least the
-/// threshold, and few others. sign_words ≥ 1.
-void find_sign_survivors(const ScanTile& tile, int sign_words, SurvivorSearch* searches, int count);
+/// threshold, and few others. The codec has signs.
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count);
 
 }  // namespace polarquant

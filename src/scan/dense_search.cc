@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/dense_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/load_terms.h"
+#include "src/scan/kernels/sign_dots.h"
+#include "src/scan/row_levels.h"
+
+namespace polarquant {
+namespace {
+
+int64_t panels_of(int64_t queries) { return (queries + kPanelQueries - 1) / kPanelQueries; }
+
+}  // namespace
+
+QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries)
+    : queries_(queries), panel_levels_(int64_t{codec.lanes()} * kPanelQueries) {
+  const auto levels = static_cast<size_t>(panels_of(size()) * panel_levels_);
+  if (codec.wide()) {
+    wide_.resize(levels);
+  } else {
+    narrow_.resize(levels);
+  }
+  constants_.resize(static_cast<size_t>(panels_of(size())));
+  for (int64_t q = 0; q < size(); ++q) {
+    const int slot = static_cast<int>(q % kPanelQueries);
+    const ScoreConstants& score = queries_[static_cast<size_t>(q)].score;
+    PanelConstants& constants = constants_[static_cast<size_t>(q / kPanelQueries)];
+    constants.base[slot] = score.base;
+    constants.weight[slot] = score.weight;
+    constants.dot_scale[0][slot] = score.dot_scale[0];
+    constants.dot_scale[1][slot] = score.dot_scale[1];
+    const int64_t start = q / kPanelQueries * panel_levels_;
+    if (codec.wide()) {
+      put_in_panel(codec, queries_[static_cast<size_t>(q)], slot, wide_.data() + start);
+    } else {
+      put_in_panel(codec, queries_[static_cast<size_t>(q)], slot, narrow_.data() + start);
+    }
+  }
+}
+
+DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
+    : codec_(codec), bounded_(bounded), hits_(kChunkRows * kPanelsTogether * kPanelQueries) {
+  const auto levels = static_cast<size_t>(codec.lanes()) * kChunkRows;
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    if (codec.wide()) {
+      wide_levels_.emplace_back(levels);
+    } else {
+      narrow_levels_.emplace_back(levels);
+    }
+    dots_[stage].resize(hits_.size());
+  }
+}
+
+void DenseSearch::decode_block(const ScanTile& tile, int block) {
+  load_block_terms(codec_, tile.block[block], tile.room[block], terms_.scale, terms_.constant, terms_.bias);
+  for (int row = 0; row < kChunkRows; ++row) {
+    if ((tile.allowed[block] >> row & 1) == 0) terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
+  }
+  uint32_t rows[kChunkRows];
+  std::iota(rows, rows + tile.room[block], static_cast<uint32_t>(block * kBlockRows));
+  for (size_t stage = 0; stage < codec_.stages().size(); ++stage) {
+    const LevelStage& levels = codec_.stages()[stage];
+    if (codec_.wide()) {
+      decode_level_rows(tile, codec_, levels, rows, tile.room[block], wide_levels_[stage].data());
+    } else {
+      decode_level_rows(tile, codec_, levels, rows, tile.room[block], narrow_levels_[stage].data());
+    }
+  }
+}
+
+// As TileSearch::key_of, but nothing is at hand of a row that comes here.
+float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
+                          int32_t first_dot) const {
+  if (!bounded_) return -score;
+  const uint32_t block = row / kBlockRows;
+  const RowPlace at = {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+  const ScanTerms terms = load_terms(codec_, at);
+  float least = std::min(score, hamming_bound(query, terms, hamming_distance(codec_, query, at)));
+  uint32_t rows[8] = {row};
+  ScanTerms row_terms[8];
+  float bounds[8];
+  keep_by_sign_dot(codec_, tile, query, -std::numeric_limits<float>::infinity(), {rows, row_terms, bounds}, 1);
+  least = std::min(least, bounds[0]);
+  if (codec_.stages().size() == 2) least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
+  return -least;
+}
+
+void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
+                                int64_t first_panel, int count, int64_t first_slot, TopK* best) {
+  float* thresholds = thresholds_.data() + first_slot;
+  const size_t stages = codec_.stages().size();
+  for (size_t stage = 0; stage < stages; ++stage) {
+    int32_t* dots = dots_[stage].data();
+    if (codec_.wide()) {
+      panel_dots(wide_levels_[stage].data(), codec_.lanes(), panels.wide_panel(first_panel), count, dots);
+    } else {
+      panel_dots(narrow_levels_[stage].data(), codec_.lanes(), panels.narrow_panel(first_panel), count, dots);
+    }
+  }
+  const int first_row = block * kBlockRows;
+  const int hits = find_dense_hits(dots_[0].data(), stages == 2 ? dots_[1].data() : nullptr, count,
+                                   panels.constants(first_panel), thresholds,
+                                   {terms_.scale, terms_.constant}, hits_.data());
+  for (int i = 0; i < hits; ++i) {
+    const DenseHit& hit = hits_[static_cast<size_t>(i)];
+    TopK& best_of_query = best[first_panel * kPanelQueries + hit.query];
+    const ScanQuery& query = panels.queries()[first_panel * kPanelQueries + hit.query];
+    const auto row = static_cast<uint32_t>(first_row + hit.row);
+    const ScanTerms terms = {terms_.scale[hit.row], terms_.constant[hit.row], 0};
+    const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
+                                    : goodness(query.score, terms, hit.dot[0]);
+    if (!(-score <= best_of_query.worst_key())) continue;
+    best_of_query.push({key_of(tile, row, query, score, hit.dot[0]), -score, tile.first_row[block] + hit.row});
+    thresholds[hit.query] = -best_of_query.worst_key();
+  }
+}
+
+void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end, TopK* best) {
+  const int64_t end_panel = panels_of(end);
+  const auto slots = static_cast<size_t>(end_panel * kPanelQueries - first);
+  thresholds_.assign(slots, std::numeric_limits<float>::infinity());
+  for (int64_t q = first; q < end; ++q) thresholds_[static_cast<size_t>(q - first)] = -best[q].worst_key();
+  const PanelSession session;
+  for (int block = 0; block < tile.blocks; ++block) {
+    decode_block(tile, block);
+    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += kPanelsTogether) {
+      const int count = static_cast<int>(std::min<int64_t>(kPanelsTogether, end_panel - panel));
+      search_panels(tile, block, panels, panel, count, panel * kPanelQueries - first, best);
+    }
+  }
+}
+
+}  // namespace polarquant

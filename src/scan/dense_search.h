@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The dense scan of tiles: every row is decoded once and scored against all queries of a group, 16
+// queries side by side. docs/scan.md says when it pays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/dense_hits.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/scan_query.h"
+#include "src/scan/top_k.h"
+
+namespace polarquant {
+
+/// A group's queries in panels, made once and shared by all threads.
+class QueryPanels {
+ public:
+  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries);
+
+  const ScanQuery* queries() const { return queries_.data(); }
+  int64_t size() const { return static_cast<int64_t>(queries_.size()); }
+  const int8_t* narrow_panel(int64_t panel) const { return narrow_.data() + panel * panel_levels_; }
+  const int16_t* wide_panel(int64_t panel) const { return wide_.data() + panel * panel_levels_; }
+  const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
+
+ private:
+  std::span<const ScanQuery> queries_;
+  int64_t panel_levels_;
+  AlignedVector<int8_t> narrow_;
+  AlignedVector<int16_t> wide_;
+  AlignedVector<PanelConstants> constants_;
+};
+
+/// One thread's dense search.
+class DenseSearch {
+ public:
+  /// `bounded` as in TileSearch: what rows are ordered by.
+  DenseSearch(const ScanCodec& codec, bool bounded);
+
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a
+  /// multiple of 16.
+  void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end, TopK* best);
+
+ private:
+  /// Panels whose dots of one chunk are held at a time: 16 KiB, so that they stay in the first-level
+  /// cache beside the chunk's levels.
+  static constexpr int kPanelsTogether = 4;
+
+  void decode_block(const ScanTile& tile, int block);
+  void search_panels(const ScanTile& tile, int block, const QueryPanels& panels, int64_t first_panel,
+                     int count, int64_t first_slot, TopK* best);
+  float key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score, int32_t first_dot) const;
+
+  /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
+  /// scores reach no threshold.
+  struct Terms {
+    alignas(64) float scale[kChunkRows];
+    alignas(64) float constant[kChunkRows];
+    alignas(64) float bias[kChunkRows];
+  };
+
+  const ScanCodec& codec_;
+  bool bounded_;
+  std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, lanes)
+  std::vector<AlignedVector<int16_t>> wide_levels_;
+  AlignedVector<int32_t> dots_[2];  // by stage
+  Terms terms_;
+  AlignedVector<float> thresholds_;  // of the queries being searched, padded to whole panels
+  std::vector<DenseHit> hits_;
+};
+
+}  // namespace polarquant

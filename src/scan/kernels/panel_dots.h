@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// The dense scan: dot products of every row of a chunk with every query of a panel.
+//
+// A panel is 16 queries side by side: of narrow levels, 4 lanes of query 0, the same 4 lanes of query
+// 1, …; of wide levels, 2 lanes each: what a 32-bit lane of VNNI, AMX and pmaddwd takes. Rows are as
+// decode_level_rows (level_rows.h) leaves them.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/scan_query.h"
+
+namespace polarquant {
+
+inline constexpr int kPanelQueries = 16;
+/// Rows of a chunk, a block's. Chunks are always filled up: rows without meaning give dots without.
+inline constexpr int kChunkRows = kBlockRows;
+
+/// Writes query `slot` (0 to 15) of a panel of codec.lanes()·16 levels.
+void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int8_t* panel);
+void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int16_t* panel);
+
+/// Whether narrow dots run on AMX here: several times as fast as any other form.
+bool panel_dots_use_amx();
+
+/// Lives around calls of panel_dots, on their thread: holds what a unit of the machine needs set up.
+class PanelSession {
+ public:
+  PanelSession();
+  ~PanelSession();
+  PanelSession(const PanelSession&) = delete;
+  PanelSession& operator=(const PanelSession&) = delete;
+
+ private:
+  bool tiles_;
+};
+
+/// dots[(row·panels + p)·16 + slot] = Σ level·level of row `row` with that query of panel p. levels:
+/// (kChunkRows, lanes); panels: `count` of them, one behind the other; all on 64-byte boundaries.
+void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots);
+void panel_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots);
+
+}  // namespace polarquant
