@@ -54,7 +54,7 @@ void CodeBuffer::append(const Codec& codec, int64_t n, const float* x, int threa
       codec.encode(n - joining, x + joining * codec.dim(), group + layout.group_bytes, threads);
     }
   } catch (...) {
-    go_back_to(codec, before);
+    go_back_to(codec, before.rows, before.tail);
     throw;
   }
   bytes_.resize(size_after);
@@ -71,12 +71,12 @@ CodeBuffer::Mark CodeBuffer::mark(const Codec& codec) const {
   return {rows_, {bytes_.begin() + static_cast<ptrdiff_t>(start), bytes_.end()}};
 }
 
-void CodeBuffer::go_back_to(const Codec& codec, const Mark& mark) noexcept {
+void CodeBuffer::go_back_to(const Codec& codec, int64_t rows, const AlignedVector<uint8_t>& tail) noexcept {
   // Never longer than the capacity reached meanwhile, so nothing is allocated.
-  const size_t start = full_groups_bytes(codec.layout(), mark.rows);
-  bytes_.resize(start + mark.tail.size());
-  std::copy(mark.tail.begin(), mark.tail.end(), bytes_.begin() + static_cast<ptrdiff_t>(start));
-  rows_ = mark.rows;
+  const size_t start = full_groups_bytes(codec.layout(), rows);
+  bytes_.resize(start + tail.size());
+  std::copy(tail.begin(), tail.end(), bytes_.begin() + static_cast<ptrdiff_t>(start));
+  rows_ = rows;
 }
 
 }  // namespace polarquant

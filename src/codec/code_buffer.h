@@ -21,11 +21,11 @@ class CodeBuffer {
   /// the unfinished group's bytes are kept, not all codes.
   struct Mark {
     int64_t rows = 0;
-    std::vector<uint8_t> tail;
+    AlignedVector<uint8_t> tail;
   };
   Mark mark(const Codec& codec) const;
-  /// Drops every row appended since `mark`.
-  void go_back_to(const Codec& codec, const Mark& mark) noexcept;
+  /// Drops every row appended since a mark of `rows` rows and that tail.
+  void go_back_to(const Codec& codec, int64_t rows, const AlignedVector<uint8_t>& tail) noexcept;
 
   CodeRows rows() const { return {bytes_.data(), rows_}; }
   int64_t size() const { return rows_; }

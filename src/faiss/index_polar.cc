@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
-// the CodeBuffer's, the maths the Codec's, the search exhaustive_search's.
+// the RowStore's, with their search, the maths the Codec's.
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "polarquant/faiss.h"
-#include "src/codec/code_buffer.h"
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
 #include "src/core/checked_size.h"
@@ -15,7 +14,8 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/index_polar_mark.h"
-#include "src/scan/exhaustive_search.h"
+#include "src/scan/row_store.h"
+#include "src/scan/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
@@ -38,12 +38,13 @@ void require_rows(const char* call, int64_t n, int d, const float* x) {
   }
 }
 
-void decode_rows(const Codec& codec, CodeRows codes, int64_t first, int64_t count, float* x) {
+/// decode(first, count, x) for all of `count` rows, in parallel.
+template <typename Decode>
+void decode_rows(int64_t count, const Decode& decode) {
   const int64_t chunks = (count + kDecodeChunk - 1) / kDecodeChunk;
   parallel_for(chunks, thread_count(0, chunks), [&](int64_t chunk, int) {
     const int64_t begin = chunk * kDecodeChunk;
-    codec.decode(codes, first + begin, std::min(kDecodeChunk, count - begin),
-                 Reconstruction::least_error, x + begin * codec.dim());
+    decode(begin, std::min(kDecodeChunk, count - begin));
   });
 }
 
@@ -62,23 +63,23 @@ void require_trained(const char* call, const Codec& codec) {
 
 class PolarDistanceComputer final : public ::faiss::DistanceComputer {
  public:
-  PolarDistanceComputer(const Codec& codec, const CodeBuffer& codes)
+  PolarDistanceComputer(const Codec& codec, const RowStore& codes)
       : codec_(codec), codes_(codes), row_(static_cast<size_t>(codec.dim())) {}
 
   void set_query(const float* x) override {
     with_faiss_errors([&] { query_ = codec_.prepare_query(x); });
   }
   float operator()(idx_t i) override {
-    const RowTerms terms = codec_.decode_for_score(codes_.rows(), i, row_.data());
+    const RowTerms terms = codes_.decode_for_score(codec_, i, row_.data());
     return score_of(query_, terms, dot_float(query_.rotated.data(), row_.data(), codec_.dim()));
   }
   float symmetric_dis(idx_t i, idx_t j) override {
-    return codec_.score_codes(codes_.rows(), i, codes_.rows(), j);
+    return codes_.score_codes(codec_, i, j);
   }
 
  private:
   const Codec& codec_;
-  const CodeBuffer& codes_;
+  const RowStore& codes_;
   PreparedQuery query_;
   AlignedVector<float> row_;
 };
@@ -90,10 +91,11 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
 
 IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType metric,
                        const Options& options)
-    : Index(dim, metric), options_(options), codes_(std::make_unique<CodeBuffer>()) {
+    : Index(dim, metric), options_(options) {
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
     codec_ = make_codec();
+    codes_ = RowStore::make(*codec_);
     is_trained = codec_->is_trained();
   });
 }
@@ -106,7 +108,9 @@ std::unique_ptr<Codec> IndexPolar::make_codec() const {
   options.centre = options_.centre;
   options.learn_centre = options_.learn_centre;
   options.norm_unit = options_.norm_unit;
-  return std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type), options);
+  auto codec = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type), options);
+  codec->use_kernels(simd_codec_kernels());
+  return codec;
 }
 
 std::string IndexPolar::spec() const { return spec_; }
@@ -137,7 +141,7 @@ void IndexPolar::append(const char* call, idx_t n, const float* x) {
     go_back_to(before);
     throw;
   }
-  ntotal = codes_->size();
+  ntotal = codes_->rows();
 }
 
 IndexPolar::Mark IndexPolar::mark() const {
@@ -146,7 +150,7 @@ IndexPolar::Mark IndexPolar::mark() const {
 
 void IndexPolar::go_back_to(const Mark& before) {
   codes_->go_back_to(*codec_, before.codes);
-  ntotal = codes_->size();
+  ntotal = codes_->rows();
   if (ids_.size() > static_cast<size_t>(ntotal)) {
     for (size_t i = static_cast<size_t>(ntotal); i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
     ids_.resize(static_cast<size_t>(ntotal));
@@ -209,7 +213,12 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
         return sel->is_member(ids_.empty() ? row : ids_[static_cast<size_t>(row)]);
       };
     }
-    exhaustive_search(*codec_, codes_->rows(), n, x, k, filter, 0, distances, labels);
+    SearchOptions options;
+    options.exactness = exactness;
+    if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
+      options.exactness = polar->exactness;
+    }
+    codes_->search(*codec_, n, x, k, filter, options, distances, labels);
     if (ids_.empty()) return;
     for (idx_t i = 0; i < n * k; ++i) {
       if (labels[i] >= 0) labels[i] = ids_[static_cast<size_t>(labels[i])];
@@ -232,7 +241,7 @@ idx_t IndexPolar::row_of(idx_t key) const {
 
 void IndexPolar::reconstruct(idx_t key, float* recons) const {
   with_faiss_errors(
-      [&] { codec_->decode(codes_->rows(), row_of(key), 1, Reconstruction::least_error, recons); });
+      [&] { codes_->decode(*codec_, row_of(key), 1, Reconstruction::least_error, recons); });
 }
 
 void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
@@ -243,13 +252,15 @@ void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
             "reconstruct_n: i0 is {}, ni is {}; ids of 0 to 2^63-1 are allowed", i0, ni);
     if (ids_.empty()) {
       row_of(i0 + (ni - 1));
-      decode_rows(*codec_, codes_->rows(), i0, ni, recons);
+      decode_rows(ni, [&](int64_t first, int64_t count) {
+        codes_->decode(*codec_, i0 + first, count, Reconstruction::least_error, recons + first * d);
+      });
       return;
     }
     std::vector<idx_t> rows;
     for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of(i0 + i));
     parallel_for(ni, thread_count(0, ni), [&](int64_t i, int) {
-      codec_->decode(codes_->rows(), rows[static_cast<size_t>(i)], 1, Reconstruction::least_error,
+      codes_->decode(*codec_, rows[static_cast<size_t>(i)], 1, Reconstruction::least_error,
                      recons + i * d);
     });
   });
@@ -290,7 +301,9 @@ void IndexPolar::sa_decode(idx_t n, const uint8_t* bytes, float* x) const {
     require_row_codes("sa_decode", *codec_);
     require_trained("sa_decode", *codec_);
     require(n >= 0, StatusCode::bad_argument, "sa_decode: n is {}; at least 0 is needed", n);
-    decode_rows(*codec_, CodeRows{bytes, n}, 0, n, x);
+    decode_rows(n, [&](int64_t first, int64_t count) {
+      codec_->decode(CodeRows{bytes, n}, first, count, Reconstruction::least_error, x + first * d);
+    });
   });
 }
 

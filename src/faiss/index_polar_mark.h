@@ -3,13 +3,13 @@
 #pragma once
 
 #include "polarquant/faiss.h"
-#include "src/codec/code_buffer.h"
+#include "src/scan/row_store.h"
 
 namespace polarquant {
 
 struct IndexPolar::Mark {
   bool initial_codec = false;  // not trained, and no rows adopted
-  CodeBuffer::Mark codes;
+  RowStore::Mark codes;
 };
 
 }  // namespace polarquant

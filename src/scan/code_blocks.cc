@@ -83,7 +83,7 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
       n -= count;
     }
   } catch (...) {
-    go_back_to(before);
+    go_back_to(before.rows, before.last_block);
     throw;
   }
 }
@@ -94,18 +94,16 @@ CodeBlocks::Mark CodeBlocks::mark() const {
   return {rows_, repacked(rows_ - held, held, BlockLayout::room(held))};
 }
 
-void CodeBlocks::go_back_to(const Mark& mark) noexcept {
-  chunks_.resize(static_cast<size_t>((mark.rows + kChunkRows - 1) / kChunkRows));
-  rows_ = mark.rows;
-  if (mark.rows % kChunkRows != 0) {
-    end_with(mark.rows / kBlockRows * kBlockRows, mark.last_block);
-  }
+void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
+  chunks_.resize(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
+  rows_ = rows;
+  if (rows % kChunkRows != 0) end_with(rows / kBlockRows * kBlockRows, last_block);
 }
 
 void CodeBlocks::truncate(int64_t rows) {
   if (rows >= rows_) return;
   const int64_t kept = rows % kBlockRows;
-  go_back_to({rows, repacked(rows - kept, kept, BlockLayout::room(kept))});
+  go_back_to(rows, repacked(rows - kept, kept, BlockLayout::room(kept)));
 }
 
 void CodeBlocks::clear() noexcept {

@@ -42,8 +42,8 @@ class CodeBlocks {
     AlignedVector<uint8_t> last_block;  // when it is not full
   };
   Mark mark() const;
-  /// Drops every row appended since `mark`.
-  void go_back_to(const Mark& mark) noexcept;
+  /// Drops every row appended since a mark of `rows` rows.
+  void go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept;
 
   /// The rows as a scan reads them, in order.
   std::vector<BlockRows> spans() const;

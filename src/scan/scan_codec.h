@@ -50,7 +50,7 @@ struct LevelStage {
 };
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩ given
-/// what a stage reads, in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
+/// what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
   float length_of_norm = 0;     // ‖x−c‖ / ScanTerms::norm
   float sign_scale = 0;         // ⟨q', signs⟩·‖x−c‖ → estimate by the signs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/simd_codec_kernels.h"
 
+#include "src/scan/kernels/exact_dot.h"
 #include "src/scan/kernels/rotate.h"
 #include "src/scan/kernels/trellis_search.h"
 
@@ -9,6 +10,7 @@ namespace polarquant {
 CodecKernels simd_codec_kernels() {
   CodecKernels kernels;
   kernels.rotation = simd_rotation_kernels();
+  kernels.dot_exact = simd_exact_dot();
   kernels.trellis = simd_trellis_kernels();
   return kernels;
 }

@@ -102,7 +102,7 @@ TEST_CASE("A mark takes appended rows back", "[codec]") {
       const std::vector<uint8_t> before = bytes_of(codec, buffer);
       const CodeBuffer::Mark mark = buffer.mark(codec);
       buffer.append(codec, added, x.data() + held * kDim, 0);
-      buffer.go_back_to(codec, mark);
+      buffer.go_back_to(codec, mark.rows, mark.tail);
       CHECK(buffer.size() == held);
       CHECK(bytes_of(codec, buffer) == before);
     }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The codes of an index: rows of one codec, added at the end and searched. Where they lie follows from
+// the codec: in blocks for codes that are searched by integer levels (block_search.h), in the row
+// format for the others (exhaustive_search.h).
+//
+// Threads: const member functions may run at the same time; the others need sole use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "src/codec/codec.h"
+#include "src/core/aligned_buffer.h"
+#include "src/scan/block_search.h"
+
+namespace polarquant {
+
+class RowStore {
+ public:
+  /// A store for rows of this codec and of its later states (training keeps the place of rows).
+  static std::unique_ptr<RowStore> make(const Codec& codec);
+  virtual ~RowStore() = default;
+
+  virtual int64_t rows() const = 0;
+  virtual size_t memory_bytes() const = 0;
+  /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
+  virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
+  virtual void clear() noexcept = 0;
+
+  /// The state before an append, for taking it back.
+  struct Mark {
+    int64_t rows = 0;
+    AlignedVector<uint8_t> tail;  // codes that an append may move
+  };
+  virtual Mark mark(const Codec& codec) const = 0;
+  virtual void go_back_to(const Codec& codec, const Mark& mark) noexcept = 0;
+
+  /// As block_search; exactness is read where bounds are (block_search.h).
+  virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
+                      const SearchOptions& options, float* scores, int64_t* ids) const = 0;
+
+  /// As the codec's functions of these names.
+  virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind, float* x) const = 0;
+  virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const = 0;
+  virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const = 0;
+};
+
+}  // namespace polarquant
