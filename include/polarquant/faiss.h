@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -22,6 +23,9 @@ class RowStore;
 struct SearchParametersPolar : ::faiss::SearchParameters {
   /// As IndexPolar::exactness.
   float exactness = 2;
+  /// Told now and then, one call at a time but from any thread, the share of the work that is done;
+  /// false stops the search, which then throws. May be empty.
+  std::function<bool(double done)> progress;
 };
 
 /// A flat index of polar codes, searched without decoding them to floats.

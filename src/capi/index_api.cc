@@ -13,6 +13,7 @@
 #include <numeric>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -20,6 +21,8 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/search_options.h"
+#include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 
@@ -224,25 +227,67 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
   });
 }
 
-extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
-                                           const float* queries, int64_t k, int32_t num_threads,
-                                           float* scores, int64_t* ids) {
+namespace {
+
+/// The caller's filter as FAISS asks for it.
+class FilterSelector final : public ::faiss::IDSelector {
+ public:
+  explicit FilterSelector(RowFilter filter) : filter_(std::move(filter)) {}
+  bool is_member(int64_t id) const override { return filter_.keeps(id); }
+  const RowFilter& filter() const { return filter_; }
+
+ private:
+  RowFilter filter_;
+};
+
+void search_faiss(const polar_index& index, int64_t nq, const float* queries, int64_t k,
+                  const polar_search_options& options, float* scores, int64_t* ids) {
+  const MetricInput input(index, nq, queries);
+  const OmpThreads threads(options.num_threads);
+  FilterSelector selector(make_row_filter(options));
+  ::faiss::IDSelector* selected = options.filter != POLAR_FILTER_NONE ? &selector : nullptr;
+  if (holds_polar(*index.faiss)) {
+    SearchParametersPolar parameters;
+    parameters.sel = selected;
+    parameters.exactness = options.exactness;
+    parameters.progress = make_scan_options(options, 0).progress;
+    index.faiss->search(nq, input.data(), k, scores, ids, &parameters);
+    return;
+  }
+  if (selected == nullptr) {
+    index.faiss->search(nq, input.data(), k, scores, ids);
+    return;
+  }
+  ::faiss::SearchParameters parameters;
+  parameters.sel = selected;
+  try {
+    index.faiss->search(nq, input.data(), k, scores, ids, &parameters);
+  } catch (const FaissError&) {
+    throw;  // ours: its text says what is wrong
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::unsupported, "options.filter: \"{}\" does not filter ({})", index.description,
+         error.what());
+  }
+}
+
+}  // namespace
+
+extern "C" polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
+                                                        const float* queries, int64_t k,
+                                                        const polar_search_options* options,
+                                                        float* scores, int64_t* ids) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
     require_count("nq", nq, 0);
     require_count("k", k, 1);
-    require_threads(num_threads);
+    const polar_search_options read = read_search_options(options);
     require_finite("queries", queries, nq, checked.dim);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     require_trained(checked);
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
-    if (nq > 0 && checked.faiss->ntotal > 0) {
-      const MetricInput input(checked, nq, queries);
-      const OmpThreads threads(num_threads);
-      checked.faiss->search(nq, input.data(), k, scores, ids);
-    }
+    if (nq > 0 && checked.faiss->ntotal > 0) search_faiss(checked, nq, queries, k, read, scores, ids);
     // FAISS pads with the largest float, with infinity or with nothing, by class.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const float worst = checked.metric == Metric::l2 ? kInfinity : -kInfinity;
@@ -250,6 +295,17 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
       if (ids[i] < 0) ids[i] = -1, scores[i] = worst;
     }
   });
+}
+
+extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
+                                           const float* queries, int64_t k, int32_t num_threads,
+                                           float* scores, int64_t* ids) {
+  const polar_status checked = run_guarded([&] { require_threads(num_threads); });
+  if (checked != POLAR_OK) return checked;
+  polar_search_options options;
+  polar_search_options_init(&options);
+  options.num_threads = num_threads;
+  return polar_index_search_with_options(index, nq, queries, k, &options, scores, ids);
 }
 
 extern "C" int64_t polar_index_ntotal(const polar_index* index) {

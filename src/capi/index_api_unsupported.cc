@@ -39,6 +39,12 @@ extern "C" polar_status polar_index_search(const polar_index*, int64_t, const fl
   return unsupported();
 }
 
+extern "C" polar_status polar_index_search_with_options(const polar_index*, int64_t, const float*,
+                                                        int64_t, const polar_search_options*,
+                                                        float*, int64_t*) {
+  return unsupported();
+}
+
 extern "C" int64_t polar_index_ntotal(const polar_index*) { return 0; }
 
 extern "C" int32_t polar_index_is_trained(const polar_index*) { return 0; }

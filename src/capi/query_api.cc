@@ -8,7 +8,8 @@
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/capi/row_blocks.h"
-#include "src/scan/exhaustive_search.h"
+#include "src/capi/search_options.h"
+#include "src/scan/row_search.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
@@ -61,10 +62,10 @@ extern "C" polar_status polar_codec_score(const polar_codec* codec, const polar_
   });
 }
 
-extern "C" polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
-                                           const float* queries, int64_t n, const uint8_t* codes,
-                                           size_t codes_bytes, int64_t k, float* scores,
-                                           int64_t* ids) {
+extern "C" polar_status polar_codec_search_with_options(
+    const polar_codec* codec, int64_t nq, const float* queries, int64_t n, const uint8_t* codes,
+    size_t codes_bytes, int64_t k, const polar_search_options* options, float* scores,
+    int64_t* ids) {
   return run_guarded([&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_count("nq", nq, 0);
@@ -72,10 +73,20 @@ extern "C" polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
     require_trained(checked);
     require_count("k", k, 1);
     require_finite("queries", queries, nq, checked.dim());
+    const polar_search_options read = read_search_options(options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    exhaustive_search(checked, rows, nq, queries, k, {}, codec->num_threads, scores, ids);
+    row_search(checked, rows, nq, queries, k, make_row_filter(read),
+               make_scan_options(read, codec->num_threads), scores, ids);
   });
+}
+
+extern "C" polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
+                                           const float* queries, int64_t n, const uint8_t* codes,
+                                           size_t codes_bytes, int64_t k, float* scores,
+                                           int64_t* ids) {
+  return polar_codec_search_with_options(codec, nq, queries, n, codes, codes_bytes, k, nullptr,
+                                         scores, ids);
 }
 
 extern "C" polar_status polar_codec_score_codes(const polar_codec* codec, int64_t na,

@@ -217,6 +217,7 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
     options.exactness = exactness;
     if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
       options.exactness = polar->exactness;
+      options.progress = polar->progress;
     }
     codes_->search(*codec_, n, x, k, filter, options, distances, labels);
     if (ids_.empty()) return;

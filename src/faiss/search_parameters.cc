@@ -7,6 +7,7 @@
 
 #include <typeinfo>
 
+#include "polarquant/faiss.h"
 #include "src/core/status.h"
 
 namespace polarquant {
@@ -47,6 +48,9 @@ Parameters* TranslatedParameters::copy(const Parameters& params) {
     const ::faiss::SearchParameters* params) {
   if (params == nullptr) return nullptr;
   if (typeid(*params) == typeid(::faiss::SearchParameters)) return copy(*params);
+  if (typeid(*params) == typeid(SearchParametersPolar)) {
+    return copy(static_cast<const SearchParametersPolar&>(*params));
+  }
   if (const auto* outer = dynamic_cast<const ::faiss::SearchParametersPreTransform*>(params)) {
     auto* made = copy(*outer);
     made->index_params = translate(outer->index_params);

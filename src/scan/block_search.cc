@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/dense_search.h"
 #include "src/scan/kernels/panel_dots.h"
 #include "src/scan/scan_query.h"
+#include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
 
 namespace polarquant {
@@ -29,10 +32,30 @@ constexpr int64_t kTasksPerThread = 4;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// What a caller's progress function hears of, and says.
+class Progress {
+ public:
+  Progress(const std::function<bool(double)>& report, double total) : report_(report), total_(total) {}
+
+  void advance(double work) {
+    if (!report_) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ += work;
+    require(report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0), StatusCode::cancelled,
+            "search: stopped by its progress function");
+  }
+
+ private:
+  const std::function<bool(double)>& report_;
+  double total_;
+  double done_ = 0;
+  std::mutex mutex_;
+};
+
 class GroupSearch {
  public:
   GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t k,
-              const SearchOptions& options, int threads)
+              const SearchOptions& options, int threads, Progress& progress)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
@@ -41,7 +64,8 @@ class GroupSearch {
         bounded_(scan_codec.has_signs() && codec.dim() >= kMinBoundedDims &&
                  options.exactness < kScoreEveryRow),
         threads_(threads),
-        workers_(static_cast<size_t>(threads)) {}
+        workers_(static_cast<size_t>(threads)),
+        progress_(progress) {}
 
   void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
     prepare(nq, queries);
@@ -70,6 +94,7 @@ class GroupSearch {
  private:
   struct Worker {
     ScanTile tile;
+    AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
     std::unique_ptr<DenseSearch> dense;
   };
@@ -84,10 +109,12 @@ class GroupSearch {
   }
 
   void prepare(int64_t nq, const float* queries) {
+    prepared_.resize(static_cast<size_t>(nq));
     queries_.resize(static_cast<size_t>(nq));
     for_each_query(nq, [&](int64_t q) {
-      const PreparedQuery query = codec_.prepare_query(queries + q * codec_.dim());
-      queries_[static_cast<size_t>(q)] = make_scan_query(scan_codec_, query, bounded_ ? exactness_ : 0);
+      const auto at = static_cast<size_t>(q);
+      prepared_[at] = codec_.prepare_query(queries + q * codec_.dim());
+      queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
     });
   }
 
@@ -105,7 +132,8 @@ class GroupSearch {
     int64_t step = 1;
     for (int64_t block = first_tile * kTileBlocks; block < end_block;) {
       const int64_t blocks = std::min(step, end_block - block);
-      loader_.load(block, blocks, &worker->tile);
+      loader_.load(block, blocks, &worker->packed, &worker->tile);
+      progress_.advance(static_cast<double>(blocks) * static_cast<double>(count));
       if (panels_ != nullptr) {
         worker->dense->search(worker->tile, *panels_, first_query, first_query + count, best);
       } else {
@@ -123,8 +151,22 @@ class GroupSearch {
         const auto& part = best_[static_cast<size_t>(thread * nq + q)].candidates();
         all.insert(all.end(), part.begin(), part.end());
       }
+      keep_best(all, k_);
+      rescore(prepared_[static_cast<size_t>(q)], all);
       write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
     });
+  }
+
+  // What is returned is what Codec::score says of a row.
+  void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
+    std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
+    AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
+    for (Candidate& candidate : candidates) {
+      loader_.get_row(candidate.id, code.data());
+      const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
+      const float score = score_of(query, terms, dot_float(query.rotated.data(), decoded.data(), codec_.dim()));
+      candidate.score = key_of_score(score, codec_.higher_is_nearer());
+    }
   }
 
   const Codec& codec_;
@@ -135,32 +177,47 @@ class GroupSearch {
   bool bounded_;
   int threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  Progress& progress_;
+  std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryPanels> panels_;
   std::vector<TopK> best_;  // (threads, queries of the group)
 };
+
+void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t nq,
+                  const float* queries, int64_t k, const SearchOptions& options, float* scores, int64_t* ids) {
+  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
+  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
+  require(options.exactness >= 0, StatusCode::bad_argument, "exactness: {}; 0 to infinity are allowed",
+          options.exactness);
+  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
+  const int64_t rows = loader.blocks() * kBlockRows;
+  const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
+  const int64_t query_bytes = scan_codec.lanes() * (scan_codec.wide() ? 9 : 7) + 512;
+  const int64_t heap_entries = std::max<int64_t>(1, std::min(k, rows));
+  const int64_t group = std::max<int64_t>(
+      1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads, kMaxHeapEntries / heap_entries));
+  Progress progress(options.progress, static_cast<double>(loader.blocks()) * static_cast<double>(nq));
+  GroupSearch search(codec, scan_codec, loader, k, options, threads, progress);
+  for (int64_t first = 0; first < nq; first += group) {
+    search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
+  }
+}
 
 }  // namespace
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
                   int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
                   const SearchOptions& options, float* scores, int64_t* ids) {
-  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
-  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
-  require(options.exactness >= 0, StatusCode::bad_argument, "exactness: {}; 0 to infinity are allowed",
-          options.exactness);
-  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   const TileLoader loader(scan_codec, spans, filter);
-  const int64_t rows = loader.blocks() * kBlockRows;
-  const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
-  const int64_t query_bytes = scan_codec.lanes() * (scan_codec.wide() ? 5 : 3) + 256;
-  const int64_t heap_entries = std::max<int64_t>(1, std::min(k, rows));
-  const int64_t group = std::max<int64_t>(
-      1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads, kMaxHeapEntries / heap_entries));
-  GroupSearch search(codec, scan_codec, loader, k, options, threads);
-  for (int64_t first = 0; first < nq; first += group) {
-    search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
-  }
+  search_tiles(codec, scan_codec, loader, nq, queries, k, options, scores, ids);
+}
+
+void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
+                  const float* queries, int64_t k, const RowFilter& filter, const SearchOptions& options,
+                  float* scores, int64_t* ids) {
+  const TileLoader loader(scan_codec, codes, filter);
+  search_tiles(codec, scan_codec, loader, nq, queries, k, options, scores, ids);
 }
 
 }  // namespace polarquant

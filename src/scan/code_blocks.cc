@@ -9,7 +9,7 @@
 namespace polarquant {
 namespace {
 
-constexpr int64_t kMinSpareBlocks = 8;
+constexpr int64_t kMinSpareBlocks = 1;
 constexpr int64_t kSpareShare = 128;
 
 int64_t blocks_of(int64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }

@@ -2,7 +2,7 @@
 // Codes in blocks (block_layout.h), owned and growing: the memory of an index.
 //
 // Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
-// last chunk keeps at most 1/128 of all rows (at least 8 blocks) as spare room.
+// last chunk keeps at most 1/128 of all rows, and a block, as spare room.
 #pragma once
 
 #include <cstdint>

@@ -3,14 +3,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "src/codec/codec.h"
+#include "src/scan/row_filter.h"
 
 namespace polarquant {
-
-/// Whether a row takes part; called from any thread. Empty: every row does.
-using RowFilter = std::function<bool(int64_t row)>;
 
 /// The k best rows of `codes` for each of nq queries (nq, dim): scores (nq, k) best first and ids
 /// (nq, k), row positions; where there are fewer than k rows, id −1 with score −inf (inner product,

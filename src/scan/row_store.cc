@@ -7,7 +7,7 @@
 #include "src/codec/code_buffer.h"
 #include "src/core/checked_size.h"
 #include "src/scan/code_blocks.h"
-#include "src/scan/exhaustive_search.h"
+#include "src/scan/row_search.h"
 
 namespace polarquant {
 namespace {
@@ -50,7 +50,7 @@ class BlockStore final : public RowStore {
   void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
               const SearchOptions& options, float* scores, int64_t* ids) const override {
     if (scan_codec_ == nullptr) {
-      block_search(codec, ScanCodec(codec), {}, nq, queries, k, filter, options, scores, ids);
+      block_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, k, filter, options, scores, ids);
       return;
     }
     block_search(codec, *scan_codec_, blocks_.spans(), nq, queries, k, filter, options, scores, ids);
@@ -108,7 +108,7 @@ class BufferStore final : public RowStore {
 
   void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
               const SearchOptions& options, float* scores, int64_t* ids) const override {
-    exhaustive_search(codec, buffer_.rows(), nq, queries, k, filter, options.threads, scores, ids);
+    row_search(codec, buffer_.rows(), nq, queries, k, filter, options, scores, ids);
   }
 
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind, float* x) const override {

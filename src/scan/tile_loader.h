@@ -3,33 +3,39 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "src/codec/code_layout.h"
+#include "src/core/aligned_buffer.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/row_filter.h"
 #include "src/scan/scan_codec.h"
 
 namespace polarquant {
-
-/// Whether a row takes part; called from any thread. Empty: every row does.
-using RowFilter = std::function<bool(int64_t row)>;
 
 class TileLoader {
  public:
   /// Everything is borrowed.
   TileLoader(const ScanCodec& codec, std::span<const BlockRows> spans, const RowFilter& filter);
+  /// Rows in the row format, which are packed into blocks as they are loaded.
+  TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& filter);
 
   int64_t blocks() const { return blocks_; }
+  /// The row-format code of the row at this position, which is one of those loaded; `code` has room.
+  void get_row(int64_t row, uint8_t* code) const;
   /// Loads blocks first … first+count−1 (at most kTileBlocks), leaving out those of which the filter
-  /// lets no row through.
-  void load(int64_t first, int64_t count, ScanTile* tile) const;
+  /// lets no row through. `packed` is memory that the tile may point into.
+  void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:
-  void add_block(const BlockRows& span, int64_t block, ScanTile* tile) const;
+  void add_block(const uint8_t* data, int64_t first_row, int64_t rows, ScanTile* tile) const;
+  void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
+  void load_spans(int64_t first, int64_t count, ScanTile* tile) const;
 
   const ScanCodec& codec_;
   std::span<const BlockRows> spans_;
+  CodeRows codes_;
   const RowFilter& filter_;
   std::vector<int64_t> first_block_;  // of each span
   int64_t blocks_ = 0;

@@ -68,16 +68,22 @@ class TopK {
   std::vector<Candidate> heap_;
 };
 
+/// Drops all but the k best candidates, by key; in no stated order.
+inline void keep_best(std::vector<Candidate>& candidates, int64_t k) {
+  if (static_cast<int64_t>(candidates.size()) <= k) return;
+  std::nth_element(candidates.begin(), candidates.begin() + k, candidates.end());
+  candidates.erase(candidates.begin() + k, candidates.end());
+}
+
 /// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there are
 /// fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
 inline void write_top_k(std::vector<Candidate>& candidates, int64_t k, bool higher_is_nearer,
                         float* scores, int64_t* ids) {
-  const int64_t count = std::min<int64_t>(k, static_cast<int64_t>(candidates.size()));
-  const auto end = candidates.begin() + count;
-  if (end != candidates.end()) std::nth_element(candidates.begin(), end, candidates.end());
-  std::sort(candidates.begin(), end, [](const Candidate& a, const Candidate& b) {
+  keep_best(candidates, k);
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
     return a.score < b.score || (a.score == b.score && a.id < b.id);
   });
+  const auto count = static_cast<int64_t>(candidates.size());
   for (int64_t i = 0; i < count; ++i) {
     scores[i] = score_of_key(candidates[static_cast<size_t>(i)].score, higher_is_nearer);
     ids[i] = candidates[static_cast<size_t>(i)].id;

@@ -54,7 +54,7 @@ Result search_by_sorting(const Codec& codec, CodeRows codes, const std::vector<f
     codec.score(prepared, codes, 0, codes.rows, scores.data());
     std::vector<int64_t> order;
     for (int64_t row = 0; row < codes.rows; ++row) {
-      if (!filter || filter(row)) order.push_back(row);
+      if (filter.keeps(row)) order.push_back(row);
     }
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
       const float score_a = scores[static_cast<size_t>(a)];

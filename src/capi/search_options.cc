@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/search_options.h"
+
+#include <algorithm>
+
+#include "src/capi/argument_checks.h"
+#include "src/capi/options.h"
+
+namespace polarquant::capi {
+namespace {
+
+// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
+constexpr size_t kFirstSearchOptionsBytes = sizeof(polar_search_options);
+
+polar_search_options default_search_options() {
+  polar_search_options options = {};
+  options.struct_size = sizeof options;
+  options.exactness = kDefaultExactness;
+  return options;
+}
+
+void require_filter(const polar_search_options& options) {
+  switch (options.filter) {
+    case POLAR_FILTER_NONE:
+    case POLAR_FILTER_RANGE:
+      return;
+    case POLAR_FILTER_BITSET:
+      require_count("options.num_bits", options.num_bits, 0);
+      require_array("options.bits", options.bits, options.num_bits / 64 + (options.num_bits % 64 != 0 ? 1 : 0), 1,
+                    sizeof(uint64_t));
+      return;
+    case POLAR_FILTER_IDS:
+      require_count("options.num_ids", options.num_ids, 0);
+      require_array("options.ids", options.ids, options.num_ids, 1, sizeof(int64_t));
+      for (int64_t i = 1; i < options.num_ids; ++i) {
+        require(options.ids[i - 1] < options.ids[i], StatusCode::bad_argument,
+                "options.ids: {} at {} follows {}; ascending ids without repeats are allowed", options.ids[i], i,
+                options.ids[i - 1]);
+      }
+      return;
+    case POLAR_FILTER_CALLBACK:
+      require(options.keep != nullptr, StatusCode::bad_argument,
+              "options.keep: NULL is not allowed with POLAR_FILTER_CALLBACK");
+      return;
+    default:
+      fail(StatusCode::bad_argument, "options.filter: {} is not allowed; 0 to {}", options.filter,
+           POLAR_FILTER_CALLBACK);
+  }
+}
+
+uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int count) {
+  uint64_t mask = 0;
+  for (int i = 0; i < count && first + i < num_bits;) {
+    const int64_t id = first + i;
+    const int shift = static_cast<int>(id % 64);
+    mask |= bits[id / 64] >> shift << i;
+    i += 64 - shift;
+  }
+  const int64_t left = num_bits - first;
+  return left <= 0 ? 0 : left >= 64 ? mask : mask & ((uint64_t{1} << left) - 1);
+}
+
+uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int count) {
+  uint64_t mask = 0;
+  for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first); id != ids + num_ids && *id < first + count;
+       ++id) {
+    mask |= uint64_t{1} << (*id - first);
+  }
+  return mask;
+}
+
+uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) {
+  const int64_t begin = std::clamp<int64_t>(first_id, first, first + count) - first;
+  const int64_t end = std::clamp<int64_t>(end_id, first, first + count) - first;
+  if (begin >= end) return 0;
+  const uint64_t below_end = end == 64 ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
+  return below_end & ~((uint64_t{1} << begin) - 1);
+}
+
+}  // namespace
+
+polar_search_options read_search_options(const polar_search_options* given) {
+  polar_search_options options = default_search_options();
+  if (given == nullptr) return options;
+  read_struct("options", given, kFirstSearchOptionsBytes, &options, sizeof options);
+  require_threads(options.num_threads);
+  // Written so that a NaN is refused too.
+  require(options.exactness >= 0, StatusCode::bad_argument,
+          "options.exactness: {} is not allowed; 0 to infinity", options.exactness);
+  require_filter(options);
+  return options;
+}
+
+RowFilter make_row_filter(const polar_search_options& o) {
+  switch (o.filter) {
+    case POLAR_FILTER_BITSET:
+      return RowFilter::from_mask([bits = o.bits, size = o.num_bits](int64_t first, int count) {
+        return bitset_mask(bits, size, first, count);
+      });
+    case POLAR_FILTER_IDS:
+      return RowFilter::from_mask([ids = o.ids, size = o.num_ids](int64_t first, int count) {
+        return id_list_mask(ids, size, first, count);
+      });
+    case POLAR_FILTER_RANGE:
+      return RowFilter::from_mask([begin = o.first_id, end = o.end_id](int64_t first, int count) {
+        return range_mask(begin, end, first, count);
+      });
+    case POLAR_FILTER_CALLBACK:
+      return {[keep = o.keep, user = o.keep_user](int64_t id) { return keep(user, id) != 0; }};
+    default:
+      return {};
+  }
+}
+
+SearchOptions make_scan_options(const polar_search_options& options, int default_threads) {
+  SearchOptions scan;
+  scan.exactness = options.exactness;
+  scan.threads = options.num_threads != 0 ? options.num_threads : default_threads;
+  if (options.progress != nullptr) {
+    scan.progress = [progress = options.progress, user = options.progress_user](double done) {
+      return progress(user, done) == 0;
+    };
+  }
+  return scan;
+}
+
+}  // namespace polarquant::capi
+
+extern "C" void polar_search_options_init(polar_search_options* options) {
+  if (options != nullptr) *options = polarquant::capi::default_search_options();
+}

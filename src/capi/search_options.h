@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// polar_search_options on their way into a search.
+#pragma once
+
+#include "polarquant/polarquant.h"
+#include "src/scan/block_search.h"
+#include "src/scan/row_filter.h"
+
+namespace polarquant::capi {
+
+/// The caller's options checked and merged with the defaults; NULL gives the defaults.
+polar_search_options read_search_options(const polar_search_options* given);
+
+/// The filter that checked options describe, over ids. Borrows what they point to.
+RowFilter make_row_filter(const polar_search_options& options);
+/// What block_search is told of them; num_threads 0 becomes `default_threads`.
+SearchOptions make_scan_options(const polar_search_options& options, int default_threads);
+
+}  // namespace polarquant::capi

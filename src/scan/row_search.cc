@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/row_search.h"
+
+#include "src/scan/exhaustive_search.h"
+
+namespace polarquant {
+
+void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries, int64_t k,
+                const RowFilter& filter, const SearchOptions& options, float* scores, int64_t* ids) {
+  if (ScanCodec::supports(codec)) {
+    block_search(codec, ScanCodec(codec), codes, nq, queries, k, filter, options, scores, ids);
+  } else {
+    exhaustive_search(codec, codes, nq, queries, k, filter, options.threads, scores, ids);
+  }
+}
+
+}  // namespace polarquant
