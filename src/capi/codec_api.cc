@@ -13,6 +13,7 @@
 #include "src/capi/handles.h"
 #include "src/capi/options.h"
 #include "src/capi/row_blocks.h"
+#include "src/scan/simd_codec_kernels.h"
 
 namespace polarquant::capi {
 namespace {
@@ -84,6 +85,7 @@ extern "C" polar_status polar_codec_create(const char* spec, int32_t dim, polar_
     codec_options.norm_unit = given.norm_unit;
     auto handle = std::make_unique<polar_codec>();
     handle->codec = std::make_unique<Codec>(parsed, dim, checked_metric, codec_options);
+    handle->codec->use_kernels(simd_codec_kernels());
     handle->num_threads = given.num_threads;
     *out = handle.release();
   });

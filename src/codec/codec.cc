@@ -3,6 +3,7 @@
 #include "src/codec/codec.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -23,6 +24,10 @@ constexpr double kCentreRounding = 0x1p-22;
 constexpr double kMaxQueryNorm = 0x1p63;
 
 void require_finite(const float* x, int dim, const char* name, int64_t row) {
+  // Without a branch a number: the exponent of what is not finite carries into the sign's place.
+  uint32_t carries = 0;
+  for (int j = 0; j < dim; ++j) carries |= (std::bit_cast<uint32_t>(x[j]) & 0x7fffffffU) + 0x00800000U;
+  if ((carries & 0x80000000U) == 0) return;
   for (int j = 0; j < dim; ++j) {
     require(std::isfinite(x[j]), StatusCode::bad_argument,
             "{}: row {} column {} is {}; finite numbers are allowed", name, row, j, x[j]);
@@ -39,18 +44,20 @@ void subtract(const float* a, const std::vector<float>& b, float* out) {
 void Codec::metric_input(const float* x, float* input) const {
   std::copy_n(x, dim_, input);
   if (metric_ != Metric::cosine) return;
-  const double norm = std::sqrt(dot_exact(x, x, dim_));
+  const double norm = std::sqrt(kernels_.dot_exact(x, x, dim_));
   if (norm == 0) return;
   for (int j = 0; j < dim_; ++j) input[j] = static_cast<float>(x[j] / norm);
 }
 
-// v := input − centre; false, and v = 0, when they are equal within the rounding of floats.
-bool Codec::centred(const float* input, const std::vector<float>& centre, float* v) const {
+// v := input − centre, and its squared length: 0, and v = 0, when the two are equal within the rounding
+// of floats.
+double Codec::centred(const float* input, const std::vector<float>& centre, double centre_norm2,
+                      float* v) const {
   subtract(input, centre, v);
-  const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
-  if (dot_exact(v, v, dim_) > kCentreRounding * kCentreRounding * centre_norm2) return true;
+  const double norm2 = kernels_.dot_exact(v, v, dim_);
+  if (norm2 > kCentreRounding * kCentreRounding * centre_norm2) return norm2;
   std::fill_n(v, dim_, 0.0F);
-  return false;
+  return 0;
 }
 
 // What quantizers of vectors code: R(x−c)/unit.
@@ -73,9 +80,10 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   float* decoded = u + dim_;
   metric_input(x, u);
   std::fill_n(code, layout_.group_bytes, uint8_t{0});
-  if (!centred(u, centre_, v)) return;
+  const double norm2 = centred(u, centre_, centre_norm2_, v);
+  if (norm2 == 0) return;
 
-  const double norm = std::sqrt(dot_exact(v, v, dim_));
+  const double norm = std::sqrt(norm2);
   const double shortest = norm_unit() * factor_format_.min_norm_units();
   const double longest = norm_unit() * factor_format_.max_norm_units();
   require(norm >= shortest && norm <= longest, StatusCode::bad_argument,
@@ -86,13 +94,12 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   const double to_direction = root_dim / norm;
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
   rotation_.apply(u);
-  quantizer_->encode(u, code);
-  quantizer_->decode(code, 0, decoded);
+  quantizer_->encode_and_decode(u, code, decoded);
 
-  const double alignment = std::max(dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
+  const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
   // Only a floored scale of a long row can pass what is stored.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
-  const double bias = metric_ == Metric::l2 ? norm : dot_exact(centre_.data(), v, dim_);
+  const double bias = metric_ == Metric::l2 ? norm : kernels_.dot_exact(centre_.data(), v, dim_);
   const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
   const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
   require(stored, StatusCode::internal, "its factors {} and {} cannot be stored", scale, bias);
@@ -188,7 +195,7 @@ void Codec::decode(CodeRows codes, int64_t first, int64_t count, Reconstruction 
 
 PreparedQuery Codec::prepare_query(const float* q) const {
   require_finite(q, dim_, "query", 0);
-  const double norm = std::sqrt(dot_exact(q, q, dim_));
+  const double norm = std::sqrt(kernels_.dot_exact(q, q, dim_));
   require(norm <= kMaxQueryNorm, StatusCode::bad_argument,
           "query: its norm is {:.6g}; 0 to {:.6g} are allowed", norm, kMaxQueryNorm);
   PreparedQuery query;
@@ -199,12 +206,12 @@ PreparedQuery Codec::prepare_query(const float* q) const {
   float* rotated = query.rotated.data();
   if (metric_ == Metric::l2) {
     subtract(input.data(), centre_, rotated);
-    query.offset = static_cast<float>(dot_exact(rotated, rotated, dim_));
+    query.offset = static_cast<float>(kernels_.dot_exact(rotated, rotated, dim_));
   } else {
     // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the code's
     // error only meets q−βc, which is shortest for β = ⟨q,c⟩/‖c‖². Codecs of vectors store no middle
     // term: β = 0.
-    const double along_centre = dot_exact(input.data(), centre_.data(), dim_);
+    const double along_centre = kernels_.dot_exact(input.data(), centre_.data(), dim_);
     query.offset = static_cast<float>(along_centre);
     const double beta =
         has_factors() && centre_norm_ > 0 ? along_centre / (centre_norm_ * centre_norm_) : 0.0;
@@ -232,9 +239,9 @@ PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const 
   const auto unit = static_cast<float>(norm_unit());
   for (int j = 0; j < dim_; ++j) y[j] *= unit;
   if (metric_ == Metric::l2) {
-    query.offset = static_cast<float>(dot_exact(y, y, dim_));
+    query.offset = static_cast<float>(kernels_.dot_exact(y, y, dim_));
   } else {
-    query.offset = static_cast<float>(centre_norm2 + dot_exact(y, rotated_centre_.data(), dim_));
+    query.offset = static_cast<float>(centre_norm2 + kernels_.dot_exact(y, rotated_centre_.data(), dim_));
     for (int j = 0; j < dim_; ++j) y[j] += rotated_centre_[j];
   }
   return query;
@@ -249,7 +256,7 @@ RowTerms Codec::decode_for_score(CodeRows codes, int64_t row, float* y) const {
   decode_vector(codes, row, y);
   const double unit = norm_unit();
   if (metric_ != Metric::l2) return {0, static_cast<float>(unit)};
-  return {static_cast<float>(unit * unit * dot_exact(y, y, dim_)), static_cast<float>(-2 * unit)};
+  return {static_cast<float>(unit * unit * kernels_.dot_exact(y, y, dim_)), static_cast<float>(-2 * unit)};
 }
 
 void Codec::score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
@@ -268,7 +275,7 @@ float Codec::score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) c
   float* yb = ya + dim_;
   const RowTerms terms_a = decode_for_score(a, row_a, ya);
   const RowTerms terms_b = decode_for_score(b, row_b, yb);
-  const double dot = dot_exact(ya, yb, dim_);
+  const double dot = kernels_.dot_exact(ya, yb, dim_);
   if (metric_ == Metric::l2) {
     const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;  // 4·s_a·s_b
     return static_cast<float>(static_cast<double>(terms_a.constant) + terms_b.constant - scales * dot / 2);
@@ -276,8 +283,8 @@ float Codec::score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) c
   const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;
   double bias = static_cast<double>(terms_a.constant) + terms_b.constant;
   if (!has_factors()) {
-    bias = norm_unit() * (dot_exact(ya, rotated_centre_.data(), dim_) +
-                          dot_exact(yb, rotated_centre_.data(), dim_));
+    bias = norm_unit() * (kernels_.dot_exact(ya, rotated_centre_.data(), dim_) +
+                          kernels_.dot_exact(yb, rotated_centre_.data(), dim_));
   }
   return static_cast<float>(centre_norm_ * centre_norm_ + bias + scales * dot);
 }

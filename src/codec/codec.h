@@ -151,7 +151,7 @@ class Codec {
   std::vector<uint8_t> state_body() const;
 
   void metric_input(const float* x, float* input) const;
-  bool centred(const float* input, const std::vector<float>& centre, float* v) const;
+  double centred(const float* input, const std::vector<float>& centre, double centre_norm2, float* v) const;
   void rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
                       float* v) const;
   void encode_direction(const float* x, uint8_t* code) const;
@@ -174,6 +174,7 @@ class Codec {
   std::unique_ptr<Quantizer> quantizer_;
   Rotation rotation_;
   AlignedVector<float> rotated_centre_;
+  double centre_norm2_ = 0;
   double centre_norm_ = 0;
   FactorFormat factor_format_;
   CodeLayout layout_;

@@ -119,7 +119,8 @@ void Codec::adopt(Learned learned) {
   origin_ = learned.origin;
   if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
   quantizer_->use_kernels(kernels_);
-  centre_norm_ = std::sqrt(dot_exact(centre_.data(), centre_.data(), dim_));
+  centre_norm2_ = dot_exact(centre_.data(), centre_.data(), dim_);
+  centre_norm_ = std::sqrt(centre_norm2_);
   rotated_centre_.assign(centre_.begin(), centre_.end());
   rotation_.apply(rotated_centre_.data());
   layout_.group_rows = quantizer_->group_rows();
@@ -158,9 +159,10 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
   if (learn_unit_) {
     double norm2_sum = 0;
     AlignedVector<float> v(dim_);
+    const double centre_norm2 = dot_exact(learned.centre.data(), learned.centre.data(), dim_);
     for (int64_t row = 0; row < n; ++row) {
       metric_input(row_of_x(row), input.data());
-      if (centred(input.data(), learned.centre, v.data())) norm2_sum += dot_exact(v.data(), v.data(), dim_);
+      norm2_sum += centred(input.data(), learned.centre, centre_norm2, v.data());
     }
     learned.unit_exponent = unit_exponent_for(std::sqrt(norm2_sum / static_cast<double>(n)), "x");
   }

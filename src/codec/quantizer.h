@@ -40,6 +40,12 @@ class Quantizer {
   /// valid code. Thread-safe.
   virtual void decode(const uint8_t* code, int row, float* y) const = 0;
 
+  /// Both at once, for one row a code.
+  virtual void encode_and_decode(const float* v, uint8_t* code, float* y) const {
+    encode(v, code);
+    decode(code, 0, y);
+  }
+
   /// Whether encode must wait for train().
   virtual bool needs_training() const { return false; }
   virtual bool is_trained() const { return true; }

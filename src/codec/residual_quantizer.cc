@@ -11,8 +11,9 @@ namespace {
 
 const ResidualCodebook& codebook_of(int first_twice_bits, int second_twice_bits) {
   const ResidualCodebook* found = find_residual_codebook(first_twice_bits, second_twice_bits);
-  require(found != nullptr, StatusCode::bad_argument, "bits: {}+{} is not a pair of residual stages",
-          first_twice_bits / 2.0, second_twice_bits / 2.0);
+  require(found != nullptr, StatusCode::bad_argument,
+          "bits: {}+{} is not a pair of residual stages", first_twice_bits / 2.0,
+          second_twice_bits / 2.0);
   return *found;
 }
 
@@ -30,12 +31,20 @@ void ResidualQuantizer::use_kernels(const CodecKernels& kernels) {
 }
 
 void ResidualQuantizer::encode(const float* v, uint8_t* code) const {
-  thread_local std::vector<float> error;
-  error.resize(dim_);
-  first_.encode(v, code);
-  first_.decode(code, error.data());
-  for (int j = 0; j < dim_; ++j) error[j] = codebook_.gain * (v[j] - error[j]);
-  second_.encode(error.data(), code + first_.bytes());
+  thread_local std::vector<float> decoded;
+  decoded.resize(dim_);
+  encode_and_decode(v, code, decoded.data());
+}
+
+void ResidualQuantizer::encode_and_decode(const float* v, uint8_t* code, float* y) const {
+  thread_local std::vector<float> scratch;
+  scratch.resize(2 * static_cast<size_t>(dim_));
+  float* error = scratch.data();
+  float* decoded_error = error + dim_;
+  first_.encode_and_decode(v, code, y);
+  for (int j = 0; j < dim_; ++j) error[j] = codebook_.gain * (v[j] - y[j]);
+  second_.encode_and_decode(error, code + first_.bytes(), decoded_error);
+  for (int j = 0; j < dim_; ++j) y[j] += decoded_error[j] / codebook_.gain;
 }
 
 void ResidualQuantizer::decode(const uint8_t* code, int row, float* y) const {

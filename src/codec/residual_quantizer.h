@@ -20,6 +20,7 @@ class ResidualQuantizer : public Quantizer {
   size_t sign_plane_bytes() const override { return first_.quadrant_bytes(); }
   double mse() const override { return codebook_.mse; }
   void encode(const float* v, uint8_t* code) const override;
+  void encode_and_decode(const float* v, uint8_t* code, float* y) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override { return sizeof *this; }

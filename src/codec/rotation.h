@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The random orthogonal matrix R in front of every codec, made from one seed.
 //
-// hadamard: three rounds of {random signs, Walsh-Hadamard over the front 2^m coordinates, signs, one
-// butterfly (x_i ± x_{i+h})/√2 with h = ⌊dim/2⌋ at offset 0 and dim−2h in turn, signs,
-// Walsh-Hadamard over the back 2^m}, 2^m the largest power of two that fits. O(dim log dim), any dim.
-// Three rounds with the butterfly bring sparse vectors within .6 % of a dense rotation's coding
-// error; without the butterfly it is 1.4 to 1.8 times as large where the two transforms barely
-// overlap (dim = 127, 511).
-// dense: Haar-distributed, as a product of dim−1 Householder reflections (Stewart, SIAM J. Numer.
-// Anal. 17, 1980, §3), O(dim²) to make, keep and apply.
-// none: the identity.
+// hadamard: three rounds of {random signs, Walsh-Hadamard over the front 2^m coordinates, signs,
+// one butterfly (x_i ± x_{i+h})/√2 with h = ⌊dim/2⌋ at offset 0 and dim−2h in turn, signs,
+// Walsh-Hadamard over the back 2^m}, 2^m the largest power of two that fits. O(dim log dim), any
+// dim. Three rounds with the butterfly bring sparse vectors within .6 % of a dense rotation's
+// coding error; without the butterfly it is 1.4 to 1.8 times as large where the two transforms
+// barely overlap (dim = 127, 511). dense: Haar-distributed, as a product of dim−1 Householder
+// reflections (Stewart, SIAM J. Numer. Anal. 17, 1980, §3), O(dim²) to make, keep and apply. none:
+// the identity.
 //
 // The same seed gives the same bytes everywhere: our own random numbers, float additions and
 // multiplications in one stated order. Rounds and random numbers are part of the format version.
@@ -37,8 +36,8 @@ struct HadamardTables {
   int transform_size;  // 2^m
 };
 
-/// x := R·x and x := Rᵀ·x for a hadamard rotation, as functions that may be replaced by faster ones of
-/// the same results (codec_kernels.h). These are the plain ones.
+/// x := R·x and x := Rᵀ·x for a hadamard rotation, as functions that may be replaced by faster ones
+/// of the same results (codec_kernels.h). These are the plain ones.
 struct RotationKernels {
   const char* target = "plain";
   void (*apply)(const HadamardTables& tables, float* x);
@@ -71,7 +70,7 @@ class Rotation {
   int dim_;
   int transform_size_ = 1;            // hadamard: 2^m
   std::vector<uint32_t> sign_masks_;  // layers of dim masks: 0, or the float's sign bit
-  AlignedVector<float> reflectors_;   // dense: of lengths dim, dim−1, …, 2, one behind the other
+  AlignedVector<float> reflectors_;  // dense: of lengths dim, dim−1, …, 2, one behind the other
   RotationKernels kernels_;
 };
 

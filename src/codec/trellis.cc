@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Viterbi search (Viterbi 1967; trellis source coding: Marcellin, Fischer 1990) over a shift register
-// of 8 bits. All sums are float additions in one stated order, so every compiler finds one path.
+// Viterbi search (Viterbi 1967; trellis source coding: Marcellin, Fischer 1990) over a shift
+// register of 8 bits. All sums are float additions in one stated order, so every compiler finds one
+// path.
 #include "src/codec/trellis.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -25,11 +27,12 @@ void arrange_by_branch(const Cells& cells, int step, Cells* arranged) {
   }
 }
 
-// One pair. Window w = own·states + before costs what state `before` did plus its cell's distance, and
-// leads to state after = w >> step; branch = w mod 2^step tells apart the windows that lead there.
-// Everything is laid out branch by branch, so that the minimum is over whole rows of `after`, which
-// compilers turn into vector code. For fixed branch, before = (after·branches + branch) mod states
-// runs through every branches-th state again and again (few branches), or is one state (many).
+// One pair. Window w = own·states + before costs what state `before` did plus its cell's distance,
+// and leads to state after = w >> step; branch = w mod 2^step tells apart the windows that lead
+// there. Everything is laid out branch by branch, so that the minimum is over whole rows of
+// `after`, which compilers turn into vector code. For fixed branch, before = (after·branches +
+// branch) mod states runs through every branches-th state again and again (few branches), or is one
+// state (many).
 template <int kStep>
 void advance_by(const Cells& cells, const TrellisPoints& points, int pair, const float* before,
                 float* __restrict after) {
@@ -60,8 +63,9 @@ void advance_plain(const Cells& cells, int step, const TrellisPoints& points, Tr
                    float* costs, uint8_t* trail) {
   using Advance =
       void (*)(const Cells&, const TrellisPoints&, int, const float*, float* __restrict);
-  static constexpr Advance kAdvance[] = {advance_by<1>, advance_by<2>, advance_by<3>, advance_by<4>,
-                                         advance_by<5>, advance_by<6>, advance_by<7>, advance_by<8>};
+  static constexpr Advance kAdvance[] = {advance_by<1>, advance_by<2>, advance_by<3>,
+                                         advance_by<4>, advance_by<5>, advance_by<6>,
+                                         advance_by<7>, advance_by<8>};
   const auto states = static_cast<size_t>(trellis_states(step));
   for (int i = 0; i < pass.count; ++i, trail += trail_bytes(step)) {
     auto* before = reinterpret_cast<float*>(trail);
@@ -70,8 +74,17 @@ void advance_plain(const Cells& cells, int step, const TrellisPoints& points, Tr
   }
 }
 
-// The window that gave `state` its cost after this pair: found again from the costs before it, by the
-// same float operations, instead of being kept for every state.
+// Costs are not negative, so that their bits have their order; two loops without a branch a number.
+int first_least(const float* costs, int count) {
+  int32_t least = std::numeric_limits<int32_t>::max();
+  for (int i = 0; i < count; ++i) least = std::min(least, std::bit_cast<int32_t>(costs[i]));
+  int first = 0;
+  while (std::bit_cast<int32_t>(costs[first]) != least) ++first;
+  return first;
+}
+
+// The window that gave `state` its cost after this pair: found again from the costs before it, by
+// the same float operations, instead of being kept for every state.
 int window_into(const Cells& cells, int step, const TrellisPoints& points, int pair,
                 const float* before, int state) {
   const int states = trellis_states(step);
@@ -82,7 +95,8 @@ int window_into(const Cells& cells, int step, const TrellisPoints& points, int p
     const int place = branch * states + state;
     const float dx = points.x[pair] - cells.x[place];
     const float dy = points.y[pair] - cells.y[place];
-    const float total = before[window & (states - 1)] + (dx * dx + points.weight_y[pair] * (dy * dy));
+    const float total =
+        before[window & (states - 1)] + (dx * dx + points.weight_y[pair] * (dy * dy));
     if (total < best) {
       best = total;
       best_window = window;
@@ -118,7 +132,7 @@ int TrellisEncoder::ring_start_state(const TrellisPoints& points, uint8_t* trail
   alignas(64) float costs[kCells / 2] = {};
   kernels_.advance(cells_, step_, points, {points.pairs - reach, reach}, costs, trail);
   kernels_.advance(cells_, step_, points, {0, reach}, costs, trail);
-  const auto state = static_cast<int>(std::min_element(costs, costs + states()) - costs);
+  const int state = first_least(costs, states());
   return kernels_.trace(cells_, step_, points, {0, reach}, trail, state, windows);
 }
 
@@ -132,18 +146,17 @@ float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint
   return costs[state];
 }
 
-// Tries start states until no other can do better: a lap that may start anywhere and ends in a state
-// costs no more than the ring through that state (float additions keep the order), and the states
-// are tried by this bound.
+// Tries start states until no other can do better: a lap that may start anywhere and ends in a
+// state costs no more than the ring through that state (float additions keep the order), and the
+// states are tried by this bound.
 void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* trail,
                                       uint8_t* windows) const {
   alignas(64) float bounds[kCells / 2] = {};
   kernels_.advance(cells_, step_, points, {0, points.pairs}, bounds, trail);
   int starts[kCells / 2];
   std::iota(starts, starts + states(), 0);
-  std::sort(starts, starts + states(), [&](int a, int b) {
-    return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a < b;
-  });
+  std::sort(starts, starts + states(),
+            [&](int a, int b) { return bounds[a] != bounds[b] ? bounds[a] < bounds[b] : a < b; });
   uint8_t candidate[kExactPairs];
   float best = kUnreachable;
   for (int i = 0; i < states() && bounds[starts[i]] < best; ++i) {
@@ -197,14 +210,16 @@ int read_window(const uint8_t* ring, int pairs, int step, int pair) {
 }
 
 void read_windows(const uint8_t* ring, int pairs, int step, uint8_t* windows) {
-  // Windows of two bytes that lie inside the ring; the first ones go round, the last byte may be short.
+  // Windows of two bytes that lie inside the ring; the first ones go round, the last byte may be
+  // short.
   const int inside = (kWindowBits - 1) / step;
   const int bytes = (pairs * step + 7) / 8;
   int pair = 0;
   for (; pair < std::min(inside, pairs); ++pair) {
     windows[pair] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
   }
-  for (int bit = pair * step + step - kWindowBits; pair < pairs && bit / 8 + 1 < bytes; ++pair, bit += step) {
+  for (int bit = pair * step + step - kWindowBits; pair < pairs && bit / 8 + 1 < bytes;
+       ++pair, bit += step) {
     windows[pair] = static_cast<uint8_t>((ring[bit / 8] | ring[bit / 8 + 1] << 8) >> (bit % 8));
   }
   for (; pair < pairs; ++pair) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tail-biting trellis codes over a sliding window of 8 bits: the cell plane of docs/codec.md.
 //
-// A sequence of `pairs` points in the plane is coded by `step` bits a point. The bits form a ring of
-// pairs·step bits, bit i of the ring at bit i mod 8 of byte i/8. The window of pair t is the byte
-// made of ring bits t·step+step−8 … t·step+step−1, the last one on top: the pair's own bits above the
-// 8−step bits before them, which wrap round the ring's end for the first pairs. The window indexes a
-// table of 256 cells. Encoding is a Viterbi search over the 2^(8−step) values of the bits before a
-// pair; decoding reads one byte and one table row a pair.
+// A sequence of `pairs` points in the plane is coded by `step` bits a point. The bits form a ring
+// of pairs·step bits, bit i of the ring at bit i mod 8 of byte i/8. The window of pair t is the
+// byte made of ring bits t·step+step−8 … t·step+step−1, the last one on top: the pair's own bits
+// above the 8−step bits before them, which wrap round the ring's end for the first pairs. The
+// window indexes a table of 256 cells. Encoding is a Viterbi search over the 2^(8−step) values of
+// the bits before a pair; decoding reads one byte and one table row a pair.
 #pragma once
 
 #include <algorithm>
@@ -32,15 +32,15 @@ struct TrellisPoints {
   int pairs;
 };
 
-/// One pass of the search is pairs first … first+count−1, in order. What a pass keeps for the way back
-/// lies in its trail, count·trail_bytes(step) bytes that only the same kernels can read.
+/// One pass of the search is pairs first … first+count−1, in order. What a pass keeps for the way
+/// back lies in its trail, count·trail_bytes(step) bytes that only the same kernels can read.
 struct TrellisPass {
   int first;
   int count;
 };
 
-/// The largest part of the search, as functions that may be replaced by faster ones of the same results
-/// (codec_kernels.h). These are the plain ones.
+/// The largest part of the search, as functions that may be replaced by faster ones of the same
+/// results (codec_kernels.h). These are the plain ones.
 struct TrellisKernels {
   const char* target = "plain";
   /// Lays cells out as the other functions want them.
@@ -71,8 +71,8 @@ class TrellisEncoder {
   /// Ties take the lowest window. Thread-safe.
   ///
   /// Up to kExactPairs pairs the path is the best ring there is. Beyond, the start state is the one
-  /// that the best free path round the ring's joint passes, and the path is the best that starts and
-  /// ends there.
+  /// that the best free path round the ring's joint passes, and the path is the best that starts
+  /// and ends there.
   void encode(const TrellisPoints& points, uint8_t* windows) const;
 
   /// The best ring takes 2 to 3 times as long (.5 bits: 16 times). For rings of 12 pairs the state
@@ -86,7 +86,8 @@ class TrellisEncoder {
  private:
   int states() const { return trellis_states(step_); }
   int ring_start_state(const TrellisPoints& points, uint8_t* trail, uint8_t* windows) const;
-  float encode_pinned(const TrellisPoints& points, int state, uint8_t* trail, uint8_t* windows) const;
+  float encode_pinned(const TrellisPoints& points, int state, uint8_t* trail,
+                      uint8_t* windows) const;
   void encode_best_ring(const TrellisPoints& points, uint8_t* trail, uint8_t* windows) const;
 
   int step_;

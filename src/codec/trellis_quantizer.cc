@@ -70,7 +70,7 @@ void TrellisPlanes::use_kernels(const TrellisKernels& kernels) {
   encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels);
 }
 
-void TrellisPlanes::encode(const float* u, uint8_t* planes) const {
+void TrellisPlanes::encode_and_decode(const float* u, uint8_t* planes, float* decoded) const {
   thread_local EncodeScratch scratch;
   scratch.points.resize(2 * static_cast<size_t>(pairs()));
   scratch.windows.resize(pairs());
@@ -89,30 +89,40 @@ void TrellisPlanes::encode(const float* u, uint8_t* planes) const {
   }
   encoder_.encode({x, y, weight_y_.data(), pairs()}, scratch.windows.data());
   pack_windows(scratch.windows.data(), pairs(), codebook_.step, planes + quadrant_bytes());
+  if (decoded == nullptr) return;
+  read_cells(scratch.windows.data(), decoded);
+  if (!codebook_.quadrant) return;
+  for (int j = 0; j < dim_; ++j) decoded[j] = u[j] < 0 ? -decoded[j] : decoded[j];
 }
 
-void TrellisPlanes::decode(const uint8_t* planes, float* u) const {
-  thread_local std::vector<uint8_t> all_windows;
-  all_windows.resize(pairs());
-  read_windows(planes + quadrant_bytes(), pairs(), codebook_.step, all_windows.data());
-  for (int start = 0; start < dim_; start += kSegmentDims) {
+void TrellisPlanes::read_cells(const uint8_t* windows, float* u) const {
+  for (int start = 0; start < dim_; start += kSegmentDims, windows += kSegmentDims / 2) {
     const int count = std::min(kSegmentDims, dim_ - start);
     const int half = (count + 1) / 2;
-    const uint8_t* windows = &all_windows[start / 2];
     for (int t = 0; t < half; ++t) u[start + t] = codebook_.cells.x[windows[t]];
     for (int t = 0; t < count - half; ++t) u[start + half + t] = codebook_.cells.y[windows[t]];
   }
+}
+
+void TrellisPlanes::decode(const uint8_t* planes, float* u) const {
+  thread_local std::vector<uint8_t> windows;
+  windows.resize(pairs());
+  read_windows(planes + quadrant_bytes(), pairs(), codebook_.step, windows.data());
+  read_cells(windows.data(), u);
   if (codebook_.quadrant) apply_signs(planes, dim_, u);
 }
 
-TrellisQuantizer::TrellisQuantizer(int dim, int twice_bits) : planes_(dim, codebook_of(twice_bits)) {}
+TrellisQuantizer::TrellisQuantizer(int dim, int twice_bits)
+    : planes_(dim, codebook_of(twice_bits)) {}
 
 void TrellisQuantizer::decode(const uint8_t* code, int row, float* y) const {
   (void)row;
   planes_.decode(code, y);
 }
 
-void TrellisQuantizer::use_kernels(const CodecKernels& kernels) { planes_.use_kernels(kernels.trellis); }
+void TrellisQuantizer::use_kernels(const CodecKernels& kernels) {
+  planes_.use_kernels(kernels.trellis);
+}
 
 size_t TrellisQuantizer::memory_bytes() const { return sizeof *this; }
 

@@ -2,8 +2,8 @@
 // The flagship: quadrant plane and cell plane of docs/codec.md, for one rate everywhere.
 //
 // Coordinates are taken in segments of 64, the last may be shorter; pair t of a segment of n is
-// (x_t, x_{t+⌈n/2⌉}); with odd n the last pair's second coordinate is absent. The cell plane's window
-// reads on across segments.
+// (x_t, x_{t+⌈n/2⌉}); with odd n the last pair's second coordinate is absent. The cell plane's
+// window reads on across segments.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +31,14 @@ class TrellisPlanes {
 
   void use_kernels(const TrellisKernels& kernels);
 
-  void encode(const float* u, uint8_t* planes) const;
+  void encode(const float* u, uint8_t* planes) const { encode_and_decode(u, planes, nullptr); }
+  /// decoded may be null.
+  void encode_and_decode(const float* u, uint8_t* planes, float* decoded) const;
   void decode(const uint8_t* planes, float* u) const;
 
  private:
+  void read_cells(const uint8_t* windows, float* u) const;
+
   int dim_;
   const TrellisCodebook& codebook_;
   std::vector<float> weight_y_;  // of each pair
@@ -51,6 +55,9 @@ class TrellisQuantizer : public Quantizer {
   size_t sign_plane_bytes() const override { return planes_.quadrant_bytes(); }
   double mse() const override { return planes_.codebook().mse; }
   void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
+  void encode_and_decode(const float* v, uint8_t* code, float* y) const override {
+    planes_.encode_and_decode(v, code, y);
+  }
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override;

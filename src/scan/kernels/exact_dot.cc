@@ -43,7 +43,8 @@ HWY_ATTR double dot_in_registers(const float* a, const float* b, int n) {
     hn::Store(sum0, d, sums + part);
     hn::Store(sum1, d, sums + part + lanes);
   }
-  for (int i = whole; i < n; ++i) sums[i - whole] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (int i = whole; i < n; ++i)
+    sums[i - whole] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   for (int width = kPartialSums / 2; width >= 1; width /= 2) {
     for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
   }

@@ -33,9 +33,9 @@ HWY_ATTR HWY_INLINE void cross(V& a, V& b) {
   a = sum;
 }
 
-/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A level brings partners together
-/// as even and odd values, and its sums and differences lie so that the next level can do the same;
-/// after the last level the values are in order again.
+/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A level brings partners
+/// together as even and odd values, and its sums and differences lie so that the next level can do
+/// the same; after the last level the values are in order again.
 template <class D, class V>
 HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
   const size_t lanes = hn::Lanes(d);
@@ -47,8 +47,8 @@ HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
   }
 }
 
-/// Three levels of eight registers, `distance` values apart. kInside: the registers are neighbours, and
-/// all levels inside two of them stand for the first. kLast: the multiplication comes behind.
+/// Three levels of eight registers, `distance` values apart. kInside: the registers are neighbours,
+/// and all levels inside two of them stand for the first. kLast: the multiplication comes behind.
 template <bool kInside, bool kLast, class D>
 HWY_ATTR HWY_INLINE void cross_eight(D d, float* x, size_t distance, float scale) {
   auto v0 = hn::LoadU(d, x);
@@ -175,12 +175,14 @@ HWY_ATTR void flip(const uint32_t* masks, int dim, float* x) {
   const hn::CappedTag<float, 16> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   int i = 0;
-  for (; i + lanes <= dim; i += lanes) hn::StoreU(flipped(d, hn::LoadU(d, x + i), masks + i), d, x + i);
+  for (; i + lanes <= dim; i += lanes)
+    hn::StoreU(flipped(d, hn::LoadU(d, x + i), masks + i), d, x + i);
   for (; i < dim; ++i) x[i] = flipped_value(x[i], masks[i]);
 }
 
 /// Signs, the butterfly of a round, signs, in one pass.
-HWY_ATTR void flip_butterfly_flip(const uint32_t* before, const uint32_t* after, int dim, int round, float* x) {
+HWY_ATTR void flip_butterfly_flip(const uint32_t* before, const uint32_t* after, int dim, int round,
+                                  float* x) {
   const hn::CappedTag<float, 16> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
   const int half = dim / 2;
@@ -218,7 +220,8 @@ HWY_ATTR void rotate(const HadamardTables& tables, float* x) {
   for (int round = 0; round < kHadamardRounds; ++round) {
     flip(sign_layer(tables, round, 0), tables.dim, x);
     transform(x, tables.transform_size);
-    flip_butterfly_flip(sign_layer(tables, round, 1), sign_layer(tables, round, 2), tables.dim, round, x);
+    flip_butterfly_flip(sign_layer(tables, round, 1), sign_layer(tables, round, 2), tables.dim,
+                        round, x);
     transform(back, tables.transform_size);
   }
 }
@@ -227,7 +230,8 @@ HWY_ATTR void rotate_transpose(const HadamardTables& tables, float* x) {
   float* back = x + tables.dim - tables.transform_size;
   for (int round = kHadamardRounds - 1; round >= 0; --round) {
     transform(back, tables.transform_size);
-    flip_butterfly_flip(sign_layer(tables, round, 2), sign_layer(tables, round, 1), tables.dim, round, x);
+    flip_butterfly_flip(sign_layer(tables, round, 2), sign_layer(tables, round, 1), tables.dim,
+                        round, x);
     transform(x, tables.transform_size);
     flip(sign_layer(tables, round, 0), tables.dim, x);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same float operations as the plain code's, in the same order and without fused ones, so that every
-// target finds the same path. Of branches into a state that cost the same the lowest wins, as there.
+// The same float operations as the plain code's, in the same order and without fused ones, so that
+// every target finds the same path. Of branches into a state that cost the same the lowest wins, as
+// there.
 #include "src/scan/kernels/trellis_search.h"
 
 #include <algorithm>
@@ -30,9 +31,10 @@ using WinnerLanes = hn::RebindToSigned<Lanes>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
 constexpr int kGroupsPerWord = 4;
 
-/// How the 2^step branches into each state lie in registers. A group is kLanes states, or all states
-/// `folds` times: then each copy of a state has its part of the branches. Register q of a group holds
-/// each lane's q-th branch.
+/// How the 2^step branches into each state lie in registers. A group is kLanes states, or all
+/// states `folds` times: then each copy of a state has its part of the branches, in an order in
+/// which folding the register in halves brings neighbouring parts together, so that the lower of
+/// equals wins. Register q of a group holds each lane's q-th branch.
 struct Shape {
   constexpr explicit Shape(int step)
       : states(trellis_states(step)),
@@ -40,23 +42,48 @@ struct Shape {
         groups(std::max(1, states / kLanes)),
         folds(std::max(1, kLanes / states)),
         registers(branches / folds),
-        words((groups + kGroupsPerWord - 1) / kGroupsPerWord) {}
+        keeps_masks(branches <= 4),
+        mask_bytes(groups * (std::max(8, kLanes) / 8)),
+        words((groups + kGroupsPerWord - 1) / kGroupsPerWord),
+        trail_row(keeps_masks ? 32 * ((mask_bytes * (branches - 1) + 31) / 32)
+                              : words * kLanes * static_cast<int>(sizeof(int32_t))) {}
 
   /// Where arranged cells have the window.
   constexpr int place(int window) const {
     const int state = window / branches;
     const int branch = window % branches;
-    const int lane = state % kLanes + branch / registers * states;
+    const int lane = state % kLanes + reversed(branch / registers) * states;
     return (state / kLanes * registers + branch % registers) * kLanes + lane;
   }
-  /// Where a pair's row of the trail has the branch that won a state, and in which byte of the word.
+  /// The first branch of a lane.
+  constexpr int first_branch(int lane) const {
+    return folds > 1 ? reversed(lane / states) * registers : 0;
+  }
+  /// The bits of a number under `folds` in reverse.
+  constexpr int reversed(int part) const {
+    int result = 0;
+    for (int bit = 1; bit < folds; bit *= 2, part /= 2) result = 2 * result + part % 2;
+    return result;
+  }
+  /// Where a row of winners has the branch that won a state, and in which byte of the word.
   constexpr uint32_t word(uint32_t state) const {
     return state / (kGroupsPerWord * kLanes) * kLanes + state % kLanes;
   }
   constexpr uint32_t shift(uint32_t state) const { return 8 * (state / kLanes % kGroupsPerWord); }
+  /// Where a row of masks has a comparison for a state: comparison 1 is the last one, between the
+  /// halves of the branches, 2i and 2i+1 those inside the halves that comparison i is between.
+  constexpr uint32_t mask_byte(uint32_t comparison, uint32_t state) const {
+    return (comparison - 1) * mask_bytes + state / std::min(8, kLanes);
+  }
+  constexpr uint32_t mask_bit(uint32_t state) const { return state % std::min(8, kLanes); }
 
   int states, branches, groups, folds, registers;
-  int words;  // registers of a row of the trail; each 32-bit lane has a byte for each of four groups
+  /// What a pair leaves in the trail: the outcomes of comparisons, for few branches, else the
+  /// winners.
+  bool keeps_masks;
+  int mask_bytes;  // of one comparison for all states
+  int words;       // registers of winners; each 32-bit lane has a byte for each of four groups
+  int trail_row;   // bytes of a pair
 };
 
 void arrange_cells(const Cells& cells, int step, Cells* arranged) {
@@ -67,8 +94,8 @@ void arrange_cells(const Cells& cells, int step, Cells* arranged) {
   }
 }
 
-/// The costs of states before a pair, as the branches want them. Branch b leads into state a from state
-/// (a·branches + b) mod states: every branches-th state for few branches, one state for many.
+/// The costs of states before a pair, as the branches want them. Branch b leads into state a from
+/// state (a·branches + b) mod states: every branches-th state for few branches, one state for many.
 template <int kStep>
 HWY_ATTR HWY_INLINE void spread_costs(const float* costs, float* spread) {
   const Lanes d;
@@ -128,26 +155,28 @@ HWY_ATTR HWY_INLINE hn::Vec<Lanes> costs_before(const float* costs, int group) {
   }
 }
 
-/// The number of each register's branch in all lanes, for each group of a word in its byte. In memory
-/// and not known to the compiler: it would make constants on the ports that the sums need.
+/// The number of each register's branch in all lanes, for each group of a word in its byte. In
+/// memory and not known to the compiler: it would make constants on the ports that the sums need.
 template <int kStep>
 struct BranchNumbers {
   static constexpr int kRegisters = Shape(kStep).registers;
   BranchNumbers() {
     for (int i = 0; i < kGroupsPerWord * kRegisters * kLanes; ++i) {
       const int number = i / kLanes % kRegisters;
-      lanes[i] = static_cast<int32_t>(static_cast<uint32_t>(number) << (8 * (i / kLanes / kRegisters)));
+      lanes[i] =
+          static_cast<int32_t>(static_cast<uint32_t>(number) << (8 * (i / kLanes / kRegisters)));
     }
   }
   alignas(64) int32_t lanes[kGroupsPerWord * kRegisters * kLanes];
 };
 
-/// The least of kCount branches from kFirst on, and the number of the branch out of `numbers`.
-template <int kStep, int kFirst, int kCount>
+/// The least of kCount branches from kFirst on, and its number out of `numbers` or the comparisons.
+template <int kStep, int kFirst, int kCount, int kComparison = 1>
 HWY_ATTR HWY_INLINE void find_best(const float* costs, int group, const float* cells_x,
                                    const float* cells_y, const int32_t* numbers, hn::Vec<Lanes> px,
                                    hn::Vec<Lanes> py, hn::Vec<Lanes>& best,
-                                   hn::Vec<WinnerLanes>& winner) {
+                                   hn::Vec<WinnerLanes>& winner, uint8_t* masks) {
+  constexpr Shape kShape(kStep);
   const Lanes d;
   const WinnerLanes di;
   if constexpr (kCount == 1) {
@@ -155,35 +184,41 @@ HWY_ATTR HWY_INLINE void find_best(const float* costs, int group, const float* c
     const auto dy = hn::Sub(py, hn::Load(d, cells_y + kFirst * kLanes));
     const auto distance = hn::Add(hn::Mul(dx, dx), hn::Mul(dy, dy));
     best = hn::Add(costs_before<kStep, kFirst>(costs, group), distance);
-    winner = hn::Load(di, numbers + kFirst * kLanes);
+    if constexpr (!kShape.keeps_masks) winner = hn::Load(di, numbers + kFirst * kLanes);
   } else {
     constexpr int kHalf = kCount / 2;
     auto high = best;
     auto high_winner = winner;
-    find_best<kStep, kFirst, kHalf>(costs, group, cells_x, cells_y, numbers, px, py, best, winner);
-    find_best<kStep, kFirst + kHalf, kHalf>(costs, group, cells_x, cells_y, numbers, px, py, high,
-                                            high_winner);
-    const auto is_high = hn::RebindMask(di, hn::Lt(high, best));
+    find_best<kStep, kFirst, kHalf, 2 * kComparison>(costs, group, cells_x, cells_y, numbers, px,
+                                                     py, best, winner, masks);
+    find_best<kStep, kFirst + kHalf, kHalf, 2 * kComparison + 1>(
+        costs, group, cells_x, cells_y, numbers, px, py, high, high_winner, masks);
+    const auto is_high = hn::Lt(high, best);
     best = hn::Min(high, best);
-    winner = hn::IfThenElse(is_high, high_winner, winner);
+    if constexpr (kShape.keeps_masks) {
+      hn::StoreMaskBits(d, is_high, masks + (kComparison - 1) * kShape.mask_bytes);
+    } else {
+      winner = hn::IfThenElse(hn::RebindMask(di, is_high), high_winner, winner);
+    }
   }
 }
 
 /// The least of the copies of each state, `winner` with it: to the first kStates lanes.
 template <int kStates, class D>
-HWY_ATTR HWY_INLINE void fold(D d, hn::Vec<D> best, hn::Vec<hn::RebindToSigned<D>> winner, float* costs,
-                              int32_t* trail) {
+HWY_ATTR HWY_INLINE void fold(D d, hn::Vec<D> best, hn::Vec<hn::RebindToSigned<D> > winner,
+                              float* costs, int32_t* trail) {
   constexpr int kWidth = static_cast<int>(hn::MaxLanes(d));
   const hn::RebindToSigned<D> di;
   if constexpr (kWidth > 4 && kWidth > kStates) {
     const hn::Half<D> half;
-    const hn::RebindToSigned<hn::Half<D>> half_int;
+    const hn::RebindToSigned<hn::Half<D> > half_int;
     const auto low = hn::LowerHalf(half, best);
     const auto high = hn::UpperHalf(half, best);
     const auto is_high = hn::RebindMask(half_int, hn::Lt(high, low));
-    fold<kStates>(half, hn::Min(high, low),
-                  hn::IfThenElse(is_high, hn::UpperHalf(half_int, winner), hn::LowerHalf(half_int, winner)),
-                  costs, trail);
+    fold<kStates>(
+        half, hn::Min(high, low),
+        hn::IfThenElse(is_high, hn::UpperHalf(half_int, winner), hn::LowerHalf(half_int, winner)),
+        costs, trail);
   } else {
     if constexpr (kStates <= 2) {
       const auto high = hn::Shuffle1032(best);
@@ -216,19 +251,20 @@ HWY_ATTR HWY_INLINE hn::Vec<WinnerLanes> advance_groups(const float* before, int
   auto best = px;
   auto winner = hn::Zero(di);
   find_best<kStep, 0, kShape.registers>(before, group, cells.x + place, cells.y + place,
-                                        numbers + kGroup * kShape.registers * kLanes, px, py, best, winner);
+                                        numbers + kGroup * kShape.registers * kLanes, px, py, best,
+                                        winner, nullptr);
   hn::Store(best, d, after + group * kLanes);
   if constexpr (kGroup + 1 == kGroups) {
     return winner;
   } else {
-    return hn::Or(winner, advance_groups<kStep, kGroup + 1, kGroups>(before, first_group, cells, numbers,
-                                                                     px, py, after));
+    return hn::Or(winner, advance_groups<kStep, kGroup + 1, kGroups>(before, first_group, cells,
+                                                                     numbers, px, py, after));
   }
 }
 
 template <int kStep>
 HWY_ATTR HWY_INLINE void advance_pair(const Cells& cells, const int32_t* numbers, float x, float y,
-                                      const float* before, float* after, int32_t* trail) {
+                                      const float* before, float* after, uint8_t* trail) {
   constexpr Shape kShape(kStep);
   const Lanes d;
   const WinnerLanes di;
@@ -243,28 +279,41 @@ HWY_ATTR HWY_INLINE void advance_pair(const Cells& cells, const int32_t* numbers
     alignas(64) static constexpr struct FirstBranches {
       constexpr FirstBranches() {
         const Shape shape(kStep);
-        for (int lane = 0; lane < kLanes; ++lane) of_lane[lane] = lane / shape.states * shape.registers;
+        for (int lane = 0; lane < kLanes; ++lane) of_lane[lane] = shape.first_branch(lane);
       }
       int32_t of_lane[kLanes] = {};
     } kFirstBranches;
     auto best = px;
     auto winner = hn::Zero(di);
-    find_best<kStep, 0, kShape.registers>(before, 0, cells.x, cells.y, numbers, px, py, best, winner);
-    fold<kShape.states>(d, best, hn::Add(winner, hn::Load(di, kFirstBranches.of_lane)), after, trail);
+    find_best<kStep, 0, kShape.registers>(before, 0, cells.x, cells.y, numbers, px, py, best,
+                                          winner, nullptr);
+    fold<kShape.states>(d, best, hn::Add(winner, hn::Load(di, kFirstBranches.of_lane)), after,
+                        reinterpret_cast<int32_t*>(trail));
+  } else if constexpr (kShape.keeps_masks) {
+    for (int group = 0; group < kShape.groups; ++group) {
+      const int place = group * kShape.registers * kLanes;
+      auto best = px;
+      auto winner = hn::Zero(di);
+      find_best<kStep, 0, kShape.registers>(before, group, cells.x + place, cells.y + place,
+                                            nullptr, px, py, best, winner,
+                                            trail + group * (kShape.mask_bytes / kShape.groups));
+      hn::Store(best, d, after + group * kLanes);
+    }
   } else {
     constexpr int kGroups = std::min(kShape.groups, kGroupsPerWord);
     for (int word = 0; word < kShape.words; ++word) {
-      hn::Store(advance_groups<kStep, 0, kGroups>(before, word * kGroups, cells, numbers, px, py, after), di,
-                trail + word * kLanes);
+      hn::Store(
+          advance_groups<kStep, 0, kGroups>(before, word * kGroups, cells, numbers, px, py, after),
+          di, reinterpret_cast<int32_t*>(trail) + word * kLanes);
     }
   }
 }
 
 /// A pair with a weight other than 1: at most the last one of a vector.
-void advance_weighted(const Cells& cells, int step, float x, float y, float weight, const float* before,
-                      float* after, int32_t* trail) {
+void advance_weighted(const Cells& cells, int step, float x, float y, float weight,
+                      const float* before, float* after, uint8_t* trail) {
   const Shape shape(step);
-  std::fill_n(trail, shape.words * kLanes, 0);
+  std::fill_n(trail, shape.trail_row, uint8_t{0});
   for (int state = 0; state < shape.states; ++state) {
     float best = 0;
     int winner = -1;
@@ -278,14 +327,25 @@ void advance_weighted(const Cells& cells, int step, float x, float y, float weig
       winner = branch;
     }
     after[state] = best;
-    int32_t& word = trail[shape.word(state)];
-    word = static_cast<int32_t>(static_cast<uint32_t>(word) | static_cast<uint32_t>(winner) << shape.shift(state));
+    if (shape.keeps_masks) {
+      int comparison = 1;
+      for (int half = shape.branches / 2; half > 0; half /= 2) {
+        const int is_high = winner / half % 2;
+        uint8_t& byte = trail[shape.mask_byte(comparison, state)];
+        byte = static_cast<uint8_t>(byte | is_high << shape.mask_bit(state));
+        comparison = 2 * comparison + is_high;
+      }
+    } else {
+      int32_t& word = reinterpret_cast<int32_t*>(trail)[shape.word(state)];
+      word = static_cast<int32_t>(static_cast<uint32_t>(word) | static_cast<uint32_t>(winner)
+                                                                    << shape.shift(state));
+    }
   }
 }
 
 template <int kStep>
-HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, TrellisPass pass, float* costs,
-                         int32_t* trail) {
+HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, TrellisPass pass,
+                         float* costs, uint8_t* trail) {
   constexpr Shape kShape(kStep);
   // Stores of whole registers may pass the last state.
   alignas(64) float costs0[std::max(kShape.states, kLanes)];
@@ -296,20 +356,20 @@ HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, Trelli
   float* after = costs1;
   for (int pair = pass.first; pair < pass.first + pass.count; ++pair) {
     if (points.weight_y[pair] == 1) {
-      advance_pair<kStep>(cells, numbers.lanes, points.x[pair], points.y[pair], before, after, trail);
+      advance_pair<kStep>(cells, numbers.lanes, points.x[pair], points.y[pair], before, after,
+                          trail);
     } else {
-      advance_weighted(cells, kStep, points.x[pair], points.y[pair], points.weight_y[pair], before, after,
-                       trail);
+      advance_weighted(cells, kStep, points.x[pair], points.y[pair], points.weight_y[pair], before,
+                       after, trail);
     }
     std::swap(before, after);
-    trail += kShape.words * kLanes;
+    trail += kShape.trail_row;
   }
   std::copy_n(before, kShape.states, costs);
 }
 
 HWY_ATTR void advance(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-                      float* costs, uint8_t* trail_bytes) {
-  auto* trail = reinterpret_cast<int32_t*>(trail_bytes);
+                      float* costs, uint8_t* trail) {
   switch (step) {
     case 1:
       return advance_by<1>(cells, points, pass, costs, trail);
@@ -330,15 +390,45 @@ HWY_ATTR void advance(const Cells& cells, int step, const TrellisPoints& points,
   }
 }
 
+/// Which of kCount branches won, by the comparisons: all are read, so that none waits for another.
+template <int kStep, int kCount, int kComparison = 1>
+HWY_INLINE uint32_t winner_of(const uint8_t* masks, uint32_t state) {
+  if constexpr (kCount == 1) {
+    return 0;
+  } else {
+    constexpr Shape kShape(kStep);
+    constexpr uint32_t kHalf = kCount / 2;
+    const uint32_t low = winner_of<kStep, kHalf, 2 * kComparison>(masks, state);
+    const uint32_t high = kHalf + winner_of<kStep, kHalf, 2 * kComparison + 1>(masks, state);
+    uint32_t is_high = 0;
+    if constexpr (kShape.mask_bytes == sizeof(uint64_t) && kLanes >= 8) {
+      // Where it is does not depend on the state, so that it is read ahead.
+      uint64_t bits = 0;
+      std::memcpy(&bits, masks + (kComparison - 1) * sizeof bits, sizeof bits);
+      is_high = static_cast<uint32_t>(bits >> state & 1U);
+    } else {
+      is_high = masks[kShape.mask_byte(kComparison, state)] >> kShape.mask_bit(state) & 1U;
+    }
+    return low ^ ((low ^ high) & (0U - is_high));
+  }
+}
+
 template <int kStep>
-int trace_by(TrellisPass pass, const int32_t* trail, int last_state, uint8_t* windows) {
+int trace_by(TrellisPass pass, const uint8_t* trail, int last_state, uint8_t* windows) {
   constexpr Shape kShape(kStep);
   auto state = static_cast<uint32_t>(last_state);
-  trail += static_cast<ptrdiff_t>(pass.count) * kShape.words * kLanes;
+  trail += static_cast<ptrdiff_t>(pass.count) * kShape.trail_row;
   for (int i = pass.count - 1; i >= 0; --i) {
-    trail -= kShape.words * kLanes;
-    const auto word = static_cast<uint32_t>(trail[kShape.word(state)]);
-    const uint32_t window = state << kStep | (word >> kShape.shift(state) & 0xff);
+    trail -= kShape.trail_row;
+    uint32_t branch = 0;
+    if constexpr (kShape.keeps_masks) {
+      branch = winner_of<kStep, kShape.branches>(trail, state);
+    } else {
+      const auto word =
+          static_cast<uint32_t>(reinterpret_cast<const int32_t*>(trail)[kShape.word(state)]);
+      branch = word >> kShape.shift(state) & 0xffU;
+    }
+    const uint32_t window = state << kStep | branch;
     windows[i] = static_cast<uint8_t>(window);
     state = window % static_cast<uint32_t>(kShape.states);
   }
@@ -346,9 +436,8 @@ int trace_by(TrellisPass pass, const int32_t* trail, int last_state, uint8_t* wi
 }
 
 int trace(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-          const uint8_t* trail_bytes, int state, uint8_t* windows) {
+          const uint8_t* trail, int state, uint8_t* windows) {
   (void)cells, (void)points;
-  const auto* trail = reinterpret_cast<const int32_t*>(trail_bytes);
   switch (step) {
     case 1:
       return trace_by<1>(pass, trail, state, windows);

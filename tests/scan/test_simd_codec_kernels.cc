@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// The codec's kernels against its plain code, bit for bit, on every target this machine has.
+#include "src/scan/kernels/targets.h"  // before highway
+//
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "src/codec/codec.h"
+#include "src/codec/trellis_codebooks.h"
+#include "src/core/random.h"
+#include "src/scan/simd_codec_kernels.h"
+#include "tests/support/catch.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr int kDims[] = {1,  2,  3,   7,   8,   31,  32,  33,  63,  64,
+                         65, 96, 100, 127, 128, 129, 384, 768, 1000};
+
+/// Takes one target for the current scope, whatever the machine has beside it.
+class OnlyTarget {
+ public:
+  explicit OnlyTarget(int64_t target) { hwy::SetSupportedTargetsForTest(target); }
+  ~OnlyTarget() { hwy::SetSupportedTargetsForTest(0); }
+  OnlyTarget(const OnlyTarget&) = delete;
+  OnlyTarget& operator=(const OnlyTarget&) = delete;
+};
+
+struct NamedKernels {
+  std::string target;
+  CodecKernels kernels;
+};
+
+/// The kernels of every target that is compiled and can run here.
+std::vector<NamedKernels> all_kernels() {
+  std::vector<NamedKernels> all;
+  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    const int64_t target = rest & -rest;
+    const OnlyTarget only(target);
+    all.push_back({hwy::TargetName(target), simd_codec_kernels()});
+  }
+  return all;
+}
+
+std::vector<float> normal_numbers(int64_t count, uint64_t seed) {
+  Random random(seed);
+  std::vector<float> numbers(static_cast<size_t>(count));
+  for (float& number : numbers) number = static_cast<float>(random.normal());
+  return numbers;
+}
+
+bool same_bits(const float* a, const float* b, int n) {
+  return std::memcmp(a, b, static_cast<size_t>(n) * sizeof(float)) == 0;
+}
+
+/// `rows` as a caller may have them: at an address no better than a float's.
+std::vector<uint8_t> encode_unaligned(const Codec& codec, const std::vector<float>& rows) {
+  const auto n = static_cast<int64_t>(rows.size()) / codec.dim();
+  AlignedVector<float> shifted(rows.size() + 1);
+  std::copy(rows.begin(), rows.end(), shifted.begin() + 1);
+  std::vector<uint8_t> codes(codec.layout().bytes(n), 0xa5);
+  codec.encode(n, shifted.data() + 1, codes.data(), 1);
+  return codes;
+}
+
+}  // namespace
+
+TEST_CASE("each target runs its own kernels", "[scan][kernels]") {
+  const std::vector<NamedKernels> all = all_kernels();
+  REQUIRE(!all.empty());
+  for (const NamedKernels& one : all) {
+    const bool plain = one.target == hwy::TargetName(HWY_SCALAR);
+    CHECK(one.kernels.rotation.target == (plain ? "plain" : one.target));
+    CHECK(one.kernels.trellis.target == (plain ? "plain" : one.target));
+  }
+}
+
+TEST_CASE("windows are the plain search's for every target, step and length", "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (int step = 1; step <= 8; ++step) {
+      Random random(static_cast<uint64_t>(step));
+      Cells cells;
+      for (int cell = 0; cell < kCells; ++cell) {
+        cells.x[cell] = static_cast<float>(random.normal());
+        cells.y[cell] = static_cast<float>(random.normal());
+      }
+      const TrellisEncoder plain(cells, step);
+      const TrellisEncoder fast(cells, step, one.kernels.trellis);
+      for (const int dim : kDims) {
+        const int pairs = (dim + 1) / 2;
+        for (uint64_t seed = 0; seed < 3; ++seed) {
+          const std::vector<float> numbers = normal_numbers(2 * pairs + 1, 100 * seed + dim);
+          std::vector<float> weights(pairs + 1, 1.0F);
+          if (dim % 2 != 0) weights.back() = 0;
+          const TrellisPoints points = {&numbers[1], &numbers[1 + pairs], &weights[1], pairs};
+          std::vector<uint8_t> expected(pairs + 1);
+          std::vector<uint8_t> found(pairs + 1);
+          plain.encode(points, &expected[1]);
+          fast.encode(points, &found[1]);
+          CAPTURE(one.target, step, dim, seed);
+          REQUIRE(found == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("of equal paths every target takes the plain search's", "[scan][kernels]") {
+  // Cells and points on a coarse grid: most totals are equal to others, exactly.
+  for (const NamedKernels& one : all_kernels()) {
+    for (int step = 1; step <= 8; ++step) {
+      for (const int levels : {1, 2, 3}) {
+        Random random(static_cast<uint64_t>(10 * step + levels));
+        const auto number = [&] {
+          return static_cast<float>(random.next() % static_cast<uint64_t>(levels));
+        };
+        Cells cells;
+        for (int cell = 0; cell < kCells; ++cell) {
+          cells.x[cell] = number();
+          cells.y[cell] = number();
+        }
+        for (const int pairs : {1, 2, 5, 20, 33, 100}) {
+          std::vector<float> x(pairs);
+          std::vector<float> y(pairs);
+          std::vector<float> weights(pairs);
+          for (int i = 0; i < pairs; ++i)
+            x[i] = number(), y[i] = number(), weights[i] = i % 5 == 4 ? 0.0F : 1.0F;
+          const TrellisPoints points = {x.data(), y.data(), weights.data(), pairs};
+          std::vector<uint8_t> expected(pairs);
+          std::vector<uint8_t> found(pairs);
+          TrellisEncoder(cells, step).encode(points, expected.data());
+          TrellisEncoder(cells, step, one.kernels.trellis).encode(points, found.data());
+          CAPTURE(one.target, step, levels, pairs);
+          REQUIRE(found == expected);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rotations are the plain ones, bit for bit", "[scan][kernels]") {
+  std::vector<int> dims(std::begin(kDims), std::end(kDims));
+  dims.insert(dims.end(), {256, 511, 512, 513, 1024, 1536, 2048, 4097, 65535});
+  for (const NamedKernels& one : all_kernels()) {
+    for (const int dim : dims) {
+      for (const RotationKind kind : {RotationKind::hadamard, RotationKind::dense}) {
+        if (kind == RotationKind::dense && dim > 200) continue;
+        const Rotation plain(kind, dim, 5);
+        Rotation fast(kind, dim, 5);
+        fast.use_kernels(one.kernels.rotation);
+        const std::vector<float> x = normal_numbers(dim + 1, static_cast<uint64_t>(dim));
+        for (const int shift : {0, 1}) {
+          AlignedVector<float> expected(x.begin(), x.end());
+          AlignedVector<float> found = expected;
+          CAPTURE(one.target, dim, static_cast<int>(kind), shift);
+          plain.apply(&expected[shift]);
+          fast.apply(&found[shift]);
+          REQUIRE(same_bits(expected.data(), found.data(), dim + 1));
+          plain.apply_transpose(&expected[shift]);
+          fast.apply_transpose(&found[shift]);
+          REQUIRE(same_bits(expected.data(), found.data(), dim + 1));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("exact dot products are the plain ones, bit for bit", "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (int n = 0; n <= 100; ++n) {
+      const std::vector<float> a = normal_numbers(n + 1, 1);
+      const std::vector<float> b = normal_numbers(n + 2, 2);
+      CAPTURE(one.target, n);
+      REQUIRE(std::bit_cast<uint64_t>(one.kernels.dot_exact(&a[1], b.data(), n)) ==
+              std::bit_cast<uint64_t>(dot_exact(&a[1], b.data(), n)));
+    }
+  }
+}
+
+TEST_CASE("whole codes are the plain codec's bytes", "[scan][kernels]") {
+  const std::vector<NamedKernels> all = all_kernels();
+  for (const std::string spec :
+       {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3", "Polar3.5", "Polar4",
+        "Polar4.5", "Polar5", "Polar8", "Polar1+1", "Polar2+2", "Polar3+3", "Polar4+2", "Polar4+4",
+        "Polar2-dense", "PolarTree4.2.2.2", "PolarScalar4"}) {
+    for (const int dim : kDims) {
+      if (spec == "Polar2-dense" && dim > 200) continue;
+      if (spec == "PolarTree4.2.2.2" && dim < 16) continue;
+      CAPTURE(spec, dim);
+      const int64_t n = 3;
+      std::vector<float> rows = normal_numbers(n * dim, 9);
+      Codec plain(parse_spec(spec), dim, Metric::l2, CodecOptions{});
+      plain.adopt_first_rows(n, rows.data());
+      const std::vector<uint8_t> expected = encode_unaligned(plain, rows);
+      std::vector<float> decoded(rows.size());
+      plain.decode({expected.data(), n}, 0, n, Reconstruction::least_error, decoded.data());
+      for (const NamedKernels& one : all) {
+        CAPTURE(one.target);
+        Codec fast(parse_spec(spec), dim, Metric::l2, CodecOptions{});
+        fast.use_kernels(one.kernels);
+        fast.adopt_first_rows(n, rows.data());
+        REQUIRE(fast.state_id() == plain.state_id());
+        REQUIRE(encode_unaligned(fast, rows) == expected);
+        std::vector<float> decoded_fast(rows.size());
+        fast.decode({expected.data(), n}, 0, n, Reconstruction::least_error, decoded_fast.data());
+        REQUIRE(same_bits(decoded.data(), decoded_fast.data(), static_cast<int>(rows.size())));
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test
