@@ -7,7 +7,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build_dir=$root/build
 
 packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev libopenblas-dev libhwy-dev
-  libfmt-dev libxxhash-dev catch2 libcli11-dev nlohmann-json3-dev libhdf5-dev python3-numpy)
+  libfmt-dev libxxhash-dev catch2 libcli11-dev nlohmann-json3-dev libhdf5-dev libbenchmark-dev
+  python3-numpy)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
 
