@@ -2,6 +2,9 @@
 #include "bench/recall/index_params.h"
 
 #include <faiss/AutoTune.h>
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
 #include <faiss/impl/FaissException.h>
 #include <fmt/format.h>
 
@@ -9,6 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "polarquant/faiss.h"
 #include "src/core/status.h"
 
 namespace polarquant::bench {
@@ -21,8 +25,8 @@ IndexParam parse_one(std::string_view part) {
   const std::string text(part.substr(equals + 1));
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  require(*end == '\0' && std::isfinite(value) && value >= 0, StatusCode::bad_argument,
-          "--param {}: value '{}' (allowed: a number from 0 on)", part.substr(0, equals), text);
+  require(*end == '\0' && value >= 0 && (std::isfinite(value) || text == "inf"), StatusCode::bad_argument,
+          "--param {}: value '{}' (allowed: a number from 0 on, or inf)", part.substr(0, equals), text);
   return {std::string(part.substr(0, equals)), value};
 }
 
@@ -47,7 +51,24 @@ std::string print_params(const std::vector<IndexParam>& params) {
   return out.empty() ? "-" : out;
 }
 
+namespace {
+
+/// Our index in this one, or nullptr.
+IndexPolar* find_polar(::faiss::Index* index) {
+  if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(index)) return find_polar(outer->index);
+  if (auto* outer = dynamic_cast<::faiss::IndexIDMap*>(index)) return find_polar(outer->index);
+  if (auto* outer = dynamic_cast<::faiss::IndexRefine*>(index)) return find_polar(outer->base_index);
+  return dynamic_cast<IndexPolar*>(index);
+}
+
+}  // namespace
+
 bool apply_param(::faiss::Index& index, const IndexParam& param) {
+  if (param.name == "exactness") {
+    IndexPolar* polar = find_polar(&index);
+    if (polar != nullptr) polar->exactness = static_cast<float>(param.value);
+    return polar != nullptr;
+  }
   try {
     ::faiss::ParameterSpace().set_index_parameter(&index, param.name, param.value);
     return true;

@@ -70,7 +70,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--index", indexes, "index strings, separated by ';'")->required();
   app.add_option(
          "--param", params,
-         "search parameters \"name=value,...\" by FAISS's names (nprobe, efSearch, k_factor_rf); "
+         "search parameters \"name=value,...\" by FAISS's names (nprobe, efSearch, k_factor_rf) or ours (exactness); "
          "given again, each is a row of its own")
       ->take_all();
   app.add_option("-k", measure.k, "neighbours to search for")->capture_default_str();

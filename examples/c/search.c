@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Codes 1000 vectors at 2 bits a dimension and searches the codes, which the program owns. */
 #include <polarquant/polarquant.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,6 +22,7 @@ static void check(polar_status status) {
 
 int main(void) {
   polar_codec* codec;
+  polar_search_options options;
   size_t bytes;
   uint8_t* codes;
   float scores[K];
@@ -40,6 +42,16 @@ int main(void) {
   /* The nearest to row 7 is row 7. */
   check(polar_codec_search(codec, 1, rows + 7 * DIM, ROWS, codes, bytes, K, scores, ids));
   for (i = 0; i < K; ++i) printf("row %d, cosine about %.2f\n", (int)ids[i], scores[i]);
+
+  /* The same among rows 100 to 199, each of them scored. */
+  polar_search_options_init(&options);
+  options.filter = POLAR_FILTER_RANGE;
+  options.first_id = 100;
+  options.end_id = 200;
+  options.exactness = INFINITY;
+  check(polar_codec_search_with_options(codec, 1, rows + 7 * DIM, ROWS, codes, bytes, K, &options,
+                                        scores, ids));
+  printf("of rows 100 to 199: row %d\n", (int)ids[0]);
 
   free(codes);
   polar_codec_destroy(codec);

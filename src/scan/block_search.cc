@@ -23,8 +23,8 @@ namespace {
 
 /// Fewer dimensions have bounds that leave no row out.
 constexpr int kMinBoundedDims = 64;
-/// Prepared queries of a group: what stays in a second-level cache beside a tile.
-constexpr size_t kGroupBytes = size_t{1} << 20;
+/// Prepared queries of a group, a thread: a dense scan decodes every row once a group.
+constexpr size_t kGroupBytes = size_t{3} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 constexpr int64_t kQueriesPerTask = 8;
 constexpr int64_t kMinDenseQueries = 16;
@@ -199,8 +199,9 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
       1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads, kMaxHeapEntries / heap_entries));
   Progress progress(options.progress, static_cast<double>(loader.blocks()) * static_cast<double>(nq));
   GroupSearch search(codec, scan_codec, loader, k, options, threads, progress);
-  for (int64_t first = 0; first < nq; first += group) {
-    search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
+  const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
+  for (int64_t first = 0; first < nq; first += even_group) {
+    search.run(std::min(even_group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
   }
 }
 

@@ -6,14 +6,20 @@
 #include <numbers>
 
 #include "src/codec/dot.h"
+#include "src/scan/kernels/round_levels.h"
 
 namespace polarquant {
 namespace {
 
-float largest_magnitude(const float* x, int n) {
-  float largest = 0;
-  for (int j = 0; j < n; ++j) largest = std::max(largest, std::fabs(x[j]));
-  return largest;
+/// Calls body(first coordinate, count, first lane) for the runs of coordinates that stay together as
+/// lanes: full segments as they are, the last one in its two halves.
+template <typename Body>
+void for_each_run(int dim, const Body& body) {
+  const int full = dim / kSegmentLanes * kSegmentLanes;
+  if (full > 0) body(0, full, 0);
+  const int half = (dim - full + 1) / 2;
+  if (half > 0) body(full, half, full);
+  if (dim - full > half) body(full + half, dim - full - half, full + kSegmentLanes / 2);
 }
 
 /// Rounds x, (dim), to levels in lanes; returns the step, 0 where all levels are 0.
@@ -22,10 +28,20 @@ float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level
   const float largest = largest_magnitude(x, dim);
   const float to_levels = static_cast<float>(max_level) / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
-  for (int j = 0; j < dim; ++j) {
-    (*levels)[static_cast<size_t>(lane_of(j, dim))] = static_cast<Level>(std::lrint(x[j] * to_levels));
-  }
+  for_each_run(dim, [&](int first, int count, int lane) {
+    round_levels(x + first, count, to_levels, levels->data() + lane);
+  });
   return largest / static_cast<float>(max_level);
+}
+
+void set_sign_words(const float* x, int dim, AlignedVector<uint64_t>* words) {
+  for_each_run(dim, [&](int first, int count, int first_lane) {
+    for (int j = 0; j < count; ++j) {
+      const auto lane = static_cast<size_t>(first_lane + j);
+      const auto negative = static_cast<uint64_t>(x[first + j] < 0 ? 1 : 0);
+      (*words)[lane / kSegmentLanes] |= negative << (lane % kSegmentLanes);
+    }
+  });
 }
 
 }  // namespace
@@ -49,10 +65,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   }
   if (codec.has_signs()) {
     scan.sign_words.resize(lanes / kSegmentLanes);
-    for (int j = 0; j < dim; ++j) {
-      const auto lane = static_cast<size_t>(lane_of(j, dim));
-      if (rotated[j] < 0) scan.sign_words[lane / kSegmentLanes] |= uint64_t{1} << (lane % kSegmentLanes);
-    }
+    set_sign_words(rotated, dim, &scan.sign_words);
   }
 
   const bool l2 = codec.metric() == Metric::l2;

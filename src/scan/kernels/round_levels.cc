@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/round_levels.h"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/round_levels.cc"
+#include "src/scan/kernels/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_ATTR float largest(const float* x, int n) {
+  const hn::CappedTag<float, 16> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto found = hn::Zero(d);
+  int j = 0;
+  for (; j + lanes <= n; j += lanes) found = hn::Max(found, hn::Abs(hn::LoadU(d, x + j)));
+  float result = hn::GetLane(hn::MaxOfLanes(d, found));
+  for (; j < n; ++j) result = std::max(result, std::fabs(x[j]));
+  return result;
+}
+
+template <typename Level>
+HWY_ATTR void round_all(const float* x, int n, float scale, Level* levels) {
+  const hn::CappedTag<float, 16> df;
+  const hn::Rebind<Level, decltype(df)> dl;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const auto scales = hn::Set(df, scale);
+  int j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales))), dl, levels + j);
+  }
+  for (; j < n; ++j) levels[j] = static_cast<Level>(std::lrint(x[j] * scale));
+}
+
+HWY_ATTR void round_narrow(const float* x, int n, float scale, int8_t* levels) { round_all(x, n, scale, levels); }
+HWY_ATTR void round_wide(const float* x, int n, float scale, int16_t* levels) { round_all(x, n, scale, levels); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(largest);
+HWY_EXPORT(round_narrow);
+HWY_EXPORT(round_wide);
+
+float largest_magnitude(const float* x, int n) { return HWY_DYNAMIC_DISPATCH(largest)(x, n); }
+void round_levels(const float* x, int n, float scale, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(round_narrow)(x, n, scale, levels);
+}
+void round_levels(const float* x, int n, float scale, int16_t* levels) {
+  HWY_DYNAMIC_DISPATCH(round_wide)(x, n, scale, levels);
+}
+
+}  // namespace polarquant
+#endif
