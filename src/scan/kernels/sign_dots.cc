@@ -108,9 +108,24 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 
 #else
 
-// Levels are taken biased, level + 128 in a byte without sign, which sums of bytes can add up; the
-// bias goes out with the number of bits.
-HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const uint8_t* biased_levels) {
+#if HWY_TARGET == HWY_SCALAR
+
+/// Σ of the levels whose sign bit is 1.
+int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& query) {
+  int32_t sum = 0;
+  for (int lane = 0; lane < sign_words * kSegmentLanes; ++lane) {
+    const uint64_t word = words[static_cast<size_t>(lane / kSegmentLanes) * kGroupRows];
+    if ((word >> (lane % kSegmentLanes) & 1) != 0) sum += query.levels[static_cast<size_t>(lane)];
+  }
+  return sum;
+}
+
+#else
+
+/// Σ of the levels whose sign bit is 1. Levels are taken biased, level + 128 in a byte without sign, which
+/// sums of bytes can add up; the bias goes out with the number of bits.
+HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& query) {
+  const uint8_t* biased_levels = query.biased_levels.data();
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
   const hn::Repartition<uint64_t, decltype(d8)> d64;
   const size_t lanes = hn::Lanes(d8);
@@ -128,6 +143,8 @@ HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const ui
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
 }
 
+#endif
+
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query, float threshold,
               KeptRows out, int count) {
   const int sign_words = codec.layout().sign_words();
@@ -135,7 +152,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   for (int i = 0; i < count; ++i) {
     const uint32_t row = out.rows[i];
     const uint32_t block = row / kBlockRows;
-    const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query.biased_levels.data());
+    const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query);
     const ScanTerms terms =
         load_terms(codec, {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)});
     out.rows[kept] = row;
