@@ -9,8 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
+
 namespace polarquant {
 namespace {
+
+std::atomic<bool> amx_is_allowed{true};
 
 constexpr int kTileRows16 = 16;
 constexpr int kTileLanes = 64;
@@ -47,8 +51,10 @@ struct alignas(64) TileConfig {
 
 bool amx_is_usable() noexcept {
   static const bool usable = cpu_has_amx_bytes() && kernel_permits_tiles();
-  return usable;
+  return usable && amx_is_allowed.load(std::memory_order_relaxed);
 }
+
+void allow_amx(bool allowed) noexcept { amx_is_allowed.store(allowed, std::memory_order_relaxed); }
 
 __attribute__((target("amx-tile"))) void amx_begin() noexcept {
   TileConfig config;
@@ -112,6 +118,7 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* l
 namespace polarquant {
 
 bool amx_is_usable() noexcept { return false; }
+void allow_amx(bool /*allowed*/) noexcept {}
 void amx_begin() noexcept {}
 void amx_end() noexcept {}
 void amx_panel_dots(const int8_t*, int, const int8_t*, int, int32_t*) {

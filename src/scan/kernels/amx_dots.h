@@ -7,8 +7,11 @@
 
 namespace polarquant {
 
-/// Whether this machine has AMX for bytes and the kernel lets this process use it.
+/// Whether this machine has AMX for bytes, the kernel lets this process use it and allow_amx() does.
 bool amx_is_usable() noexcept;
+/// With false, panel dots of this process run without AMX, as tests need it. Not between amx_begin() and
+/// amx_end().
+void allow_amx(bool allowed) noexcept;
 /// Sets up the tile registers of this thread, and gives them back.
 void amx_begin() noexcept;
 void amx_end() noexcept;
