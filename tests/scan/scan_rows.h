@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Codes for tests of scans: encoded ones, and made-up ones, which reach every byte at no cost.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "src/codec/codec.h"
+#include "src/core/random.h"
+#include "src/scan/code_blocks.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/row_levels.h"
+#include "src/scan/scan_query.h"
+#include "src/scan/simd_codec_kernels.h"
+#include "tests/support/catch.h"
+
+namespace polarquant::test {
+
+inline constexpr int kScanDims[] = {1,  2,  3,   4,   7,   33,  63,  64,
+                                    65, 96, 100, 127, 128, 129, 384, 1000};
+
+inline std::vector<float> normal_numbers(int64_t count, uint64_t seed) {
+  Random random(seed);
+  std::vector<float> x(static_cast<size_t>(count));
+  for (float& value : x) value = static_cast<float>(random.normal());
+  return x;
+}
+
+inline bool same_bits(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
+}
+
+inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric) {
+  auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
+  codec->use_kernels(simd_codec_kernels());
+  return codec;
+}
+
+/// How far the made-up rows' terms lie from each other.
+enum class Terms { alike, spread };
+
+/// n valid row-format codes of random planes; lengths ‖x−c‖ are 1 or, spread, .5 to 2.
+inline std::vector<uint8_t> made_up_codes(const Codec& codec, int64_t n, uint64_t seed,
+                                          Terms terms = Terms::spread) {
+  Random random(seed);
+  const size_t bytes = codec.layout().group_bytes;
+  const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
+  std::vector<uint8_t> codes(codec.layout().bytes(n));
+  for (uint8_t& byte : codes) byte = static_cast<uint8_t>(random.next());
+  for (int64_t row = 0; row < n; ++row) {
+    uint8_t* code = codes.data() + static_cast<size_t>(row) * bytes;
+    if (sign_bytes > 0 && codec.dim() % 8 != 0) code[sign_bytes - 1] &= (1 << codec.dim() % 8) - 1;
+    if (!codec.has_factors()) continue;
+    const double length = terms == Terms::alike ? 1 : std::exp2(2 * random.uniform() - 1);
+    Factors factors;
+    factors.scale = static_cast<float>(length * 1.1 / std::sqrt(codec.dim()));
+    factors.bias = static_cast<float>(length);
+    if (codec.metric() != Metric::l2) {
+      factors.bias = static_cast<float>(terms == Terms::alike ? .25 : .1 * random.normal());
+    }
+    const FactorFormat& format = codec.factor_format();
+    REQUIRE(store_factors(format, factors, code + bytes - format.bytes()));
+  }
+  return codes;
+}
+
+/// Rows of one codec in blocks, as a search sees them.
+struct ScanRows {
+  std::unique_ptr<Codec> codec;
+  ScanCodec scan;
+  CodeBlocks blocks;
+
+  ScanRows(const std::string& spec, int dim, Metric metric)
+      : codec(make_codec(spec, dim, metric)), scan(*codec), blocks(BlockLayout(*codec)) {}
+
+  /// Of a random vector with ‖q‖ ≈ √dim.
+  ScanQuery query(uint64_t seed, float exactness) const {
+    const std::vector<float> q = normal_numbers(codec->dim(), seed);
+    return make_scan_query(scan, codec->prepare_query(q.data()), exactness);
+  }
+};
+
+inline ScanRows made_up_rows(const std::string& spec, int dim, Metric metric, int64_t n,
+                             uint64_t seed = 1, Terms terms = Terms::spread) {
+  ScanRows rows(spec, dim, metric);
+  rows.blocks.append(n, made_up_codes(*rows.codec, n, seed, terms).data());
+  return rows;
+}
+
+inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
+  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows],
+          static_cast<int>(row % kBlockRows)};
+}
+
+/// All rows of at most kTileBlocks blocks.
+inline ScanTile tile_of(const ScanRows& rows) {
+  ScanTile tile{};
+  for (const BlockRows& span : rows.blocks.spans()) {
+    for (int64_t first = 0; first < span.rows; first += kBlockRows) {
+      REQUIRE(tile.blocks < kTileBlocks);
+      const int64_t held = std::min<int64_t>(kBlockRows, span.rows - first);
+      const int slot = tile.blocks++;
+      tile.block[slot] =
+          span.data + static_cast<size_t>(first / kBlockRows) * rows.blocks.layout().block_bytes();
+      tile.room[slot] = BlockLayout::room(held);
+      tile.first_row[slot] = span.first_row + first;
+      tile.allowed[slot] = held == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << held) - 1;
+      tile.next[slot] = first + 2 * kBlockRows <= span.rows;
+    }
+  }
+  if (tile.blocks > 0) tile.typical = load_terms(rows.scan, place_of(tile, 0));
+  return tile;
+}
+
+/// Numbers, in the tile, of the rows that `tile.allowed` names.
+inline std::vector<uint32_t> rows_of(const ScanTile& tile) {
+  std::vector<uint32_t> rows;
+  for (int block = 0; block < tile.blocks; ++block) {
+    for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
+      rows.push_back(static_cast<uint32_t>(block * kBlockRows + std::countr_zero(left)));
+    }
+  }
+  return rows;
+}
+
+}  // namespace polarquant::test

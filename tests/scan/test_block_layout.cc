@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+// The bytes of blocks: lanes and pairs, rows in and out of the row format.
+#include "src/scan/block_layout.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/core/aligned_buffer.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+const char* const kSpecs[] = {"Polar0.5", "Polar1",       "Polar1.5",        "Polar2",   "Polar2.5",
+                              "Polar3",   "Polar3.5",     "Polar4",          "Polar4.5", "Polar5",
+                              "Polar8",   "Polar1+1",     "Polar2+2",        "Polar4+2", "Polar4+4",
+                              "Polar2+4", "PolarScalar3", "PolarTree4.2.2.2"};
+
+/// A tree of 4 levels is for no fewer than 9 dimensions.
+bool fits(const std::string& spec, int dim) { return spec != "PolarTree4.2.2.2" || dim >= 9; }
+
+/// Pair t of a segment of n coordinates is its coordinates t and t + ⌈n/2⌉.
+uint64_t plain_pair_order(uint64_t signs, int count) {
+  const int half = (count + 1) / 2;
+  uint64_t ordered = 0;
+  for (int j = 0; j < count; ++j) {
+    const int bit = j < half ? j : 32 + j - half;
+    ordered |= (signs >> j & 1) << bit;
+  }
+  return ordered;
+}
+
+}  // namespace
+
+TEST_CASE("pair order moves each sign to its pair's bit, and back", "[scan][blocks]") {
+  Random random(1);
+  for (int count = 1; count <= 64; ++count) {
+    const uint64_t coordinates = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+    for (int round = 0; round < 20; ++round) {
+      const uint64_t signs = random.next();
+      CAPTURE(count, signs);
+      REQUIRE(to_pair_order(signs, count) == plain_pair_order(signs, count));
+      REQUIRE(to_coordinate_order(to_pair_order(signs, count), count) == (signs & coordinates));
+    }
+  }
+  const uint64_t signs = random.next();
+  CHECK(to_pair_order(signs, 64) == signs);
+}
+
+TEST_CASE("lanes are places of their own, pair by pair", "[scan][blocks]") {
+  for (int dim = 1; dim <= 300; ++dim) {
+    CAPTURE(dim);
+    std::set<int> lanes;
+    std::set<int> pairs;
+    for (int j = 0; j < dim; ++j) {
+      const int lane = lane_of(j, dim);
+      REQUIRE(lane >= 0);
+      REQUIRE(lane < (dim + 63) / 64 * 64);
+      REQUIRE(lane / 64 == j / 64);
+      REQUIRE(lanes.insert(lane).second);
+      pairs.insert(lane / 64 * 32 + lane % 32);
+      const int count = std::min(64, dim - j / 64 * 64);
+      REQUIRE(to_pair_order(uint64_t{1} << j % 64, count) == uint64_t{1} << lane % 64);
+    }
+    REQUIRE(static_cast<int>(pairs.size()) == pairs_of(dim));
+    REQUIRE(*pairs.rbegin() == pairs_of(dim) - 1);
+  }
+}
+
+TEST_CASE("rows come back from blocks exactly, whatever room they have", "[scan][blocks]") {
+  for (const std::string spec : kSpecs) {
+    for (const int dim : kScanDims) {
+      if (!fits(spec, dim)) continue;
+      const auto codec = make_codec(spec, dim, dim % 2 == 0 ? Metric::l2 : Metric::inner_product);
+      const BlockLayout layout(*codec);
+      const size_t bytes = layout.row_format_bytes();
+      const std::vector<uint8_t> codes = made_up_codes(*codec, kBlockRows, 7);
+      for (int room = 8; room <= kBlockRows; room += 8) {
+        CAPTURE(spec, dim, room);
+        AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout.row_bytes());
+        // Last rows first: no row may write outside of its own places.
+        for (int row = room - 1; row >= 0; --row) {
+          layout.put_row(codes.data() + row * bytes, block.data(), room, row);
+        }
+        std::vector<uint8_t> found(bytes * static_cast<size_t>(room));
+        for (int row = 0; row < room; ++row) {
+          layout.get_row(block.data(), room, row, found.data() + row * bytes);
+        }
+        REQUIRE(std::equal(found.begin(), found.end(), codes.begin()));
+      }
+    }
+  }
+}
+
+TEST_CASE("encoded rows come back from blocks exactly", "[scan][blocks]") {
+  for (const std::string spec : kSpecs) {
+    for (const int dim : {1, 3, 7, 65, 100}) {
+      if (!fits(spec, dim)) continue;
+      CAPTURE(spec, dim);
+      const auto codec = make_codec(spec, dim, Metric::l2);
+      const BlockLayout layout(*codec);
+      std::vector<uint8_t> codes(codec->layout().bytes(11));
+      codec->encode(11, normal_numbers(11 * dim, 3).data(), codes.data(), 1);
+      AlignedVector<uint8_t> block(16 * layout.row_bytes());
+      std::vector<uint8_t> code(layout.row_format_bytes());
+      for (int row = 0; row < 11; ++row) {
+        const uint8_t* expected = codes.data() + row * code.size();
+        layout.put_row(expected, block.data(), 16, row);
+        layout.get_row(block.data(), 16, row, code.data());
+        REQUIRE(std::equal(code.begin(), code.end(), expected));
+      }
+    }
+  }
+}
+
+TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]") {
+  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2"}) {
+    for (const int dim : kScanDims) {
+      CAPTURE(spec, dim);
+      const auto codec = make_codec(spec, dim, Metric::l2);
+      const BlockLayout layout(*codec);
+      const int words = (dim + 63) / 64;
+      const size_t sign_bytes = codec->quantizer().sign_plane_bytes();
+      const size_t factor_bytes = codec->factor_format().bytes();
+      REQUIRE(layout.sign_words() == words);
+      REQUIRE(layout.factor_bytes() == factor_bytes);
+      REQUIRE(layout.rest_bytes() == layout.row_format_bytes() - sign_bytes - factor_bytes);
+      REQUIRE(layout.row_bytes() ==
+              8 * static_cast<size_t>(words) + factor_bytes + layout.rest_bytes());
+      const std::vector<uint8_t> codes = made_up_codes(*codec, 24, 5);
+      AlignedVector<uint8_t> block(24 * layout.row_bytes());
+      for (int row = 0; row < 24; ++row) {
+        layout.put_row(codes.data() + row * layout.row_format_bytes(), block.data(), 24, row);
+      }
+      for (int row = 0; row < 24; ++row) {
+        const uint8_t* code = codes.data() + row * layout.row_format_bytes();
+        for (int j = 0; j < dim; ++j) {
+          uint64_t word;
+          const int at = (row / 8 * words + j / 64) * 8 + row % 8;
+          std::memcpy(&word, block.data() + 8 * at, sizeof word);
+          REQUIRE((word >> lane_of(j, dim) % 64 & 1) == (code[j / 8] >> j % 8 & 1));
+        }
+        const size_t planes = 24 * 8 * static_cast<size_t>(words);
+        const uint8_t* factors = code + layout.row_format_bytes() - factor_bytes;
+        const size_t half = factor_bytes / 2;
+        REQUIRE(std::memcmp(block.data() + planes + row * half, factors, half) == 0);
+        REQUIRE(std::memcmp(block.data() + planes + (24 + row) * half, factors + half, half) == 0);
+        REQUIRE(std::memcmp(block.data() + planes + 24 * factor_bytes + row * layout.rest_bytes(),
+                            code + sign_bytes, layout.rest_bytes()) == 0);
+      }
+    }
+  }
+}
+
+TEST_CASE("the last block has room for its rows rounded up to eight", "[scan][blocks]") {
+  const auto codec = make_codec("Polar2", 96, Metric::l2);
+  const BlockLayout layout(*codec);
+  for (int64_t rows = 0; rows <= 300; ++rows) {
+    REQUIRE(layout.bytes(rows) == static_cast<size_t>((rows + 7) / 8 * 8) * layout.row_bytes());
+  }
+  for (int rows = 1; rows <= 64; ++rows) REQUIRE(BlockLayout::room(rows) == (rows + 7) / 8 * 8);
+  require_error(StatusCode::bad_argument, "rows: -1", [&] { layout.bytes(-1); });
+  require_error(StatusCode::bad_argument, "bytes of blocks",
+                [&] { layout.bytes(std::numeric_limits<int64_t>::max()); });
+}
+
+TEST_CASE("codes of several rows together have no blocks", "[scan][blocks]") {
+  const auto codec = make_codec("PolarPair4x4g128", 64, Metric::l2);
+  require_error(StatusCode::unsupported, "PolarPair4x4g128", [&] { BlockLayout{*codec}; });
+}
+
+}  // namespace polarquant::test

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Levels of rows, and their dot products with queries one at a time, against plain code, on every
+// target.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/survivor_dots.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+/// Every step of windows, bytes, and signs of each kind.
+const char* const kLevelSpecs[] = {"Polar0.5", "Polar1",   "Polar1.5", "Polar2",   "Polar2.5",
+                                   "Polar3",   "Polar3.5", "Polar4",   "Polar4.5", "Polar5",
+                                   "Polar8",   "Polar1+1", "Polar1+3", "Polar2+2", "Polar2+4",
+                                   "Polar4+2", "Polar4+4"};
+
+template <typename Level>
+void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
+                  const std::vector<uint32_t>& which) {
+  const auto lanes = static_cast<size_t>(rows.scan.lanes());
+  AlignedVector<Level> found(lanes * which.size() + 64, Level{99});
+  decode_level_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
+                    found.data());
+  for (size_t i = lanes * which.size(); i < found.size(); ++i) REQUIRE(found[i] == 99);
+  std::vector<int16_t> expected(lanes);
+  for (size_t i = 0; i < which.size(); ++i) {
+    decode_levels(rows.scan, stage, place_of(tile, which[i]), expected.data());
+    for (int j = 0; j < rows.scan.dim(); ++j) {
+      const auto lane = static_cast<size_t>(lane_of(j, rows.scan.dim()));
+      if (found[i * lanes + lane] == expected[lane]) continue;
+      CAPTURE(which[i], j, static_cast<int>(found[i * lanes + lane]), expected[lane]);
+      FAIL("another level");
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the specs of these tests have every kind of stage", "[scan][kernels]") {
+  std::set<int> steps;
+  std::set<LevelStage::Signs> signs;
+  for (const char* spec : kLevelSpecs) {
+    const ScanRows rows(spec, 10, Metric::l2);
+    for (const LevelStage& stage : rows.scan.stages()) {
+      if (stage.kind == LevelStage::Kind::windows) steps.insert(stage.window_step);
+      signs.insert(stage.signs);
+    }
+  }
+  CHECK(steps.size() >= 7);
+  CHECK(signs.size() == 3);
+}
+
+TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
+  for (const std::string spec : kLevelSpecs) {
+    for (const int dim : kScanDims) {
+      const ScanRows rows = made_up_rows(spec, dim, Metric::l2, 85);  // the last block: 21 of 24
+      const ScanTile tile = tile_of(rows);
+      const std::vector<uint32_t> which = {0, 1, 7, 8, 63, 64, 70, 71, 72, 84, 3, 3};
+      on_every_target([&] {
+        for (const LevelStage& stage : rows.scan.stages()) {
+          CAPTURE(spec, dim, stage.window_step);
+          if (!rows.scan.wide()) check_levels<int8_t>(rows, tile, stage, which);
+          check_levels<int16_t>(rows, tile, stage, which);
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
+  // Stages that no codec has need not have, over bytes of a code that has room for them: 8 a pair.
+  for (const int dim : {1, 2, 3, 4, 5, 9, 15, 16, 17, 63, 64, 65, 100, 127, 129, 256, 384, 1000}) {
+    const ScanRows rows = made_up_rows("Polar8", dim, Metric::l2, 70);
+    const ScanTile tile = tile_of(rows);
+    for (int step = 1; step <= 8; ++step) {
+      Random random(static_cast<uint64_t>(step));
+      LevelStage stage;
+      stage.window_step = step;
+      for (int i = 0; i < 256; ++i) {
+        stage.x[i] = static_cast<int16_t>(random.below(255)) - 127;
+        stage.y[i] = static_cast<int16_t>(random.below(255)) - 127;
+        for (int byte = 0; byte < 2; ++byte) {
+          stage.x_bytes[byte][i] = static_cast<uint8_t>(stage.x[i] >> (8 * byte));
+          stage.y_bytes[byte][i] = static_cast<uint8_t>(stage.y[i] >> (8 * byte));
+        }
+      }
+      const std::vector<uint32_t> which = {0, 5, 63, 64, 69};
+      on_every_target([&] {
+        CAPTURE(dim, step);
+        check_levels<int8_t>(rows, tile, stage, which);
+        check_levels<int16_t>(rows, tile, stage, which);
+      });
+    }
+  }
+}
+
+TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar8"}) {
+    for (const int dim : kScanDims) {
+      const ScanRows rows(spec, dim, Metric::l2);
+      const int largest = rows.scan.max_level();
+      const auto lanes = static_cast<size_t>(rows.scan.lanes());
+      for (const bool extreme : {false, true}) {
+        Random random(2);
+        const auto level = [&] {
+          const auto value =
+              static_cast<int>(random.below(static_cast<uint64_t>(2 * largest + 1))) - largest;
+          return static_cast<int16_t>(extreme ? largest : value);
+        };
+        ScanQuery query;
+        query.levels.resize(lanes);
+        query.wide_levels.resize(lanes);
+        for (size_t lane = 0; lane < lanes; ++lane) {
+          query.wide_levels[lane] = extreme ? static_cast<int16_t>(-largest) : level();
+          query.levels[lane] = static_cast<int8_t>(rows.scan.wide() ? 0 : query.wide_levels[lane]);
+        }
+        AlignedVector<int16_t> levels(5 * lanes);
+        for (int16_t& value : levels) value = level();
+        const AlignedVector<int8_t> narrow(levels.begin(), levels.end());
+        on_every_target([&] {
+          CAPTURE(spec, dim, extreme);
+          int32_t dots[5];
+          if (rows.scan.wide()) {
+            dot_level_rows(rows.scan, query, levels.data(), 5, dots);
+          } else {
+            dot_level_rows(rows.scan, query, narrow.data(), 5, dots);
+          }
+          for (size_t i = 0; i < 5; ++i)
+            REQUIRE(dots[i] == level_dot(rows.scan, query, levels.data() + i * lanes));
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("survivors' dot products are the plain ones", "[scan][kernels]") {
+  for (const std::string spec : kLevelSpecs) {
+    for (const int dim : kScanDims) {
+      const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, 85);
+      const ScanTile tile = tile_of(rows);
+      const ScanQuery query = rows.query(3, 1);
+      std::vector<int16_t> levels(static_cast<size_t>(rows.scan.lanes()));
+      AlignedVector<int16_t> scratch(levels.size());
+      const std::vector<uint32_t> some = {84, 0, 8, 63, 64, 17, 71, 72, 1};
+      for (const LevelStage& stage : rows.scan.stages()) {
+        std::vector<int32_t> expected;
+        for (const uint32_t row : some) {
+          decode_levels(rows.scan, stage, place_of(tile, row), levels.data());
+          expected.push_back(level_dot(rows.scan, query, levels.data()));
+        }
+        on_every_target([&] {
+          for (int count = 0; count <= static_cast<int>(some.size()); ++count) {
+            CAPTURE(spec, dim, count);
+            std::vector<uint32_t> which(some.begin(), some.begin() + count);
+            which.resize(static_cast<size_t>(count) + 4, 1000000);  // room, of any contents
+            std::vector<int32_t> dots(which.size());
+            survivor_dots(tile, rows.scan, stage, query, which.data(), count, scratch.data(),
+                          dots.data());
+            REQUIRE(std::equal(dots.begin(), dots.begin() + count, expected.begin()));
+          }
+        });
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// The first two stages of a staged search, and the score terms, against their plain definitions, on
+// every target.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/load_terms.h"
+#include "src/scan/kernels/sign_dots.h"
+#include "src/scan/kernels/sign_survivors.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
+
+/// Hamming bounds of all rows of a tile; NaN where there is no row.
+std::vector<float> hamming_bounds(const ScanRows& rows, const ScanTile& tile,
+                                  const ScanQuery& query) {
+  std::vector<float> bounds(kTileRows, std::numeric_limits<float>::quiet_NaN());
+  for (const uint32_t row : rows_of(tile)) {
+    const RowPlace at = place_of(tile, row);
+    bounds[row] =
+        hamming_bound(query, load_terms(rows.scan, at), hamming_distance(rows.scan, query, at));
+  }
+  return bounds;
+}
+
+/// Thresholds worth asking for: those of some rows, to the bit, and the ends.
+std::vector<float> thresholds_among(std::vector<float> bounds) {
+  bounds.erase(std::remove_if(bounds.begin(), bounds.end(), [](float b) { return std::isnan(b); }),
+               bounds.end());
+  std::sort(bounds.begin(), bounds.end());
+  const size_t n = bounds.size();
+  const float range = bounds.back() - bounds.front() + 1;
+  return {-kInfinity,    bounds.front() - range, bounds[0], bounds[n / 2], bounds[n * 9 / 10],
+          bounds[n - 1], bounds.back() + range};
+}
+
+std::vector<uint32_t> survivors_of(const ScanRows& rows, const ScanTile& tile,
+                                   const std::vector<const ScanQuery*>& queries, float threshold,
+                                   size_t which) {
+  std::vector<SurvivorSearch> searches(queries.size());
+  std::vector<std::vector<uint32_t>> lists(queries.size(), std::vector<uint32_t>(kTileRows + 16));
+  for (size_t i = 0; i < queries.size(); ++i) {
+    searches[i].query = queries[i];
+    searches[i].threshold = threshold;
+    searches[i].survivors = lists[i].data();
+  }
+  find_sign_survivors(rows.scan, tile, searches.data(), static_cast<int>(searches.size()));
+  lists[which].resize(static_cast<size_t>(searches[which].count));
+  return lists[which];
+}
+
+/// All rows that reach the threshold, and none that stays `slack` below it.
+void check_survivors(const ScanTile& tile, const std::vector<uint32_t>& found,
+                     const std::vector<float>& bounds, float threshold, float slack) {
+  REQUIRE(std::is_sorted(found.begin(), found.end()));
+  REQUIRE(std::adjacent_find(found.begin(), found.end()) == found.end());
+  std::vector<bool> survived(kTileRows);
+  for (const uint32_t row : found) survived[row] = true;
+  size_t allowed = 0;
+  for (const uint32_t row : rows_of(tile)) {
+    CAPTURE(row, bounds[row], threshold, slack);
+    if (bounds[row] >= threshold && !survived[row]) FAIL("a row is missing");
+    if (survived[row] && !(bounds[row] >= threshold - slack)) FAIL("a row should have gone");
+    allowed += survived[row] ? 1 : 0;
+  }
+  REQUIRE(allowed == found.size());  // rows left out do not survive
+}
+
+}  // namespace
+
+TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar5"}) {
+    for (const int dim : {1, 7, 64, 65, 96, 128, 129, 384, 1000, 1100, 2100}) {
+      for (const Metric metric : kMetrics) {
+        // 12, 147 and 300 rows: last blocks of 2, 3 and 6 groups.
+        for (const int64_t n : {12, 147, 300}) {
+          const ScanRows rows = made_up_rows(spec, dim, metric, n);
+          ScanTile tile = tile_of(rows);
+          if (n == 300) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
+          const ScanQuery query = rows.query(5, 1.5F);
+          const ScanQuery other = rows.query(6, 1.5F);
+          const std::vector<float> bounds = hamming_bounds(rows, tile, query);
+          on_every_target([&] {
+            CAPTURE(spec, dim, static_cast<int>(metric), n);
+            for (const float threshold : thresholds_among(bounds)) {
+              const std::vector<uint32_t> alone = survivors_of(rows, tile, {&query}, threshold, 0);
+              check_survivors(tile, alone, bounds, threshold, kInfinity);
+              if (threshold == -kInfinity) REQUIRE(alone == rows_of(tile));
+              REQUIRE(survivors_of(rows, tile, {&other, &query, &other}, threshold, 1) == alone);
+            }
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of like terms survive by their bound alone", "[scan][kernels]") {
+  // The tangent touches the curve where these rows meet the threshold, but for two steps of
+  // Newton's.
+  for (const int dim : {96, 384, 1000}) {
+    for (const Metric metric : kMetrics) {
+      const ScanRows rows = made_up_rows("Polar2", dim, metric, 500, 3, Terms::alike);
+      const ScanTile tile = tile_of(rows);
+      for (const float exactness : {0.0F, 1.0F, 2.0F}) {
+        const ScanQuery query = rows.query(4, exactness);
+        const std::vector<float> bounds = hamming_bounds(rows, tile, query);
+        const float slack = 1e-3F * 2 * std::sqrt(static_cast<float>(dim));  // of 2·‖q‖·‖x−c‖
+        on_every_target([&] {
+          CAPTURE(dim, static_cast<int>(metric), exactness);
+          for (const float threshold : thresholds_among(bounds)) {
+            if (threshold < -1e30F) continue;
+            check_survivors(tile, survivors_of(rows, tile, {&query}, threshold, 0), bounds,
+                            threshold, slack);
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("a full tile survives whole", "[scan][kernels]") {
+  const ScanRows rows = made_up_rows("Polar3", 100, Metric::inner_product, kTileRows);
+  const ScanTile tile = tile_of(rows);
+  const ScanQuery query = rows.query(1, 0);
+  on_every_target(
+      [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0) == rows_of(tile)); });
+}
+
+TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar5"}) {
+    for (const int dim : kScanDims) {
+      for (const Metric metric : kMetrics) {
+        const ScanRows rows = made_up_rows(spec, dim, metric, 147);
+        const ScanTile tile = tile_of(rows);
+        const ScanQuery query = rows.query(9, 2);
+        const std::vector<uint32_t> all = rows_of(tile);
+        std::vector<float> bounds;
+        for (const uint32_t row : all) {
+          const RowPlace at = place_of(tile, row);
+          bounds.push_back(dot_bound(query.score, query.signs, load_terms(rows.scan, at),
+                                     sign_dot(rows.scan, query, at)));
+        }
+        const std::vector<float> thresholds = thresholds_among(bounds);
+        on_every_target([&] {
+          CAPTURE(spec, dim, static_cast<int>(metric));
+          for (const int count : {0, 1, 2, 3, 4, 5, 60, 147}) {
+            for (const float threshold : thresholds) {
+              CAPTURE(count, threshold);
+              std::vector<uint32_t> kept(all.begin(), all.begin() + count);
+              kept.resize(static_cast<size_t>(count) + 4);
+              std::vector<ScanTerms> terms(kept.size());
+              std::vector<float> found(kept.size());
+              const int left = keep_by_sign_dot(rows.scan, tile, query, threshold,
+                                                {kept.data(), terms.data(), found.data()}, count);
+              int next = 0;
+              for (int i = 0; i < count; ++i) {
+                if (!(bounds[static_cast<size_t>(i)] >= threshold)) continue;
+                REQUIRE(next < left);
+                const auto at = static_cast<size_t>(next++);
+                const ScanTerms plain =
+                    load_terms(rows.scan, place_of(tile, all[static_cast<size_t>(i)]));
+                REQUIRE(kept[at] == all[static_cast<size_t>(i)]);
+                REQUIRE(same_bits(found[at], bounds[static_cast<size_t>(i)]));
+                REQUIRE(same_bits(terms[at].scale, plain.scale));
+                REQUIRE(same_bits(terms[at].constant, plain.constant));
+                REQUIRE(same_bits(terms[at].norm, plain.norm));
+              }
+              REQUIRE(next == left);
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar1", "Polar5", "Polar8", "Polar4+2"}) {
+    for (const Metric metric : kMetrics) {
+      const auto codec = make_codec(spec, 10, metric);
+      const ScanCodec scan(*codec);
+      const size_t bytes = codec->layout().group_bytes;
+      std::vector<uint8_t> codes = made_up_codes(*codec, kBlockRows, 8);
+      if (codec->factor_format().half) {
+        // Any numbers that float16 has: both signs, subnormal ones, 0.
+        Random random(3);
+        for (size_t row = 0; row < kBlockRows; ++row) {
+          for (size_t byte = bytes - 4; byte < bytes; ++byte)
+            codes[row * bytes + byte] = static_cast<uint8_t>(random.next());
+          for (const size_t high : {bytes - 3, bytes - 1})
+            codes[row * bytes + high] &= row % 4 == 0 ? 0x83 : 0xbb;
+        }
+      }
+      for (int room = 8; room <= kBlockRows; room += 8) {
+        AlignedVector<uint8_t> block(static_cast<size_t>(room) * scan.layout().row_bytes());
+        for (int row = 0; row < room; ++row)
+          scan.layout().put_row(codes.data() + row * bytes, block.data(), room, row);
+        on_every_target([&] {
+          CAPTURE(spec, static_cast<int>(metric), room);
+          AlignedVector<float> scale(kBlockRows, 9);
+          AlignedVector<float> constant(kBlockRows, 9);
+          AlignedVector<float> bias(kBlockRows, 9);
+          load_block_terms(scan, block.data(), room, scale.data(), constant.data(), bias.data());
+          for (int row = 0; row < kBlockRows; ++row) {
+            const auto at = static_cast<size_t>(row);
+            if (row >= room) {
+              REQUIRE(scale[at] == 0);
+              REQUIRE(constant[at] == 0);
+              REQUIRE(bias[at] == 0);
+              continue;
+            }
+            const ScanTerms plain = load_terms(scan, {block.data(), room, row});
+            REQUIRE(same_bits(scale[at], plain.scale));
+            REQUIRE(same_bits(constant[at], plain.constant));
+            REQUIRE(same_bits(metric == Metric::l2 ? bias[at] : scale[at], plain.norm));
+          }
+        });
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test
