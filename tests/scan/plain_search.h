@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// What block_search must find: all rows sorted by what plain code makes of their levels, the best
+// of them with the codec's own scores.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "src/scan/block_search.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+
+struct Found {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+
+  /// NaN-free, so that == is equality of numbers; 0 and −0 are told apart.
+  bool operator==(const Found& other) const {
+    return ids == other.ids && scores.size() == other.scores.size() &&
+           std::equal(scores.begin(), scores.end(), other.scores.begin(),
+                      [](float a, float b) { return same_bits(a, b); });
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Found& found) {
+    for (size_t i = 0; i < std::min<size_t>(found.ids.size(), 12); ++i) {
+      out << ' ' << found.ids[i] << ':' << found.scores[i];
+    }
+    return out;
+  }
+  /// The results of the first nq of all queries.
+  Found of_first(int64_t nq, int64_t k) const {
+    return {{scores.begin(), scores.begin() + nq * k}, {ids.begin(), ids.begin() + nq * k}};
+  }
+};
+
+inline SearchOptions search_options(float exactness, int threads) {
+  SearchOptions options;
+  options.exactness = exactness;
+  options.threads = threads;
+  return options;
+}
+
+inline Found search_blocks(const Codec& codec, const ScanCodec& scan,
+                           std::span<const BlockRows> spans, const std::vector<float>& queries,
+                           int64_t k, const RowFilter& filter, const SearchOptions& options) {
+  const int64_t nq = static_cast<int64_t>(queries.size()) / codec.dim();
+  Found found{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
+              std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
+  block_search(codec, scan, spans, nq, queries.data(), k, filter, options, found.scores.data(),
+               found.ids.data());
+  return found;
+}
+inline Found search_blocks(const ScanRows& rows, const std::vector<float>& queries, int64_t k,
+                           const SearchOptions& options, const RowFilter& filter = {}) {
+  const std::vector<BlockRows> spans = rows.blocks.spans();
+  return search_blocks(*rows.codec, rows.scan, spans, queries, k, filter, options);
+}
+
+/// Every row's key and score by plain code, for searches of any k.
+class PlainScores {
+ public:
+  PlainScores(const Codec& codec, const ScanCodec& scan, std::span<const BlockRows> spans,
+              const std::vector<float>& queries, float exactness)
+      : higher_(codec.higher_is_nearer()) {
+    std::vector<uint8_t> codes;
+    std::vector<uint8_t> code(scan.layout().row_format_bytes());
+    const bool bounded = scan.has_signs() && codec.dim() >= 64 && exactness < kScoreEveryRow;
+    for (size_t q = 0; q < queries.size(); q += static_cast<size_t>(codec.dim())) {
+      const ScanQuery query =
+          make_scan_query(scan, codec.prepare_query(&queries[q]), bounded ? exactness : 0);
+      std::vector<Row>& rows = queries_.emplace_back();
+      for (const BlockRows& span : spans) {
+        for (int64_t row = 0; row < span.rows; ++row) {
+          const int64_t block = row / kBlockRows;
+          const uint8_t* data =
+              span.data + static_cast<size_t>(block) * scan.layout().block_bytes();
+          const int64_t held = std::min<int64_t>(kBlockRows, span.rows - block * kBlockRows);
+          const RowPlace at = {data, BlockLayout::room(held), static_cast<int>(row % kBlockRows)};
+          rows.push_back({score_row(scan, query, bounded, at).key, 0, span.first_row + row});
+          if (q > 0) continue;
+          scan.layout().get_row(at.block, at.room, at.row, code.data());
+          codes.insert(codes.end(), code.begin(), code.end());
+        }
+      }
+      std::vector<float> scores(rows.size());
+      const auto count = static_cast<int64_t>(rows.size());
+      codec.score(codec.prepare_query(&queries[q]), {codes.data(), count}, 0, count, scores.data());
+      for (size_t i = 0; i < rows.size(); ++i) rows[i].score = higher_ ? scores[i] : -scores[i];
+      std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+        return a.key > b.key || (a.key == b.key && a.id < b.id);
+      });
+    }
+  }
+  PlainScores(const ScanRows& rows, const std::vector<float>& queries, float exactness)
+      : PlainScores(*rows.codec, rows.scan, rows.blocks.spans(), queries, exactness) {}
+
+  template <typename Keep>
+  Found best(int64_t k, const Keep& keep) const {
+    Found found;
+    for (const std::vector<Row>& rows : queries_) {
+      std::vector<Row> top;
+      for (const Row& row : rows) {
+        if (static_cast<int64_t>(top.size()) < k && keep(row.id)) top.push_back(row);
+      }
+      std::sort(top.begin(), top.end(), [](const Row& a, const Row& b) {
+        return a.score > b.score || (a.score == b.score && a.id < b.id);
+      });
+      top.resize(static_cast<size_t>(k), {0, -std::numeric_limits<float>::infinity(), -1});
+      for (const Row& row : top) {
+        found.scores.push_back(higher_ ? row.score : -row.score);
+        found.ids.push_back(row.id);
+      }
+    }
+    return found;
+  }
+  Found best(int64_t k) const {
+    return best(k, [](int64_t) { return true; });
+  }
+
+ private:
+  struct Row {
+    float key;    // by levels
+    float score;  // the codec's, higher is nearer
+    int64_t id;
+  };
+
+  bool higher_;
+  std::vector<std::vector<Row>> queries_;  // each sorted by (key, id)
+};
+
+}  // namespace polarquant::test

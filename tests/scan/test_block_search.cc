@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// block_search against sorting every row in plain code: same ids, and the codec's scores to the
+// bit.
+#include "src/scan/block_search.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/amx_dots.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/plain_search.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr float kAll = kScoreEveryRow;
+
+/// Encoded normal rows around a centre, some of them twice, some equal to the centre.
+ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n) {
+  ScanRows rows(spec, dim, metric);
+  std::vector<float> x = normal_numbers(n * dim, 21);
+  std::vector<float> centre(x.begin(), x.begin() + dim);
+  for (float& value : centre) value *= .25F;
+  CodecOptions options;
+  options.centre = centre;
+  rows.codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
+  rows.codec->use_kernels(simd_codec_kernels());
+  const auto row = [&](int64_t i) { return x.begin() + i * dim; };
+  for (int64_t i = 0; i + 1 < n; i += 9) std::copy(row(i), row(i) + dim, row(n - 1 - i));
+  for (int64_t i = 5; i < n; i += 67) std::copy(centre.begin(), centre.end(), row(i));
+  rows.codec->adopt_first_rows(n, x.data());
+  rows.scan = ScanCodec(*rows.codec);
+  rows.blocks = CodeBlocks(BlockLayout(*rows.codec));
+  std::vector<uint8_t> codes(rows.codec->layout().bytes(n));
+  rows.codec->encode(n, x.data(), codes.data(), 1);
+  rows.blocks.append(n, codes.data());
+  return rows;
+}
+
+/// Normal queries; the third is 0, the fourth tiny.
+std::vector<float> test_queries(int64_t nq, int dim) {
+  std::vector<float> queries = normal_numbers(nq * dim, 22);
+  for (int64_t q = 2; q < std::min<int64_t>(nq, 4); ++q) {
+    for (int j = 0; j < dim; ++j) queries[static_cast<size_t>(q * dim + j)] *= q == 2 ? 0 : 1e-20F;
+  }
+  return queries;
+}
+
+std::vector<float> first_queries(const std::vector<float>& queries, int64_t nq, int dim) {
+  return {queries.begin(), queries.begin() + nq * dim};
+}
+
+}  // namespace
+
+TEST_CASE("block_search finds the plain search's rows and scores", "[scan][search]") {
+  for (const std::string spec : {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8",
+                                 "Polar1+1", "Polar2+2", "Polar4+2"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      const int dim = metric == Metric::l2 ? 100 : 65;
+      const ScanRows rows = encoded_rows(spec, dim, metric, 170);
+      const std::vector<float> queries = test_queries(20, dim);
+      for (const float exactness : {0.0F, 1.0F, 2.0F, kAll}) {
+        const PlainScores plain(rows, queries, exactness);
+        for (const int64_t k : {1, 10, 300}) {
+          const Found expected = plain.best(k);
+          for (const int64_t nq : {1, 7, 20}) {
+            for (const int threads : {1, 2}) {
+              CAPTURE(spec, static_cast<int>(metric), exactness, k, nq, threads);
+              REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), k,
+                                    search_options(exactness, threads)) ==
+                      expected.of_first(nq, k));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("block_search finds the same on every target", "[scan][search][kernels]") {
+  for (const std::string spec :
+       {"Polar1.5", "Polar2", "Polar5", "Polar8", "Polar2+2", "Polar4+4"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const int dim = spec == "Polar2" ? 129 : 96;
+      const ScanRows rows = encoded_rows(spec, dim, metric, 300);
+      const std::vector<float> queries = test_queries(20, dim);
+      for (const float exactness : {.5F, kAll}) {
+        const Found expected = PlainScores(rows, queries, exactness).best(12);
+        on_every_target([&] {
+          CAPTURE(spec, static_cast<int>(metric), exactness);
+          REQUIRE(search_blocks(rows, queries, 12, search_options(exactness, 2)) == expected);
+          allow_amx(false);
+          const Found without_amx = search_blocks(rows, queries, 12, search_options(exactness, 1));
+          allow_amx(true);
+          REQUIRE(without_amx == expected);
+          REQUIRE(search_blocks(rows, first_queries(queries, 9, dim), 12,
+                                search_options(exactness, 1)) == expected.of_first(9, 12));
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][search]") {
+  for (const std::string spec : {"Polar2", "Polar4+2"}) {
+    const int dim = 64;
+    const int64_t n = 5 * kTileRows + 333;
+    const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, n);
+    const std::vector<float> queries = test_queries(70, dim);
+    for (const float exactness : {1.5F, kAll}) {
+      const Found expected = PlainScores(rows, first_queries(queries, 6, dim), exactness).best(20);
+      const Found all = search_blocks(rows, queries, 20, search_options(exactness, 1));
+      CAPTURE(spec, exactness);
+      REQUIRE(all.of_first(6, 20) == expected);
+      for (const int threads : {0, 2, 3, 7}) {
+        for (const int64_t nq : {1, 6, 15, 16, 17, 33, 70}) {
+          CAPTURE(threads, nq);
+          REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
+                                search_options(exactness, threads)) == all.of_first(nq, 20));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a search of few dimensions scores every row", "[scan][search]") {
+  for (const std::string spec : {"Polar0.5", "Polar2", "Polar8", "Polar4+2"}) {
+    for (const int dim : {1, 2, 3, 63}) {
+      const ScanRows rows = encoded_rows(spec, dim, Metric::l2, 150);
+      const std::vector<float> queries = test_queries(18, dim);
+      const Found expected = PlainScores(rows, queries, 0).best(15);
+      CAPTURE(spec, dim);
+      REQUIRE(expected == PlainScores(rows, queries, kAll).best(15));
+      on_every_target(
+          [&] { REQUIRE(search_blocks(rows, queries, 15, search_options(0, 1)) == expected); });
+    }
+  }
+}
+
+TEST_CASE("rows of several spans are one search", "[scan][search]") {
+  // As the lists of an inverted file: each with a last block of its own.
+  const int dim = 96;
+  const Metric metric = Metric::inner_product;
+  std::vector<ScanRows> lists;
+  std::vector<BlockRows> spans;
+  int64_t first_row = 0;
+  for (const int64_t n : {1, 64, 100, 0, 700, 3}) {
+    lists.push_back(made_up_rows("Polar2", dim, metric, n, static_cast<uint64_t>(n)));
+    for (BlockRows span : lists.back().blocks.spans()) {
+      span.first_row += first_row;
+      spans.push_back(span);
+    }
+    first_row += n + 10;
+  }
+  const std::vector<float> queries = test_queries(20, dim);
+  for (const float exactness : {0.0F, 1.0F, kAll}) {
+    const Found expected =
+        PlainScores(*lists[0].codec, lists[0].scan, spans, queries, exactness).best(25);
+    for (const int threads : {1, 2}) {
+      REQUIRE(search_blocks(*lists[0].codec, lists[0].scan, spans, queries, 25, {},
+                            search_options(exactness, threads)) == expected);
+    }
+  }
+}
+
+TEST_CASE("rows in the row format are found like rows in blocks", "[scan][search]") {
+  const int dim = 100;
+  for (const std::string spec : {"Polar1.5", "Polar2", "Polar4+4"}) {
+    for (const int64_t n : {0, 1, 63, 64, 65, 1100}) {
+      ScanRows rows(spec, dim, Metric::l2);
+      const std::vector<uint8_t> codes = made_up_codes(*rows.codec, n, 6);
+      rows.blocks.append(n, codes.data());
+      const std::vector<float> queries = test_queries(20, dim);
+      for (const float exactness : {1.0F, kAll}) {
+        for (const int threads : {1, 2}) {
+          CAPTURE(spec, n, exactness, threads);
+          for (const RowFilter& filter :
+               {RowFilter(), RowFilter([](int64_t row) { return row % 5 != 1; })}) {
+            const SearchOptions options = search_options(exactness, threads);
+            Found found{std::vector<float>(200), std::vector<int64_t>(200)};
+            block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, 20, queries.data(), 10,
+                         filter, options, found.scores.data(), found.ids.data());
+            REQUIRE(found == search_blocks(rows, queries, 10, options, filter));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows of several chunks are one search", "[scan][search]") {
+  const ScanRows rows = made_up_rows("Polar2", 2, Metric::l2, 2 * 65536 + 70);
+  REQUIRE(rows.blocks.spans().size() == 3);
+  const std::vector<float> queries = normal_numbers(3 * 2, 5);
+  const Found expected = PlainScores(rows, queries, kAll).best(50);
+  for (const int threads : {1, 2}) {
+    CHECK(search_blocks(rows, queries, 50, search_options(kDefaultExactness, threads)) == expected);
+  }
+}
+
+TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
+  const int dim = 70;
+  const ScanRows rows = made_up_rows("Polar2", dim, Metric::l2, 2500);
+  const std::vector<float> queries = test_queries(20, dim);
+  const auto thirds = [](int64_t row) { return row % 3 == 1; };
+  const auto none = [](int64_t) { return false; };
+  const auto last = [](int64_t row) { return row == 2499; };
+  const auto some_blocks = [](int64_t row) { return row / 64 % 5 == 2 && row % 7 != 0; };
+  const auto check = [&](const auto& keep) {
+    for (const float exactness : {1.0F, kAll}) {
+      const Found expected = PlainScores(rows, queries, exactness).best(30, keep);
+      for (const int threads : {1, 2}) {
+        for (const int64_t nq : {1, 20}) {
+          CAPTURE(exactness, threads, nq);
+          REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 30,
+                                search_options(exactness, threads),
+                                RowFilter(keep)) == expected.of_first(nq, 30));
+        }
+      }
+    }
+  };
+  check(thirds);
+  check(none);
+  check(last);
+  check(some_blocks);
+}
+
+TEST_CASE("of equal rows the lower ids are found", "[scan][search]") {
+  const int dim = 64;
+  ScanRows rows("Polar2", dim, Metric::cosine);
+  const std::vector<uint8_t> codes = made_up_codes(*rows.codec, 40, 2);
+  for (int i = 0; i < 30; ++i) rows.blocks.append(40, codes.data());  // row r equals row r % 40
+  const std::vector<float> queries = normal_numbers(17 * dim, 3);
+  for (const float exactness : {1.0F, kAll}) {
+    for (const int64_t nq : {1, 17}) {
+      for (const int threads : {1, 2}) {
+        const Found found = search_blocks(rows, first_queries(queries, nq, dim), 5,
+                                          search_options(exactness, threads));
+        for (size_t i = 0; i < found.ids.size(); ++i) {
+          REQUIRE(found.ids[i] == found.ids[i / 5 * 5] + static_cast<int64_t>(i % 5) * 40);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// What callers of block_search rely on beside its rows: levels that are near the codec's scores,
+// results that are never left unwritten, arguments that are refused, progress, and a forked child
+// that searches.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/codec/dot.h"
+#include "src/core/parallel.h"
+#include "tests/faiss/forked_search.h"
+#include "tests/scan/plain_search.h"
+
+namespace polarquant::test {
+namespace {
+
+double norm(const float* x, int dim) { return std::sqrt(dot_exact(x, x, dim)); }
+
+ScanRows encoded(const std::string& spec, int dim, Metric metric, const std::vector<float>& x,
+                 std::vector<uint8_t>* codes) {
+  ScanRows rows(spec, dim, metric);
+  const int64_t n = static_cast<int64_t>(x.size()) / dim;
+  rows.codec->adopt_first_rows(n, x.data());
+  rows.scan = ScanCodec(*rows.codec);
+  rows.blocks = CodeBlocks(BlockLayout(*rows.codec));
+  codes->resize(rows.codec->layout().bytes(n));
+  rows.codec->encode(n, x.data(), codes->data(), 1);
+  rows.blocks.append(n, codes->data());
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("scores by levels are near the codec's", "[scan][search]") {
+  // Levels round coordinates of query and row to steps of at most 1/127 of the largest: about 3 to
+  // 4 standard deviations, so by .009 standard deviations each, and errors of all lanes add up like
+  // √dim. Relative to ‖q‖‖x‖ that is .013/√dim, and 5 of these are never seen. 12-bit steps are a
+  // sixteenth.
+  for (const std::string spec :
+       {"Polar1", "Polar2", "Polar4", "Polar2+2", "Polar5", "Polar8", "Polar4+2"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      for (const int dim : {64, 100, 384}) {
+        const int64_t n = 200;
+        const std::vector<float> x = normal_numbers(n * dim, 1);
+        std::vector<uint8_t> codes;
+        const ScanRows rows = encoded(spec, dim, metric, x, &codes);
+        const std::vector<float> queries = normal_numbers(10 * dim, 2);
+        double worst = 0;
+        for (int q = 0; q < 10; ++q) {
+          const float* vector = queries.data() + q * dim;
+          const PreparedQuery prepared = rows.codec->prepare_query(vector);
+          const ScanQuery query = make_scan_query(rows.scan, prepared, 0);
+          std::vector<float> scores(static_cast<size_t>(n));
+          rows.codec->score(prepared, {codes.data(), n}, 0, n, scores.data());
+          const ScanTile tile = tile_of(rows);
+          for (const uint32_t row : rows_of(tile)) {
+            const float found = score_row(rows.scan, query, false, place_of(tile, row)).score;
+            double size = norm(vector, dim) * norm(x.data() + row * static_cast<size_t>(dim), dim);
+            if (metric == Metric::l2) size *= 2;
+            if (metric == Metric::cosine) size = 1;
+            const float expected = metric == Metric::l2 ? -scores[row] : scores[row];
+            worst = std::max(worst, std::fabs(found - expected) / size);
+          }
+        }
+        CAPTURE(spec, static_cast<int>(metric), dim, worst * std::sqrt(dim));
+        CHECK(worst <= (rows.scan.wide() ? .065 / 16 : .065) / std::sqrt(dim));
+      }
+    }
+  }
+}
+
+TEST_CASE("block_search writes every result", "[scan][search]") {
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    const ScanRows rows = made_up_rows("Polar2", 64, metric, 3);
+    const float worst = (metric == Metric::l2 ? 1 : -1) * std::numeric_limits<float>::infinity();
+    const std::vector<float> queries = normal_numbers(20 * 64, 1);
+    for (const float exactness : {0.0F, 2.0F, kScoreEveryRow}) {
+      const Found found = search_blocks(rows, queries, 5, search_options(exactness, 2));
+      for (size_t i = 0; i < found.ids.size(); ++i) {
+        CHECK((found.ids[i] == -1) == (i % 5 >= 3));
+        CHECK((found.scores[i] == worst) == (i % 5 >= 3));
+      }
+      const ScanRows empty("Polar2", 64, metric);
+      const Found nothing = search_blocks(empty, queries, 5, search_options(exactness, 2));
+      CHECK(nothing.ids == std::vector<int64_t>(100, -1));
+      CHECK(nothing.scores == std::vector<float>(100, worst));
+    }
+  }
+}
+
+TEST_CASE("block_search names arguments it cannot take", "[scan][search]") {
+  const ScanRows rows = made_up_rows("Polar2", 64, Metric::l2, 10);
+  const std::vector<BlockRows> spans = rows.blocks.spans();
+  std::vector<float> query(64, 1.0F);
+  float scores[4];
+  int64_t ids[4];
+  const auto search = [&](int64_t nq, int64_t k, float exactness) {
+    block_search(*rows.codec, rows.scan, std::span<const BlockRows>(spans), nq, query.data(), k, {},
+                 search_options(exactness, 1), scores, ids);
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  require_error(StatusCode::bad_argument, "k: 0", [&] { search(1, 0, 1); });
+  require_error(StatusCode::bad_argument, "k: -3", [&] { search(1, -3, 1); });
+  require_error(StatusCode::bad_argument, "nq: -1", [&] { search(-1, 1, 1); });
+  require_error(StatusCode::bad_argument, "exactness: -1", [&] { search(1, 1, -1); });
+  require_error(StatusCode::bad_argument, "exactness: -inf",
+                [&] { search(1, 1, -kScoreEveryRow); });
+  require_error(StatusCode::bad_argument, "exactness: nan", [&] { search(1, 1, nan); });
+  require_error(StatusCode::bad_argument, "nq x k",
+                [&] { search(int64_t{1} << 40, int64_t{1} << 40, 1); });
+  query[7] = nan;
+  CHECK_THROWS_AS(search(1, 1, 1), Error);
+  search(0, 1, 1);  // no queries: nothing is read or written
+}
+
+TEST_CASE("block_search tells its progress and stops when told", "[scan][search]") {
+  const ScanRows rows = made_up_rows("Polar2", 64, Metric::l2, 5000);
+  const std::vector<float> queries = normal_numbers(50 * 64, 1);
+  for (const int threads : {1, 2}) {
+    for (const float exactness : {1.0F, kScoreEveryRow}) {
+      SearchOptions options = search_options(exactness, threads);
+      double last = 0;
+      int falls = 0;
+      options.progress = [&](double done) {
+        falls += done < last || done > 1 ? 1 : 0;
+        last = done;
+        return true;
+      };
+      const Found found = search_blocks(rows, queries, 5, options);
+      CHECK(found == search_blocks(rows, queries, 5, search_options(exactness, threads)));
+      CHECK(falls == 0);
+      CHECK(last > .999);
+      options.progress = [](double done) { return done < .3; };
+      require_error(StatusCode::cancelled, "progress",
+                    [&] { search_blocks(rows, queries, 5, options); });
+    }
+  }
+}
+
+TEST_CASE("a forked child searches blocks after its parent did on threads", "[scan][search]") {
+  const ScanRows rows = made_up_rows("Polar2", 96, Metric::inner_product, 5000);
+  const std::vector<float> queries = normal_numbers(40 * 96, 4);
+  for (const float exactness : {kDefaultExactness, kScoreEveryRow}) {
+    const Found expected = search_blocks(rows, queries, 10, search_options(exactness, 4));
+    const ChildEnd end = run_in_child(
+        [&] { return search_blocks(rows, queries, 10, search_options(exactness, 4)) == expected; });
+    CHECK((end == ChildEnd::right));
+  }
+}
+
+}  // namespace polarquant::test
