@@ -11,6 +11,9 @@
 namespace polarquant {
 namespace {
 
+/// Bounds leave no row out from 20·√dim on; much larger ones would overflow.
+constexpr float kMaxExactness = 65536;
+
 /// Calls body(first coordinate, count, first lane) for the runs of coordinates that stay together as
 /// lanes: full segments as they are, the last one in its two halves.
 template <typename Body>
@@ -47,6 +50,7 @@ void set_sign_words(const float* x, int dim, AlignedVector<uint64_t>* words) {
 }  // namespace
 
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
+  exactness = std::min(exactness, kMaxExactness);
   const int dim = codec.dim();
   const auto lanes = static_cast<size_t>(codec.lanes());
   const float* rotated = query.rotated.data();

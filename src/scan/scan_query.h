@@ -51,7 +51,7 @@ struct ScanQuery {
   DotBound first_stage;  // by the first of two stages' Σ level·level
 };
 
-/// `exactness` is z ≥ 0, or +inf: bounds are infinite then and never read.
+/// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness);
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {

@@ -4,6 +4,7 @@
 #include "src/scan/block_search.h"
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -224,6 +225,55 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
   check(none);
   check(last);
   check(some_blocks);
+  const RowFilter throwing = [](int64_t row) -> bool {
+    if (row == 1700) throw std::runtime_error("row 1700");
+    return true;
+  };
+  for (const int threads : {1, 2}) {
+    const SearchOptions options = search_options(1, threads);
+    CHECK_THROWS_AS(search_blocks(rows, queries, 1, options, throwing), std::runtime_error);
+  }
+}
+
+TEST_CASE("any finite exactness is one", "[scan][search]") {
+  // Bounds of 1e30 and more, where sums of them may be infinite.
+  const int dim = 100;
+  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const ScanRows rows = encoded_rows(spec, dim, metric, 300);
+      const std::vector<float> queries = test_queries(20, dim);
+      for (const float exactness : {1e-30F, 50.0F, 1e6F, 1e30F, 3e38F}) {
+        const Found expected = PlainScores(rows, queries, exactness).best(20);
+        for (const int64_t nq : {1, 5, 20}) {
+          CAPTURE(spec, static_cast<int>(metric), exactness, nq);
+          CHECK(search_blocks(rows, first_queries(queries, nq, dim), 20,
+                              search_options(exactness, 1)) == expected.of_first(nq, 20));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("queries of any length find rows", "[scan][search]") {
+  // Up to the longest that a codec takes, 2^63.
+  const int dim = 100;
+  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2", "Polar1"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      const ScanRows rows = encoded_rows(spec, dim, metric, 300);
+      for (const float size : {1e-30F, 1e-10F, 1e10F, 5e17F}) {
+        std::vector<float> queries = normal_numbers(20 * dim, 22);
+        for (float& value : queries) value *= size;
+        for (const float exactness : {1.0F, kAll}) {
+          const Found expected = PlainScores(rows, queries, exactness).best(10);
+          for (const int64_t nq : {1, 20}) {
+            CAPTURE(spec, static_cast<int>(metric), size, exactness, nq);
+            CHECK(search_blocks(rows, first_queries(queries, nq, dim), 10,
+                                search_options(exactness, 1)) == expected.of_first(nq, 10));
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("of equal rows the lower ids are found", "[scan][search]") {
