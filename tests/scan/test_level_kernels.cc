@@ -2,11 +2,13 @@
 // Levels of rows, and their dot products with queries one at a time, against plain code, on every
 // target.
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/round_levels.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
@@ -98,6 +100,42 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
       });
     }
   }
+}
+
+TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
+  std::vector<float> x;
+  for (const float half : {.5F, 1.5F, 2.5F, 63.5F, 100.5F, 126.5F}) {
+    for (const float value : {half, std::nextafter(half, 0.0F), std::nextafter(half, 999.0F)}) {
+      x.insert(x.end(), {value, -value});
+    }
+  }
+  for (const float value : {0.0F, -0.0F, 1e-40F, -1e-40F, 127.0F, -127.0F}) x.push_back(value);
+  for (const float value : normal_numbers(200, 1)) x.push_back(20 * value);
+  on_every_target([&] {
+    for (const float scale : {1.0F, .77F, 1e-3F}) {
+      for (int n = 1; n <= static_cast<int>(x.size()); n += n < 70 ? 1 : 17) {
+        for (const int first : {0, 1}) {
+          if (first + n > static_cast<int>(x.size())) continue;
+          CAPTURE(scale, n, first);
+          std::vector<int8_t> narrow(static_cast<size_t>(n) + 1, 99);
+          std::vector<int16_t> wide(static_cast<size_t>(n) + 1, 99);
+          round_levels(&x[static_cast<size_t>(first)], n, scale, narrow.data());
+          round_levels(&x[static_cast<size_t>(first)], n, scale, wide.data());
+          float largest = 0;
+          bool right = narrow.back() == 99 && wide.back() == 99;
+          for (int j = 0; j < n; ++j) {
+            const float value = x[static_cast<size_t>(first + j)];
+            largest = std::max(largest, std::fabs(value));
+            const auto level = std::lrint(value * scale);
+            right = right && narrow[static_cast<size_t>(j)] == level;
+            right = right && wide[static_cast<size_t>(j)] == level;
+          }
+          REQUIRE(right);
+          REQUIRE(same_bits(largest_magnitude(&x[static_cast<size_t>(first)], n), largest));
+        }
+      }
+    }
+  });
 }
 
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
