@@ -73,14 +73,16 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
-// As TileSearch::key_of, but nothing is at hand of a row that comes here.
+// As TileSearch::key_of, but nothing is at hand of a row that comes here. A key beyond worst_key is one
+// that the row is refused by, not its last.
 float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
-                          int32_t first_dot) const {
+                          int32_t first_dot, float worst_key) const {
   if (!bounded_) return -score;
   const uint32_t block = row / kBlockRows;
   const RowPlace at = {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
   const ScanTerms terms = load_terms(codec_, at);
   float least = std::min(score, hamming_bound(query, terms, hamming_distance(codec_, query, at)));
+  if (-least > worst_key) return -least;
   uint32_t rows[8] = {row};
   ScanTerms row_terms[8];
   float bounds[8];
@@ -115,7 +117,8 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
                                     : goodness(query.score, terms, hit.dot[0]);
     if (!(-score <= best_of_query.worst_key())) continue;
-    best_of_query.push({key_of(tile, row, query, score, hit.dot[0]), -score, tile.first_row[block] + hit.row});
+    best_of_query.push({key_of(tile, row, query, score, hit.dot[0], best_of_query.worst_key()), -score,
+                        tile.first_row[block] + hit.row});
     thresholds[hit.query] = -best_of_query.worst_key();
   }
 }
