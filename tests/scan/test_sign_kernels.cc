@@ -127,6 +127,31 @@ TEST_CASE("rows of like terms survive by their bound alone", "[scan][kernels]") 
   }
 }
 
+TEST_CASE("a row whose signs all differ does not survive", "[scan][kernels]") {
+  // Counts of a byte's bits over more than 31 words do not fit a byte.
+  for (const int dim : {384, 2100, 5000}) {
+    const ScanRows rows = made_up_rows("Polar2", dim, Metric::l2, 100, 3, Terms::alike);
+    const ScanTile tile = tile_of(rows);
+    ScanQuery query = rows.query(4, 1);
+    std::fill(query.sign_words.begin(), query.sign_words.end(), 0);
+    for (int j = 0; j < dim; ++j) {
+      const int lane = lane_of(j, dim);
+      const uint64_t word = sign_word(rows.blocks.layout(), place_of(tile, 70), lane / 64);
+      query.sign_words[static_cast<size_t>(lane / 64)] |= (~word >> lane % 64 & 1) << lane % 64;
+    }
+    REQUIRE(hamming_distance(rows.scan, query, place_of(tile, 70)) == dim);
+    const std::vector<float> bounds = hamming_bounds(rows, tile, query);
+    on_every_target([&] {
+      CAPTURE(dim);
+      for (const float threshold : thresholds_among(bounds)) {
+        if (threshold < -1e30F) continue;
+        const auto found = survivors_of(rows, tile, {&query}, threshold, 0);
+        check_survivors(tile, found, bounds, threshold, .1F * std::sqrt(static_cast<float>(dim)));
+      }
+    });
+  }
+}
+
 TEST_CASE("a full tile survives whole", "[scan][kernels]") {
   const ScanRows rows = made_up_rows("Polar3", 100, Metric::inner_product, kTileRows);
   const ScanTile tile = tile_of(rows);
