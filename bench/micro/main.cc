@@ -5,7 +5,8 @@
 
 int main(int argc, char** argv) {
   for (void (*const register_family)() :
-       {polarquant::micro::register_encode_kernels, polarquant::micro::register_rotate_kernels}) {
+       {polarquant::micro::register_encode_kernels, polarquant::micro::register_rotate_kernels,
+        polarquant::micro::register_scan_kernels}) {
     register_family();
   }
   benchmark::Initialize(&argc, argv);

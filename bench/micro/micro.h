@@ -48,5 +48,6 @@ inline std::vector<float> normal_numbers(size_t count, uint64_t seed) {
 
 void register_encode_kernels();
 void register_rotate_kernels();
+void register_scan_kernels();
 
 }  // namespace polarquant::micro

@@ -107,48 +107,102 @@ HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels,
 
 #else
 
-// Sums of a 32-bit lane's products, in plain multiplications of 32-bit lanes: for bytes the lanes are
-// taken apart by shifts.
-template <int kBits, int kPlace, class D32, class V32>
-HWY_ATTR V32 signed_part(D32 d32, V32 lanes) {
-  constexpr int kAbove = 32 - kBits * (kPlace + 1);
-  const auto raised = hn::ShiftLeft<kAbove>(lanes);
-  (void)d32;
-  return hn::ShiftRight<32 - kBits>(raised);
-}
+#if HWY_TARGET == HWY_SCALAR
 
 template <typename Level>
-HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
-  const hn::CappedTag<int32_t, kPanelQueries> d32;
-  const int vector = static_cast<int>(hn::Lanes(d32));
+void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
   constexpr int kLanesPerStep = 4 / sizeof(Level);
-  const int steps = lanes / kLanesPerStep;
-  for (int panel = 0; panel < count; ++panel) {
-    const Level* queries = panels + static_cast<size_t>(panel) * lanes * kPanelQueries;
-    for (int row = 0; row < kChunkRows; ++row) {
-      const Level* row_levels = levels + static_cast<size_t>(row) * lanes;
-      int32_t* out = dots + (static_cast<size_t>(row) * count + panel) * kPanelQueries;
-      for (int slot = 0; slot < kPanelQueries; slot += vector) {
-        auto sums = hn::Zero(d32);
-        for (int step = 0; step < steps; ++step) {
-          const auto* at = reinterpret_cast<const int32_t*>(queries) + static_cast<size_t>(step) * kPanelQueries + slot;
-          const auto q = hn::Load(d32, at);
-          const Level* r = row_levels + static_cast<size_t>(step) * kLanesPerStep;
-          if constexpr (sizeof(Level) == 1) {
-            sums = hn::Add(sums, hn::Mul(signed_part<8, 0>(d32, q), hn::Set(d32, r[0])));
-            sums = hn::Add(sums, hn::Mul(signed_part<8, 1>(d32, q), hn::Set(d32, r[1])));
-            sums = hn::Add(sums, hn::Mul(signed_part<8, 2>(d32, q), hn::Set(d32, r[2])));
-            sums = hn::Add(sums, hn::Mul(signed_part<8, 3>(d32, q), hn::Set(d32, r[3])));
-          } else {
-            sums = hn::Add(sums, hn::Mul(signed_part<16, 0>(d32, q), hn::Set(d32, r[0])));
-            sums = hn::Add(sums, hn::Mul(signed_part<16, 1>(d32, q), hn::Set(d32, r[1])));
-          }
-        }
-        hn::Store(sums, d32, out + slot);
+  for (int row = 0; row < kChunkRows; ++row) {
+    for (int query = 0; query < count * kPanelQueries; ++query) {
+      const Level* panel = panels + static_cast<size_t>(query / kPanelQueries) * lanes * kPanelQueries;
+      int32_t sum = 0;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const size_t at = (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query % kPanelQueries) * kLanesPerStep;
+        sum += levels[static_cast<size_t>(row) * lanes + lane] * panel[at + lane % kLanesPerStep];
       }
+      dots[static_cast<size_t>(row) * count * kPanelQueries + query] = sum;
     }
   }
 }
+
+#else
+
+constexpr int kRowsTogether = 4;
+
+/// sums + the two products of 16-bit numbers in each 32-bit lane.
+template <class V32, class V16>
+HWY_ATTR V32 add_pairs(V32 sums, V16 a, V16 b) {
+  const hn::DFromV<V32> d32;
+#if HWY_ARCH_X86
+  V32 unused = hn::Zero(d32);
+  return hn::ReorderWidenMulAccumulate(d32, a, b, sums, unused);  // pmaddwd
+#else
+  // Elsewhere that operation pairs other lanes: the halves are multiplied as 32-bit numbers.
+  const auto low = [](V16 v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(hn::DFromV<V32>(), v))); };
+  const auto high = [](V16 v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(hn::DFromV<V32>(), v)); };
+  return hn::Add(hn::Add(sums, hn::Mul(low(a), low(b))), hn::Mul(high(a), high(b)));
+#endif
+}
+
+/// Bytes 0 and 2, or 1 and 3, of each 32-bit lane as 16-bit numbers.
+template <class V16>
+HWY_ATTR V16 even_bytes(V16 v) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(v)); }
+template <class V16>
+HWY_ATTR V16 odd_bytes(V16 v) { return hn::ShiftRight<8>(v); }
+
+// Four rows share the load of a panel's vector, and for bytes its two halves.
+template <typename Level>
+HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
+  const hn::CappedTag<int32_t, kPanelQueries> d32;
+  const hn::Repartition<int16_t, decltype(d32)> d16;
+  const int vector = static_cast<int>(hn::Lanes(d32));
+  const int steps = lanes * static_cast<int>(sizeof(Level)) / 4;
+  for (int slot = 0; slot < count * kPanelQueries; slot += vector) {
+    const Level* panel = panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
+    const int32_t* queries = reinterpret_cast<const int32_t*>(panel) + slot % kPanelQueries;
+    for (int row = 0; row < kChunkRows; row += kRowsTogether) {
+      const Level* r0 = levels + static_cast<size_t>(row) * lanes;
+      const Level* r1 = r0 + lanes;
+      const Level* r2 = r1 + lanes;
+      const Level* r3 = r2 + lanes;
+      auto s0 = hn::Zero(d32);
+      auto s1 = s0;
+      auto s2 = s0;
+      auto s3 = s0;
+      const auto row_lanes = [&](const Level* r, int step) HWY_ATTR {
+        return hn::BitCast(d16, hn::Set(d32, lanes_of_row(r, step)));
+      };
+      for (int step = 0; step < steps; ++step) {
+        const auto q = hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
+        const auto x0 = row_lanes(r0, step);
+        const auto x1 = row_lanes(r1, step);
+        const auto x2 = row_lanes(r2, step);
+        const auto x3 = row_lanes(r3, step);
+        if constexpr (sizeof(Level) == 1) {
+          const auto even = even_bytes(q);
+          const auto odd = odd_bytes(q);
+          s0 = add_pairs(add_pairs(s0, even, even_bytes(x0)), odd, odd_bytes(x0));
+          s1 = add_pairs(add_pairs(s1, even, even_bytes(x1)), odd, odd_bytes(x1));
+          s2 = add_pairs(add_pairs(s2, even, even_bytes(x2)), odd, odd_bytes(x2));
+          s3 = add_pairs(add_pairs(s3, even, even_bytes(x3)), odd, odd_bytes(x3));
+        } else {
+          s0 = add_pairs(s0, q, x0);
+          s1 = add_pairs(s1, q, x1);
+          s2 = add_pairs(s2, q, x2);
+          s3 = add_pairs(s3, q, x3);
+        }
+      }
+      int32_t* out = dots + static_cast<size_t>(row) * count * kPanelQueries + slot;
+      const auto row_dots = static_cast<size_t>(count) * kPanelQueries;
+      hn::Store(s0, d32, out);
+      hn::Store(s1, d32, out + row_dots);
+      hn::Store(s2, d32, out + 2 * row_dots);
+      hn::Store(s3, d32, out + 3 * row_dots);
+    }
+  }
+}
+
+#endif
 
 bool uses_amx() { return false; }
 

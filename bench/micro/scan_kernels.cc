@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// The kernels of searches, over one tile of 1024 rows: in the second-level cache, as a batch meets
+// them. codes/s counts a row against a query; of_roof is the share of the dot-product instruction's
+// measured rate (panel_dots).
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <numeric>
+
+#include "bench/micro/micro.h"
+#include "bench/micro/roofs.h"
+#include "src/scan/code_blocks.h"
+#include "src/scan/kernels/amx_dots.h"
+#include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/panel_dots.h"
+#include "src/scan/kernels/sign_dots.h"
+#include "src/scan/kernels/sign_survivors.h"
+#include "src/scan/kernels/survivor_dots.h"
+#include "src/scan/tile_loader.h"
+
+namespace polarquant::micro {
+namespace {
+
+constexpr int kDims[] = {384, 768, 1536};
+constexpr int kQueries = 8;
+constexpr int kSurvivors = 32;
+
+/// A tile of coded normal rows, and queries of the same kind.
+struct Rows {
+  Rows(const char* spec, int dim)
+      : codec(parse_spec(spec), dim, Metric::inner_product, {}), scan_codec(codec), blocks(scan_codec.layout()) {
+    // Few different rows are enough: kernels' times do not depend on what codes say.
+    constexpr int64_t kDifferent = 64;
+    const std::vector<float> x = normal_numbers(static_cast<size_t>(kDifferent * dim), 1);
+    std::vector<uint8_t> codes(codec.layout().bytes(kDifferent));
+    codec.encode(kDifferent, x.data(), codes.data(), 1);
+    for (int part = 0; part < kTileBlocks; ++part) blocks.append(kDifferent, codes.data());
+    spans = blocks.spans();
+    const RowFilter every_row;
+    AlignedVector<uint8_t> packed;
+    TileLoader(scan_codec, spans, every_row).load(0, kTileBlocks, &packed, &tile);
+    for (int query = 0; query < kQueries; ++query) {
+      const std::vector<float> q = normal_numbers(static_cast<size_t>(dim), 2 + static_cast<uint64_t>(query));
+      queries.push_back(make_scan_query(scan_codec, codec.prepare_query(q.data()), 2));
+    }
+  }
+
+  Codec codec;
+  ScanCodec scan_codec;
+  CodeBlocks blocks;
+  std::vector<BlockRows> spans;
+  ScanTile tile;
+  std::vector<ScanQuery> queries;
+};
+
+void set_rate(benchmark::State& state, double codes) {
+  state.counters["codes/s"] = benchmark::Counter(codes, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void sign_survivors(benchmark::State& state, int64_t target, int dim) {
+  const OnlyTarget only(target);
+  const Rows rows("Polar2", dim);
+  std::vector<uint32_t> lists(kQueries * (kTileRows + 16));
+  SurvivorSearch searches[kQueries];
+  for (int i = 0; i < kQueries; ++i) {
+    searches[i].query = &rows.queries[static_cast<size_t>(i)];
+    searches[i].threshold = static_cast<float>(dim);  // few rows reach it
+    searches[i].survivors = lists.data() + static_cast<ptrdiff_t>(i) * (kTileRows + 16);
+  }
+  for (auto _ : state) {
+    find_sign_survivors(rows.scan_codec, rows.tile, searches, kQueries);
+    benchmark::DoNotOptimize(searches);
+  }
+  set_rate(state, kTileRows * kQueries);
+}
+
+void sign_dots(benchmark::State& state, int64_t target, int dim) {
+  const OnlyTarget only(target);
+  const Rows rows("Polar2", dim);
+  std::vector<uint32_t> list(kSurvivors + 4);
+  std::vector<ScanTerms> terms(kSurvivors + 4);
+  std::vector<float> bounds(kSurvivors + 4);
+  for (auto _ : state) {
+    for (int i = 0; i < kSurvivors; ++i) list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
+    benchmark::DoNotOptimize(keep_by_sign_dot(rows.scan_codec, rows.tile, rows.queries[0], 0,
+                                              {list.data(), terms.data(), bounds.data()}, kSurvivors));
+  }
+  set_rate(state, kSurvivors);
+}
+
+void survivor_dots(benchmark::State& state, int64_t target, const char* spec, int dim) {
+  const OnlyTarget only(target);
+  const Rows rows(spec, dim);
+  std::vector<uint32_t> list(kSurvivors + 4);
+  for (int i = 0; i < kSurvivors; ++i) list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
+  AlignedVector<int16_t> levels(static_cast<size_t>(rows.scan_codec.lanes()));
+  AlignedVector<int32_t> dots(kSurvivors + 4);
+  for (auto _ : state) {
+    polarquant::survivor_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], rows.queries[0], list.data(),
+                              kSurvivors, levels.data(), dots.data());
+    benchmark::DoNotOptimize(dots.data());
+  }
+  set_rate(state, kSurvivors);
+}
+
+/// A block decoded and multiplied with 96 queries.
+void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
+  constexpr int kPanels = 6;
+  const OnlyTarget only(target);
+  const Rows rows("Polar4", dim);
+  const int lanes = rows.scan_codec.lanes();
+  allow_amx(amx);
+  const double roof = amx ? amx_products_per_second() : dot_products_per_second();
+  AlignedVector<int8_t> panels(static_cast<size_t>(lanes) * kPanelQueries * kPanels);
+  for (int slot = 0; slot < kPanels * kPanelQueries; ++slot) {
+    put_in_panel(rows.scan_codec, rows.queries[static_cast<size_t>(slot % kQueries)], slot % kPanelQueries,
+                 panels.data() + static_cast<ptrdiff_t>(slot / kPanelQueries) * lanes * kPanelQueries);
+  }
+  uint32_t list[kChunkRows];
+  std::iota(list, list + kChunkRows, 0U);
+  AlignedVector<int8_t> levels(static_cast<size_t>(lanes) * kChunkRows);
+  AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows) * kPanels * kPanelQueries);
+  {
+    const PanelSession session;
+    for (auto _ : state) {
+      decode_level_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows, levels.data());
+      panel_dots(levels.data(), lanes, panels.data(), kPanels, dots.data());
+      benchmark::DoNotOptimize(dots.data());
+    }
+  }
+  allow_amx(true);
+  const double codes = kChunkRows * kPanels * kPanelQueries;
+  set_rate(state, codes);
+  state.counters["of_roof"] =
+      benchmark::Counter(codes * lanes / roof, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+template <typename Run>
+void add_row(const std::string& kernel, const std::string& target, int dim, const Run& run) {
+  benchmark::RegisterBenchmark(row_name(kernel, target, dim).c_str(), run);
+}
+
+}  // namespace
+
+void register_scan_kernels() {
+  for (const int64_t target : targets()) {
+    const std::string name = hwy::TargetName(target);
+    for (const int dim : kDims) {
+      add_row("scan/sign_survivors", name, dim, [=](benchmark::State& s) { sign_survivors(s, target, dim); });
+      add_row("scan/sign_dots", name, dim, [=](benchmark::State& s) { sign_dots(s, target, dim); });
+      for (const char* spec : {"Polar2", "Polar4"}) {
+        add_row(std::string("scan/survivor_dots/") + spec, name, dim,
+                [=](benchmark::State& s) { survivor_dots(s, target, spec, dim); });
+      }
+      add_row("scan/dense/Polar4", name, dim, [=](benchmark::State& s) { dense(s, target, false, dim); });
+      if (target == HWY_AVX3_DL && amx_is_usable()) {
+        add_row("scan/dense/Polar4", "AMX", dim, [=](benchmark::State& s) { dense(s, target, true, dim); });
+      }
+    }
+  }
+  benchmark::RegisterBenchmark("roof/read_memory", [](benchmark::State& state) {
+    for (auto _ : state) state.counters["GB/s"] = read_bytes_per_second() / 1e9;
+  })->Iterations(1);
+}
+
+}  // namespace polarquant::micro
