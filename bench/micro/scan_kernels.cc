@@ -28,7 +28,9 @@ constexpr int kSurvivors = 32;
 /// A tile of coded normal rows, and queries of the same kind.
 struct Rows {
   Rows(const char* spec, int dim)
-      : codec(parse_spec(spec), dim, Metric::inner_product, {}), scan_codec(codec), blocks(scan_codec.layout()) {
+      : codec(parse_spec(spec), dim, Metric::inner_product, {}),
+        scan_codec(codec),
+        blocks(scan_codec.layout()) {
     // Few different rows are enough: kernels' times do not depend on what codes say.
     constexpr int64_t kDifferent = 64;
     const std::vector<float> x = normal_numbers(static_cast<size_t>(kDifferent * dim), 1);
@@ -40,7 +42,8 @@ struct Rows {
     AlignedVector<uint8_t> packed;
     TileLoader(scan_codec, spans, every_row).load(0, kTileBlocks, &packed, &tile);
     for (int query = 0; query < kQueries; ++query) {
-      const std::vector<float> q = normal_numbers(static_cast<size_t>(dim), 2 + static_cast<uint64_t>(query));
+      const std::vector<float> q =
+          normal_numbers(static_cast<size_t>(dim), 2 + static_cast<uint64_t>(query));
       queries.push_back(make_scan_query(scan_codec, codec.prepare_query(q.data()), 2));
     }
   }
@@ -54,7 +57,8 @@ struct Rows {
 };
 
 void set_rate(benchmark::State& state, double codes) {
-  state.counters["codes/s"] = benchmark::Counter(codes, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["codes/s"] =
+      benchmark::Counter(codes, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 void sign_survivors(benchmark::State& state, int64_t target, int dim) {
@@ -81,9 +85,11 @@ void sign_dots(benchmark::State& state, int64_t target, int dim) {
   std::vector<ScanTerms> terms(kSurvivors + 4);
   std::vector<float> bounds(kSurvivors + 4);
   for (auto _ : state) {
-    for (int i = 0; i < kSurvivors; ++i) list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
+    for (int i = 0; i < kSurvivors; ++i)
+      list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
     benchmark::DoNotOptimize(keep_by_sign_dot(rows.scan_codec, rows.tile, rows.queries[0], 0,
-                                              {list.data(), terms.data(), bounds.data()}, kSurvivors));
+                                              {list.data(), terms.data(), bounds.data()},
+                                              kSurvivors));
   }
   set_rate(state, kSurvivors);
 }
@@ -96,8 +102,8 @@ void survivor_dots(benchmark::State& state, int64_t target, const char* spec, in
   AlignedVector<int16_t> levels(static_cast<size_t>(rows.scan_codec.lanes()));
   AlignedVector<int32_t> dots(kSurvivors + 4);
   for (auto _ : state) {
-    polarquant::survivor_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], rows.queries[0], list.data(),
-                              kSurvivors, levels.data(), dots.data());
+    polarquant::survivor_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0],
+                              rows.queries[0], list.data(), kSurvivors, levels.data(), dots.data());
     benchmark::DoNotOptimize(dots.data());
   }
   set_rate(state, kSurvivors);
@@ -113,8 +119,9 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   const double roof = amx ? amx_products_per_second() : dot_products_per_second();
   AlignedVector<int8_t> panels(static_cast<size_t>(lanes) * kPanelQueries * kPanels);
   for (int slot = 0; slot < kPanels * kPanelQueries; ++slot) {
-    put_in_panel(rows.scan_codec, rows.queries[static_cast<size_t>(slot % kQueries)], slot % kPanelQueries,
-                 panels.data() + static_cast<ptrdiff_t>(slot / kPanelQueries) * lanes * kPanelQueries);
+    put_in_panel(
+        rows.scan_codec, rows.queries[static_cast<size_t>(slot % kQueries)], slot % kPanelQueries,
+        panels.data() + static_cast<ptrdiff_t>(slot / kPanelQueries) * lanes * kPanelQueries);
   }
   uint32_t list[kChunkRows];
   std::iota(list, list + kChunkRows, 0U);
@@ -123,7 +130,8 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   {
     const PanelSession session;
     for (auto _ : state) {
-      decode_level_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows, levels.data());
+      decode_level_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows,
+                        levels.data());
       panel_dots(levels.data(), lanes, panels.data(), kPanels, dots.data());
       benchmark::DoNotOptimize(dots.data());
     }
@@ -146,15 +154,18 @@ void register_scan_kernels() {
   for (const int64_t target : targets()) {
     const std::string name = hwy::TargetName(target);
     for (const int dim : kDims) {
-      add_row("scan/sign_survivors", name, dim, [=](benchmark::State& s) { sign_survivors(s, target, dim); });
+      add_row("scan/sign_survivors", name, dim,
+              [=](benchmark::State& s) { sign_survivors(s, target, dim); });
       add_row("scan/sign_dots", name, dim, [=](benchmark::State& s) { sign_dots(s, target, dim); });
       for (const char* spec : {"Polar2", "Polar4"}) {
         add_row(std::string("scan/survivor_dots/") + spec, name, dim,
                 [=](benchmark::State& s) { survivor_dots(s, target, spec, dim); });
       }
-      add_row("scan/dense/Polar4", name, dim, [=](benchmark::State& s) { dense(s, target, false, dim); });
+      add_row("scan/dense/Polar4", name, dim,
+              [=](benchmark::State& s) { dense(s, target, false, dim); });
       if (target == HWY_AVX3_DL && amx_is_usable()) {
-        add_row("scan/dense/Polar4", "AMX", dim, [=](benchmark::State& s) { dense(s, target, true, dim); });
+        add_row("scan/dense/Polar4", "AMX", dim,
+                [=](benchmark::State& s) { dense(s, target, true, dim); });
       }
     }
   }

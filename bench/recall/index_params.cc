@@ -25,8 +25,9 @@ IndexParam parse_one(std::string_view part) {
   const std::string text(part.substr(equals + 1));
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
-  require(*end == '\0' && value >= 0 && (std::isfinite(value) || text == "inf"), StatusCode::bad_argument,
-          "--param {}: value '{}' (allowed: a number from 0 on, or inf)", part.substr(0, equals), text);
+  require(*end == '\0' && value >= 0 && (std::isfinite(value) || text == "inf"),
+          StatusCode::bad_argument, "--param {}: value '{}' (allowed: a number from 0 on, or inf)",
+          part.substr(0, equals), text);
   return {std::string(part.substr(0, equals)), value};
 }
 
@@ -55,9 +56,11 @@ namespace {
 
 /// Our index in this one, or nullptr.
 IndexPolar* find_polar(::faiss::Index* index) {
-  if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(index)) return find_polar(outer->index);
+  if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(index))
+    return find_polar(outer->index);
   if (auto* outer = dynamic_cast<::faiss::IndexIDMap*>(index)) return find_polar(outer->index);
-  if (auto* outer = dynamic_cast<::faiss::IndexRefine*>(index)) return find_polar(outer->base_index);
+  if (auto* outer = dynamic_cast<::faiss::IndexRefine*>(index))
+    return find_polar(outer->base_index);
   return dynamic_cast<IndexPolar*>(index);
 }
 

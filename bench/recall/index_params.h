@@ -21,7 +21,8 @@ std::vector<IndexParam> parse_params(const std::string& text);
 std::string print_params(const std::vector<IndexParam>& params);
 
 /// Sets the parameter on the index or the part of it that knows it, by the names of
-/// faiss::ParameterSpace (nprobe, efSearch, k_factor_rf, quantizer_…) and exactness, which is ours. False when no part does.
+/// faiss::ParameterSpace (nprobe, efSearch, k_factor_rf, quantizer_…) and exactness, which is ours.
+/// False when no part does.
 bool apply_param(::faiss::Index& index, const IndexParam& param);
 
 }  // namespace polarquant::bench

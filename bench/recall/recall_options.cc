@@ -68,10 +68,10 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
       "true neighbours: " + id_formats() + "; computed when absent or when --nb cuts the base");
   app.add_option("--metric", metric, "ip, l2, or cos (vectors are normalized first)");
   app.add_option("--index", indexes, "index strings, separated by ';'")->required();
-  app.add_option(
-         "--param", params,
-         "search parameters \"name=value,...\" by FAISS's names (nprobe, efSearch, k_factor_rf) or ours (exactness); "
-         "given again, each is a row of its own")
+  app.add_option("--param", params,
+                 "search parameters \"name=value,...\" by FAISS's names (nprobe, efSearch, "
+                 "k_factor_rf) or ours (exactness); "
+                 "given again, each is a row of its own")
       ->take_all();
   app.add_option("-k", measure.k, "neighbours to search for")->capture_default_str();
   app.add_option("--threads", measure.threads, "threads of OpenMP and BLAS")

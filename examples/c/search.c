@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Codes 1000 vectors at 2 bits a dimension and searches the codes, which the program owns. */
-#include <polarquant/polarquant.h>
 #include <math.h>
+#include <polarquant/polarquant.h>
 #include <stdio.h>
 #include <stdlib.h>
 

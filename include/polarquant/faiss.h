@@ -85,9 +85,9 @@ struct IndexPolar : ::faiss::Index {
   /// The same for the ids i0 … i0+ni−1, (ni, d).
   void reconstruct_n(idx_t i0, idx_t ni, float* recons) const override;
   /// How sure a search leaves rows out without scoring them, in standard deviations of what a row's
-  /// sign bits say about its score; 0 to +infinity, which scores every row. The default loses at most
-  /// .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above,
-  /// "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
+  /// sign bits say about its score; 0 to +infinity, which scores every row. The default loses at
+  /// most .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and
+  /// above, "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
   float exactness = 2;
 
   /// Removes all rows; the codec's state stays.

@@ -96,10 +96,10 @@ typedef int32_t polar_filter_kind;
 typedef struct polar_search_options {
   uint32_t struct_size; /* sizeof(polar_search_options), set by polar_search_options_init */
   int32_t num_threads;  /* 0 to 1024; default 0 = the codec's, else OpenMP's default */
-  /* How sure rows are left out without being scored, in standard deviations of what a row's sign bits
-   * say about its score; 0 to +inf, which scores every row. The default, 2, loses at most .001 of
-   * recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above; "Polar8" has
-   * none) of 64 dimensions and more; the others always have every row scored. */
+  /* How sure rows are left out without being scored, in standard deviations of what a row's sign
+   * bits say about its score; 0 to +inf, which scores every row. The default, 2, loses at most .001
+   * of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above; "Polar8"
+   * has none) of 64 dimensions and more; the others always have every row scored. */
   float exactness;
   polar_filter_kind filter; /* POLAR_FILTER_…; the fields below that it names must be set */
   const uint64_t* bits;     /* bit id%64 of word id/64; ⌈num_bits/64⌉ words */
@@ -111,9 +111,9 @@ typedef struct polar_search_options {
   /* Called from any thread, several at once; must not throw or longjmp. */
   int32_t (*keep)(void* user, int64_t id);
   void* keep_user;
-  /* Told now and then, one call at a time but from any thread, the share of the work that is done, 0
-   * to 1; non-zero stops the search, which returns POLAR_ERROR_CANCELLED. May be NULL. Flat indexes of
-   * one of our specs and code searches call it. */
+  /* Told now and then, one call at a time but from any thread, the share of the work that is done,
+   * 0 to 1; non-zero stops the search, which returns POLAR_ERROR_CANCELLED. May be NULL. Flat
+   * indexes of one of our specs and code searches call it. */
   int32_t (*progress)(void* user, double done);
   void* progress_user;
 } polar_search_options;
@@ -252,10 +252,12 @@ POLAR_API polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
 
 /* The same with options, NULL for the defaults; a filter's ids are row positions. After a failure
  * scores and ids hold nothing of use. since 0.1 */
-POLAR_API polar_status polar_codec_search_with_options(
-    const polar_codec* codec, int64_t nq, const float* queries, int64_t n, const uint8_t* codes,
-    size_t codes_bytes, int64_t k, const polar_search_options* options, float* scores,
-    int64_t* ids);
+POLAR_API polar_status polar_codec_search_with_options(const polar_codec* codec, int64_t nq,
+                                                       const float* queries, int64_t n,
+                                                       const uint8_t* codes, size_t codes_bytes,
+                                                       int64_t k,
+                                                       const polar_search_options* options,
+                                                       float* scores, int64_t* ids);
 
 /*
  * scores, (na, nb): estimates between every row of a and every row of b, from codes alone;
@@ -278,10 +280,11 @@ POLAR_API polar_status polar_codec_combine(const polar_codec* codec, int64_t n,
 
 /*
  * Codes in blocks of 64 rows, as an index keeps them, in memory of the caller's: what searches read
- * fastest (docs/scan.md; docs/format.md has the bytes). For codecs of Polar0.5 to Polar8 and residual
- * codes; POLAR_ERROR_UNSUPPORTED for the others. The caller keeps the number of rows. blocks: on a
- * 64-byte boundary; blocks_bytes: what it has room for, at least polar_blocks_bytes of the rows after
- * the call. Changes need sole use of the blocks; a call that fails changes nothing but where it says so.
+ * fastest (docs/scan.md; docs/format.md has the bytes). For codecs of Polar0.5 to Polar8 and
+ * residual codes; POLAR_ERROR_UNSUPPORTED for the others. The caller keeps the number of rows.
+ * blocks: on a 64-byte boundary; blocks_bytes: what it has room for, at least polar_blocks_bytes of
+ * the rows after the call. Changes need sole use of the blocks; a call that fails changes nothing
+ * but where it says so.
  */
 
 /* *bytes: what blocks of n ≥ 0 rows take, with what a search may read behind them. since 0.1 */
@@ -304,9 +307,8 @@ POLAR_API polar_status polar_blocks_remove(const polar_codec* codec, const uint6
                                            int64_t rows, uint8_t* blocks, size_t blocks_bytes,
                                            int64_t* left);
 /* The last row takes the place of row `row`; rows become rows − 1. since 0.1 */
-POLAR_API polar_status polar_blocks_swap_remove(const polar_codec* codec, int64_t row,
-                                                int64_t rows, uint8_t* blocks,
-                                                size_t blocks_bytes);
+POLAR_API polar_status polar_blocks_swap_remove(const polar_codec* codec, int64_t row, int64_t rows,
+                                                uint8_t* blocks, size_t blocks_bytes);
 /* As polar_codec_search_with_options. since 0.1 */
 POLAR_API polar_status polar_blocks_search(const polar_codec* codec, int64_t nq,
                                            const float* queries, int64_t rows,
@@ -367,8 +369,8 @@ POLAR_API polar_status polar_index_add_with_ids(polar_index* index, int64_t n, c
 POLAR_API polar_status polar_index_search(const polar_index* index, int64_t nq,
                                           const float* queries, int64_t k, int32_t num_threads,
                                           float* scores, int64_t* ids);
-/* The same with options, NULL for the defaults. POLAR_ERROR_UNSUPPORTED for a filter that a FAISS index
- * in the description does not know. since 0.1 */
+/* The same with options, NULL for the defaults. POLAR_ERROR_UNSUPPORTED for a filter that a FAISS
+ * index in the description does not know. since 0.1 */
 POLAR_API polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
                                                        const float* queries, int64_t k,
                                                        const polar_search_options* options,

@@ -20,25 +20,28 @@ namespace {
 const Codec& require_block_codec(const polar_codec* codec) {
   const Codec& checked = *require_object("codec", codec).codec;
   require(ScanCodec::supports(checked), StatusCode::unsupported,
-          "codec: {} has no blocks; Polar0.5 to Polar8 and residual codes have", print_spec(checked.spec()));
+          "codec: {} has no blocks; Polar0.5 to Polar8 and residual codes have",
+          print_spec(checked.spec()));
   return checked;
 }
 
 /// The caller's blocks, with room for `rows_after` rows.
-void require_blocks(const BlockLayout& layout, int64_t rows, int64_t rows_after, const uint8_t* blocks,
-                    size_t blocks_bytes) {
+void require_blocks(const BlockLayout& layout, int64_t rows, int64_t rows_after,
+                    const uint8_t* blocks, size_t blocks_bytes) {
   require_count("rows", rows, 0);
-  const size_t needed = checked_add(layout.bytes(std::max(rows, rows_after)), kReadAhead, "bytes of blocks");
+  const size_t needed =
+      checked_add(layout.bytes(std::max(rows, rows_after)), kReadAhead, "bytes of blocks");
   require(blocks != nullptr, StatusCode::bad_argument, "blocks: NULL is not allowed");
   require(reinterpret_cast<uintptr_t>(blocks) % 64 == 0, StatusCode::bad_argument,
           "blocks: {} is not on a 64-byte boundary", static_cast<const void*>(blocks));
-  require(blocks_bytes >= needed, StatusCode::bad_argument, "blocks_bytes: {} is not allowed; at least {} for {} rows",
-          blocks_bytes, needed, std::max(rows, rows_after));
+  require(blocks_bytes >= needed, StatusCode::bad_argument,
+          "blocks_bytes: {} is not allowed; at least {} for {} rows", blocks_bytes, needed,
+          std::max(rows, rows_after));
 }
 
 void require_row(int64_t row, int64_t rows) {
-  require(row >= 0 && row < rows, StatusCode::bad_argument, "row: {} is not allowed; 0 or more and below rows = {}",
-          row, rows);
+  require(row >= 0 && row < rows, StatusCode::bad_argument,
+          "row: {} is not allowed; 0 or more and below rows = {}", row, rows);
 }
 
 }  // namespace
@@ -59,7 +62,8 @@ extern "C" polar_status polar_blocks_append(const polar_codec* codec, int64_t n,
     const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
     const BlockLayout layout(checked);
     require_count("rows", rows, 0);
-    require_blocks(layout, rows, static_cast<int64_t>(checked_add(rows, n, "rows")), blocks, blocks_bytes);
+    require_blocks(layout, rows, static_cast<int64_t>(checked_add(rows, n, "rows")), blocks,
+                   blocks_bytes);
     BlockMemory(layout, blocks, rows).append(n, given.data);
   });
 }
@@ -138,7 +142,7 @@ extern "C" polar_status polar_blocks_search(const polar_codec* codec, int64_t nq
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     const BlockRows span = {blocks, rows, 0};
-    block_search(checked, scan_codec, std::span<const BlockRows>(&span, 1), nq, queries, k, make_row_filter(read),
-                 make_scan_options(read, codec->num_threads), scores, ids);
+    block_search(checked, scan_codec, std::span<const BlockRows>(&span, 1), nq, queries, k,
+                 make_row_filter(read), make_scan_options(read, codec->num_threads), scores, ids);
   });
 }

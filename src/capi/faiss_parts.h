@@ -23,8 +23,8 @@ IdSupport id_support(const ::faiss::Index& index);
 /// called before its first row. No effect on other indexes.
 void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids);
 
-/// Whether rows are found by an IndexPolar: the index is one, or an id map, transform or refinement over
-/// one.
+/// Whether rows are found by an IndexPolar: the index is one, or an id map, transform or refinement
+/// over one.
 bool holds_polar(const ::faiss::Index& index);
 
 /// Bytes of one stored row's code, ids and graph links not counted. Throws unsupported where FAISS

@@ -287,7 +287,8 @@ extern "C" polar_status polar_index_search_with_options(const polar_index* index
     require_trained(checked);
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
-    if (nq > 0 && checked.faiss->ntotal > 0) search_faiss(checked, nq, queries, k, read, scores, ids);
+    if (nq > 0 && checked.faiss->ntotal > 0)
+      search_faiss(checked, nq, queries, k, read, scores, ids);
     // FAISS pads with the largest float, with infinity or with nothing, by class.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const float worst = checked.metric == Metric::l2 ? kInfinity : -kInfinity;

@@ -62,10 +62,12 @@ extern "C" polar_status polar_codec_score(const polar_codec* codec, const polar_
   });
 }
 
-extern "C" polar_status polar_codec_search_with_options(
-    const polar_codec* codec, int64_t nq, const float* queries, int64_t n, const uint8_t* codes,
-    size_t codes_bytes, int64_t k, const polar_search_options* options, float* scores,
-    int64_t* ids) {
+extern "C" polar_status polar_codec_search_with_options(const polar_codec* codec, int64_t nq,
+                                                        const float* queries, int64_t n,
+                                                        const uint8_t* codes, size_t codes_bytes,
+                                                        int64_t k,
+                                                        const polar_search_options* options,
+                                                        float* scores, int64_t* ids) {
   return run_guarded([&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_count("nq", nq, 0);

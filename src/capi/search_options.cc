@@ -26,7 +26,8 @@ void require_filter(const polar_search_options& options) {
       return;
     case POLAR_FILTER_BITSET:
       require_count("options.num_bits", options.num_bits, 0);
-      require_array("options.bits", options.bits, options.num_bits / 64 + (options.num_bits % 64 != 0 ? 1 : 0), 1,
+      require_array("options.bits", options.bits,
+                    options.num_bits / 64 + (options.num_bits % 64 != 0 ? 1 : 0), 1,
                     sizeof(uint64_t));
       return;
     case POLAR_FILTER_IDS:
@@ -34,8 +35,8 @@ void require_filter(const polar_search_options& options) {
       require_array("options.ids", options.ids, options.num_ids, 1, sizeof(int64_t));
       for (int64_t i = 1; i < options.num_ids; ++i) {
         require(options.ids[i - 1] < options.ids[i], StatusCode::bad_argument,
-                "options.ids: {} at {} follows {}; ascending ids without repeats are allowed", options.ids[i], i,
-                options.ids[i - 1]);
+                "options.ids: {} at {} follows {}; ascending ids without repeats are allowed",
+                options.ids[i], i, options.ids[i - 1]);
       }
       return;
     case POLAR_FILTER_CALLBACK:
@@ -62,8 +63,8 @@ uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int 
 
 uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int count) {
   uint64_t mask = 0;
-  for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first); id != ids + num_ids && *id < first + count;
-       ++id) {
+  for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first);
+       id != ids + num_ids && *id < first + count; ++id) {
     mask |= uint64_t{1} << (*id - first);
   }
   return mask;

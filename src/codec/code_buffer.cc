@@ -71,7 +71,8 @@ CodeBuffer::Mark CodeBuffer::mark(const Codec& codec) const {
   return {rows_, {bytes_.begin() + static_cast<ptrdiff_t>(start), bytes_.end()}};
 }
 
-void CodeBuffer::go_back_to(const Codec& codec, int64_t rows, const AlignedVector<uint8_t>& tail) noexcept {
+void CodeBuffer::go_back_to(const Codec& codec, int64_t rows,
+                            const AlignedVector<uint8_t>& tail) noexcept {
   // Never longer than the capacity reached meanwhile, so nothing is allocated.
   const size_t start = full_groups_bytes(codec.layout(), rows);
   bytes_.resize(start + tail.size());

@@ -15,8 +15,9 @@ namespace {
 
 // Rows of one task of encode: long enough to hide the task's cost, short enough to share evenly.
 constexpr int64_t kRowsPerTask = 64;
-// A direction whose code points away from it, or nearly so (possible in few dimensions), would get a
-// negative or huge scale; its alignment ⟨u,û⟩/dim is taken as at least this share of the usual 1 − D.
+// A direction whose code points away from it, or nearly so (possible in few dimensions), would get
+// a negative or huge scale; its alignment ⟨u,û⟩/dim is taken as at least this share of the usual 1
+// − D.
 constexpr double kAlignmentFloor = 0.25;
 // x−c shorter than this share of ‖c‖ is the rounding of float inputs: x is the centre.
 constexpr double kCentreRounding = 0x1p-22;
@@ -26,7 +27,8 @@ constexpr double kMaxQueryNorm = 0x1p63;
 void require_finite(const float* x, int dim, const char* name, int64_t row) {
   // Without a branch a number: the exponent of what is not finite carries into the sign's place.
   uint32_t carries = 0;
-  for (int j = 0; j < dim; ++j) carries |= (std::bit_cast<uint32_t>(x[j]) & 0x7fffffffU) + 0x00800000U;
+  for (int j = 0; j < dim; ++j)
+    carries |= (std::bit_cast<uint32_t>(x[j]) & 0x7fffffffU) + 0x00800000U;
   if ((carries & 0x80000000U) == 0) return;
   for (int j = 0; j < dim; ++j) {
     require(std::isfinite(x[j]), StatusCode::bad_argument,
@@ -49,8 +51,8 @@ void Codec::metric_input(const float* x, float* input) const {
   for (int j = 0; j < dim_; ++j) input[j] = static_cast<float>(x[j] / norm);
 }
 
-// v := input − centre, and its squared length: 0, and v = 0, when the two are equal within the rounding
-// of floats.
+// v := input − centre, and its squared length: 0, and v = 0, when the two are equal within the
+// rounding of floats.
 double Codec::centred(const float* input, const std::vector<float>& centre, double centre_norm2,
                       float* v) const {
   subtract(input, centre, v);
@@ -87,7 +89,8 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   const double shortest = norm_unit() * factor_format_.min_norm_units();
   const double longest = norm_unit() * factor_format_.max_norm_units();
   require(norm >= shortest && norm <= longest, StatusCode::bad_argument,
-          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit {:.3g}: "
+          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit "
+          "{:.3g}: "
           "train on rows like these, or set norm_unit",
           norm, shortest, longest, norm_unit());
   const double root_dim = std::sqrt(static_cast<double>(dim_));
@@ -96,7 +99,8 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   rotation_.apply(u);
   quantizer_->encode_and_decode(u, code, decoded);
 
-  const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
+  const double alignment =
+      std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
   // Only a floored scale of a long row can pass what is stored.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
   const double bias = metric_ == Metric::l2 ? norm : kernels_.dot_exact(centre_.data(), v, dim_);
@@ -184,7 +188,8 @@ float Codec::decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, flo
   return kind == Reconstruction::least_error ? static_cast<float>(scale * (1 - mse())) : scale;
 }
 
-void Codec::decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind, float* x) const {
+void Codec::decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind,
+                   float* x) const {
   for (int64_t i = 0; i < count; ++i) {
     float* row = x + i * dim_;
     const float scale = decode_scaled(codes, first + i, kind, row);
@@ -208,9 +213,9 @@ PreparedQuery Codec::prepare_query(const float* q) const {
     subtract(input.data(), centre_, rotated);
     query.offset = static_cast<float>(kernels_.dot_exact(rotated, rotated, dim_));
   } else {
-    // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the code's
-    // error only meets q−βc, which is shortest for β = ⟨q,c⟩/‖c‖². Codecs of vectors store no middle
-    // term: β = 0.
+    // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the
+    // code's error only meets q−βc, which is shortest for β = ⟨q,c⟩/‖c‖². Codecs of vectors store
+    // no middle term: β = 0.
     const double along_centre = kernels_.dot_exact(input.data(), centre_.data(), dim_);
     query.offset = static_cast<float>(along_centre);
     const double beta =
@@ -241,7 +246,8 @@ PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const 
   if (metric_ == Metric::l2) {
     query.offset = static_cast<float>(kernels_.dot_exact(y, y, dim_));
   } else {
-    query.offset = static_cast<float>(centre_norm2 + kernels_.dot_exact(y, rotated_centre_.data(), dim_));
+    query.offset =
+        static_cast<float>(centre_norm2 + kernels_.dot_exact(y, rotated_centre_.data(), dim_));
     for (int j = 0; j < dim_; ++j) y[j] += rotated_centre_[j];
   }
   return query;
@@ -256,7 +262,8 @@ RowTerms Codec::decode_for_score(CodeRows codes, int64_t row, float* y) const {
   decode_vector(codes, row, y);
   const double unit = norm_unit();
   if (metric_ != Metric::l2) return {0, static_cast<float>(unit)};
-  return {static_cast<float>(unit * unit * kernels_.dot_exact(y, y, dim_)), static_cast<float>(-2 * unit)};
+  return {static_cast<float>(unit * unit * kernels_.dot_exact(y, y, dim_)),
+          static_cast<float>(-2 * unit)};
 }
 
 void Codec::score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
@@ -278,7 +285,8 @@ float Codec::score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) c
   const double dot = kernels_.dot_exact(ya, yb, dim_);
   if (metric_ == Metric::l2) {
     const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;  // 4·s_a·s_b
-    return static_cast<float>(static_cast<double>(terms_a.constant) + terms_b.constant - scales * dot / 2);
+    return static_cast<float>(static_cast<double>(terms_a.constant) + terms_b.constant -
+                              scales * dot / 2);
   }
   const double scales = static_cast<double>(terms_a.scale) * terms_b.scale;
   double bias = static_cast<double>(terms_a.constant) + terms_b.constant;
@@ -306,8 +314,8 @@ void Codec::combine(CodeRows codes, const float* weights, float* out) const {
 
 void Codec::require_same_state(const PreparedQuery& query) const {
   require(query.state_id == state_id_, StatusCode::state_mismatch,
-          "query: prepared by a codec of state {:016x}; this codec's state is {:016x}", query.state_id,
-          state_id_);
+          "query: prepared by a codec of state {:016x}; this codec's state is {:016x}",
+          query.state_id, state_id_);
 }
 
 }  // namespace polarquant

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A codec: everything that decides which bytes a vector becomes and what those bytes score.
 //
-// State = {spec, dim, metric, seed, centre, unit, trained tables, format version}. Each part changes
-// the bytes or their meaning, so codes of different states never mix; state_id() tells states apart.
-// The maths is docs/codec.md, the bytes docs/format.md. This is the plain code that every kernel is
-// tested against.
+// State = {spec, dim, metric, seed, centre, unit, trained tables, format version}. Each part
+// changes the bytes or their meaning, so codes of different states never mix; state_id() tells
+// states apart. The maths is docs/codec.md, the bytes docs/format.md. This is the plain code that
+// every kernel is tested against.
 //
 // Threads: const member functions may run at the same time on one codec; the others need sole use.
 // Errors: polarquant::Error (core/status.h); after one, the codec is as it was before the call.
@@ -108,8 +108,9 @@ class Codec {
   /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Throws state_mismatch once anything
   /// was encoded: those codes would be of another state.
   void train(int64_t n, const float* x);
-  /// What an index does before its first add when nothing was trained or encoded: the unit from these
-  /// n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect otherwise.
+  /// What an index does before its first add when nothing was trained or encoded: the unit from
+  /// these n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect
+  /// otherwise.
   void adopt_first_rows(int64_t n, const float* x);
 
   /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Throws
@@ -127,8 +128,8 @@ class Codec {
   /// Scores of rows first … first+count−1: inner product, cosine or squared L2 distance estimates.
   void score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
              float* scores) const;
-  /// Estimate between two rows, from their codes alone; symmetric. An estimate: the squared distance
-  /// of a row to itself comes out below 0.
+  /// Estimate between two rows, from their codes alone; symmetric. An estimate: the squared
+  /// distance of a row to itself comes out below 0.
   float score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const;
   /// out (dim) := Σ weights_i·x̂_i over all rows, x̂ of least error, decoded one row at a time.
   void combine(CodeRows codes, const float* weights, float* out) const;
@@ -151,7 +152,8 @@ class Codec {
   std::vector<uint8_t> state_body() const;
 
   void metric_input(const float* x, float* input) const;
-  double centred(const float* input, const std::vector<float>& centre, double centre_norm2, float* v) const;
+  double centred(const float* input, const std::vector<float>& centre, double centre_norm2,
+                 float* v) const;
   void rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
                       float* v) const;
   void encode_direction(const float* x, uint8_t* code) const;

@@ -23,8 +23,8 @@ constexpr double kMaxCentreNorm = 0x1p62;
 constexpr int kHalfFactorTwiceBits = 8;
 
 const Spec& checked(const Spec& spec, int dim, Metric metric) {
-  require(dim >= 1 && dim <= kMaxDim, StatusCode::bad_argument, "dim: {} is not allowed; 1 to {}", dim,
-          kMaxDim);
+  require(dim >= 1 && dim <= kMaxDim, StatusCode::bad_argument, "dim: {} is not allowed; 1 to {}",
+          dim, kMaxDim);
   require(metric == Metric::inner_product || metric == Metric::l2 || metric == Metric::cosine,
           StatusCode::bad_argument, "metric: {} is not allowed; 0 inner product, 1 L2, 2 cosine",
           static_cast<int>(metric));
@@ -47,18 +47,21 @@ int exponent_at_least(double positive) {
 // Exponent of the unit for a typical norm; 0 for norm 0, which gives no hint.
 int unit_exponent_for(double norm, const char* name) {
   if (norm == 0) return 0;
-  const bool allowed = norm >= std::ldexp(1.0, -kMaxUnitExponent) && norm <= std::ldexp(1.0, kMaxUnitExponent);
-  require(allowed, StatusCode::bad_argument, "{}: a typical distance to the centre of {:.6g} is not allowed; 2^-{} to 2^{}",
-          name, norm, kMaxUnitExponent, kMaxUnitExponent);
+  const bool allowed =
+      norm >= std::ldexp(1.0, -kMaxUnitExponent) && norm <= std::ldexp(1.0, kMaxUnitExponent);
+  require(allowed, StatusCode::bad_argument,
+          "{}: a typical distance to the centre of {:.6g} is not allowed; 2^-{} to 2^{}", name,
+          norm, kMaxUnitExponent, kMaxUnitExponent);
   return nearest_exponent(norm);
 }
 
 void require_centre(const std::vector<float>& centre, StatusCode code) {
   for (size_t j = 0; j < centre.size(); ++j) {
-    require(std::isfinite(centre[j]), code, "centre: column {} is {}; finite numbers are allowed", j,
-            centre[j]);
+    require(std::isfinite(centre[j]), code, "centre: column {} is {}; finite numbers are allowed",
+            j, centre[j]);
   }
-  const double norm = std::sqrt(dot_exact(centre.data(), centre.data(), static_cast<int>(centre.size())));
+  const double norm =
+      std::sqrt(dot_exact(centre.data(), centre.data(), static_cast<int>(centre.size())));
   require(norm <= kMaxCentreNorm, code, "centre: its norm is {:.6g}; 0 to {:.6g} are allowed", norm,
           kMaxCentreNorm);
 }
@@ -66,7 +69,8 @@ void require_centre(const std::vector<float>& centre, StatusCode code) {
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
                               double centre_norm) {
   FactorFormat format;
-  format.half = std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0) <= kHalfFactorTwiceBits;
+  format.half =
+      std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0) <= kHalfFactorTwiceBits;
   // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
   const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
   format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
@@ -153,7 +157,8 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
       metric_input(row_of_x(row), input.data());
       for (int j = 0; j < dim_; ++j) sum[j] += input[j];
     }
-    for (int j = 0; j < dim_; ++j) learned.centre[j] = static_cast<float>(sum[j] / static_cast<double>(n));
+    for (int j = 0; j < dim_; ++j)
+      learned.centre[j] = static_cast<float>(sum[j] / static_cast<double>(n));
     require_centre(learned.centre, StatusCode::bad_argument);
   }
   if (learn_unit_) {
@@ -182,7 +187,8 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
 
 void Codec::train(int64_t n, const float* x) {
   require(!encoded_anything_.load(std::memory_order_relaxed), StatusCode::state_mismatch,
-          "train: this codec has encoded rows already, and training would change what their codes mean; "
+          "train: this codec has encoded rows already, and training would change what their codes "
+          "mean; "
           "make a new codec");
   Learned learned = learn(n, x, learn_centre_ && has_factors());
   train_quantizer(n, x, &learned);
@@ -235,9 +241,10 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
   const auto version = header.get<uint32_t>("format version");
   require(version <= kFormatVersion, StatusCode::newer_format,
           "{}: format version {} is newer than this library's {}", kWhat, version, kFormatVersion);
-  require(version >= 1, StatusCode::corrupt_data, "{}: format version {} is not allowed; 1 to {}", kWhat,
-          version, kFormatVersion);
-  require(bytes >= kChecksumBytes, StatusCode::corrupt_data, "{}: {} bytes are too few", kWhat, bytes);
+  require(version >= 1, StatusCode::corrupt_data, "{}: format version {} is not allowed; 1 to {}",
+          kWhat, version, kFormatVersion);
+  require(bytes >= kChecksumBytes, StatusCode::corrupt_data, "{}: {} bytes are too few", kWhat,
+          bytes);
   const size_t covered = bytes - kChecksumBytes;
   ByteReader trailer(data + covered, kChecksumBytes, kWhat);
   require(trailer.get<uint64_t>("checksum") == checksum64(data, covered), StatusCode::corrupt_data,
@@ -250,10 +257,11 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
   const auto learn_centre = in.get<uint8_t>("learn_centre");
   const auto learn_unit = in.get<uint8_t>("learn_unit");
   const auto reserved = in.get<uint8_t>("reserved");
-  require(origin <= static_cast<uint8_t>(StateOrigin::trained) && learn_centre <= 1 && learn_unit <= 1 &&
-              reserved == 0,
-          StatusCode::corrupt_data, "{}: origin {}, flags {} {} {}; at most {} 1 1 0 are allowed", kWhat,
-          origin, learn_centre, learn_unit, reserved, static_cast<int>(StateOrigin::trained));
+  require(origin <= static_cast<uint8_t>(StateOrigin::trained) && learn_centre <= 1 &&
+              learn_unit <= 1 && reserved == 0,
+          StatusCode::corrupt_data, "{}: origin {}, flags {} {} {}; at most {} 1 1 0 are allowed",
+          kWhat, origin, learn_centre, learn_unit, reserved,
+          static_cast<int>(StateOrigin::trained));
   const std::string spec_text = in.get_string("spec", kMaxSpecBytes);
   const auto dim = in.get<uint32_t>("dim");
   const auto metric = in.get<int32_t>("metric");
@@ -261,13 +269,14 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
   options.seed = in.get<uint64_t>("seed");
   options.learn_centre = learn_centre == 1;
   const auto unit_exponent = in.get<int32_t>("unit exponent");
-  require(dim <= kMaxDim, StatusCode::corrupt_data, "{}: dim {} is not allowed; 1 to {}", kWhat, dim, kMaxDim);
-  require(std::abs(static_cast<int64_t>(unit_exponent)) <= kMaxUnitExponent, StatusCode::corrupt_data,
-          "{}: unit exponent {} is not allowed; -{} to {}", kWhat, unit_exponent, kMaxUnitExponent,
-          kMaxUnitExponent);
+  require(dim <= kMaxDim, StatusCode::corrupt_data, "{}: dim {} is not allowed; 1 to {}", kWhat,
+          dim, kMaxDim);
+  require(std::abs(static_cast<int64_t>(unit_exponent)) <= kMaxUnitExponent,
+          StatusCode::corrupt_data, "{}: unit exponent {} is not allowed; -{} to {}", kWhat,
+          unit_exponent, kMaxUnitExponent, kMaxUnitExponent);
   const auto centre = in.get_array<float>("centre", dim);
-  require(centre.size() == dim, StatusCode::corrupt_data, "{}: centre has {} numbers; dim is {}", kWhat,
-          centre.size(), dim);
+  require(centre.size() == dim, StatusCode::corrupt_data, "{}: centre has {} numbers; dim is {}",
+          kWhat, centre.size(), dim);
   require_centre(centre, StatusCode::corrupt_data);
   try {
     auto codec = std::make_unique<Codec>(parse_spec(spec_text), static_cast<int>(dim),
@@ -295,7 +304,8 @@ std::string Codec::difference(const Codec& other) const {
   }
   if (dim_ != other.dim_) return fmt::format("dim ({} and {})", dim_, other.dim_);
   if (metric_ != other.metric_) {
-    return fmt::format("metric ({} and {})", static_cast<int>(metric_), static_cast<int>(other.metric_));
+    return fmt::format("metric ({} and {})", static_cast<int>(metric_),
+                       static_cast<int>(other.metric_));
   }
   if (seed_ != other.seed_) return fmt::format("seed ({} and {})", seed_, other.seed_);
   if (unit_exponent_ != other.unit_exponent_) {

@@ -21,13 +21,13 @@ class Quantizer {
   virtual ~Quantizer() = default;
 
   virtual Input input() const = 0;
-  /// Rows that share one code: 1, or the group of PolarPair…g128. A full group of rows makes one code
-  /// of code_bytes(); rows of an unfinished group are kept by the codec in full precision.
+  /// Rows that share one code: 1, or the group of PolarPair…g128. A full group of rows makes one
+  /// code of code_bytes(); rows of an unfinished group are kept by the codec in full precision.
   virtual int group_rows() const { return 1; }
   /// Bytes of one code (of group_rows() rows), factors not counted.
   virtual size_t code_bytes() const = 0;
-  /// Bytes at the front of a code that hold the signs of the coded vector: bit j is 1 when coordinate
-  /// j is negative. 0 where a code has no such plane.
+  /// Bytes at the front of a code that hold the signs of the coded vector: bit j is 1 when
+  /// coordinate j is negative. 0 where a code has no such plane.
   virtual size_t sign_plane_bytes() const { return 0; }
   /// Error per dimension of û against u on the unit Gaussian (the D of docs/codec.md); 0 for
   /// quantizers of vectors, which have no factors to correct by it.
@@ -50,9 +50,7 @@ class Quantizer {
   virtual bool needs_training() const { return false; }
   virtual bool is_trained() const { return true; }
   /// Learns tables from n ≥ 1 rotated, centred, scaled rows, (n, dim); called once.
-  virtual void train(int64_t n, const float* v, uint64_t seed) {
-    (void)n, (void)v, (void)seed;
-  }
+  virtual void train(int64_t n, const float* v, uint64_t seed) { (void)n, (void)v, (void)seed; }
   /// Trained tables, as part of the codec's state; load checks every value it reads.
   virtual void save_tables(ByteWriter& out) const { (void)out; }
   virtual void load_tables(ByteReader& in) { (void)in; }

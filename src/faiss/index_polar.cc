@@ -73,9 +73,7 @@ class PolarDistanceComputer final : public ::faiss::DistanceComputer {
     const RowTerms terms = codes_.decode_for_score(codec_, i, row_.data());
     return score_of(query_, terms, dot_float(query_.rotated.data(), row_.data(), codec_.dim()));
   }
-  float symmetric_dis(idx_t i, idx_t j) override {
-    return codes_.score_codes(codec_, i, j);
-  }
+  float symmetric_dis(idx_t i, idx_t j) override { return codes_.score_codes(codec_, i, j); }
 
  private:
   const Codec& codec_;

@@ -3,9 +3,10 @@
 // coordinate of every row and touch the rest of few. docs/format.md, "Blocks", has the bytes.
 //
 // A block of r rows (64, in the last block 1 to 64) has room for c = 8·⌈r/8⌉ and holds, in order:
-//   1. the sign planes, in groups of 8 rows: word w of the group's 8 rows lie side by side, then word
-//      w+1 of the 8 rows. A row has one 64-bit word for each segment of 64 coordinates: bit t is the
-//      sign of the first coordinate of the segment's pair t, bit 32+t that of the second;
+//   1. the sign planes, in groups of 8 rows: word w of the group's 8 rows lie side by side, then
+//   word
+//      w+1 of the 8 rows. A row has one 64-bit word for each segment of 64 coordinates: bit t is
+//      the sign of the first coordinate of the segment's pair t, bit 32+t that of the second;
 //   2. the scales of its c rows, then the biases, in the codec's factor format;
 //   3. the rest of each row's code (cell plane, second stage), one row after another.
 // Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
@@ -45,7 +46,9 @@ class BlockLayout {
   size_t row_format_bytes() const { return row_format_bytes_; }
 
   /// Rows that the block of `rows` rows has room for.
-  static int room(int64_t rows) { return static_cast<int>((rows + kGroupRows - 1) / kGroupRows) * kGroupRows; }
+  static int room(int64_t rows) {
+    return static_cast<int>((rows + kGroupRows - 1) / kGroupRows) * kGroupRows;
+  }
   size_t block_bytes() const { return kBlockRows * row_bytes_; }
   /// Bytes of `rows` ≥ 0 rows; throws bad_argument when that does not fit a size_t.
   size_t bytes(int64_t rows) const;

@@ -23,13 +23,14 @@ void BlockMemory::overwrite(int64_t row, const uint8_t* code) {
   layout_.put_row(code, at.block, at.room, at.row);
 }
 
-// The last block's parts start elsewhere when it has room for more rows or fewer: its rows are read,
-// then written anew.
+// The last block's parts start elsewhere when it has room for more rows or fewer: its rows are
+// read, then written anew.
 void BlockMemory::set_rows(int64_t rows) {
   const int64_t last = rows == 0 ? 0 : (rows - 1) / kBlockRows;
   const int64_t first_row = last * kBlockRows;
   const int64_t kept = std::min(rows, rows_) - first_row;
-  std::vector<uint8_t> codes(static_cast<size_t>(std::max<int64_t>(kept, 0)) * layout_.row_format_bytes());
+  std::vector<uint8_t> codes(static_cast<size_t>(std::max<int64_t>(kept, 0)) *
+                             layout_.row_format_bytes());
   for (int64_t row = 0; row < kept; ++row) {
     get(first_row + row, codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
   }
@@ -38,7 +39,8 @@ void BlockMemory::set_rows(int64_t rows) {
   uint8_t* block = data_ + static_cast<size_t>(last) * layout_.block_bytes();
   std::fill_n(block, static_cast<size_t>(room) * layout_.row_bytes(), uint8_t{0});
   for (int64_t row = 0; row < kept; ++row) {
-    overwrite(first_row + row, codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
+    overwrite(first_row + row,
+              codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
   }
 }
 
@@ -48,7 +50,8 @@ void BlockMemory::append(int64_t n, const uint8_t* codes) {
     const int64_t count = std::min(n, kBlockRows - rows_ % kBlockRows);
     const int64_t first = rows_;
     set_rows(rows_ + count);
-    for (int64_t row = first; row < rows_; ++row, codes += layout_.row_format_bytes()) overwrite(row, codes);
+    for (int64_t row = first; row < rows_; ++row, codes += layout_.row_format_bytes())
+      overwrite(row, codes);
     n -= count;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Queries go in groups, tiles of rows past each group; the work is a grid of tile ranges × query
-// slices, so that one query uses all threads, and so do many queries over few rows. Every thread keeps
-// its own best rows of each query, merged at the end.
+// slices, so that one query uses all threads, and so do many queries over few rows. Every thread
+// keeps its own best rows of each query, merged at the end.
 #include "src/scan/block_search.h"
 
 #include <algorithm>
@@ -35,7 +35,8 @@ int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /// What a caller's progress function hears of, and says.
 class Progress {
  public:
-  Progress(const std::function<bool(double)>& report, double total) : report_(report), total_(total) {}
+  Progress(const std::function<bool(double)>& report, double total)
+      : report_(report), total_(total) {}
 
   void advance(double work) {
     if (!report_) return;
@@ -72,22 +73,25 @@ class GroupSearch {
     const bool dense = !bounded_ || (nq >= kMinDenseQueries && panel_dots_use_amx());
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_) : nullptr;
     const int64_t tiles = div_up(loader_.blocks(), kTileBlocks);
-    // Slices of queries keep thresholds tight, ranges of rows do not: ranges only when slices are few.
+    // Slices of queries keep thresholds tight, ranges of rows do not: ranges only when slices are
+    // few.
     const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
     const int64_t slices = std::clamp<int64_t>(nq / kQueriesPerTask, 1, tasks_wanted);
-    const int64_t ranges = std::clamp<int64_t>(div_up(tasks_wanted, slices), 1, std::max<int64_t>(tiles, 1));
+    const int64_t ranges =
+        std::clamp<int64_t>(div_up(tasks_wanted, slices), 1, std::max<int64_t>(tiles, 1));
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     const int64_t range_tiles = div_up(tiles, ranges);
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
-    parallel_for(ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
-      const int64_t first_query = task % slices * slice_queries;
-      const int64_t count = std::min(nq - first_query, slice_queries);
-      const int64_t first_tile = task / slices * range_tiles;
-      const int64_t end_tile = std::min(tiles, first_tile + range_tiles);
-      if (count > 0 && first_tile < end_tile) {
-        scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq);
-      }
-    });
+    parallel_for(
+        ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
+          const int64_t first_query = task % slices * slice_queries;
+          const int64_t count = std::min(nq - first_query, slice_queries);
+          const int64_t first_tile = task / slices * range_tiles;
+          const int64_t end_tile = std::min(tiles, first_tile + range_tiles);
+          if (count > 0 && first_tile < end_tile) {
+            scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq);
+          }
+        });
     merge(nq, scores, ids);
   }
 
@@ -118,7 +122,8 @@ class GroupSearch {
     });
   }
 
-  void scan(int64_t first_tile, int64_t end_tile, int64_t first_query, int64_t count, int thread, TopK* best) {
+  void scan(int64_t first_tile, int64_t end_tile, int64_t first_query, int64_t count, int thread,
+            TopK* best) {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique<Worker>();
     if (panels_ != nullptr && worker->dense == nullptr) {
@@ -137,7 +142,8 @@ class GroupSearch {
       if (panels_ != nullptr) {
         worker->dense->search(worker->tile, *panels_, first_query, first_query + count, best);
       } else {
-        worker->staged->search(worker->tile, queries_.data() + first_query, count, best + first_query);
+        worker->staged->search(worker->tile, queries_.data() + first_query, count,
+                               best + first_query);
       }
       block += blocks;
       step = std::min<int64_t>(2 * step, kTileBlocks);
@@ -164,7 +170,8 @@ class GroupSearch {
     for (Candidate& candidate : candidates) {
       loader_.get_row(candidate.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
-      const float score = score_of(query, terms, dot_float(query.rotated.data(), decoded.data(), codec_.dim()));
+      const float score =
+          score_of(query, terms, dot_float(query.rotated.data(), decoded.data(), codec_.dim()));
       candidate.score = key_of_score(score, codec_.higher_is_nearer());
     }
   }
@@ -184,24 +191,28 @@ class GroupSearch {
   std::vector<TopK> best_;  // (threads, queries of the group)
 };
 
-void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t nq,
-                  const float* queries, int64_t k, const SearchOptions& options, float* scores, int64_t* ids) {
+void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
+                  int64_t nq, const float* queries, int64_t k, const SearchOptions& options,
+                  float* scores, int64_t* ids) {
   require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
   require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
-  require(options.exactness >= 0, StatusCode::bad_argument, "exactness: {}; 0 to infinity are allowed",
-          options.exactness);
+  require(options.exactness >= 0, StatusCode::bad_argument,
+          "exactness: {}; 0 to infinity are allowed", options.exactness);
   checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   const int64_t rows = loader.blocks() * kBlockRows;
   const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
   const int64_t query_bytes = scan_codec.lanes() * (scan_codec.wide() ? 9 : 7) + 512;
   const int64_t heap_entries = std::max<int64_t>(1, std::min(k, rows));
-  const int64_t group = std::max<int64_t>(
-      1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads, kMaxHeapEntries / heap_entries));
-  Progress progress(options.progress, static_cast<double>(loader.blocks()) * static_cast<double>(nq));
+  const int64_t group =
+      std::max<int64_t>(1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads,
+                                    kMaxHeapEntries / heap_entries));
+  Progress progress(options.progress,
+                    static_cast<double>(loader.blocks()) * static_cast<double>(nq));
   GroupSearch search(codec, scan_codec, loader, k, options, threads, progress);
   const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
   for (int64_t first = 0; first < nq; first += even_group) {
-    search.run(std::min(even_group, nq - first), queries + first * codec.dim(), scores + first * k, ids + first * k);
+    search.run(std::min(even_group, nq - first), queries + first * codec.dim(), scores + first * k,
+               ids + first * k);
   }
 }
 
@@ -215,8 +226,8 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
 }
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
-                  const float* queries, int64_t k, const RowFilter& filter, const SearchOptions& options,
-                  float* scores, int64_t* ids) {
+                  const float* queries, int64_t k, const RowFilter& filter,
+                  const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, codes, filter);
   search_tiles(codec, scan_codec, loader, nq, queries, k, options, scores, ids);
 }

@@ -57,9 +57,11 @@ DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
 }
 
 void DenseSearch::decode_block(const ScanTile& tile, int block) {
-  load_block_terms(codec_, tile.block[block], tile.room[block], terms_.scale, terms_.constant, terms_.bias);
+  load_block_terms(codec_, tile.block[block], tile.room[block], terms_.scale, terms_.constant,
+                   terms_.bias);
   for (int row = 0; row < kChunkRows; ++row) {
-    if ((tile.allowed[block] >> row & 1) == 0) terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
+    if ((tile.allowed[block] >> row & 1) == 0)
+      terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   uint32_t rows[kChunkRows];
   std::iota(rows, rows + tile.room[block], static_cast<uint32_t>(block * kBlockRows));
@@ -73,8 +75,8 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
-// As TileSearch::key_of, but nothing is at hand of a row that comes here. A key beyond worst_key is one
-// that the row is refused by, not its last.
+// As TileSearch::key_of, but nothing is at hand of a row that comes here. A key beyond worst_key is
+// one that the row is refused by, not its last.
 float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
                           int32_t first_dot, float worst_key) const {
   if (!bounded_) return -score;
@@ -86,9 +88,11 @@ float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& q
   uint32_t rows[8] = {row};
   ScanTerms row_terms[8];
   float bounds[8];
-  keep_by_sign_dot(codec_, tile, query, -std::numeric_limits<float>::infinity(), {rows, row_terms, bounds}, 1);
+  keep_by_sign_dot(codec_, tile, query, -std::numeric_limits<float>::infinity(),
+                   {rows, row_terms, bounds}, 1);
   least = std::min(least, bounds[0]);
-  if (codec_.stages().size() == 2) least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
+  if (codec_.stages().size() == 2)
+    least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
   return -least;
 }
 
@@ -99,9 +103,11 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
   for (size_t stage = 0; stage < stages; ++stage) {
     int32_t* dots = dots_[stage].data();
     if (codec_.wide()) {
-      panel_dots(wide_levels_[stage].data(), codec_.lanes(), panels.wide_panel(first_panel), count, dots);
+      panel_dots(wide_levels_[stage].data(), codec_.lanes(), panels.wide_panel(first_panel), count,
+                 dots);
     } else {
-      panel_dots(narrow_levels_[stage].data(), codec_.lanes(), panels.narrow_panel(first_panel), count, dots);
+      panel_dots(narrow_levels_[stage].data(), codec_.lanes(), panels.narrow_panel(first_panel),
+                 count, dots);
     }
   }
   const int first_row = block * kBlockRows;
@@ -117,17 +123,19 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
                                     : goodness(query.score, terms, hit.dot[0]);
     if (!(-score <= best_of_query.worst_key())) continue;
-    best_of_query.push({key_of(tile, row, query, score, hit.dot[0], best_of_query.worst_key()), -score,
-                        tile.first_row[block] + hit.row});
+    best_of_query.push({key_of(tile, row, query, score, hit.dot[0], best_of_query.worst_key()),
+                        -score, tile.first_row[block] + hit.row});
     thresholds[hit.query] = -best_of_query.worst_key();
   }
 }
 
-void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end, TopK* best) {
+void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_t first,
+                         int64_t end, TopK* best) {
   const int64_t end_panel = panels_of(end);
   const auto slots = static_cast<size_t>(end_panel * kPanelQueries - first);
   thresholds_.assign(slots, std::numeric_limits<float>::infinity());
-  for (int64_t q = first; q < end; ++q) thresholds_[static_cast<size_t>(q - first)] = -best[q].worst_key();
+  for (int64_t q = first; q < end; ++q)
+    thresholds_[static_cast<size_t>(q - first)] = -best[q].worst_key();
   const PanelSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);

@@ -42,18 +42,19 @@ class DenseSearch {
 
   /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a
   /// multiple of 16.
-  void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end, TopK* best);
+  void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end,
+              TopK* best);
 
  private:
-  /// Panels whose dots of one chunk are held at a time: 16 KiB, so that they stay in the first-level
-  /// cache beside the chunk's levels.
+  /// Panels whose dots of one chunk are held at a time: 16 KiB, so that they stay in the
+  /// first-level cache beside the chunk's levels.
   static constexpr int kPanelsTogether = 4;
 
   void decode_block(const ScanTile& tile, int block);
-  void search_panels(const ScanTile& tile, int block, const QueryPanels& panels, int64_t first_panel,
-                     int count, int64_t first_slot, TopK* best);
-  float key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score, int32_t first_dot,
-               float worst_key) const;
+  void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
+                     int64_t first_panel, int count, int64_t first_slot, TopK* best);
+  float key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
+               int32_t first_dot, float worst_key) const;
 
   /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
   /// scores reach no threshold.

@@ -123,7 +123,8 @@ class GroupSearch {
     const int64_t end_row = std::min(codes_.rows, (range + 1) * kRangeRows);
     uint64_t allowed = 0;
     for (int64_t row = range * kRangeRows; row < end_row; ++row) {
-      if (row % 64 == 0) allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
+      if (row % 64 == 0)
+        allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
       if ((allowed >> (row % 64) & 1) == 0) continue;
       tile.push(codec_, codes_, row);
       if (tile.full()) score_tile();

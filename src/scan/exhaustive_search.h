@@ -11,9 +11,9 @@ namespace polarquant {
 
 /// The k best rows of `codes` for each of nq queries (nq, dim): scores (nq, k) best first and ids
 /// (nq, k), row positions; where there are fewer than k rows, id −1 with score −inf (inner product,
-/// cosine) or +inf (L2). Ties: lower id first. The result does not depend on `threads`, which is as in
-/// core/parallel.h. Scores are to the bit those of Codec::score. Throws bad_argument for nq < 0, k < 1
-/// and queries that are not finite.
+/// cosine) or +inf (L2). Ties: lower id first. The result does not depend on `threads`, which is as
+/// in core/parallel.h. Scores are to the bit those of Codec::score. Throws bad_argument for nq < 0,
+/// k < 1 and queries that are not finite.
 void exhaustive_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
                        int64_t k, const RowFilter& filter, int threads, float* scores,
                        int64_t* ids);

@@ -11,8 +11,8 @@ namespace polarquant {
 
 class RowFilter {
  public:
-  /// Bit i: whether row first + i takes part; count is 1 to 64, bits from there on are ignored. Called
-  /// from any thread.
+  /// Bit i: whether row first + i takes part; count is 1 to 64, bits from there on are ignored.
+  /// Called from any thread.
   using Mask = std::function<uint64_t(int64_t first, int count)>;
 
   /// Every row takes part.
@@ -27,7 +27,8 @@ class RowFilter {
   RowFilter(Keep keep)  // NOLINT: a function is a filter
       : mask_([keep = std::move(keep)](int64_t first, int count) {
           uint64_t bits = 0;
-          for (int i = 0; i < count; ++i) bits |= static_cast<uint64_t>(keep(first + i) ? 1 : 0) << i;
+          for (int i = 0; i < count; ++i)
+            bits |= static_cast<uint64_t>(keep(first + i) ? 1 : 0) << i;
           return bits;
         }) {}
 

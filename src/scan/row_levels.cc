@@ -26,14 +26,16 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   std::copy_n(at.block + layout.scales_offset(at.room) + at.row * width, width, stored);
   std::copy_n(at.block + layout.biases_offset(at.room) + at.row * width, width, stored + width);
   const Factors factors = load_factors(codec.factor_format(), stored);
-  if (codec.metric() == Metric::l2) return {factors.scale, -(factors.bias * factors.bias), factors.bias};
+  if (codec.metric() == Metric::l2)
+    return {factors.scale, -(factors.bias * factors.bias), factors.bias};
   return {factors.scale, factors.bias, factors.scale};
 }
 
 int hamming_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int distance = 0;
   for (int word = 0; word < codec.layout().sign_words(); ++word) {
-    distance += std::popcount(query.sign_words[static_cast<size_t>(word)] ^ sign_word(codec.layout(), at, word));
+    distance += std::popcount(query.sign_words[static_cast<size_t>(word)] ^
+                              sign_word(codec.layout(), at, word));
   }
   return distance;
 }
@@ -72,7 +74,8 @@ void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPla
       signs = sign_word(codec.layout(), at, start / kSegmentLanes);
     } else {
       const int count = std::min(kSegmentLanes, dim - start);
-      std::copy_n(rest + stage.signs_offset + start / 8, (count + 7) / 8, reinterpret_cast<uint8_t*>(&signs));
+      std::copy_n(rest + stage.signs_offset + start / 8, (count + 7) / 8,
+                  reinterpret_cast<uint8_t*>(&signs));
       signs = to_pair_order(signs, count);
     }
     apply_signs(signs, levels + start);
@@ -87,7 +90,8 @@ int32_t level_dot(const ScanCodec& codec, const ScanQuery& query, const int16_t*
   return dot;
 }
 
-RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded, const RowPlace& at) {
+RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
+                   const RowPlace& at) {
   const ScanTerms terms = load_terms(codec, at);
   std::vector<int16_t> levels(static_cast<size_t>(codec.lanes()));
   int32_t dots[2] = {0, 0};
@@ -102,8 +106,10 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   row.key = row.score;
   if (!bounded) return row;
   row.key = std::min(row.key, hamming_bound(query, terms, hamming_distance(codec, query, at)));
-  row.key = std::min(row.key, dot_bound(query.score, query.signs, terms, sign_dot(codec, query, at)));
-  if (two_stages) row.key = std::min(row.key, dot_bound(query.score, query.first_stage, terms, dots[0]));
+  row.key =
+      std::min(row.key, dot_bound(query.score, query.signs, terms, sign_dot(codec, query, at)));
+  if (two_stages)
+    row.key = std::min(row.key, dot_bound(query.score, query.first_stage, terms, dots[0]));
   return row;
 }
 

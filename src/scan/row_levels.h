@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading a row of a block in plain code: its score terms, its Hamming distance, its levels. The truth
-// that the kernels are tested against.
+// Reading a row of a block in plain code: its score terms, its Hamming distance, its levels. The
+// truth that the kernels are tested against.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,8 @@ struct RowPlace {
 
 inline uint64_t sign_word(const BlockLayout& layout, const RowPlace& at, int word) {
   const auto* words = reinterpret_cast<const uint64_t*>(at.block);
-  return words[(static_cast<size_t>(at.row / kGroupRows) * layout.sign_words() + word) * kGroupRows +
+  return words[(static_cast<size_t>(at.row / kGroupRows) * layout.sign_words() + word) *
+                   kGroupRows +
                at.row % kGroupRows];
 }
 inline const uint8_t* row_rest(const BlockLayout& layout, const RowPlace& at) {
@@ -31,7 +32,8 @@ int hamming_distance(const ScanCodec& codec, const ScanQuery& query, const RowPl
 /// Σ level·(−1)^sign over the lanes.
 int32_t sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 /// The levels of one stage, signs applied, in lanes order; lanes beyond the pairs have any value.
-void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at, int16_t* levels);
+void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                   int16_t* levels);
 int32_t level_dot(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels);
 
 /// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
@@ -40,6 +42,7 @@ struct RowScore {
   float score = 0;
   float key = 0;
 };
-RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded, const RowPlace& at);
+RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
+                   const RowPlace& at);
 
 }  // namespace polarquant

@@ -6,7 +6,8 @@
 namespace polarquant {
 
 void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries, int64_t k,
-                const RowFilter& filter, const SearchOptions& options, float* scores, int64_t* ids) {
+                const RowFilter& filter, const SearchOptions& options, float* scores,
+                int64_t* ids) {
   if (ScanCodec::supports(codec)) {
     block_search(codec, ScanCodec(codec), codes, nq, queries, k, filter, options, scores, ids);
   } else {

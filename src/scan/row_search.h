@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Top-k over rows in the row format, as their owner holds them: by integer levels where the codec has
-// them (block_search.h), else by decoding each row (exhaustive_search.h).
+// Top-k over rows in the row format, as their owner holds them: by integer levels where the codec
+// has them (block_search.h), else by decoding each row (exhaustive_search.h).
 #pragma once
 
 #include <cstdint>

@@ -47,16 +47,20 @@ class BlockStore final : public RowStore {
     blocks_.go_back_to(mark.rows, mark.tail);
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-              const SearchOptions& options, float* scores, int64_t* ids) const override {
+  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+              const RowFilter& filter, const SearchOptions& options, float* scores,
+              int64_t* ids) const override {
     if (scan_codec_ == nullptr) {
-      block_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, k, filter, options, scores, ids);
+      block_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, k, filter,
+                   options, scores, ids);
       return;
     }
-    block_search(codec, *scan_codec_, blocks_.spans(), nq, queries, k, filter, options, scores, ids);
+    block_search(codec, *scan_codec_, blocks_.spans(), nq, queries, k, filter, options, scores,
+                 ids);
   }
 
-  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind, float* x) const override {
+  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+              float* x) const override {
     for (int64_t row = 0; row < count; ++row) {
       codec.decode(row_code(first + row), 0, 1, kind, x + row * codec.dim());
     }
@@ -106,12 +110,14 @@ class BufferStore final : public RowStore {
     buffer_.go_back_to(codec, mark.rows, mark.tail);
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-              const SearchOptions& options, float* scores, int64_t* ids) const override {
+  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+              const RowFilter& filter, const SearchOptions& options, float* scores,
+              int64_t* ids) const override {
     row_search(codec, buffer_.rows(), nq, queries, k, filter, options, scores, ids);
   }
 
-  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind, float* x) const override {
+  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+              float* x) const override {
     codec.decode(buffer_.rows(), first, count, kind, x);
   }
   RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The codes of an index: rows of one codec, added at the end and searched. Where they lie follows from
-// the codec: in blocks for codes that are searched by integer levels (block_search.h), in the row
-// format for the others (exhaustive_search.h).
+// The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
+// from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
+// row format for the others (exhaustive_search.h).
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
@@ -36,11 +36,13 @@ class RowStore {
   virtual void go_back_to(const Codec& codec, const Mark& mark) noexcept = 0;
 
   /// As block_search; exactness is read where bounds are (block_search.h).
-  virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-                      const SearchOptions& options, float* scores, int64_t* ids) const = 0;
+  virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+                      const RowFilter& filter, const SearchOptions& options, float* scores,
+                      int64_t* ids) const = 0;
 
   /// As the codec's functions of these names.
-  virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind, float* x) const = 0;
+  virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+                      float* x) const = 0;
   virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const = 0;
   virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const = 0;
 };

@@ -13,14 +13,14 @@
 namespace polarquant {
 namespace {
 
-// 12 bits are .003 of a standard deviation: below what 8-bit codes resolve. Long vectors get fewer, so
-// that no sum of lanes · max_level² passes an int32, whatever bytes a code has.
+// 12 bits are .003 of a standard deviation: below what 8-bit codes resolve. Long vectors get fewer,
+// so that no sum of lanes · max_level² passes an int32, whatever bytes a code has.
 constexpr int kWideLevel = 2047;
 
-// Bounds by dot products stand this much further off than the Hamming bound at the same exactness: their
-// margins are half as wide, and most of what a search loses it lost to them. At z = 2 on real embeddings
-// (117,659 × 384), recall@10 lost at 2, 3 and 4 bits a dimension was .0007, .0017 and .0021 without it,
-// .0003, .0006 and .0005 with it, for 6 % more rows scored.
+// Bounds by dot products stand this much further off than the Hamming bound at the same exactness:
+// their margins are half as wide, and most of what a search loses it lost to them. At z = 2 on real
+// embeddings (117,659 × 384), recall@10 lost at 2, 3 and 4 bits a dimension was .0007, .0017 and
+// .0021 without it, .0003, .0006 and .0005 with it, for 6 % more rows scored.
 constexpr double kDotMargin = 1.3;
 
 int wide_level(int lanes) {
@@ -56,7 +56,8 @@ LevelStage window_stage(const TrellisPlanes& planes, LevelStage::Signs signs, si
   const bool plane_in_rest = stage.signs == LevelStage::Signs::plane;
   stage.codes_offset = offset + (plane_in_rest ? planes.quadrant_bytes() : 0);
   // Cells of codes with signs are magnitudes: not negative.
-  stage.step = round_to_levels(planes.codebook().cells.x, planes.codebook().cells.y, max_level, &stage);
+  stage.step =
+      round_to_levels(planes.codebook().cells.x, planes.codebook().cells.y, max_level, &stage);
   return stage;
 }
 
@@ -81,7 +82,8 @@ ScanCodec::ScanCodec(const Codec& codec)
   // E|z| = √(2/π) for a normal z: the signs are a code of error 1 − 2/π.
   const double sign_mse = 1 - 2 / std::numbers::pi;
   bounds_.sign_scale = static_cast<float>(std::sqrt(std::numbers::pi / 2) / root_dim);
-  bounds_.sign_error = static_cast<float>(kDotMargin * std::sqrt(sign_mse / (1 - sign_mse)) / root_dim);
+  bounds_.sign_error =
+      static_cast<float>(kDotMargin * std::sqrt(sign_mse / (1 - sign_mse)) / root_dim);
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
@@ -94,7 +96,8 @@ ScanCodec::ScanCodec(const Codec& codec)
         window_stage(residual->second(), LevelStage::Signs::plane, first.cell_bytes(), max_level_));
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
-    bounds_.first_stage_error = static_cast<float>(kDotMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
+    bounds_.first_stage_error =
+        static_cast<float>(kDotMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
     stage.kind = LevelStage::Kind::bytes;

@@ -5,11 +5,10 @@
 // A row's decoded direction û and the rotated query are both rounded to integer levels, so that an
 // inner product is an integer sum, the same on every machine and in every order:
 //   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_level · level.
-// Levels fit a byte (−127 to 127) for codes of up to 4 bits a dimension, where rounding costs at most
-// .0005 of recall@10, and 16 bits above.
-// Vectors are taken as lanes: 64 for each segment of 64 coordinates, lane t the first coordinate of the
-// segment's pair t and lane 32+t the second, lanes without a coordinate 0. A full segment so is in its
-// own order.
+// Levels fit a byte (−127 to 127) for codes of up to 4 bits a dimension, where rounding costs at
+// most .0005 of recall@10, and 16 bits above. Vectors are taken as lanes: 64 for each segment of 64
+// coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second, lanes
+// without a coordinate 0. A full segment so is in its own order.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +31,16 @@ struct LevelStage {
     bytes,    // the table's x for each coordinate's byte
   };
   enum class Signs : uint8_t {
-    none,    // the table has them
-    words,   // the block's sign words
-    plane,   // a plane of the row's rest, in coordinate order
+    none,   // the table has them
+    words,  // the block's sign words
+    plane,  // a plane of the row's rest, in coordinate order
   };
   Kind kind = Kind::windows;
   Signs signs = Signs::none;
-  int window_step = 0;       // windows: bits a pair
-  size_t signs_offset = 0;   // plane: from the start of a row's rest
-  size_t codes_offset = 0;   // ring or bytes, from the start of a row's rest
-  float step = 0;            // level × step is the value
+  int window_step = 0;      // windows: bits a pair
+  size_t signs_offset = 0;  // plane: from the start of a row's rest
+  size_t codes_offset = 0;  // ring or bytes, from the start of a row's rest
+  float step = 0;           // level × step is the value
   int16_t x[256] = {};
   int16_t y[256] = {};
   /// The same by bytes, for kernels: low bytes (all there is to narrow levels), then high bytes.
@@ -49,11 +48,11 @@ struct LevelStage {
   alignas(64) uint8_t y_bytes[2][256] = {};
 };
 
-/// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩ given
-/// what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
+/// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
+/// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
-  float length_of_norm = 0;     // ‖x−c‖ / ScanTerms::norm
-  float sign_scale = 0;         // ⟨q', signs⟩·‖x−c‖ → estimate by the signs
+  float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm
+  float sign_scale = 0;      // ⟨q', signs⟩·‖x−c‖ → estimate by the signs
   float sign_error = 0;
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;

@@ -14,8 +14,8 @@ namespace {
 /// Bounds leave no row out from 20·√dim on; much larger ones would overflow.
 constexpr float kMaxExactness = 65536;
 
-/// Calls body(first coordinate, count, first lane) for the runs of coordinates that stay together as
-/// lanes: full segments as they are, the last one in its two halves.
+/// Calls body(first coordinate, count, first lane) for the runs of coordinates that stay together
+/// as lanes: full segments as they are, the last one in its two halves.
 template <typename Body>
 void for_each_run(int dim, const Body& body) {
   const int full = dim / kSegmentLanes * kSegmentLanes;
@@ -95,7 +95,8 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   scan.signs.margin = static_cast<float>(exactness * norm * length * constants.sign_error);
   scan.first_stage.slope =
       static_cast<float>(length * constants.first_stage_scale * step * codec.stages()[0].step);
-  scan.first_stage.margin = static_cast<float>(exactness * norm * length * constants.first_stage_error);
+  scan.first_stage.margin =
+      static_cast<float>(exactness * norm * length * constants.first_stage_error);
   return scan;
 }
 

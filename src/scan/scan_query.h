@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A query as scans of one codec use it: levels, signs and the constants of score and bounds, and the
-// plain definitions of score and bounds, which every kernel computes by the same float operations in
-// the same order, so that results are the same to the bit on every machine.
+// A query as scans of one codec use it: levels, signs and the constants of score and bounds, and
+// the plain definitions of score and bounds, which every kernel computes by the same float
+// operations in the same order, so that results are the same to the bit on every machine.
 //
-// Everything is in "goodness", higher is nearer: the score itself for inner product and cosine, minus
-// the squared distance for L2.
+// Everything is in "goodness", higher is nearer: the score itself for inner product and cosine,
+// minus the squared distance for L2.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +23,10 @@ struct ScoreConstants {
 };
 
 /// bound by the Hamming distance h of the signs, for a row of terms t:
-///   base + weight·constant + norm·B(m), B(m) = m·(slope − bend·max(m, 0)²), m = min(reach − h, half),
-/// where norm·B(m) stands for ‖q'‖‖x−c‖·sin(π(½ − h/dim) + z·π/(2√dim)): sin t ≈ t − .1473·t³ is exact
-/// at 0 and π/2 and at most .014 above between; below 0, t itself keeps B concave.
+///   base + weight·constant + norm·B(m), B(m) = m·(slope − bend·max(m, 0)²), m = min(reach − h,
+///   half),
+/// where norm·B(m) stands for ‖q'‖‖x−c‖·sin(π(½ − h/dim) + z·π/(2√dim)): sin t ≈ t − .1473·t³ is
+/// exact at 0 and π/2 and at most .014 above between; below 0, t itself keeps B concave.
 struct HammingBound {
   float reach = 0;  // dim/2 + z·√dim/2
   float half = 0;   // dim/2
@@ -40,8 +41,8 @@ struct DotBound {
 };
 
 struct ScanQuery {
-  AlignedVector<uint64_t> sign_words;    // (sign_words), empty without a sign plane
-  AlignedVector<int8_t> levels;          // (lanes), −127 to 127: for the signs, and scores unless wide
+  AlignedVector<uint64_t> sign_words;  // (sign_words), empty without a sign plane
+  AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for the signs, and scores unless wide
   AlignedVector<uint8_t> biased_levels;  // level + 128
   AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide
   int32_t level_sum = 0;                 // Σ levels
@@ -55,9 +56,11 @@ struct ScanQuery {
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness);
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
-  return score.base + score.weight * row.constant + row.scale * (score.dot_scale[0] * static_cast<float>(dot));
+  return score.base + score.weight * row.constant +
+         row.scale * (score.dot_scale[0] * static_cast<float>(dot));
 }
-inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot0, int32_t dot1) {
+inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot0,
+                      int32_t dot1) {
   return score.base + score.weight * row.constant +
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
@@ -69,7 +72,8 @@ inline float hamming_bound(const ScanQuery& query, const ScanTerms& row, int dis
   return query.score.base + query.score.weight * row.constant +
          row.norm * (m * (bound.slope - bound.bend * (bent * bent)));
 }
-inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row, int32_t dot) {
+inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
+                       int32_t dot) {
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(dot) + bound.margin);
 }

@@ -8,7 +8,8 @@
 
 namespace polarquant {
 
-TileLoader::TileLoader(const ScanCodec& codec, std::span<const BlockRows> spans, const RowFilter& filter)
+TileLoader::TileLoader(const ScanCodec& codec, std::span<const BlockRows> spans,
+                       const RowFilter& filter)
     : codec_(codec), spans_(spans), filter_(filter) {
   for (const BlockRows& span : spans_) {
     first_block_.push_back(blocks_);
@@ -17,9 +18,13 @@ TileLoader::TileLoader(const ScanCodec& codec, std::span<const BlockRows> spans,
 }
 
 TileLoader::TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& filter)
-    : codec_(codec), codes_(codes), filter_(filter), blocks_((codes.rows + kBlockRows - 1) / kBlockRows) {}
+    : codec_(codec),
+      codes_(codes),
+      filter_(filter),
+      blocks_((codes.rows + kBlockRows - 1) / kBlockRows) {}
 
-void TileLoader::add_block(const uint8_t* data, int64_t first_row, int64_t rows, ScanTile* tile) const {
+void TileLoader::add_block(const uint8_t* data, int64_t first_row, int64_t rows,
+                           ScanTile* tile) const {
   const int count = static_cast<int>(std::min<int64_t>(kBlockRows, rows));
   const uint64_t allowed = filter_.allowed(first_row, count);
   if (allowed == 0) return;
@@ -32,8 +37,8 @@ void TileLoader::add_block(const uint8_t* data, int64_t first_row, int64_t rows,
 }
 
 void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const {
-  auto span = static_cast<size_t>(std::upper_bound(first_block_.begin(), first_block_.end(), first) -
-                                  first_block_.begin() - 1);
+  auto span = static_cast<size_t>(
+      std::upper_bound(first_block_.begin(), first_block_.end(), first) - first_block_.begin() - 1);
   for (int64_t block = first; block < first + count; ++block) {
     while (span + 1 < spans_.size() && block >= first_block_[span + 1]) ++span;
     const int64_t in_span = block - first_block_[span];
@@ -43,7 +48,8 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
   }
 }
 
-void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
+void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
+                             ScanTile* tile) const {
   const BlockLayout& layout = codec_.layout();
   packed->resize(kTileBlocks * layout.block_bytes() + kReadAhead);
   for (int64_t block = first; block < first + count; ++block) {
@@ -64,14 +70,16 @@ void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t
 void TileLoader::get_row(int64_t row, uint8_t* code) const {
   const BlockLayout& layout = codec_.layout();
   if (codes_.data != nullptr) {
-    std::copy_n(codes_.data + static_cast<size_t>(row) * layout.row_format_bytes(), layout.row_format_bytes(), code);
+    std::copy_n(codes_.data + static_cast<size_t>(row) * layout.row_format_bytes(),
+                layout.row_format_bytes(), code);
     return;
   }
   for (const BlockRows& span : spans_) {
     const int64_t in_span = row - span.first_row;
     if (in_span < 0 || in_span >= span.rows) continue;
     const int64_t block = in_span / kBlockRows;
-    const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, span.rows - block * kBlockRows));
+    const int room =
+        BlockLayout::room(std::min<int64_t>(kBlockRows, span.rows - block * kBlockRows));
     layout.get_row(span.data + static_cast<size_t>(block) * layout.block_bytes(), room,
                    static_cast<int>(in_span % kBlockRows), code);
     return;
@@ -79,7 +87,8 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
   fail(StatusCode::internal, "row: {} is in no span", row);
 }
 
-void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
+void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
+                      ScanTile* tile) const {
   tile->blocks = 0;
   if (codes_.data != nullptr) {
     load_packed(first, count, packed, tile);
@@ -90,7 +99,8 @@ void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* pack
   tile->typical = {};
   if (tile->blocks == 0) return;
   for (const int block : {0, tile->blocks - 1}) {
-    const RowPlace at = {tile->block[block], tile->room[block], std::countr_zero(tile->allowed[block])};
+    const RowPlace at = {tile->block[block], tile->room[block],
+                         std::countr_zero(tile->allowed[block])};
     const ScanTerms terms = load_terms(codec_, at);
     tile->typical.constant += terms.constant / 2;
     tile->typical.norm += terms.norm / 2;

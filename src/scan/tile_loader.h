@@ -22,15 +22,17 @@ class TileLoader {
   TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& filter);
 
   int64_t blocks() const { return blocks_; }
-  /// The row-format code of the row at this position, which is one of those loaded; `code` has room.
+  /// The row-format code of the row at this position, which is one of those loaded; `code` has
+  /// room.
   void get_row(int64_t row, uint8_t* code) const;
-  /// Loads blocks first … first+count−1 (at most kTileBlocks), leaving out those of which the filter
-  /// lets no row through. `packed` is memory that the tile may point into.
+  /// Loads blocks first … first+count−1 (at most kTileBlocks), leaving out those of which the
+  /// filter lets no row through. `packed` is memory that the tile may point into.
   void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:
   void add_block(const uint8_t* data, int64_t first_row, int64_t rows, ScanTile* tile) const;
-  void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
+  void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
+                   ScanTile* tile) const;
   void load_spans(int64_t first, int64_t count, ScanTile* tile) const;
 
   const ScanCodec& codec_;

@@ -17,7 +17,8 @@ int64_t id_of(const ScanTile& tile, uint32_t row) {
 }
 
 RowPlace place_of(const ScanTile& tile, uint32_t row) {
-  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows], static_cast<int>(row % kBlockRows)};
+  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows],
+          static_cast<int>(row % kBlockRows)};
 }
 
 }  // namespace
@@ -31,14 +32,15 @@ TileSearch::TileSearch(const ScanCodec& codec, bool bounded)
       dots_{AlignedVector<int32_t>(kListRoom), AlignedVector<int32_t>(kListRoom)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are at
-// hand; the Hamming distance is found again for the few that come so far.
+// The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are
+// at hand; the Hamming distance is found again for the few that come so far.
 float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
                          float score) const {
   if (!bounded_) return -score;
   const ScanTerms& terms = terms_[static_cast<size_t>(kept)];
   float least = std::min(score, sign_bounds_[static_cast<size_t>(kept)]);
-  least = std::min(least, hamming_bound(query, terms, hamming_distance(codec_, query, place_of(tile, row))));
+  least = std::min(
+      least, hamming_bound(query, terms, hamming_distance(codec_, query, place_of(tile, row))));
   if (codec_.stages().size() == 2) {
     const int32_t first_dot = dots_[0][static_cast<size_t>(kept)];
     least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
@@ -47,7 +49,8 @@ float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept,
 }
 
 // Scores rows whose terms_ (and sign_bounds_) stand ready.
-void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count, TopK* best) {
+void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
+                            TopK* best) {
   if (count == 0) return;
   const auto& stages = codec_.stages();
   int32_t* first = dots_[0].data();
@@ -89,7 +92,8 @@ void TileSearch::prefetch_codes(const ScanTile& tile, const uint32_t* rows, int 
   }
 }
 
-void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best) {
+void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, int count,
+                                TopK* best) {
   SurvivorSearch searches[kQueriesTogether];
   for (int i = 0; i < count; ++i) {
     searches[i].query = &queries[i];
@@ -100,8 +104,9 @@ void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, 
   if (count == 1) prefetch_codes(tile, searches[0].survivors, searches[0].count);
   for (int i = 0; i < count; ++i) {
     uint32_t* rows = searches[i].survivors;
-    const int kept = keep_by_sign_dot(codec_, tile, queries[i], searches[i].threshold,
-                                      {rows, terms_.data(), sign_bounds_.data()}, searches[i].count);
+    const int kept =
+        keep_by_sign_dot(codec_, tile, queries[i], searches[i].threshold,
+                         {rows, terms_.data(), sign_bounds_.data()}, searches[i].count);
     score_rows(tile, queries[i], rows, kept, &best[i]);
   }
 }

@@ -28,8 +28,10 @@ class TileSearch {
   void prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const;
   void search_bounded(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
   void search_unbounded(const ScanTile& tile, const ScanQuery& query, TopK* best);
-  void score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count, TopK* best);
-  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row, float score) const;
+  void score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
+                  TopK* best);
+  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
+               float score) const;
 
   const ScanCodec& codec_;
   bool bounded_;

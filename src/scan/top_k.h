@@ -11,8 +11,8 @@
 
 namespace polarquant {
 
-/// A row with its key: the smaller key is the better one, the lower id where keys are equal. `score` is
-/// carried along, as a key of its own (a search may order by more than the score).
+/// A row with its key: the smaller key is the better one, the lower id where keys are equal.
+/// `score` is carried along, as a key of its own (a search may order by more than the score).
 struct Candidate {
   float key = 0;
   float score = 0;
@@ -20,7 +20,8 @@ struct Candidate {
 
   Candidate() = default;
   Candidate(float score_key, int64_t row) : key(score_key), score(score_key), id(row) {}
-  Candidate(float order_key, float score_key, int64_t row) : key(order_key), score(score_key), id(row) {}
+  Candidate(float order_key, float score_key, int64_t row)
+      : key(order_key), score(score_key), id(row) {}
 
   friend bool operator<(const Candidate& a, const Candidate& b) {
     return a.key < b.key || (a.key == b.key && a.id < b.id);
@@ -75,8 +76,8 @@ inline void keep_best(std::vector<Candidate>& candidates, int64_t k) {
   candidates.erase(candidates.begin() + k, candidates.end());
 }
 
-/// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there are
-/// fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
+/// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there
+/// are fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
 inline void write_top_k(std::vector<Candidate>& candidates, int64_t k, bool higher_is_nearer,
                         float* scores, int64_t* ids) {
   keep_best(candidates, k);

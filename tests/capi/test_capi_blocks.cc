@@ -42,13 +42,15 @@ struct Coded {
   }
   std::vector<uint8_t> get(const AlignedVector<uint8_t>& blocks, int64_t rows) const {
     std::vector<uint8_t> out(static_cast<size_t>(rows) * code_bytes);
-    require_ok(polar_blocks_get(codec.get(), rows, blocks.data(), blocks.size(), 0, rows, out.data(), out.size()));
+    require_ok(polar_blocks_get(codec.get(), rows, blocks.data(), blocks.size(), 0, rows,
+                                out.data(), out.size()));
     return out;
   }
   Results search(const polar_search_options* options) const {
     Results found;
-    require_ok(polar_codec_search_with_options(codec.get(), kQueries, queries.data(), kRows, codes.data(),
-                                               codes.size(), kK, options, found.scores.data(), found.ids.data()));
+    require_ok(polar_codec_search_with_options(codec.get(), kQueries, queries.data(), kRows,
+                                               codes.data(), codes.size(), kK, options,
+                                               found.scores.data(), found.ids.data()));
     return found;
   }
   std::vector<uint8_t> code(int64_t row) const {
@@ -81,16 +83,19 @@ TEST_CASE("blocks give back the codes packed into them, however they came", "[ca
     AlignedVector<uint8_t> blocks = coded.empty_blocks(kRows);
     int64_t rows = 0;
     for (const int64_t count : {1, 7, 64, 60, 128, 0, 73}) {
-      require_ok(polar_blocks_append(coded.codec.get(), count, coded.codes.data() + rows * static_cast<int64_t>(coded.code_bytes),
-                                     static_cast<size_t>(count) * coded.code_bytes, rows, blocks.data(), blocks.size()));
+      require_ok(polar_blocks_append(
+          coded.codec.get(), count,
+          coded.codes.data() + rows * static_cast<int64_t>(coded.code_bytes),
+          static_cast<size_t>(count) * coded.code_bytes, rows, blocks.data(), blocks.size()));
       rows += count;
     }
     REQUIRE(rows == kRows);
     CHECK(coded.get(blocks, kRows) == coded.codes);
 
     Results found;
-    require_ok(polar_blocks_search(coded.codec.get(), kQueries, coded.queries.data(), kRows, blocks.data(), blocks.size(),
-                                   kK, nullptr, found.scores.data(), found.ids.data()));
+    require_ok(polar_blocks_search(coded.codec.get(), kQueries, coded.queries.data(), kRows,
+                                   blocks.data(), blocks.size(), kK, nullptr, found.scores.data(),
+                                   found.ids.data()));
     CHECK(found == coded.search(nullptr));
   }
 }
@@ -98,18 +103,21 @@ TEST_CASE("blocks give back the codes packed into them, however they came", "[ca
 TEST_CASE("blocks are changed row by row", "[capi]") {
   const Coded coded("Polar2");
   AlignedVector<uint8_t> blocks = coded.empty_blocks(kRows);
-  require_ok(polar_blocks_append(coded.codec.get(), kRows, coded.codes.data(), coded.codes.size(), 0, blocks.data(), blocks.size()));
+  require_ok(polar_blocks_append(coded.codec.get(), kRows, coded.codes.data(), coded.codes.size(),
+                                 0, blocks.data(), blocks.size()));
   std::vector<int64_t> expected(kRows);
   std::iota(expected.begin(), expected.end(), 0);
 
   const std::vector<uint8_t> code = coded.code(5);
-  require_ok(polar_blocks_overwrite(coded.codec.get(), code.data(), code.size(), kRows, blocks.data(), blocks.size(), 70));
+  require_ok(polar_blocks_overwrite(coded.codec.get(), code.data(), code.size(), kRows,
+                                    blocks.data(), blocks.size(), 70));
   expected[70] = 5;
   CHECK(coded.get(blocks, kRows) == joined(coded, expected));
 
   int64_t rows = kRows;
   for (const int64_t row : {int64_t{3}, kRows - 2, int64_t{320}}) {
-    require_ok(polar_blocks_swap_remove(coded.codec.get(), row, rows, blocks.data(), blocks.size()));
+    require_ok(
+        polar_blocks_swap_remove(coded.codec.get(), row, rows, blocks.data(), blocks.size()));
     expected[static_cast<size_t>(row)] = expected.back();
     expected.pop_back();
     --rows;
@@ -126,12 +134,14 @@ TEST_CASE("blocks are changed row by row", "[capi]") {
     }
   }
   int64_t left = 0;
-  require_ok(polar_blocks_remove(coded.codec.get(), removed.data(), rows, blocks.data(), blocks.size(), &left));
+  require_ok(polar_blocks_remove(coded.codec.get(), removed.data(), rows, blocks.data(),
+                                 blocks.size(), &left));
   REQUIRE(left == static_cast<int64_t>(left_rows.size()));
   CHECK(coded.get(blocks, left) == joined(coded, left_rows));
 
   std::fill(removed.begin(), removed.end(), ~uint64_t{0});
-  require_ok(polar_blocks_remove(coded.codec.get(), removed.data(), left, blocks.data(), blocks.size(), &left));
+  require_ok(polar_blocks_remove(coded.codec.get(), removed.data(), left, blocks.data(),
+                                 blocks.size(), &left));
   CHECK(left == 0);
 }
 
@@ -140,20 +150,28 @@ TEST_CASE("block calls name what is wrong", "[capi]") {
   AlignedVector<uint8_t> blocks = coded.empty_blocks(kRows);
   const polar_codec* codec = coded.codec.get();
   const auto append = [&](int64_t n, int64_t rows, uint8_t* data, size_t bytes) {
-    return polar_blocks_append(codec, n, coded.codes.data(), static_cast<size_t>(std::max<int64_t>(n, 0)) * coded.code_bytes, rows, data, bytes);
+    return polar_blocks_append(codec, n, coded.codes.data(),
+                               static_cast<size_t>(std::max<int64_t>(n, 0)) * coded.code_bytes,
+                               rows, data, bytes);
   };
   check_failed(append(1, -1, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"rows: -1"});
   check_failed(append(-1, 0, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"n: -1"});
   check_failed(append(1, 0, nullptr, blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"blocks: NULL"});
-  check_failed(append(1, 0, blocks.data() + 8, blocks.size() - 8), POLAR_ERROR_BAD_ARGUMENT, {"64-byte boundary"});
-  check_failed(append(kRows, 8, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"blocks_bytes: ", "341 rows"});
-  check_failed(append(1, INT64_MAX, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"bytes of blocks"});
-  check_failed(polar_blocks_swap_remove(codec, 4, 4, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT, {"row: 4", "rows = 4"});
+  check_failed(append(1, 0, blocks.data() + 8, blocks.size() - 8), POLAR_ERROR_BAD_ARGUMENT,
+               {"64-byte boundary"});
+  check_failed(append(kRows, 8, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT,
+               {"blocks_bytes: ", "341 rows"});
+  check_failed(append(1, INT64_MAX, blocks.data(), blocks.size()), POLAR_ERROR_BAD_ARGUMENT,
+               {"bytes of blocks"});
+  check_failed(polar_blocks_swap_remove(codec, 4, 4, blocks.data(), blocks.size()),
+               POLAR_ERROR_BAD_ARGUMENT, {"row: 4", "rows = 4"});
   int64_t left = 0;
-  check_failed(polar_blocks_remove(codec, nullptr, 4, blocks.data(), blocks.size(), &left), POLAR_ERROR_BAD_ARGUMENT, {"removed: NULL"});
+  check_failed(polar_blocks_remove(codec, nullptr, 4, blocks.data(), blocks.size(), &left),
+               POLAR_ERROR_BAD_ARGUMENT, {"removed: NULL"});
   size_t bytes = 0;
   const CodecHandle tree = make_codec("PolarTree4.2", kDim, POLAR_METRIC_L2);
-  check_failed(polar_blocks_bytes(tree.get(), 4, &bytes), POLAR_ERROR_UNSUPPORTED, {"PolarTree4.2 has no blocks"});
+  check_failed(polar_blocks_bytes(tree.get(), 4, &bytes), POLAR_ERROR_UNSUPPORTED,
+               {"PolarTree4.2 has no blocks"});
   check_failed(polar_blocks_bytes(nullptr, 4, &bytes), POLAR_ERROR_BAD_ARGUMENT, {"codec: NULL"});
 }
 
@@ -167,8 +185,9 @@ TEST_CASE("every kind of filter keeps the rows it names", "[capi]") {
     const std::vector<uint8_t> codes = encode(codec, kRows, x);
     const auto search = [&](const polar_search_options& options) {
       Results found;
-      require_ok(polar_codec_search_with_options(codec.get(), kQueries, queries.data(), kRows, codes.data(), codes.size(),
-                                                 kK, &options, found.scores.data(), found.ids.data()));
+      require_ok(polar_codec_search_with_options(codec.get(), kQueries, queries.data(), kRows,
+                                                 codes.data(), codes.size(), kK, &options,
+                                                 found.scores.data(), found.ids.data()));
       return found;
     };
     // All filters name the same rows: 50 to 211 that are no multiple of 3.
@@ -218,10 +237,11 @@ TEST_CASE("every kind of filter keeps the rows it names", "[capi]") {
 TEST_CASE("search options name what is wrong", "[capi]") {
   const Coded coded("Polar2");
   Results found;
-  const auto refused = [&](const polar_search_options& options, const std::vector<std::string>& parts) {
-    check_failed(polar_codec_search_with_options(coded.codec.get(), kQueries, coded.queries.data(), kRows,
-                                                 coded.codes.data(), coded.codes.size(), kK, &options,
-                                                 found.scores.data(), found.ids.data()),
+  const auto refused = [&](const polar_search_options& options,
+                           const std::vector<std::string>& parts) {
+    check_failed(polar_codec_search_with_options(coded.codec.get(), kQueries, coded.queries.data(),
+                                                 kRows, coded.codes.data(), coded.codes.size(), kK,
+                                                 &options, found.scores.data(), found.ids.data()),
                  POLAR_ERROR_BAD_ARGUMENT, parts);
   };
   polar_search_options options = search_options();
@@ -279,7 +299,8 @@ TEST_CASE("progress is told the share done, and can stop a search", "[capi]") {
 
   heard = {0, 0, 1};
   Results found;
-  check_failed(polar_codec_search_with_options(coded.codec.get(), kQueries, coded.queries.data(), kRows, coded.codes.data(),
-                                               coded.codes.size(), kK, &options, found.scores.data(), found.ids.data()),
+  check_failed(polar_codec_search_with_options(coded.codec.get(), kQueries, coded.queries.data(),
+                                               kRows, coded.codes.data(), coded.codes.size(), kK,
+                                               &options, found.scores.data(), found.ids.data()),
                POLAR_ERROR_CANCELLED, {"stopped by its progress function"});
 }

@@ -69,8 +69,8 @@ __attribute__((target("amx-tile"))) void amx_begin() noexcept {
 
 __attribute__((target("amx-tile"))) void amx_end() noexcept { _tile_release(); }
 
-// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. An odd last panel
-// stands in for the one it lacks, and is written twice.
+// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. An odd last
+// panel stands in for the one it lacks, and is written twice.
 __attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* levels, int lanes,
                                                                  const int8_t* panels, int count,
                                                                  int32_t* dots) {

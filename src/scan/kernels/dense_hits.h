@@ -27,8 +27,9 @@ struct ChunkTerms {
   const float* constant;
 };
 
-/// Writes the (row, query) whose goodness is at least the query's threshold; `hits` has room for all.
-/// thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query. dots as panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
+/// Writes the (row, query) whose goodness is at least the query's threshold; `hits` has room for
+/// all. thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query. dots as
+/// panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
 int find_dense_hits(const int32_t* dots, const int32_t* second_dots, int panels,
                     const PanelConstants* constants, const float* thresholds,
                     const ChunkTerms& terms, DenseHit* hits);

@@ -26,8 +26,8 @@ HWY_ATTR inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
 }
 
 /// The signs of a segment, in lanes order.
-HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                              int segment) {
+HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage,
+                                       const RowPlace& at, int segment) {
   if (stage.signs == LevelStage::Signs::words) return sign_word(codec.layout(), at, segment);
   const int start = segment * kSegmentLanes;
   const int count = codec.dim() - start < kSegmentLanes ? codec.dim() - start : kSegmentLanes;
@@ -43,9 +43,12 @@ HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage&
 HWY_ATTR inline __m512i low_segment(__m512i x, __m512i y) {
   return _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
 }
-HWY_ATTR inline __m512i high_segment(__m512i x, __m512i y) { return _mm512_shuffle_i64x2(x, y, 0xEE); }
+HWY_ATTR inline __m512i high_segment(__m512i x, __m512i y) {
+  return _mm512_shuffle_i64x2(x, y, 0xEE);
+}
 
-HWY_ATTR inline void store_segment(__m512i values, __m512i /*high*/, uint64_t signs, int8_t* levels) {
+HWY_ATTR inline void store_segment(__m512i values, __m512i /*high*/, uint64_t signs,
+                                   int8_t* levels) {
   values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
   _mm512_store_si512(levels, values);
 }
@@ -64,8 +67,8 @@ HWY_ATTR inline void store_segment(__m512i low, __m512i high, uint64_t signs, in
 }
 
 template <typename Level>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const WindowReader& reader,
-                    const RowPlace& at, Level* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage,
+                             const WindowReader& reader, const RowPlace& at, Level* levels) {
   constexpr bool kWide = sizeof(Level) == 2;
   const bool has_signs = stage.signs != LevelStage::Signs::none;
   const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
@@ -90,20 +93,22 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, co
 }
 
 template <typename Level>
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at, Level* levels) {
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                           Level* levels) {
   const uint8_t* codes = row_rest(codec.layout(), at) + stage.codes_offset;
   const int dim = codec.dim();
   int j = 0;
   for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
     const __m512i index = _mm512_loadu_si512(codes + j);
-    store_segment(look_up(stage.x_bytes[0], index), look_up(stage.x_bytes[1], index), 0, levels + j);
+    store_segment(look_up(stage.x_bytes[0], index), look_up(stage.x_bytes[1], index), 0,
+                  levels + j);
   }
   for (; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
 }
 
 template <typename Level>
 HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                 const uint32_t* rows, int count, Level* levels) {
+                          const uint32_t* rows, int count, Level* levels) {
   const WindowReader reader(stage.kind == LevelStage::Kind::windows ? stage.window_step : 8);
   for (int i = 0; i < count; ++i, levels += codec.lanes()) {
     const RowPlace at = place_of(tile, rows[i]);
@@ -118,7 +123,8 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
 #else
 
 template <typename Level>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at, Level* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                             Level* levels) {
   const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
   const int step = stage.window_step;
   const int pairs = pairs_of(codec.dim());
@@ -161,7 +167,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, co
 
 template <typename Level>
 HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                 const uint32_t* rows, int count, Level* levels) {
+                          const uint32_t* rows, int count, Level* levels) {
   for (int i = 0; i < count; ++i, levels += codec.lanes()) {
     const RowPlace at = place_of(tile, rows[i]);
     if (stage.kind == LevelStage::Kind::windows) {
@@ -176,12 +182,14 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
 
 #endif
 
-HWY_ATTR void decode_narrow_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                        const uint32_t* rows, int count, int8_t* levels) {
+HWY_ATTR void decode_narrow_rows(const ScanTile& tile, const ScanCodec& codec,
+                                 const LevelStage& stage, const uint32_t* rows, int count,
+                                 int8_t* levels) {
   decode_rows(tile, codec, stage, rows, count, levels);
 }
-HWY_ATTR void decode_wide_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                      const uint32_t* rows, int count, int16_t* levels) {
+HWY_ATTR void decode_wide_rows(const ScanTile& tile, const ScanCodec& codec,
+                               const LevelStage& stage, const uint32_t* rows, int count,
+                               int16_t* levels) {
   decode_rows(tile, codec, stage, rows, count, levels);
 }
 
@@ -207,16 +215,21 @@ HWY_ATTR int32_t dot_wide(const int16_t* a, const int16_t* b, int lanes) {
   auto sum0 = hn::Zero(d32);
   auto sum1 = hn::Zero(d32);
   for (int lane = 0; lane < lanes; lane += static_cast<int>(hn::Lanes(d16))) {
-    sum0 = hn::ReorderWidenMulAccumulate(d32, hn::Load(d16, a + lane), hn::Load(d16, b + lane), sum0, sum1);
+    sum0 = hn::ReorderWidenMulAccumulate(d32, hn::Load(d16, a + lane), hn::Load(d16, b + lane),
+                                         sum0, sum1);
   }
   return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
 }
 
-HWY_ATTR void dot_narrow_rows(const int8_t* query, const int8_t* levels, int lanes, int count, int32_t* dots) {
-  for (int i = 0; i < count; ++i) dots[i] = dot_narrow(query, levels + static_cast<size_t>(i) * lanes, lanes);
+HWY_ATTR void dot_narrow_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
+                              int32_t* dots) {
+  for (int i = 0; i < count; ++i)
+    dots[i] = dot_narrow(query, levels + static_cast<size_t>(i) * lanes, lanes);
 }
-HWY_ATTR void dot_wide_rows(const int16_t* query, const int16_t* levels, int lanes, int count, int32_t* dots) {
-  for (int i = 0; i < count; ++i) dots[i] = dot_wide(query, levels + static_cast<size_t>(i) * lanes, lanes);
+HWY_ATTR void dot_wide_rows(const int16_t* query, const int16_t* levels, int lanes, int count,
+                            int32_t* dots) {
+  for (int i = 0; i < count; ++i)
+    dots[i] = dot_wide(query, levels + static_cast<size_t>(i) * lanes, lanes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -243,8 +256,8 @@ void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int8_t
                     int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(dot_narrow_rows)(query.levels.data(), levels, codec.lanes(), count, dots);
 }
-void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels, int count,
-                    int32_t* dots) {
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels,
+                    int count, int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(dot_wide_rows)(query.wide_levels.data(), levels, codec.lanes(), count, dots);
 }
 

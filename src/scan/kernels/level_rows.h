@@ -10,8 +10,8 @@
 namespace polarquant {
 
 /// Decodes one stage of `count` rows of the tile into levels, (count, codec.lanes()) on 64-byte
-/// boundaries; lanes without a coordinate get any value. Levels must fit a byte (!codec.wide()) for the
-/// first form.
+/// boundaries; lanes without a coordinate get any value. Levels must fit a byte (!codec.wide()) for
+/// the first form.
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels);
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
@@ -20,7 +20,7 @@ void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const Level
 /// dots[i] = Σ query level·level over the lanes of row i of `levels`.
 void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int8_t* levels, int count,
                     int32_t* dots);
-void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels, int count,
-                    int32_t* dots);
+void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels,
+                    int count, int32_t* dots);
 
 }  // namespace polarquant

@@ -41,8 +41,8 @@ HWY_ATTR void read_factors(bool half, const uint8_t* stored, int room, float uni
 #endif
 }
 
-HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int room, float* scale, float* constant,
-                 float* bias) {
+HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+                         float* constant, float* bias) {
   const BlockLayout& layout = codec.layout();
   const FactorFormat& format = codec.factor_format();
   if (room < kBlockRows) {
@@ -69,7 +69,7 @@ namespace polarquant {
 HWY_EXPORT(load_block);
 
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
-                       float* constant, float* bias) {
+                      float* constant, float* bias) {
   HWY_DYNAMIC_DISPATCH(load_block)(codec, block, room, scale, constant, bias);
 }
 

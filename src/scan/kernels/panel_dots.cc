@@ -31,27 +31,31 @@ HWY_ATTR inline int32_t lanes_of_row(const Level* row, int step) {
 
 constexpr int kRowsTogether = 8;
 
-HWY_ATTR inline __m512i add_products(__m512i sums, __m512i queries, __m512i row, int8_t /*narrow*/) {
+HWY_ATTR inline __m512i add_products(__m512i sums, __m512i queries, __m512i row,
+                                     int8_t /*narrow*/) {
   return dot_bytes(sums, queries, row);
 }
 HWY_ATTR inline __m512i add_products(__m512i sums, __m512i queries, __m512i row, int16_t /*wide*/) {
   return dot_words(sums, queries, row);
 }
 
-/// What a row's sums start from: VNNI takes the queries' bytes as level + 128, so −128·Σ row levels.
+/// What a row's sums start from: VNNI takes the queries' bytes as level + 128, so −128·Σ row
+/// levels.
 HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
   __m512i sums = _mm512_setzero_si512();
   const __m512i ones = _mm512_set1_epi8(1);
-  for (int lane = 0; lane < lanes; lane += 64) sums = dot_bytes(sums, ones, _mm512_load_si512(row + lane));
+  for (int lane = 0; lane < lanes; lane += 64)
+    sums = dot_bytes(sums, ones, _mm512_load_si512(row + lane));
   return -128 * _mm512_reduce_add_epi32(sums);
 }
 HWY_ATTR inline int32_t first_sum(const int16_t* /*row*/, int /*lanes*/) { return 0; }
 
-// 8 rows × kPanels panels in registers: each step loads the panels' vectors and broadcasts 8 rows' bytes
-// for 8·kPanels dot products. With three panels that is 24 accumulators, 11 loads for 12 cycles of VNNI.
+// 8 rows × kPanels panels in registers: each step loads the panels' vectors and broadcasts 8 rows'
+// bytes for 8·kPanels dot products. With three panels that is 24 accumulators, 11 loads for 12
+// cycles of VNNI.
 template <int kPanels, typename Level>
-HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels, int row_panels, const int32_t* firsts,
-                    int32_t* dots) {
+HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels, int row_panels,
+                             const int32_t* firsts, int32_t* dots) {
   constexpr int kLanesPerStep = 4 / sizeof(Level);
   const int steps = lanes / kLanesPerStep;
   const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
@@ -65,43 +69,53 @@ HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels
     for (int step = 0; step < steps; ++step) {
       __m512i queries[kPanels];
       for (int p = 0; p < kPanels; ++p) {
-        const Level* at = panels + p * panel_levels + static_cast<size_t>(step) * kLanesPerStep * kPanelQueries;
+        const Level* at =
+            panels + p * panel_levels + static_cast<size_t>(step) * kLanesPerStep * kPanelQueries;
         queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
       }
       for (int r = 0; r < kRowsTogether; ++r) {
-        const __m512i row_lanes = _mm512_set1_epi32(lanes_of_row(rows + static_cast<size_t>(r) * lanes, step));
-        for (int p = 0; p < kPanels; ++p) sums[r][p] = add_products(sums[r][p], queries[p], row_lanes, Level{});
+        const __m512i row_lanes =
+            _mm512_set1_epi32(lanes_of_row(rows + static_cast<size_t>(r) * lanes, step));
+        for (int p = 0; p < kPanels; ++p)
+          sums[r][p] = add_products(sums[r][p], queries[p], row_lanes, Level{});
       }
     }
     for (int r = 0; r < kRowsTogether; ++r) {
       for (int p = 0; p < kPanels; ++p) {
-        _mm512_store_si512(dots + (static_cast<size_t>(row + r) * row_panels + p) * kPanelQueries, sums[r][p]);
+        _mm512_store_si512(dots + (static_cast<size_t>(row + r) * row_panels + p) * kPanelQueries,
+                           sums[r][p]);
       }
     }
   }
 }
 
 template <typename Level>
-HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
+HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count,
+                       int32_t* dots) {
   alignas(64) int32_t firsts[kChunkRows];
-  for (int row = 0; row < kChunkRows; ++row) firsts[row] = first_sum(levels + static_cast<size_t>(row) * lanes, lanes);
+  for (int row = 0; row < kChunkRows; ++row)
+    firsts[row] = first_sum(levels + static_cast<size_t>(row) * lanes, lanes);
   const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
   int panel = 0;
   for (; panel + 3 <= count; panel += 3) {
-    dots_of_panels<3>(levels, lanes, panels + panel * panel_levels, count, firsts, dots + panel * kPanelQueries);
+    dots_of_panels<3>(levels, lanes, panels + panel * panel_levels, count, firsts,
+                      dots + panel * kPanelQueries);
   }
   for (; panel < count; ++panel) {
-    dots_of_panels<1>(levels, lanes, panels + panel * panel_levels, count, firsts, dots + panel * kPanelQueries);
+    dots_of_panels<1>(levels, lanes, panels + panel * panel_levels, count, firsts,
+                      dots + panel * kPanelQueries);
   }
 }
 
 bool uses_amx() { return amx_is_usable(); }
 
-HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
+HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                          int32_t* dots) {
   if (amx_is_usable()) return amx_panel_dots(levels, lanes, panels, count, dots);
   all_dots(levels, lanes, panels, count, dots);
 }
-HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots) {
+HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count,
+                        int32_t* dots) {
   all_dots(levels, lanes, panels, count, dots);
 }
 
@@ -114,10 +128,13 @@ void all_dots(const Level* levels, int lanes, const Level* panels, int count, in
   constexpr int kLanesPerStep = 4 / sizeof(Level);
   for (int row = 0; row < kChunkRows; ++row) {
     for (int query = 0; query < count * kPanelQueries; ++query) {
-      const Level* panel = panels + static_cast<size_t>(query / kPanelQueries) * lanes * kPanelQueries;
+      const Level* panel =
+          panels + static_cast<size_t>(query / kPanelQueries) * lanes * kPanelQueries;
       int32_t sum = 0;
       for (int lane = 0; lane < lanes; ++lane) {
-        const size_t at = (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query % kPanelQueries) * kLanesPerStep;
+        const size_t at =
+            (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query % kPanelQueries) *
+            kLanesPerStep;
         sum += levels[static_cast<size_t>(row) * lanes + lane] * panel[at + lane % kLanesPerStep];
       }
       dots[static_cast<size_t>(row) * count * kPanelQueries + query] = sum;
@@ -138,21 +155,29 @@ HWY_ATTR V32 add_pairs(V32 sums, V16 a, V16 b) {
   return hn::ReorderWidenMulAccumulate(d32, a, b, sums, unused);  // pmaddwd
 #else
   // Elsewhere that operation pairs other lanes: the halves are multiplied as 32-bit numbers.
-  const auto low = [](V16 v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(hn::DFromV<V32>(), v))); };
-  const auto high = [](V16 v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(hn::DFromV<V32>(), v)); };
+  const auto low = [](V16 v) HWY_ATTR {
+    return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(hn::DFromV<V32>(), v)));
+  };
+  const auto high = [](V16 v)
+                        HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(hn::DFromV<V32>(), v)); };
   return hn::Add(hn::Add(sums, hn::Mul(low(a), low(b))), hn::Mul(high(a), high(b)));
 #endif
 }
 
 /// Bytes 0 and 2, or 1 and 3, of each 32-bit lane as 16-bit numbers.
 template <class V16>
-HWY_ATTR V16 even_bytes(V16 v) { return hn::ShiftRight<8>(hn::ShiftLeft<8>(v)); }
+HWY_ATTR V16 even_bytes(V16 v) {
+  return hn::ShiftRight<8>(hn::ShiftLeft<8>(v));
+}
 template <class V16>
-HWY_ATTR V16 odd_bytes(V16 v) { return hn::ShiftRight<8>(v); }
+HWY_ATTR V16 odd_bytes(V16 v) {
+  return hn::ShiftRight<8>(v);
+}
 
 // Four rows share the load of a panel's vector, and for bytes its two halves.
 template <typename Level>
-HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
+HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count,
+                       int32_t* dots) {
   const hn::CappedTag<int32_t, kPanelQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
@@ -173,7 +198,8 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
         return hn::BitCast(d16, hn::Set(d32, lanes_of_row(r, step)));
       };
       for (int step = 0; step < steps; ++step) {
-        const auto q = hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
+        const auto q =
+            hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
         const auto x0 = row_lanes(r0, step);
         const auto x1 = row_lanes(r1, step);
         const auto x2 = row_lanes(r2, step);
@@ -206,10 +232,12 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
 
 bool uses_amx() { return false; }
 
-HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
+HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                          int32_t* dots) {
   all_dots(levels, lanes, panels, count, dots);
 }
-HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots) {
+HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count,
+                        int32_t* dots) {
   all_dots(levels, lanes, panels, count, dots);
 }
 

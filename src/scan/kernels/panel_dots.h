@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The dense scan: dot products of every row of a chunk with every query of a panel.
 //
-// A panel is 16 queries side by side: of narrow levels, 4 lanes of query 0, the same 4 lanes of query
-// 1, …; of wide levels, 2 lanes each: what a 32-bit lane of VNNI, AMX and pmaddwd takes. Rows are as
-// decode_level_rows (level_rows.h) leaves them.
+// A panel is 16 queries side by side: of narrow levels, 4 lanes of query 0, the same 4 lanes of
+// query 1, …; of wide levels, 2 lanes each: what a 32-bit lane of VNNI, AMX and pmaddwd takes. Rows
+// are as decode_level_rows (level_rows.h) leaves them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int1
 /// Whether narrow dots run on AMX here: several times as fast as any other form.
 bool panel_dots_use_amx();
 
-/// Lives around calls of panel_dots, on their thread: holds what a unit of the machine needs set up.
+/// Lives around calls of panel_dots, on their thread: holds what a unit of the machine needs set
+/// up.
 class PanelSession {
  public:
   PanelSession();
@@ -35,8 +36,9 @@ class PanelSession {
   bool tiles_;
 };
 
-/// dots[(row·panels + p)·16 + slot] = Σ level·level of row `row` with that query of panel p. levels:
-/// (kChunkRows, lanes); panels: `count` of them, one behind the other; all on 64-byte boundaries.
+/// dots[(row·panels + p)·16 + slot] = Σ level·level of row `row` with that query of panel p.
+/// levels: (kChunkRows, lanes); panels: `count` of them, one behind the other; all on 64-byte
+/// boundaries.
 void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots);
 void panel_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots);
 

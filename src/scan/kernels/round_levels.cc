@@ -35,13 +35,18 @@ HWY_ATTR void round_all(const float* x, int n, float scale, Level* levels) {
   const auto scales = hn::Set(df, scale);
   int j = 0;
   for (; j + lanes <= n; j += lanes) {
-    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales))), dl, levels + j);
+    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales))), dl,
+               levels + j);
   }
   for (; j < n; ++j) levels[j] = static_cast<Level>(std::lrint(x[j] * scale));
 }
 
-HWY_ATTR void round_narrow(const float* x, int n, float scale, int8_t* levels) { round_all(x, n, scale, levels); }
-HWY_ATTR void round_wide(const float* x, int n, float scale, int16_t* levels) { round_all(x, n, scale, levels); }
+HWY_ATTR void round_narrow(const float* x, int n, float scale, int8_t* levels) {
+  round_all(x, n, scale, levels);
+}
+HWY_ATTR void round_wide(const float* x, int n, float scale, int16_t* levels) {
+  round_all(x, n, scale, levels);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant

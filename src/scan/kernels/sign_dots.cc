@@ -24,7 +24,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, uint32_t row) {
   const auto* words = reinterpret_cast<const uint64_t*>(tile.block[row / kBlockRows]);
   const uint32_t place = row % kBlockRows;
-  return words + static_cast<size_t>(place / kGroupRows) * sign_words * kGroupRows + place % kGroupRows;
+  return words + static_cast<size_t>(place / kGroupRows) * sign_words * kGroupRows +
+         place % kGroupRows;
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
@@ -37,18 +38,20 @@ HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile,
   if (!format.half) return load_terms(codec, at);
   const BlockLayout& layout = codec.layout();
   uint16_t halves[2];
-  std::memcpy(&halves[0], at.block + layout.scales_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
-  std::memcpy(&halves[1], at.block + layout.biases_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+  std::memcpy(&halves[0],
+              at.block + layout.scales_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+  std::memcpy(&halves[1],
+              at.block + layout.biases_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
   const float scale = _cvtsh_ss(halves[0]) * format.scale_unit;
   const float bias = _cvtsh_ss(halves[1]) * format.bias_unit;
   if (codec.metric() == Metric::l2) return {scale, -(bias * bias), bias};
   return {scale, bias, scale};
 }
 
-// Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of 1,
-// which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
-HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query, float threshold,
-              KeptRows out, int count) {
+// Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of
+// 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                       float threshold, KeptRows out, int count) {
   const int sign_words = codec.layout().sign_words();
   uint32_t* rows = out.rows;
   const __m512i ones = _mm512_set1_epi8(1);
@@ -74,7 +77,8 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     __m512i a2 = a0;
     __m512i a3 = a0;
     for (int word = 0; word < sign_words; ++word) {
-      const __m512i levels = _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+      const __m512i levels =
+          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
       const size_t at = static_cast<size_t>(word) * kGroupRows;
       a0 = dot_bytes(a0, _mm512_maskz_mov_epi8(w0[at], ones), levels);
       a1 = dot_bytes(a1, _mm512_maskz_mov_epi8(w1[at], ones), levels);
@@ -86,7 +90,8 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     const uint32_t four_rows[4] = {r0, r1, r2, r3};
     ScanTerms terms[4];
     for (int j = 0; j < 4; ++j) terms[j] = terms_of(codec, tile, four_rows[j]);
-    const __m128 constant = _mm_setr_ps(terms[0].constant, terms[1].constant, terms[2].constant, terms[3].constant);
+    const __m128 constant =
+        _mm_setr_ps(terms[0].constant, terms[1].constant, terms[2].constant, terms[3].constant);
     const __m128 norm = _mm_setr_ps(terms[0].norm, terms[1].norm, terms[2].norm, terms[3].norm);
     const __m128 bound = _mm_add_ps(_mm_add_ps(base, _mm_mul_ps(weight, constant)),
                                     _mm_mul_ps(norm, _mm_add_ps(_mm_mul_ps(slope, dot), margin)));
@@ -122,8 +127,8 @@ int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& 
 
 #else
 
-/// Σ of the levels whose sign bit is 1. Levels are taken biased, level + 128 in a byte without sign, which
-/// sums of bytes can add up; the bias goes out with the number of bits.
+/// Σ of the levels whose sign bit is 1. Levels are taken biased, level + 128 in a byte without
+/// sign, which sums of bytes can add up; the bias goes out with the number of bits.
 HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& query) {
   const uint8_t* biased_levels = query.biased_levels.data();
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
@@ -131,13 +136,15 @@ HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const Sc
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  for (int word = 0; word < sign_words; ++word, words += kGroupRows, biased_levels += kSegmentLanes) {
+  for (int word = 0; word < sign_words;
+       ++word, words += kGroupRows, biased_levels += kSegmentLanes) {
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, words, sizeof(uint64_t));
     bits += std::popcount(*words);
     for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
       const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
-      sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
+      sums = hn::Add(sums,
+                     hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
     }
   }
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
@@ -145,16 +152,16 @@ HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const Sc
 
 #endif
 
-HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query, float threshold,
-              KeptRows out, int count) {
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                       float threshold, KeptRows out, int count) {
   const int sign_words = codec.layout().sign_words();
   int kept = 0;
   for (int i = 0; i < count; ++i) {
     const uint32_t row = out.rows[i];
     const uint32_t block = row / kBlockRows;
     const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query);
-    const ScanTerms terms =
-        load_terms(codec, {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)});
+    const ScanTerms terms = load_terms(
+        codec, {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)});
     out.rows[kept] = row;
     out.terms[kept] = terms;
     out.bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The second stage of a staged search: of the rows that the Hamming distance leaves, those that may
-// reach a threshold by the query's levels against the rows' signs (DotBound `signs` in scan_query.h).
-// Its error is half of the Hamming bound's, its cost a third of a score's.
+// reach a threshold by the query's levels against the rows' signs (DotBound `signs` in
+// scan_query.h). Its error is half of the Hamming bound's, its cost a third of a score's.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct KeptRows {
   float* bounds;     // out
 };
 
-/// Keeps in `kept` those of its first `count` rows whose bound is at least the threshold, in order, and
-/// returns how many they are. The arrays have room for 4 more. The codec has signs.
+/// Keeps in `kept` those of its first `count` rows whose bound is at least the threshold, in order,
+/// and returns how many they are. The arrays have room for 4 more. The codec has signs.
 int keep_by_sign_dot(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                      float threshold, KeptRows kept, int count);
 

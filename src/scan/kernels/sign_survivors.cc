@@ -30,7 +30,8 @@ struct SignBlock {
   int room;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
-  /// When one query streams through memory, the block behind: fetched early, .1 of the time is saved.
+  /// When one query streams through memory, the block behind: fetched early, .1 of the time is
+  /// saved.
   const uint8_t* next;
 };
 
@@ -46,9 +47,9 @@ HWY_ATTR inline __m512 load_factors16(const uint8_t* stored, int row) {
   }
 }
 
-// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by the two
-// ports that have 512-bit vectors: for 6 words 12 each of xor and popcount, 10 additions and 14 for the
-// line, so 24 cycles. The query's words stay in registers up to kMaxRegisterWords.
+// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by
+// the two ports that have 512-bit vectors: for 6 words 12 each of xor and popcount, 10 additions
+// and 14 for the line, so 24 cycles. The query's words stay in registers up to kMaxRegisterWords.
 template <int kWords, bool kHalf, bool kL2>
 HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, SurvivorSearch* search) {
   const int sign_words = kWords > 0 ? kWords : any_words;
@@ -65,9 +66,11 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, Survivor
   const __m512 height = _mm512_set1_ps(line.height);
   const __m512 tilt = _mm512_set1_ps(line.tilt);
   const __m512 threshold = _mm512_set1_ps(line.threshold);
-  const __m512i even_words = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  __m512i rows = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                                  _mm512_set1_epi32(static_cast<int>(block.first)));
+  const __m512i even_words =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  __m512i rows =
+      _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                       _mm512_set1_epi32(static_cast<int>(block.first)));
   const size_t group_words = static_cast<size_t>(sign_words) * kGroupRows;
   const size_t step_bytes = 2 * kGroupRows * (sign_words * sizeof(uint64_t) + (kHalf ? 4 : 8));
   const uint8_t* next = block.next;
@@ -120,9 +123,11 @@ SurvivorsOfBlock kernel_for_words(int sign_words, std::integer_sequence<int, kWo
 SurvivorsOfBlock survivors_kernel(int sign_words, bool half, bool l2) {
   constexpr auto kAllWords = std::make_integer_sequence<int, kMaxRegisterWords + 1>();
   if (half) {
-    return l2 ? kernel_for_words<true, true>(sign_words, kAllWords) : kernel_for_words<true, false>(sign_words, kAllWords);
+    return l2 ? kernel_for_words<true, true>(sign_words, kAllWords)
+              : kernel_for_words<true, false>(sign_words, kAllWords);
   }
-  return l2 ? kernel_for_words<false, true>(sign_words, kAllWords) : kernel_for_words<false, false>(sign_words, kAllWords);
+  return l2 ? kernel_for_words<false, true>(sign_words, kAllWords)
+            : kernel_for_words<false, false>(sign_words, kAllWords);
 }
 
 #else
@@ -133,10 +138,12 @@ SurvivorsOfBlock survivors_kernel(int sign_words, bool half, bool l2) {
 void block_distances(const uint64_t* words, int room, int sign_words, const uint64_t* query_words,
                      uint32_t* distances) {
   for (int row = 0; row < room; ++row) {
-    const uint64_t* row_words = words + row / kGroupRows * sign_words * kGroupRows + row % kGroupRows;
+    const uint64_t* row_words =
+        words + row / kGroupRows * sign_words * kGroupRows + row % kGroupRows;
     distances[row] = 0;
     for (int word = 0; word < sign_words; ++word) {
-      distances[row] += static_cast<uint32_t>(std::popcount(row_words[word * kGroupRows] ^ query_words[word]));
+      distances[row] +=
+          static_cast<uint32_t>(std::popcount(row_words[word * kGroupRows] ^ query_words[word]));
     }
   }
 }
@@ -144,29 +151,32 @@ void block_distances(const uint64_t* words, int room, int sign_words, const uint
 #else
 
 // Bytes of counts are added up to 31 words (8 a byte and word) before they are summed.
-HWY_ATTR void block_distances(const uint64_t* words, int room, int sign_words, const uint64_t* query_words,
-                     uint32_t* distances) {
+HWY_ATTR void block_distances(const uint64_t* words, int room, int sign_words,
+                              const uint64_t* query_words, uint32_t* distances) {
   const hn::CappedTag<uint64_t, kGroupRows> d64;
   const hn::Repartition<uint8_t, decltype(d64)> d8;
   const int lanes = static_cast<int>(hn::Lanes(d64));
   constexpr int kWordsPerSum = 31;
   alignas(64) uint64_t sums[kGroupRows];
-  for (int group = 0; group < room / kGroupRows; ++group, words += static_cast<size_t>(sign_words) * kGroupRows) {
+  for (int group = 0; group < room / kGroupRows;
+       ++group, words += static_cast<size_t>(sign_words) * kGroupRows) {
     for (int part = 0; part < kGroupRows; part += lanes) {
       auto distance = hn::Zero(d64);
       for (int first = 0; first < sign_words; first += kWordsPerSum) {
         const int end = std::min(sign_words, first + kWordsPerSum);
         auto counts = hn::Zero(d8);
         for (int word = first; word < end; ++word) {
-          const auto x = hn::Xor(hn::Set(d64, query_words[word]),
-                                 hn::Load(d64, words + static_cast<size_t>(word) * kGroupRows + part));
+          const auto x =
+              hn::Xor(hn::Set(d64, query_words[word]),
+                      hn::Load(d64, words + static_cast<size_t>(word) * kGroupRows + part));
           counts = hn::Add(counts, hn::PopulationCount(hn::BitCast(d8, x)));
         }
         distance = hn::Add(distance, hn::SumsOf8(counts));
       }
       hn::Store(distance, d64, sums + part);
     }
-    for (int row = 0; row < kGroupRows; ++row) distances[group * kGroupRows + row] = static_cast<uint32_t>(sums[row]);
+    for (int row = 0; row < kGroupRows; ++row)
+      distances[group * kGroupRows + row] = static_cast<uint32_t>(sums[row]);
   }
 }
 
@@ -216,13 +226,15 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int sign_words, Survivo
     const auto distance = hn::ConvertTo(df, hn::BitCast(di, hn::Load(du, distances + row)));
     const auto bias = hn::Load(df, biases + row);
     const auto offset = hn::Add(base, hn::Mul(weight, kL2 ? hn::Mul(bias, bias) : bias));
-    const auto bound = hn::MulAdd(hn::Load(df, norms + row), hn::NegMulAdd(tilt, distance, height), offset);
+    const auto bound =
+        hn::MulAdd(hn::Load(df, norms + row), hn::NegMulAdd(tilt, distance, height), offset);
     const auto reached = hn::Ge(bound, threshold);
     if (hn::AllFalse(df, reached)) continue;
     uint8_t bits[8] = {};
     hn::StoreMaskBits(df, reached, bits);
     for (int lane = 0; lane < lanes; ++lane) {
-      if ((bits[lane / 8] >> (lane % 8) & 1) == 0 || (block.allowed >> (row + lane) & 1) == 0) continue;
+      if ((bits[lane / 8] >> (lane % 8) & 1) == 0 || (block.allowed >> (row + lane) & 1) == 0)
+        continue;
       search->survivors[search->count++] = block.first + static_cast<uint32_t>(row + lane);
     }
   }
@@ -235,18 +247,23 @@ auto survivors_kernel(int /*sign_words*/, bool half, bool l2) {
 
 #endif
 
-HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count) {
+HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
+                             int count) {
   const BlockLayout& layout = codec.layout();
-  const auto kernel =
-      survivors_kernel(layout.sign_words(), codec.factor_format().half, codec.metric() == Metric::l2);
+  const auto kernel = survivors_kernel(layout.sign_words(), codec.factor_format().half,
+                                       codec.metric() == Metric::l2);
   // A block's signs stay in the first-level cache for all searches.
   for (int i = 0; i < tile.blocks; ++i) {
     const uint8_t* data = tile.block[i];
-    const SignBlock block = {reinterpret_cast<const uint64_t*>(data), data + layout.scales_offset(tile.room[i]),
-                             data + layout.biases_offset(tile.room[i]), tile.room[i], tile.allowed[i],
+    const SignBlock block = {reinterpret_cast<const uint64_t*>(data),
+                             data + layout.scales_offset(tile.room[i]),
+                             data + layout.biases_offset(tile.room[i]),
+                             tile.room[i],
+                             tile.allowed[i],
                              static_cast<uint32_t>(i * kBlockRows),
                              count == 1 && tile.next[i] ? data + layout.block_bytes() : nullptr};
-    for (int search = 0; search < count; ++search) kernel(block, layout.sign_words(), searches + search);
+    for (int search = 0; search < count; ++search)
+      kernel(block, layout.sign_words(), searches + search);
   }
 }
 
@@ -264,8 +281,8 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, con
   // Above what roundings can take from a curve that is a part of this.
   constexpr float kMargin = 2e-6F;
   const HammingBound& bound = query.hamming;
-  // Where B(m)·norm = missing, by Newton's method from where the straight part would be. Any m from 0 to
-  // the curve's peak gives a tangent above the curve.
+  // Where B(m)·norm = missing, by Newton's method from where the straight part would be. Any m from
+  // 0 to the curve's peak gives a tangent above the curve.
   const float peak = bound.bend > 0 ? std::sqrt(bound.slope / (3 * bound.bend)) : 0;
   const float missing = threshold - (query.score.base + query.score.weight * typical.constant);
   float m = 0;
@@ -279,8 +296,8 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, con
     }
   }
   const float tilt = std::max(bound.slope - 3 * bound.bend * m * m, 0.0F);
-  // B(m) + B'(m)·(reach − h − m). The offset is summed as in hamming_bound, so that its rounding is the
-  // same, and sums keep the order of what is added to it.
+  // B(m) + B'(m)·(reach − h − m). The offset is summed as in hamming_bound, so that its rounding is
+  // the same, and sums keep the order of what is added to it.
   float height = m * (bound.slope - bound.bend * m * m) + tilt * (bound.reach - m);
   height += kMargin * (std::fabs(height) + 2 * bound.half * bound.slope);
 
@@ -289,17 +306,20 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, con
   const float norm_unit = l2 ? format.bias_unit : format.scale_unit;
   SurvivorLine line;
   line.base = query.score.base;
-  line.weight = query.score.weight * (l2 ? -(format.bias_unit * format.bias_unit) : format.bias_unit);
+  line.weight =
+      query.score.weight * (l2 ? -(format.bias_unit * format.bias_unit) : format.bias_unit);
   line.tilt = tilt * norm_unit;
   line.height = height * norm_unit;
   line.threshold = std::isfinite(threshold) ? threshold : std::numeric_limits<float>::lowest();
   return line;
 }
 
-void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count) {
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
+                         int count) {
   for (int i = 0; i < count; ++i) {
     searches[i].count = 0;
-    searches[i].line = survivor_line(codec, tile.typical, *searches[i].query, searches[i].threshold);
+    searches[i].line =
+        survivor_line(codec, tile.typical, *searches[i].query, searches[i].threshold);
   }
   HWY_DYNAMIC_DISPATCH(find_survivors)(codec, tile, searches, count);
 }

@@ -2,9 +2,9 @@
 // The first stage of a staged search: which rows of a tile may reach a threshold, by the Hamming
 // distance between their signs and the query's (HammingBound in scan_query.h).
 //
-// The bound's curve is concave, so that every tangent lies above it. Rows are held against the tangent
-// at the distance where a typical row meets the threshold: half of the operations, and a few more rows
-// that pass. The bound itself is taken of the rows that reach the end.
+// The bound's curve is concave, so that every tangent lies above it. Rows are held against the
+// tangent at the distance where a typical row meets the threshold: half of the operations, and a
+// few more rows that pass. The bound itself is taken of the rows that reach the end.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace polarquant {
 
-/// A row may pass when base + weight·bias (or −bias², for L2) + norm·(height − tilt·h) ≥ threshold. Its
-/// factors are taken as stored, their units in these constants.
+/// A row may pass when base + weight·bias (or −bias², for L2) + norm·(height − tilt·h) ≥ threshold.
+/// Its factors are taken as stored, their units in these constants.
 struct SurvivorLine {
   float base = 0;
   float weight = 0;
@@ -35,8 +35,9 @@ struct SurvivorSearch {
   SurvivorLine line;              // set by find_sign_survivors
 };
 
-/// Fills survivors, ascending, and count for each of `searches`: all rows whose bound is at least the
-/// threshold, and few others. The codec has signs.
-void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches, int count);
+/// Fills survivors, ascending, and count for each of `searches`: all rows whose bound is at least
+/// the threshold, and few others. The codec has signs.
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
+                         int count);
 
 }  // namespace polarquant

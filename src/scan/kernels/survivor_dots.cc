@@ -22,14 +22,21 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Narrow windows whose signs are the block's words, or that have none: what is not 0 in a row's code
-/// never leaves the registers. Magnitudes are the unsigned operand of VNNI and the query's levels, with
-/// the row's signs, the signed one; levels without sign plane are biased by 128 instead.
+/// Narrow windows whose signs are the block's words, or that have none: what is not 0 in a row's
+/// code never leaves the registers. Magnitudes are the unsigned operand of VNNI and the query's
+/// levels, with the row's signs, the signed one; levels without sign plane are biased by 128
+/// instead.
 class WindowDots {
  public:
-  HWY_ATTR WindowDots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query)
-      : tile_(tile), layout_(codec.layout()), stage_(stage), query_(query), reader_(stage.window_step),
-        segments_(codec.lanes() / kSegmentLanes), ring_bits_(pairs_of(codec.dim()) * stage.window_step) {}
+  HWY_ATTR WindowDots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                      const ScanQuery& query)
+      : tile_(tile),
+        layout_(codec.layout()),
+        stage_(stage),
+        query_(query),
+        reader_(stage.window_step),
+        segments_(codec.lanes() / kSegmentLanes),
+        ring_bits_(pairs_of(codec.dim()) * stage.window_step) {}
 
   template <bool kSigns>
   HWY_ATTR __m512i row(uint32_t row) const {
@@ -52,9 +59,11 @@ class WindowDots {
       const bool both = segment + 1 < segments_;
       __m512i query_back = both ? _mm512_load_si512(levels + kSegmentLanes) : zero;
       if constexpr (kSigns) {
-        query_front = _mm512_mask_sub_epi8(query_front, sign_word(layout_, at, segment), zero, query_front);
+        query_front =
+            _mm512_mask_sub_epi8(query_front, sign_word(layout_, at, segment), zero, query_front);
         if (both) {
-          query_back = _mm512_mask_sub_epi8(query_back, sign_word(layout_, at, segment + 1), zero, query_back);
+          query_back = _mm512_mask_sub_epi8(query_back, sign_word(layout_, at, segment + 1), zero,
+                                            query_back);
         }
       } else {
         front = _mm512_xor_si512(front, bias);
@@ -71,8 +80,8 @@ class WindowDots {
     for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
     const __m128i bias = _mm_set1_epi32(kSigns ? 0 : -128 * query_.level_sum);
     for (int i = 0; i < count; i += 4) {
-      const __m128i four = sum_each(row<kSigns>(rows[i]), row<kSigns>(rows[i + 1]), row<kSigns>(rows[i + 2]),
-                                    row<kSigns>(rows[i + 3]));
+      const __m128i four = sum_each(row<kSigns>(rows[i]), row<kSigns>(rows[i + 1]),
+                                    row<kSigns>(rows[i + 2]), row<kSigns>(rows[i + 3]));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), _mm_add_epi32(four, bias));
     }
   }
@@ -87,8 +96,9 @@ class WindowDots {
   int ring_bits_;
 };
 
-HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                       const ScanQuery& query, uint32_t* rows, int count, int32_t* dots) {
+HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
+                                const LevelStage& stage, const ScanQuery& query, uint32_t* rows,
+                                int count, int32_t* dots) {
   if (codec.wide() || stage.kind != LevelStage::Kind::windows) return false;
   if (stage.signs == LevelStage::Signs::plane) return false;
   const WindowDots window_dots(tile, codec, stage, query);
@@ -102,8 +112,8 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec, co
 
 #else
 
-HWY_ATTR bool dots_in_registers(const ScanTile&, const ScanCodec&, const LevelStage&, const ScanQuery&, uint32_t*,
-                       int, int32_t*) {
+HWY_ATTR bool dots_in_registers(const ScanTile&, const ScanCodec&, const LevelStage&,
+                                const ScanQuery&, uint32_t*, int, int32_t*) {
   return false;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // From a ring of bits (codec/trellis.h) to levels, 64 pairs at a time where a target can, else 8.
 //
-// The windows of pairs 8g … 8g+7, k bits a pair, are bytes of a 64-bit number: bits k, 2k, …, 8k of the
-// eight bytes that start one byte before byte g·k of the ring. Before the ring's first byte stands, in
-// effect, its last 8 bits.
+// The windows of pairs 8g … 8g+7, k bits a pair, are bytes of a 64-bit number: bits k, 2k, …, 8k of
+// the eight bytes that start one byte before byte g·k of the ring. Before the ring's first byte
+// stands, in effect, its last 8 bits.
 #if defined(POLARQUANT_WINDOW_DECODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_WINDOW_DECODE_INL_H_
 #undef POLARQUANT_WINDOW_DECODE_INL_H_
@@ -37,8 +37,8 @@ HWY_ATTR inline uint8_t bits_before_ring(const uint8_t* ring, int bits) {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// 64 windows of one ring at a time: vpermb brings each 8 pairs' bytes to a 64-bit lane, vpmultishiftqb
-/// cuts the windows, for any step.
+/// 64 windows of one ring at a time: vpermb brings each 8 pairs' bytes to a 64-bit lane,
+/// vpmultishiftqb cuts the windows, for any step.
 class WindowReader {
  public:
   HWY_ATTR explicit WindowReader(int step) : step_(step) {
@@ -71,9 +71,10 @@ class WindowReader {
 
 /// 256 bytes in four registers.
 HWY_ATTR inline __m512i look_up(const uint8_t* table, __m512i index) {
-  const __m512i low = _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
-  const __m512i high =
-      _mm512_permutex2var_epi8(_mm512_load_si512(table + 128), index, _mm512_load_si512(table + 192));
+  const __m512i low =
+      _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
+  const __m512i high = _mm512_permutex2var_epi8(_mm512_load_si512(table + 128), index,
+                                                _mm512_load_si512(table + 192));
   return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
 }
 
