@@ -150,7 +150,8 @@ constexpr int kRowsTogether = 4;
 template <class V32, class V16>
 HWY_ATTR V32 add_pairs(V32 sums, V16 a, V16 b) {
   const hn::DFromV<V32> d32;
-#if HWY_ARCH_X86
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || \
+    HWY_TARGET == HWY_SSSE3
   V32 unused = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, a, b, sums, unused);  // pmaddwd
 #else
