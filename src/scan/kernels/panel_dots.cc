@@ -149,9 +149,9 @@ constexpr int kRowsTogether = 4;
 /// sums + the two products of 16-bit numbers in each 32-bit lane.
 template <class V32, class V16>
 HWY_ATTR V32 add_pairs(V32 sums, V16 a, V16 b) {
-  const hn::DFromV<V32> d32;
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || \
     HWY_TARGET == HWY_SSSE3
+  const hn::DFromV<V32> d32;
   V32 unused = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, a, b, sums, unused);  // pmaddwd
 #else
