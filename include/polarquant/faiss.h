@@ -22,7 +22,7 @@ class RowStore;
 /// Search parameters of IndexPolar.
 struct SearchParametersPolar : ::faiss::SearchParameters {
   /// As IndexPolar::exactness.
-  float exactness = 2;
+  float exactness = 2.25F;
   /// Told now and then, one call at a time but from any thread, the share of the work that is done;
   /// false stops the search, which then throws. May be empty.
   std::function<bool(double done)> progress;
@@ -88,7 +88,7 @@ struct IndexPolar : ::faiss::Index {
   /// sign bits say about its score; 0 to +infinity, which scores every row. The default loses at
   /// most .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and
   /// above, "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
-  float exactness = 2;
+  float exactness = 2.25F;
 
   /// Removes all rows; the codec's state stays.
   void reset() override;

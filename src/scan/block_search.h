@@ -15,7 +15,7 @@ namespace polarquant {
 
 /// Loses at most .001 of recall@10 against scoring every row, on all real embeddings measured
 /// (docs/benchmarks.md).
-inline constexpr float kDefaultExactness = 2;
+inline constexpr float kDefaultExactness = 2.25F;
 inline constexpr float kScoreEveryRow = std::numeric_limits<float>::infinity();
 
 struct SearchOptions {

@@ -246,7 +246,7 @@ TEST_CASE("search options name what is wrong", "[capi]") {
   };
   polar_search_options options = search_options();
   CHECK(options.struct_size == sizeof options);
-  CHECK(options.exactness == 2);
+  CHECK(options.exactness == 2.25F);
   CHECK(options.filter == POLAR_FILTER_NONE);
   options.struct_size = 3;
   refused(options, {"options.struct_size: 3"});
