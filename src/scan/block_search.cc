@@ -73,12 +73,20 @@ class GroupSearch {
     const bool dense = !bounded_ || (nq >= kMinDenseQueries && panel_dots_use_amx());
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_) : nullptr;
     const int64_t tiles = div_up(loader_.blocks(), kTileBlocks);
-    // Slices of queries keep thresholds tight, ranges of rows do not: ranges only when slices are
-    // few.
+    // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
+    // every row once a slice, and takes ranges of rows.
     const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
-    const int64_t slices = std::clamp<int64_t>(nq / kQueriesPerTask, 1, tasks_wanted);
-    const int64_t ranges =
-        std::clamp<int64_t>(div_up(tasks_wanted, slices), 1, std::max<int64_t>(tiles, 1));
+    const int64_t most_ranges = std::max<int64_t>(tiles, 1);
+    const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
+    int64_t ranges = 1;
+    int64_t slices = 1;
+    if (dense) {
+      ranges = std::min(tasks_wanted, most_ranges);
+      slices = std::min(div_up(tasks_wanted, ranges), most_slices);
+    } else {
+      slices = std::min(tasks_wanted, most_slices);
+      ranges = std::min(div_up(tasks_wanted, slices), most_ranges);
+    }
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     const int64_t range_tiles = div_up(tiles, ranges);
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
