@@ -78,6 +78,13 @@ class BlockLayout {
   size_t row_format_bytes_ = 0;
 };
 
+/// A row of a block: the block, how many rows it has room for, and which row.
+struct RowPlace {
+  const uint8_t* block;
+  int room;
+  int row;
+};
+
 /// Rows in blocks, borrowed: all blocks but the last are full. `data` is aligned to 64 bytes, and
 /// kReadAhead bytes behind the last block can be read.
 struct BlockRows {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "src/scan/row_removal.h"
+
 namespace polarquant {
 
 BlockMemory::Place BlockMemory::place(int64_t row) const {
@@ -57,26 +59,11 @@ void BlockMemory::append(int64_t n, const uint8_t* codes) {
 }
 
 void BlockMemory::remove(std::span<const uint64_t> removed) {
-  std::vector<uint8_t> code(layout_.row_format_bytes());
-  int64_t kept = 0;
-  for (int64_t row = 0; row < rows_; ++row) {
-    const auto word = static_cast<size_t>(row / 64);
-    if (word < removed.size() && (removed[word] >> (row % 64) & 1) != 0) continue;
-    if (kept != row) {
-      get(row, code.data());
-      overwrite(kept, code.data());
-    }
-    ++kept;
-  }
-  set_rows(kept);
+  set_rows(move_kept_rows(*this, layout_.row_format_bytes(), removed));
 }
 
 void BlockMemory::swap_remove(int64_t row) {
-  if (row != rows_ - 1) {
-    std::vector<uint8_t> code(layout_.row_format_bytes());
-    get(rows_ - 1, code.data());
-    overwrite(row, code.data());
-  }
+  move_last_row(*this, layout_.row_format_bytes(), row);
   set_rows(rows_ - 1);
 }
 

@@ -14,6 +14,7 @@
 #include "src/core/parallel.h"
 #include "src/scan/dense_search.h"
 #include "src/scan/kernels/panel_dots.h"
+#include "src/scan/query_tasks.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
@@ -26,11 +27,7 @@ constexpr int kMinBoundedDims = 64;
 /// Prepared queries of a group, a thread: a dense scan decodes every row once a group.
 constexpr size_t kGroupBytes = size_t{3} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
-constexpr int64_t kQueriesPerTask = 8;
 constexpr int64_t kMinDenseQueries = 16;
-constexpr int64_t kTasksPerThread = 4;
-
-int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// What a caller's progress function hears of, and says.
 class Progress {
@@ -111,19 +108,10 @@ class GroupSearch {
     std::unique_ptr<DenseSearch> dense;
   };
 
-  template <typename Body>
-  void for_each_query(int64_t nq, const Body& body) {
-    const int64_t tasks = div_up(nq, kQueriesPerTask);
-    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int) {
-      const int64_t end = std::min(nq, (task + 1) * kQueriesPerTask);
-      for (int64_t q = task * kQueriesPerTask; q < end; ++q) body(q);
-    });
-  }
-
   void prepare(int64_t nq, const float* queries) {
     prepared_.resize(static_cast<size_t>(nq));
     queries_.resize(static_cast<size_t>(nq));
-    for_each_query(nq, [&](int64_t q) {
+    for_each_query(nq, threads_, [&](int64_t q) {
       const auto at = static_cast<size_t>(q);
       prepared_[at] = codec_.prepare_query(queries + q * codec_.dim());
       queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
@@ -138,7 +126,7 @@ class GroupSearch {
       worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
     }
     if (panels_ == nullptr && worker->staged == nullptr) {
-      worker->staged = std::make_unique<TileSearch>(scan_codec_, bounded_);
+      worker->staged = std::make_unique<TileSearch>(scan_codec_);
     }
     const int64_t end_block = std::min(loader_.blocks(), end_tile * kTileBlocks);
     // Few rows first: without a threshold every row of a tile would be scored.
@@ -159,12 +147,8 @@ class GroupSearch {
   }
 
   void merge(int64_t nq, float* scores, int64_t* ids) {
-    for_each_query(nq, [&](int64_t q) {
-      std::vector<Candidate> all;
-      for (int64_t thread = 0; thread < threads_; ++thread) {
-        const auto& part = best_[static_cast<size_t>(thread * nq + q)].candidates();
-        all.insert(all.end(), part.begin(), part.end());
-      }
+    for_each_query(nq, threads_, [&](int64_t q) {
+      std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
       keep_best(all, k_);
       rescore(prepared_[static_cast<size_t>(q)], all);
       write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/core/checked_size.h"
+#include "src/scan/row_removal.h"
 
 namespace polarquant {
 namespace {
@@ -122,28 +123,13 @@ void CodeBlocks::overwrite(int64_t row, const uint8_t* code) {
 }
 
 int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
-  std::vector<uint8_t> code(layout_.row_format_bytes());
-  int64_t kept = 0;
-  for (int64_t row = 0; row < rows_; ++row) {
-    const auto word = static_cast<size_t>(row / 64);
-    if (word < removed.size() && (removed[word] >> (row % 64) & 1) != 0) continue;
-    if (kept != row) {
-      get(row, code.data());
-      overwrite(kept, code.data());
-    }
-    ++kept;
-  }
-  const int64_t gone = rows_ - kept;
-  truncate(kept);
-  return gone;
+  const int64_t before = rows_;
+  truncate(move_kept_rows(*this, layout_.row_format_bytes(), removed));
+  return before - rows_;
 }
 
 void CodeBlocks::swap_remove(int64_t row) {
-  if (row != rows_ - 1) {
-    std::vector<uint8_t> code(layout_.row_format_bytes());
-    get(rows_ - 1, code.data());
-    overwrite(row, code.data());
-  }
+  move_last_row(*this, layout_.row_format_bytes(), row);
   truncate(rows_ - 1);
 }
 

@@ -80,8 +80,7 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
 float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
                           int32_t first_dot, float worst_key) const {
   if (!bounded_) return -score;
-  const uint32_t block = row / kBlockRows;
-  const RowPlace at = {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+  const RowPlace at = place_of(tile, row);
   const ScanTerms terms = load_terms(codec_, at);
   float least = std::min(score, hamming_bound(query, terms, hamming_distance(codec_, query, at)));
   if (-least > worst_key) return -least;

@@ -37,7 +37,7 @@ class QueryPanels {
 /// One thread's dense search.
 class DenseSearch {
  public:
-  /// `bounded` as in TileSearch: what rows are ordered by.
+  /// `bounded`: rows are ordered by the least of score and bounds, not by score alone.
   DenseSearch(const ScanCodec& codec, bool bounded);
 
   /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a

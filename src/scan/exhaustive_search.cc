@@ -11,6 +11,7 @@
 #include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
+#include "src/scan/query_tasks.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
@@ -25,12 +26,6 @@ constexpr int64_t kRangeRows = 1024;
 /// Queries of one group: their heaps, one per thread and query, are alive together.
 constexpr int64_t kMaxGroupQueries = 1024;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 22;  // 64 MiB
-/// Queries prepared, or merged, by one task: a few microseconds each.
-constexpr int64_t kQueriesPerTask = 8;
-/// Tasks wanted per thread, so that none waits long for the last.
-constexpr int64_t kTasksPerThread = 4;
-
-int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Decoded rows side by side, each on a cache line boundary.
 class Tile {
@@ -96,18 +91,9 @@ class GroupSearch {
   }
 
  private:
-  template <typename Body>
-  void for_each_query(int64_t nq, const Body& body) {
-    const int64_t tasks = div_up(nq, kQueriesPerTask);
-    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int) {
-      const int64_t end = std::min(nq, (task + 1) * kQueriesPerTask);
-      for (int64_t q = task * kQueriesPerTask; q < end; ++q) body(q);
-    });
-  }
-
   void prepare(int64_t nq, const float* queries) {
     queries_.resize(static_cast<size_t>(nq));
-    for_each_query(nq, [&](int64_t q) {
+    for_each_query(nq, threads_, [&](int64_t q) {
       queries_[static_cast<size_t>(q)] = codec_.prepare_query(queries + q * codec_.dim());
     });
   }
@@ -133,12 +119,8 @@ class GroupSearch {
   }
 
   void merge(int64_t nq, float* scores, int64_t* ids) {
-    for_each_query(nq, [&](int64_t q) {
-      std::vector<Candidate> all;
-      for (int64_t thread = 0; thread < threads_; ++thread) {
-        const auto& part = best_[static_cast<size_t>(thread * nq + q)].candidates();
-        all.insert(all.end(), part.begin(), part.end());
-      }
+    for_each_query(nq, threads_, [&](int64_t q) {
+      std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
       write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
     });
   }

@@ -10,13 +10,6 @@
 
 namespace polarquant {
 
-/// A row of a block: the block, how many rows it has room for, and which row.
-struct RowPlace {
-  const uint8_t* block;
-  int room;
-  int row;
-};
-
 inline uint64_t sign_word(const BlockLayout& layout, const RowPlace& at, int word) {
   const auto* words = reinterpret_cast<const uint64_t*>(at.block);
   return words[(static_cast<size_t>(at.row / kGroupRows) * layout.sign_words() + word) *

@@ -2,7 +2,6 @@
 #include "src/scan/tile_search.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "src/scan/kernels/sign_dots.h"
 #include "src/scan/kernels/sign_survivors.h"
@@ -16,17 +15,11 @@ int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
 
-RowPlace place_of(const ScanTile& tile, uint32_t row) {
-  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows],
-          static_cast<int>(row % kBlockRows)};
-}
-
 }  // namespace
 
-TileSearch::TileSearch(const ScanCodec& codec, bool bounded)
+TileSearch::TileSearch(const ScanCodec& codec)
     : codec_(codec),
-      bounded_(bounded),
-      survivors_((bounded ? kQueriesTogether : 1) * kListRoom),
+      survivors_(kQueriesTogether * kListRoom),
       terms_(kListRoom),
       sign_bounds_(kListRoom),
       dots_{AlignedVector<int32_t>(kListRoom), AlignedVector<int32_t>(kListRoom)},
@@ -36,7 +29,6 @@ TileSearch::TileSearch(const ScanCodec& codec, bool bounded)
 // at hand; the Hamming distance is found again for the few that come so far.
 float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
                          float score) const {
-  if (!bounded_) return -score;
   const ScanTerms& terms = terms_[static_cast<size_t>(kept)];
   float least = std::min(score, sign_bounds_[static_cast<size_t>(kept)]);
   least = std::min(
@@ -48,7 +40,7 @@ float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept,
   return -least;
 }
 
-// Scores rows whose terms_ (and sign_bounds_) stand ready.
+// Scores rows whose terms_ and sign_bounds_ stand ready.
 void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
                             TopK* best) {
   if (count == 0) return;
@@ -57,21 +49,19 @@ void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32
   int32_t* second = dots_[1].data();
   survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first);
   if (stages.size() == 2) {
-    if (bounded_) {
-      int kept = 0;
-      for (int i = 0; i < count; ++i) {
-        const auto from = static_cast<size_t>(i);
-        const auto to = static_cast<size_t>(kept);
-        const float bound = dot_bound(query.score, query.first_stage, terms_[from], first[i]);
-        rows[kept] = rows[i];
-        first[kept] = first[i];
-        terms_[to] = terms_[from];
-        sign_bounds_[to] = sign_bounds_[from];
-        kept += -bound <= best->worst_key() ? 1 : 0;
-      }
-      count = kept;
-      if (count == 0) return;
+    int kept = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto from = static_cast<size_t>(i);
+      const auto to = static_cast<size_t>(kept);
+      const float bound = dot_bound(query.score, query.first_stage, terms_[from], first[i]);
+      rows[kept] = rows[i];
+      first[kept] = first[i];
+      terms_[to] = terms_[from];
+      sign_bounds_[to] = sign_bounds_[from];
+      kept += -bound <= best->worst_key() ? 1 : 0;
     }
+    count = kept;
+    if (count == 0) return;
     survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
   }
   for (int i = 0; i < count; ++i) {
@@ -92,8 +82,8 @@ void TileSearch::prefetch_codes(const ScanTile& tile, const uint32_t* rows, int 
   }
 }
 
-void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, int count,
-                                TopK* best) {
+void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries, int count,
+                                 TopK* best) {
   SurvivorSearch searches[kQueriesTogether];
   for (int i = 0; i < count; ++i) {
     searches[i].query = &queries[i];
@@ -111,28 +101,11 @@ void TileSearch::search_bounded(const ScanTile& tile, const ScanQuery* queries, 
   }
 }
 
-void TileSearch::search_unbounded(const ScanTile& tile, const ScanQuery& query, TopK* best) {
-  uint32_t* rows = survivors_.data();
-  int count = 0;
-  for (int block = 0; block < tile.blocks; ++block) {
-    for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
-      rows[count] = static_cast<uint32_t>(block * kBlockRows + std::countr_zero(left));
-      terms_[static_cast<size_t>(count)] = load_terms(codec_, place_of(tile, rows[count]));
-      ++count;
-    }
-  }
-  score_rows(tile, query, rows, count, best);
-}
-
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
   if (tile.blocks == 0) return;
-  if (!bounded_) {
-    for (int64_t i = 0; i < count; ++i) search_unbounded(tile, queries[i], &best[i]);
-    return;
-  }
   for (int64_t first = 0; first < count; first += kQueriesTogether) {
     const int together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - first));
-    search_bounded(tile, queries + first, together, best + first);
+    search_together(tile, queries + first, together, best + first);
   }
 }
 

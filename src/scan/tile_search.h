@@ -14,8 +14,8 @@ namespace polarquant {
 
 class TileSearch {
  public:
-  /// `bounded`: rows are ordered by the least of score and bounds, and most are never scored.
-  TileSearch(const ScanCodec& codec, bool bounded);
+  /// For codes with signs.
+  explicit TileSearch(const ScanCodec& codec);
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best);
@@ -26,15 +26,13 @@ class TileSearch {
   static constexpr size_t kListRoom = kTileRows + 16;
 
   void prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const;
-  void search_bounded(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
-  void search_unbounded(const ScanTile& tile, const ScanQuery& query, TopK* best);
+  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
   void score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
                   TopK* best);
   float key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
                float score) const;
 
   const ScanCodec& codec_;
-  bool bounded_;
   AlignedVector<uint32_t> survivors_;  // (kQueriesTogether, kListRoom)
   std::vector<ScanTerms> terms_;       // (kListRoom), of the rows being scored
   std::vector<float> sign_bounds_;     // (kListRoom)

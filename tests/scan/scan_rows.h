@@ -93,11 +93,6 @@ inline ScanRows made_up_rows(const std::string& spec, int dim, Metric metric, in
   return rows;
 }
 
-inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
-  return {tile.block[row / kBlockRows], tile.room[row / kBlockRows],
-          static_cast<int>(row % kBlockRows)};
-}
-
 /// All rows of at most kTileBlocks blocks.
 inline ScanTile tile_of(const ScanRows& rows) {
   ScanTile tile{};

@@ -14,6 +14,7 @@
 #include "src/codec/trellis_codebooks.h"
 #include "src/core/random.h"
 #include "src/scan/simd_codec_kernels.h"
+#include "tests/scan/every_target.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -21,15 +22,6 @@ namespace {
 
 constexpr int kDims[] = {1,  2,  3,   7,   8,   31,  32,  33,  63,  64,
                          65, 96, 100, 127, 128, 129, 384, 768, 1000};
-
-/// Takes one target for the current scope, whatever the machine has beside it.
-class OnlyTarget {
- public:
-  explicit OnlyTarget(int64_t target) { hwy::SetSupportedTargetsForTest(target); }
-  ~OnlyTarget() { hwy::SetSupportedTargetsForTest(0); }
-  OnlyTarget(const OnlyTarget&) = delete;
-  OnlyTarget& operator=(const OnlyTarget&) = delete;
-};
 
 struct NamedKernels {
   std::string target;
@@ -41,7 +33,7 @@ std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;
   for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
     const int64_t target = rest & -rest;
-    const OnlyTarget only(target);
+    const ForcedTarget forced(target);
     all.push_back({hwy::TargetName(target), simd_codec_kernels()});
   }
   return all;

@@ -20,11 +20,6 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_ATTR inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
-  const uint32_t block = row / kBlockRows;
-  return {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
-}
-
 /// The signs of a segment, in lanes order.
 HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage,
                                        const RowPlace& at, int segment) {

@@ -32,8 +32,7 @@ HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, 
 
 /// A row's terms, as load_terms (row_levels.h) reads them.
 HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t row) {
-  const uint32_t block = row / kBlockRows;
-  const RowPlace at = {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+  const RowPlace at = place_of(tile, row);
   const FactorFormat& format = codec.factor_format();
   if (!format.half) return load_terms(codec, at);
   const BlockLayout& layout = codec.layout();
@@ -158,10 +157,8 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   int kept = 0;
   for (int i = 0; i < count; ++i) {
     const uint32_t row = out.rows[i];
-    const uint32_t block = row / kBlockRows;
     const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query);
-    const ScanTerms terms = load_terms(
-        codec, {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)});
+    const ScanTerms terms = load_terms(codec, place_of(tile, row));
     out.rows[kept] = row;
     out.terms[kept] = terms;
     out.bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);

@@ -40,8 +40,7 @@ class WindowDots {
 
   template <bool kSigns>
   HWY_ATTR __m512i row(uint32_t row) const {
-    const uint32_t block = row / kBlockRows;
-    const RowPlace at = {tile_.block[block], tile_.room[block], static_cast<int>(row % kBlockRows)};
+    const RowPlace at = place_of(tile_, row);
     const uint8_t* ring = row_rest(layout_, at) + stage_.codes_offset;
     const uint8_t before = bits_before_ring(ring, ring_bits_);
     const __m512i zero = _mm512_setzero_si512();

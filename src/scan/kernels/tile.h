@@ -26,4 +26,9 @@ struct ScanTile {
   ScanTerms typical;
 };
 
+inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
+  const uint32_t block = row / kBlockRows;
+  return {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+}
+
 }  // namespace polarquant

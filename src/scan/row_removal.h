@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Taking rows out of a store of codes that can copy one row's code over another's.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace polarquant {
+
+template <typename Store>
+void copy_row(Store& store, int64_t from, int64_t to, std::vector<uint8_t>& code) {
+  store.get(from, code.data());
+  store.overwrite(to, code.data());
+}
+
+/// Moves the rows whose bit of `removed` is 0 (bit row%64 of word row/64; beyond its end too) to
+/// the front, in order. Returns how many they are: the rows behind them are to be dropped.
+template <typename Store>
+int64_t move_kept_rows(Store& store, size_t code_bytes, std::span<const uint64_t> removed) {
+  std::vector<uint8_t> code(code_bytes);
+  int64_t kept = 0;
+  for (int64_t row = 0; row < store.rows(); ++row) {
+    const auto word = static_cast<size_t>(row / 64);
+    if (word < removed.size() && (removed[word] >> (row % 64) & 1) != 0) continue;
+    if (kept != row) copy_row(store, row, kept, code);
+    ++kept;
+  }
+  return kept;
+}
+
+/// Puts the last row, which is to be dropped, in the place of `row`.
+template <typename Store>
+void move_last_row(Store& store, size_t code_bytes, int64_t row) {
+  std::vector<uint8_t> code(code_bytes);
+  if (row != store.rows() - 1) copy_row(store, store.rows() - 1, row, code);
+}
+
+}  // namespace polarquant
