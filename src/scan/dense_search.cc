@@ -44,7 +44,10 @@ QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> quer
 }
 
 DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
-    : codec_(codec), bounded_(bounded), hits_(kChunkRows * kPanelsTogether * kPanelQueries) {
+    : codec_(codec),
+      bounded_(bounded),
+      panels_together_(panel_dots_use_amx() ? 2 : kMaxPanelsTogether),
+      hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries) {
   const auto levels = static_cast<size_t>(codec.lanes()) * kChunkRows;
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     if (codec.wide()) {
@@ -63,6 +66,7 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
     if ((tile.allowed[block] >> row & 1) == 0)
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
+  chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
   uint32_t rows[kChunkRows];
   std::iota(rows, rows + tile.room[block], static_cast<uint32_t>(block * kBlockRows));
   for (size_t stage = 0; stage < codec_.stages().size(); ++stage) {
@@ -110,9 +114,9 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     }
   }
   const int first_row = block * kBlockRows;
-  const int hits = find_dense_hits(dots_[0].data(), stages == 2 ? dots_[1].data() : nullptr, count,
-                                   panels.constants(first_panel), thresholds,
-                                   {terms_.scale, terms_.constant}, hits_.data());
+  const int hits =
+      find_dense_hits(dots_[0].data(), stages == 2 ? dots_[1].data() : nullptr, count,
+                      panels.constants(first_panel), thresholds, chunk_terms_, hits_.data());
   for (int i = 0; i < hits; ++i) {
     const DenseHit& hit = hits_[static_cast<size_t>(i)];
     TopK& best_of_query = best[first_panel * kPanelQueries + hit.query];
@@ -138,8 +142,8 @@ void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_
   const PanelSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);
-    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += kPanelsTogether) {
-      const int count = static_cast<int>(std::min<int64_t>(kPanelsTogether, end_panel - panel));
+    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += panels_together_) {
+      const int count = static_cast<int>(std::min<int64_t>(panels_together_, end_panel - panel));
       search_panels(tile, block, panels, panel, count, panel * kPanelQueries - first, best);
     }
   }

@@ -46,9 +46,9 @@ class DenseSearch {
               TopK* best);
 
  private:
-  /// Panels whose dots of one chunk are held at a time: 16 KiB, so that they stay in the
-  /// first-level cache beside the chunk's levels.
-  static constexpr int kPanelsTogether = 4;
+  /// Panels whose dots of one chunk are held at a time: as many as the kernels take together (AMX
+  /// two, VNNI three), so that the dots stay in the first-level cache beside the chunk's levels.
+  static constexpr int kMaxPanelsTogether = 3;
 
   void decode_block(const ScanTile& tile, int block);
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
@@ -66,10 +66,12 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
+  int panels_together_;
   std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, lanes)
   std::vector<AlignedVector<int16_t>> wide_levels_;
   AlignedVector<int32_t> dots_[2];  // by stage
   Terms terms_;
+  ChunkTerms chunk_terms_;
   AlignedVector<float> thresholds_;  // of the queries being searched, padded to whole panels
   std::vector<DenseHit> hits_;
 };

@@ -25,6 +25,12 @@ class WithoutAmx {
   WithoutAmx& operator=(const WithoutAmx&) = delete;
 };
 
+/// Where panel_dots leaves the dot of a row and a query.
+size_t dot_at(int row, int query) {
+  return static_cast<size_t>((query / kPanelQueries * kChunkRows + row) * kPanelQueries +
+                             query % kPanelQueries);
+}
+
 /// A chunk's levels and panels of random queries, and their plain dot products.
 template <typename Level>
 struct Chunk {
@@ -65,7 +71,7 @@ struct Chunk {
           dot += query.wide_levels[static_cast<size_t>(lane)] *
                  levels[static_cast<size_t>(row * lanes + lane)];
         }
-        expected[static_cast<size_t>(row * panels * kPanelQueries + q)] = dot;
+        expected[dot_at(row, q)] = dot;
       }
     }
   }
@@ -148,8 +154,8 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
         ScoreConstants& score = scores[static_cast<size_t>(q)];
         score = {static_cast<float>(random.normal()),
                  static_cast<float>(random.normal()),
-                 {static_cast<float>(1e-4 * random.normal()),
-                  static_cast<float>(1e-5 * random.normal())}};
+                 {static_cast<float>(1e-4 * std::fabs(random.normal())),
+                  static_cast<float>(1e-5 * std::fabs(random.normal()))}};
         PanelConstants& panel = constants[static_cast<size_t>(q / kPanelQueries)];
         const int slot = q % kPanelQueries;
         panel.base[slot] = score.base;
@@ -160,14 +166,14 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
       AlignedVector<float> scale(kChunkRows);
       AlignedVector<float> constant(kChunkRows);
       for (size_t row = 0; row < kChunkRows; ++row) {
-        scale[row] = static_cast<float>(random.normal());
+        scale[row] = row % 11 == 6 ? 0.0F : static_cast<float>(std::fabs(random.normal()));
         constant[row] = row % 5 == 4 ? std::numeric_limits<float>::quiet_NaN()
                                      : static_cast<float>(random.normal());
       }
       const auto plain = [&](int row, int q) {
         const ScanTerms terms = {scale[static_cast<size_t>(row)],
                                  constant[static_cast<size_t>(row)], 0};
-        const auto at = static_cast<size_t>(row * queries + q);
+        const size_t at = dot_at(row, q);
         const ScoreConstants& score = scores[static_cast<size_t>(q)];
         return two_stages ? goodness(score, terms, dots[0][at], dots[1][at])
                           : goodness(score, terms, dots[0][at]);
@@ -184,7 +190,7 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
       for (int row = 0; row < kChunkRows; ++row) {
         for (int q = 0; q < queries; ++q) {
           if (!(plain(row, q) >= thresholds[static_cast<size_t>(q)])) continue;
-          const auto at = static_cast<size_t>(row * queries + q);
+          const size_t at = dot_at(row, q);
           expected.emplace_back(row, q, dots[0][at], two_stages ? dots[1][at] : 0);
         }
       }
@@ -192,9 +198,9 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
       on_every_target([&] {
         CAPTURE(panels, two_stages);
         std::vector<DenseHit> hits(static_cast<size_t>(kChunkRows * queries));
-        const int count = find_dense_hits(dots[0].data(), two_stages ? dots[1].data() : nullptr,
-                                          panels, constants.data(), thresholds.data(),
-                                          {scale.data(), constant.data()}, hits.data());
+        const int count = find_dense_hits(
+            dots[0].data(), two_stages ? dots[1].data() : nullptr, panels, constants.data(),
+            thresholds.data(), make_chunk_terms(scale.data(), constant.data()), hits.data());
         std::vector<Hit> found;
         for (int i = 0; i < count; ++i) {
           const DenseHit& hit = hits[static_cast<size_t>(i)];

@@ -69,18 +69,21 @@ __attribute__((target("amx-tile"))) void amx_begin() noexcept {
 
 __attribute__((target("amx-tile"))) void amx_end() noexcept { _tile_release(); }
 
-// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. An odd last
-// panel stands in for the one it lacks, and is written twice.
+// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. Loads ahead
+// of all four products leave them the most time. An odd last panel stands in for the one it lacks,
+// and is written twice.
 __attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* levels, int lanes,
                                                                  const int8_t* panels, int count,
                                                                  int32_t* dots) {
+  constexpr size_t kTileLevels = size_t{kTileLanes} * kPanelQueries;
+  constexpr size_t kPanelDots = size_t{kChunkRows} * kPanelQueries;
+  constexpr size_t kTileDots = size_t{kTileRows16} * kPanelQueries;
   const auto panel_bytes = static_cast<size_t>(lanes) * kPanelQueries;
-  const auto row_stride = static_cast<size_t>(count) * kPanelQueries;
   for (int panel = 0; panel < count; panel += 2) {
     const int next = panel + 1 < count ? panel + 1 : panel;
-    const int8_t* queries0 = panels + panel * panel_bytes;
-    const int8_t* queries1 = panels + next * panel_bytes;
     for (int row = 0; row < kChunkRows; row += 2 * kTileRows16) {
+      const int8_t* queries0 = panels + panel * panel_bytes;
+      const int8_t* queries1 = panels + next * panel_bytes;
       const int8_t* rows0 = levels + static_cast<size_t>(row) * lanes;
       const int8_t* rows1 = rows0 + static_cast<size_t>(kTileRows16) * lanes;
       _tile_zero(0);
@@ -88,23 +91,24 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* l
       _tile_zero(2);
       _tile_zero(3);
       for (int lane = 0; lane < lanes; lane += kTileLanes) {
-        const size_t at = static_cast<size_t>(lane) * kPanelQueries;
+        _tile_loadd(6, queries0, kTileLanes);
+        _tile_loadd(7, queries1, kTileLanes);
         _tile_loadd(4, rows0 + lane, lanes);
-        _tile_loadd(6, queries0 + at, kTileLanes);
-        _tile_dpbssd(0, 4, 6);
-        _tile_loadd(7, queries1 + at, kTileLanes);
-        _tile_dpbssd(1, 4, 7);
         _tile_loadd(5, rows1 + lane, lanes);
+        _tile_dpbssd(0, 4, 6);
+        _tile_dpbssd(1, 4, 7);
         _tile_dpbssd(2, 5, 6);
         _tile_dpbssd(3, 5, 7);
+        queries0 += kTileLevels;
+        queries1 += kTileLevels;
       }
-      int32_t* out0 = dots + row * row_stride;
-      int32_t* out1 = out0 + kTileRows16 * row_stride;
-      const size_t stride_bytes = row_stride * sizeof(int32_t);
-      _tile_stored(0, out0 + panel * kPanelQueries, stride_bytes);
-      _tile_stored(1, out0 + next * kPanelQueries, stride_bytes);
-      _tile_stored(2, out1 + panel * kPanelQueries, stride_bytes);
-      _tile_stored(3, out1 + next * kPanelQueries, stride_bytes);
+      int32_t* out0 = dots + panel * kPanelDots + static_cast<size_t>(row) * kPanelQueries;
+      int32_t* out1 = dots + next * kPanelDots + static_cast<size_t>(row) * kPanelQueries;
+      constexpr int kStride = kPanelQueries * sizeof(int32_t);
+      _tile_stored(0, out0, kStride);
+      _tile_stored(1, out1, kStride);
+      _tile_stored(2, out0 + kTileDots, kStride);
+      _tile_stored(3, out1 + kTileDots, kStride);
     }
   }
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/kernels/dense_hits.h"
 
+#include <algorithm>
+#include <cmath>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/dense_hits.cc"
 #include "src/scan/kernels/targets.h"  // before highway
@@ -21,6 +24,7 @@ constexpr int kRowsTogether = 4;
 template <bool kTwoStages>
 struct Slots {
   using D = hn::CappedTag<float, kPanelQueries>;
+  using DI = hn::RebindToSigned<D>;
   using V = hn::Vec<D>;
 
   HWY_ATTR Slots(const PanelConstants& panel, const float* thresholds, int slot)
@@ -33,39 +37,73 @@ struct Slots {
   HWY_ATTR hn::Mask<D> reached(const int32_t* dots, const int32_t* second_dots, float scale,
                                float constant) const {
     const D df;
-    const hn::RebindToSigned<D> di;
-    V sum = hn::Mul(dot_scale, hn::ConvertTo(df, hn::Load(di, dots)));
+    V sum = hn::Mul(dot_scale, hn::ConvertTo(df, hn::Load(DI(), dots)));
     if constexpr (kTwoStages)
-      sum = hn::Add(sum, hn::Mul(second_scale, hn::ConvertTo(df, hn::Load(di, second_dots))));
+      sum = hn::Add(sum, hn::Mul(second_scale, hn::ConvertTo(df, hn::Load(DI(), second_dots))));
     const V offset = hn::Add(base, hn::Mul(weight, hn::Set(df, constant)));
     return hn::Ge(hn::Add(offset, hn::Mul(hn::Set(df, scale), sum)), threshold);
+  }
+
+  /// A dot up to which no row of the chunk reaches the threshold: from
+  ///   base + weight·constant + scale·dot_scale·dot ≥ threshold,
+  /// less what roundings on either side can make of it. Of one stage.
+  HWY_ATTR hn::Vec<DI> unreached_dot(const ChunkTerms& terms) const {
+    constexpr float kRounding = 2e-6F;  // of what is added: over ten times float's
+    constexpr float kMaxDot = 2147483520.0F;
+    const D df;
+    const V low = hn::Mul(weight, hn::Set(df, terms.min_constant));
+    const V high = hn::Mul(weight, hn::Set(df, terms.max_constant));
+    const V best = hn::Max(low, high);
+    const V sizes =
+        hn::Add(hn::Add(hn::Abs(threshold), hn::Abs(base)), hn::Add(hn::Abs(low), hn::Abs(high)));
+    const V missing =
+        hn::NegMulAdd(hn::Set(df, kRounding), sizes, hn::Sub(hn::Sub(threshold, base), best));
+    const V reach = hn::Mul(dot_scale, hn::Set(df, terms.max_scale));
+    const V dot = hn::Mul(hn::Div(missing, reach), hn::Set(df, 1 - kRounding));
+    // A comparison with NaN (an infinite threshold, no query in the slot, all rows at the centre)
+    // leaves every row to the test itself.
+    const auto known = hn::And(hn::Gt(missing, hn::Zero(df)), hn::Gt(reach, hn::Zero(df)));
+    const V last = hn::IfThenElse(
+        known, hn::Sub(hn::Min(dot, hn::Set(df, kMaxDot)), hn::Set(df, 2)), hn::Set(df, -kMaxDot));
+    return hn::ConvertTo(DI(), last);
   }
 
   V base, weight, dot_scale, second_scale, threshold;
 };
 
 template <bool kTwoStages>
-HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots, int row_dots,
+HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots,
                            const PanelConstants& panel, const float* thresholds,
                            const ChunkTerms& terms, int32_t first_query, DenseHit* hits,
                            int count) {
   const typename Slots<kTwoStages>::D df;
+  const typename Slots<kTwoStages>::DI di;
   const int lanes = static_cast<int>(hn::Lanes(df));
   for (int slot = 0; slot < kPanelQueries; slot += lanes) {
     const Slots<kTwoStages> slots(panel, thresholds, slot);
     const auto reached = [&](int row) HWY_ATTR {
-      const int at = row * row_dots + slot;
+      const int at = row * kPanelQueries + slot;
       return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms.scale[row],
                            terms.constant[row]);
     };
+    const auto unreached_dot = slots.unreached_dot(terms);
+    const auto may_reach = [&](int row) HWY_ATTR {
+      return hn::Gt(hn::Load(di, dots + row * kPanelQueries + slot), unreached_dot);
+    };
     for (int first = 0; first < kChunkRows; first += kRowsTogether) {
-      const auto any = hn::Or(hn::Or(reached(first), reached(first + 1)),
-                              hn::Or(reached(first + 2), reached(first + 3)));
-      if (HWY_LIKELY(hn::AllFalse(df, any))) continue;
+      if constexpr (kTwoStages) {
+        const auto any = hn::Or(hn::Or(reached(first), reached(first + 1)),
+                                hn::Or(reached(first + 2), reached(first + 3)));
+        if (HWY_LIKELY(hn::AllFalse(df, any))) continue;
+      } else {
+        const auto any = hn::Or(hn::Or(may_reach(first), may_reach(first + 1)),
+                                hn::Or(may_reach(first + 2), may_reach(first + 3)));
+        if (HWY_LIKELY(hn::AllFalse(di, any))) continue;
+      }
       for (int row = first; row < first + kRowsTogether; ++row) {
         uint8_t bits[8] = {};
         hn::StoreMaskBits(df, reached(row), bits);
-        const int at = row * row_dots + slot;
+        const int at = row * kPanelQueries + slot;
         for (int lane = 0; lane < lanes; ++lane) {
           if ((bits[lane / 8] >> (lane % 8) & 1) == 0) continue;
           hits[count++] = {row,
@@ -82,15 +120,15 @@ HWY_ATTR int find_hits(const int32_t* dots, const int32_t* second_dots, int pane
                        const PanelConstants* constants, const float* thresholds,
                        const ChunkTerms& terms, DenseHit* hits) {
   int count = 0;
-  const int row_dots = panels * kPanelQueries;
   for (int panel = 0; panel < panels; ++panel) {
     const int first = panel * kPanelQueries;
+    const int at = first * kChunkRows;
     if (second_dots == nullptr) {
-      count = hits_of_panel<false>(dots + first, nullptr, row_dots, constants[panel],
-                                   thresholds + first, terms, first, hits, count);
+      count = hits_of_panel<false>(dots + at, nullptr, constants[panel], thresholds + first, terms,
+                                   first, hits, count);
     } else {
-      count = hits_of_panel<true>(dots + first, second_dots + first, row_dots, constants[panel],
-                                  thresholds + first, terms, first, hits, count);
+      count = hits_of_panel<true>(dots + at, second_dots + at, constants[panel], thresholds + first,
+                                  terms, first, hits, count);
     }
   }
   return count;
@@ -104,6 +142,19 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(find_hits);
+
+ChunkTerms make_chunk_terms(const float* scale, const float* constant) {
+  ChunkTerms terms = {scale, constant};
+  bool any = false;
+  for (int row = 0; row < kChunkRows; ++row) {
+    if (std::isnan(constant[row])) continue;
+    terms.max_scale = std::max(terms.max_scale, scale[row]);
+    terms.min_constant = any ? std::min(terms.min_constant, constant[row]) : constant[row];
+    terms.max_constant = any ? std::max(terms.max_constant, constant[row]) : constant[row];
+    any = true;
+  }
+  return terms;
+}
 
 int find_dense_hits(const int32_t* dots, const int32_t* second_dots, int panels,
                     const PanelConstants* constants, const float* thresholds,

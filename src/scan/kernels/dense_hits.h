@@ -8,7 +8,7 @@
 
 namespace polarquant {
 
-/// Score constants (scan_query.h) of a panel's queries; 0 in slots without a query.
+/// Score constants (scan_query.h) of a panel's queries; 0 in slots without a query. dot_scale ≥ 0.
 struct PanelConstants {
   alignas(64) float base[kPanelQueries] = {};
   alignas(64) float weight[kPanelQueries] = {};
@@ -21,15 +21,24 @@ struct DenseHit {
   int32_t dot[2];
 };
 
-/// Terms of a chunk's rows, (kChunkRows) each on 64-byte boundaries.
+/// Terms of a chunk's rows, (kChunkRows) each on 64-byte boundaries. A constant that is NaN keeps
+/// its row out.
 struct ChunkTerms {
-  const float* scale;
+  const float* scale;  // ≥ 0
   const float* constant;
+  float max_scale = 0;
+  float min_constant = 0;  // of those that are numbers
+  float max_constant = 0;
 };
+ChunkTerms make_chunk_terms(const float* scale, const float* constant);
 
 /// Writes the (row, query) whose goodness is at least the query's threshold; `hits` has room for
 /// all. thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query. dots as
 /// panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
+///
+/// Of one stage, most rows are refused by their dot alone: up to what the threshold, the
+/// chunk's largest scale and its best constant leave out. Two instructions for 16 queries instead of
+/// eight; what passes is held against the threshold itself.
 int find_dense_hits(const int32_t* dots, const int32_t* second_dots, int panels,
                     const PanelConstants* constants, const float* thresholds,
                     const ChunkTerms& terms, DenseHit* hits);

@@ -54,7 +54,7 @@ HWY_ATTR inline int32_t first_sum(const int16_t* /*row*/, int /*lanes*/) { retur
 // bytes for 8·kPanels dot products. With three panels that is 24 accumulators, 11 loads for 12
 // cycles of VNNI.
 template <int kPanels, typename Level>
-HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels, int row_panels,
+HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels,
                              const int32_t* firsts, int32_t* dots) {
   constexpr int kLanesPerStep = 4 / sizeof(Level);
   const int steps = lanes / kLanesPerStep;
@@ -81,10 +81,8 @@ HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels
       }
     }
     for (int r = 0; r < kRowsTogether; ++r) {
-      for (int p = 0; p < kPanels; ++p) {
-        _mm512_store_si512(dots + (static_cast<size_t>(row + r) * row_panels + p) * kPanelQueries,
-                           sums[r][p]);
-      }
+      for (int p = 0; p < kPanels; ++p)
+        _mm512_store_si512(dots + (p * kChunkRows + row + r) * kPanelQueries, sums[r][p]);
     }
   }
 }
@@ -98,12 +96,12 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
   const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
   int panel = 0;
   for (; panel + 3 <= count; panel += 3) {
-    dots_of_panels<3>(levels, lanes, panels + panel * panel_levels, count, firsts,
-                      dots + panel * kPanelQueries);
+    dots_of_panels<3>(levels, lanes, panels + panel * panel_levels, firsts,
+                      dots + panel * kChunkRows * kPanelQueries);
   }
   for (; panel < count; ++panel) {
-    dots_of_panels<1>(levels, lanes, panels + panel * panel_levels, count, firsts,
-                      dots + panel * kPanelQueries);
+    dots_of_panels<1>(levels, lanes, panels + panel * panel_levels, firsts,
+                      dots + panel * kChunkRows * kPanelQueries);
   }
 }
 
@@ -137,7 +135,8 @@ void all_dots(const Level* levels, int lanes, const Level* panels, int count, in
             kLanesPerStep;
         sum += levels[static_cast<size_t>(row) * lanes + lane] * panel[at + lane % kLanesPerStep];
       }
-      dots[static_cast<size_t>(row) * count * kPanelQueries + query] = sum;
+      dots[(query / kPanelQueries * kChunkRows + row) * kPanelQueries + query % kPanelQueries] =
+          sum;
     }
   }
 }
@@ -219,12 +218,12 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
           s3 = add_pairs(s3, q, x3);
         }
       }
-      int32_t* out = dots + static_cast<size_t>(row) * count * kPanelQueries + slot;
-      const auto row_dots = static_cast<size_t>(count) * kPanelQueries;
+      int32_t* out =
+          dots + (slot / kPanelQueries * kChunkRows + row) * kPanelQueries + slot % kPanelQueries;
       hn::Store(s0, d32, out);
-      hn::Store(s1, d32, out + row_dots);
-      hn::Store(s2, d32, out + 2 * row_dots);
-      hn::Store(s3, d32, out + 3 * row_dots);
+      hn::Store(s1, d32, out + kPanelQueries);
+      hn::Store(s2, d32, out + 2 * kPanelQueries);
+      hn::Store(s3, d32, out + 3 * kPanelQueries);
     }
   }
 }

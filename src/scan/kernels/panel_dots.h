@@ -36,9 +36,9 @@ class PanelSession {
   bool tiles_;
 };
 
-/// dots[(row·panels + p)·16 + slot] = Σ level·level of row `row` with that query of panel p.
-/// levels: (kChunkRows, lanes); panels: `count` of them, one behind the other; all on 64-byte
-/// boundaries.
+/// dots[(p·kChunkRows + row)·16 + slot] = Σ level·level of row `row` with that query of panel p.
+/// levels: (kChunkRows, lanes); panels: `count` of them, one behind the other; all on
+/// 64-byte boundaries.
 void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots);
 void panel_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots);
 
