@@ -59,9 +59,10 @@ size_t BlockLayout::bytes(int64_t rows) const {
   return checked_add(full, room(rows % kBlockRows) * row_bytes_, "bytes of blocks");
 }
 
-void BlockLayout::put_row(const uint8_t* code, uint8_t* block, int room, int row) const {
-  auto* words = reinterpret_cast<uint64_t*>(block) +
-                static_cast<size_t>(row / kGroupRows) * sign_words_ * kGroupRows + row % kGroupRows;
+void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
+  auto* words = reinterpret_cast<uint64_t*>(at.front) +
+                static_cast<size_t>(at.row / kGroupRows) * sign_words_ * kGroupRows +
+                at.row % kGroupRows;
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w * kSegmentDims);
     uint64_t signs = 0;
@@ -69,28 +70,41 @@ void BlockLayout::put_row(const uint8_t* code, uint8_t* block, int room, int row
     code += (count + 7) / 8;
     words[static_cast<size_t>(w) * kGroupRows] = to_pair_order(signs, count);
   }
-  std::memcpy(block + rest_offset(room) + row * rest_bytes_, code, rest_bytes_);
+  std::memcpy(at.rest + at.row * rest_bytes_, code, rest_bytes_);
   code += rest_bytes_;
   const size_t width = factor_bytes_ / 2;
-  std::memcpy(block + scales_offset(room) + row * width, code, width);
-  std::memcpy(block + biases_offset(room) + row * width, code + width, width);
+  std::memcpy(at.front + scales_offset(at.room) + at.row * width, code, width);
+  std::memcpy(at.front + biases_offset(at.room) + at.row * width, code + width, width);
 }
 
-void BlockLayout::get_row(const uint8_t* block, int room, int row, uint8_t* code) const {
-  const auto* words = reinterpret_cast<const uint64_t*>(block) +
-                      static_cast<size_t>(row / kGroupRows) * sign_words_ * kGroupRows +
-                      row % kGroupRows;
+void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
+  const auto* words = reinterpret_cast<const uint64_t*>(at.front) +
+                      static_cast<size_t>(at.row / kGroupRows) * sign_words_ * kGroupRows +
+                      at.row % kGroupRows;
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w * kSegmentDims);
     const uint64_t signs = to_coordinate_order(words[static_cast<size_t>(w) * kGroupRows], count);
     std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
   }
-  std::memcpy(code, block + rest_offset(room) + row * rest_bytes_, rest_bytes_);
+  std::memcpy(code, at.rest + at.row * rest_bytes_, rest_bytes_);
   code += rest_bytes_;
   const size_t width = factor_bytes_ / 2;
-  std::memcpy(code, block + scales_offset(room) + row * width, width);
-  std::memcpy(code + width, block + biases_offset(room) + row * width, width);
+  std::memcpy(code, at.front + scales_offset(at.room) + at.row * width, width);
+  std::memcpy(code + width, at.front + biases_offset(at.room) + at.row * width, width);
+}
+
+RowPlace BlockRows::place(const BlockLayout& layout, int64_t row) const {
+  const int64_t block = row / kBlockRows;
+  const auto blocks_before = static_cast<size_t>(block);
+  const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, rows - block * kBlockRows));
+  const int in_block = static_cast<int>(row % kBlockRows);
+  if (rests != nullptr) {
+    return {data + blocks_before * layout.front_bytes(kBlockRows),
+            rests + blocks_before * kBlockRows * layout.rest_bytes(), room, in_block};
+  }
+  const uint8_t* front = data + blocks_before * layout.block_bytes();
+  return {front, front + layout.front_bytes(room), room, in_block};
 }
 
 }  // namespace polarquant

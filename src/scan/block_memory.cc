@@ -8,22 +8,16 @@
 
 namespace polarquant {
 
-BlockMemory::Place BlockMemory::place(int64_t row) const {
+RowRoom BlockMemory::place(int64_t row) const {
   const int64_t block = row / kBlockRows;
-  const int64_t rows = std::min<int64_t>(kBlockRows, rows_ - block * kBlockRows);
-  return {data_ + static_cast<size_t>(block) * layout_.block_bytes(), BlockLayout::room(rows),
-          static_cast<int>(row % kBlockRows)};
+  const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, rows_ - block * kBlockRows));
+  return layout_.row_of_block(data_ + static_cast<size_t>(block) * layout_.block_bytes(), room,
+                              static_cast<int>(row % kBlockRows));
 }
 
-void BlockMemory::get(int64_t row, uint8_t* code) const {
-  const Place at = place(row);
-  layout_.get_row(at.block, at.room, at.row, code);
-}
+void BlockMemory::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
 
-void BlockMemory::overwrite(int64_t row, const uint8_t* code) {
-  const Place at = place(row);
-  layout_.put_row(code, at.block, at.room, at.row);
-}
+void BlockMemory::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
 
 // The last block's parts start elsewhere when it has room for more rows or fewer: its rows are
 // read, then written anew.

@@ -30,12 +30,7 @@ class BlockMemory {
   void swap_remove(int64_t row);
 
  private:
-  struct Place {
-    uint8_t* block;
-    int room;
-    int row;
-  };
-  Place place(int64_t row) const;
+  RowRoom place(int64_t row) const;
   void set_rows(int64_t rows);
 
   const BlockLayout& layout_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "src/core/checked_size.h"
 #include "src/scan/row_removal.h"
@@ -19,51 +20,71 @@ int64_t blocks_of(int64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
 size_t CodeBlocks::memory_bytes() const {
   size_t bytes = 0;
-  for (const auto& chunk : chunks_) bytes += chunk.capacity();
+  for (const Chunk& chunk : chunks_) bytes += chunk.fronts.capacity() + chunk.rests.capacity();
   return bytes;
 }
 
-CodeBlocks::Place CodeBlocks::place(int64_t row) const {
-  const auto& chunk = chunks_[static_cast<size_t>(row / kChunkRows)];
+RowRoom CodeBlocks::place(int64_t row) const {
+  const Chunk& chunk = chunks_[static_cast<size_t>(row / kChunkRows)];
   const int64_t block = row / kBlockRows;
   const int64_t rows = std::min<int64_t>(kBlockRows, rows_ - block * kBlockRows);
-  auto* data = const_cast<uint8_t*>(chunk.data());
-  return {data + static_cast<size_t>(block % kChunkBlocks) * layout_.block_bytes(),
+  const auto in_chunk = static_cast<size_t>(block % kChunkBlocks);
+  return {const_cast<uint8_t*>(chunk.fronts.data()) + in_chunk * layout_.front_bytes(kBlockRows),
+          const_cast<uint8_t*>(chunk.rests.data()) + kReadAhead +
+              in_chunk * kBlockRows * layout_.rest_bytes(),
           BlockLayout::room(rows), static_cast<int>(row % kBlockRows)};
 }
 
 // Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
-  auto& chunk = chunks_.back();
-  const size_t needed = layout_.bytes(chunk_rows) + kReadAhead;
-  if (needed <= chunk.capacity()) return;
+  Chunk& chunk = chunks_.back();
+  const auto bytes_of = [this](int64_t blocks, size_t block_bytes) {
+    return static_cast<size_t>(blocks) * block_bytes;
+  };
+  const size_t front_bytes = layout_.front_bytes(kBlockRows);
+  const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
+  // Whole blocks: a last one with less room is moved out of the way as it grows.
+  const int64_t needed = blocks_of(chunk_rows);
+  if (bytes_of(needed, front_bytes) + kReadAhead <= chunk.fronts.capacity() &&
+      bytes_of(needed, rest_bytes) + 2 * kReadAhead <= chunk.rests.capacity())
+    return;
   const int64_t spare = std::max(kMinSpareBlocks, blocks_of(rows_) / kSpareShare);
-  const int64_t blocks = std::min(kChunkBlocks, blocks_of(chunk_rows) + spare);
-  AlignedVector<uint8_t> larger;
-  larger.reserve(static_cast<size_t>(blocks) * layout_.block_bytes() + kReadAhead);
-  larger.assign(chunk.begin(), chunk.end());
-  chunk.swap(larger);
+  const int64_t blocks = std::min(kChunkBlocks, needed + spare);
+  Chunk larger;
+  larger.fronts.reserve(bytes_of(blocks, front_bytes) + kReadAhead);
+  larger.rests.reserve(bytes_of(blocks, rest_bytes) + 2 * kReadAhead);
+  larger.fronts.assign(chunk.fronts.begin(), chunk.fronts.end());
+  larger.rests.assign(chunk.rests.begin(), chunk.rests.end());
+  std::swap(chunk, larger);
 }
 
-// A copy of a block's first `rows` rows with room for `room`: the parts behind the planes start
-// elsewhere when the room is another.
+// A copy of a block's first `rows` rows with room for `room`, the rest behind the front: the parts
+// behind the planes start elsewhere when the room is another.
 AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int room) const {
   AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout_.row_bytes());
   std::vector<uint8_t> code(layout_.row_format_bytes());
-  for (int64_t row = 0; row < rows; ++row) {
-    get(first_row + row, code.data());
-    layout_.put_row(code.data(), block.data(), room, static_cast<int>(row));
+  RowRoom at = layout_.row_of_block(block.data(), room, 0);
+  for (; at.row < rows; ++at.row) {
+    get(first_row + at.row, code.data());
+    layout_.put_row(code.data(), at);
   }
   return block;
 }
 
 // Makes `block` the last block, from `first_row` on. The chunk has the capacity.
 void CodeBlocks::end_with(int64_t first_row, const AlignedVector<uint8_t>& block) noexcept {
-  auto& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
-  const size_t start =
-      static_cast<size_t>(first_row % kChunkRows / kBlockRows) * layout_.block_bytes();
-  chunk.resize(start + block.size() + kReadAhead);
-  std::copy(block.begin(), block.end(), chunk.begin() + static_cast<ptrdiff_t>(start));
+  Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
+  const auto in_chunk = static_cast<size_t>(first_row % kChunkRows / kBlockRows);
+  const size_t front_bytes =
+      layout_.front_bytes(static_cast<int>(block.size() / layout_.row_bytes()));
+  const auto rest = block.begin() + static_cast<ptrdiff_t>(front_bytes);
+  const auto put = [](auto first, auto last, size_t start, AlignedVector<uint8_t>* part) {
+    const auto size = static_cast<size_t>(last - first);
+    part->resize(start + size + kReadAhead);
+    std::copy(first, last, part->begin() + static_cast<ptrdiff_t>(start));
+  };
+  put(block.begin(), rest, in_chunk * layout_.front_bytes(kBlockRows), &chunk.fronts);
+  put(rest, block.end(), kReadAhead + in_chunk * kBlockRows * layout_.rest_bytes(), &chunk.rests);
 }
 
 void CodeBlocks::append(int64_t n, const uint8_t* codes) {
@@ -112,15 +133,9 @@ void CodeBlocks::clear() noexcept {
   rows_ = 0;
 }
 
-void CodeBlocks::get(int64_t row, uint8_t* code) const {
-  const Place at = place(row);
-  layout_.get_row(at.block, at.room, at.row, code);
-}
+void CodeBlocks::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
 
-void CodeBlocks::overwrite(int64_t row, const uint8_t* code) {
-  const Place at = place(row);
-  layout_.put_row(code, at.block, at.room, at.row);
-}
+void CodeBlocks::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
 
 int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
   const int64_t before = rows_;
@@ -137,7 +152,8 @@ std::vector<BlockRows> CodeBlocks::spans() const {
   std::vector<BlockRows> spans;
   for (size_t i = 0; i < chunks_.size(); ++i) {
     const int64_t first = static_cast<int64_t>(i) * kChunkRows;
-    spans.push_back({chunks_[i].data(), std::min(kChunkRows, rows_ - first), first});
+    spans.push_back({chunks_[i].fronts.data(), std::min(kChunkRows, rows_ - first), first,
+                     chunks_[i].rests.data() + kReadAhead});
   }
   return spans;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Codes in blocks (block_layout.h), owned and growing: the memory of an index.
+// Codes in blocks (block_layout.h), owned and growing: the memory of an index. Fronts and rests lie
+// apart.
 //
 // Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
 // last chunk keeps at most 1/128 of all rows, and a block, as spare room.
@@ -52,20 +53,18 @@ class CodeBlocks {
   static constexpr int64_t kChunkBlocks = 1024;
   static constexpr int64_t kChunkRows = kChunkBlocks * kBlockRows;
 
-  /// A block and the room it has.
-  struct Place {
-    uint8_t* block;
-    int room;
-    int row;
+  struct Chunk {
+    AlignedVector<uint8_t> fronts;
+    AlignedVector<uint8_t> rests;  // from kReadAhead on
   };
-  Place place(int64_t row) const;
+  RowRoom place(int64_t row) const;
   AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
   void reserve_last_chunk(int64_t chunk_rows);
   void end_with(int64_t first_row, const AlignedVector<uint8_t>& block) noexcept;
 
   BlockLayout layout_;
   int64_t rows_ = 0;
-  std::vector<AlignedVector<uint8_t>> chunks_;
+  std::vector<Chunk> chunks_;
 };
 
 }  // namespace polarquant

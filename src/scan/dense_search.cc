@@ -60,7 +60,7 @@ DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
 }
 
 void DenseSearch::decode_block(const ScanTile& tile, int block) {
-  load_block_terms(codec_, tile.block[block], tile.room[block], terms_.scale, terms_.constant,
+  load_block_terms(codec_, tile.front[block], tile.room[block], terms_.scale, terms_.constant,
                    terms_.bias);
   for (int row = 0; row < kChunkRows; ++row) {
     if ((tile.allowed[block] >> row & 1) == 0)

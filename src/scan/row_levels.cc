@@ -23,8 +23,8 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
   const size_t width = layout.factor_bytes() / 2;
   uint8_t stored[8];
-  std::copy_n(at.block + layout.scales_offset(at.room) + at.row * width, width, stored);
-  std::copy_n(at.block + layout.biases_offset(at.room) + at.row * width, width, stored + width);
+  std::copy_n(at.front + layout.scales_offset(at.room) + at.row * width, width, stored);
+  std::copy_n(at.front + layout.biases_offset(at.room) + at.row * width, width, stored + width);
   const Factors factors = load_factors(codec.factor_format(), stored);
   if (codec.metric() == Metric::l2)
     return {factors.scale, -(factors.bias * factors.bias), factors.bias};

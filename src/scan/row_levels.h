@@ -11,13 +11,13 @@
 namespace polarquant {
 
 inline uint64_t sign_word(const BlockLayout& layout, const RowPlace& at, int word) {
-  const auto* words = reinterpret_cast<const uint64_t*>(at.block);
+  const auto* words = reinterpret_cast<const uint64_t*>(at.front);
   return words[(static_cast<size_t>(at.row / kGroupRows) * layout.sign_words() + word) *
                    kGroupRows +
                at.row % kGroupRows];
 }
 inline const uint8_t* row_rest(const BlockLayout& layout, const RowPlace& at) {
-  return at.block + layout.rest_offset(at.room) + static_cast<size_t>(at.row) * layout.rest_bytes();
+  return at.rest + static_cast<size_t>(at.row) * layout.rest_bytes();
 }
 
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);

@@ -23,28 +23,32 @@ TileLoader::TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& 
       filter_(filter),
       blocks_((codes.rows + kBlockRows - 1) / kBlockRows) {}
 
-void TileLoader::add_block(const uint8_t* data, int64_t first_row, int64_t rows,
+bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t rows,
                            ScanTile* tile) const {
   const int count = static_cast<int>(std::min<int64_t>(kBlockRows, rows));
   const uint64_t allowed = filter_.allowed(first_row, count);
-  if (allowed == 0) return;
+  if (allowed == 0) return false;
   const int slot = tile->blocks++;
-  tile->block[slot] = data;
-  tile->room[slot] = BlockLayout::room(count);
+  tile->front[slot] = place.front;
+  tile->rest[slot] = place.rest;
+  tile->room[slot] = place.room;
   tile->first_row[slot] = first_row;
   tile->allowed[slot] = allowed;
-  tile->next[slot] = rows >= 2 * kBlockRows;
+  tile->next_front[slot] = nullptr;
+  return true;
 }
 
 void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const {
+  const BlockLayout& layout = codec_.layout();
   auto span = static_cast<size_t>(
       std::upper_bound(first_block_.begin(), first_block_.end(), first) - first_block_.begin() - 1);
   for (int64_t block = first; block < first + count; ++block) {
     while (span + 1 < spans_.size() && block >= first_block_[span + 1]) ++span;
-    const int64_t in_span = block - first_block_[span];
-    const int64_t row = in_span * kBlockRows;
-    add_block(spans_[span].data + static_cast<size_t>(in_span) * codec_.layout().block_bytes(),
-              spans_[span].first_row + row, spans_[span].rows - row, tile);
+    const BlockRows& rows = spans_[span];
+    const int64_t row = (block - first_block_[span]) * kBlockRows;
+    if (!add_block(rows.place(layout, row), rows.first_row + row, rows.rows - row, tile)) continue;
+    if (rows.rows - row >= 2 * kBlockRows)
+      tile->next_front[tile->blocks - 1] = rows.place(layout, row + kBlockRows).front;
   }
 }
 
@@ -55,15 +59,12 @@ void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t
   for (int64_t block = first; block < first + count; ++block) {
     const int64_t first_row = block * kBlockRows;
     const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
-    uint8_t* data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
-    const int before = tile->blocks;
-    add_block(data, first_row, rows, tile);
-    if (tile->blocks == before) continue;
-    std::fill_n(data, layout.block_bytes(), uint8_t{0});
+    uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
+    RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
+    if (!add_block(at, first_row, rows, tile)) continue;
+    std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
     const uint8_t* code = codes_.data + static_cast<size_t>(first_row) * layout.row_format_bytes();
-    for (int row = 0; row < rows; ++row, code += layout.row_format_bytes()) {
-      layout.put_row(code, data, BlockLayout::room(rows), row);
-    }
+    for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);
   }
 }
 
@@ -77,11 +78,7 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
   for (const BlockRows& span : spans_) {
     const int64_t in_span = row - span.first_row;
     if (in_span < 0 || in_span >= span.rows) continue;
-    const int64_t block = in_span / kBlockRows;
-    const int room =
-        BlockLayout::room(std::min<int64_t>(kBlockRows, span.rows - block * kBlockRows));
-    layout.get_row(span.data + static_cast<size_t>(block) * layout.block_bytes(), room,
-                   static_cast<int>(in_span % kBlockRows), code);
+    layout.get_row(span.place(layout, in_span), code);
     return;
   }
   fail(StatusCode::internal, "row: {} is in no span", row);
@@ -99,9 +96,9 @@ void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* pack
   tile->typical = {};
   if (tile->blocks == 0) return;
   for (const int block : {0, tile->blocks - 1}) {
-    const RowPlace at = {tile->block[block], tile->room[block],
-                         std::countr_zero(tile->allowed[block])};
-    const ScanTerms terms = load_terms(codec_, at);
+    const auto row =
+        static_cast<uint32_t>(block * kBlockRows + std::countr_zero(tile->allowed[block]));
+    const ScanTerms terms = load_terms(codec_, place_of(*tile, row));
     tile->typical.constant += terms.constant / 2;
     tile->typical.norm += terms.norm / 2;
   }

@@ -75,14 +75,10 @@ class PlainScores {
       std::vector<Row>& rows = queries_.emplace_back();
       for (const BlockRows& span : spans) {
         for (int64_t row = 0; row < span.rows; ++row) {
-          const int64_t block = row / kBlockRows;
-          const uint8_t* data =
-              span.data + static_cast<size_t>(block) * scan.layout().block_bytes();
-          const int64_t held = std::min<int64_t>(kBlockRows, span.rows - block * kBlockRows);
-          const RowPlace at = {data, BlockLayout::room(held), static_cast<int>(row % kBlockRows)};
+          const RowPlace at = span.place(scan.layout(), row);
           rows.push_back({score_row(scan, query, bounded, at).key, 0, span.first_row + row});
           if (q > 0) continue;
-          scan.layout().get_row(at.block, at.room, at.row, code.data());
+          scan.layout().get_row(at, code.data());
           codes.insert(codes.end(), code.begin(), code.end());
         }
       }

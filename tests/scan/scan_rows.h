@@ -101,12 +101,15 @@ inline ScanTile tile_of(const ScanRows& rows) {
       REQUIRE(tile.blocks < kTileBlocks);
       const int64_t held = std::min<int64_t>(kBlockRows, span.rows - first);
       const int slot = tile.blocks++;
-      tile.block[slot] =
-          span.data + static_cast<size_t>(first / kBlockRows) * rows.blocks.layout().block_bytes();
-      tile.room[slot] = BlockLayout::room(held);
+      const RowPlace place = span.place(rows.blocks.layout(), first);
+      tile.front[slot] = place.front;
+      tile.rest[slot] = place.rest;
+      tile.room[slot] = place.room;
       tile.first_row[slot] = span.first_row + first;
       tile.allowed[slot] = held == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << held) - 1;
-      tile.next[slot] = first + 2 * kBlockRows <= span.rows;
+      tile.next_front[slot] = first + 2 * kBlockRows <= span.rows
+                                  ? span.place(rows.blocks.layout(), first + kBlockRows).front
+                                  : nullptr;
     }
   }
   if (tile.blocks > 0) tile.typical = load_terms(rows.scan, place_of(tile, 0));

@@ -85,11 +85,11 @@ TEST_CASE("rows come back from blocks exactly, whatever room they have", "[scan]
         AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout.row_bytes());
         // Last rows first: no row may write outside of its own places.
         for (int row = room - 1; row >= 0; --row) {
-          layout.put_row(codes.data() + row * bytes, block.data(), room, row);
+          layout.put_row(codes.data() + row * bytes, layout.row_of_block(block.data(), room, row));
         }
         std::vector<uint8_t> found(bytes * static_cast<size_t>(room));
         for (int row = 0; row < room; ++row) {
-          layout.get_row(block.data(), room, row, found.data() + row * bytes);
+          layout.get_row(layout.row_of_block(block.data(), room, row), found.data() + row * bytes);
         }
         REQUIRE(std::equal(found.begin(), found.end(), codes.begin()));
       }
@@ -110,8 +110,8 @@ TEST_CASE("encoded rows come back from blocks exactly", "[scan][blocks]") {
       std::vector<uint8_t> code(layout.row_format_bytes());
       for (int row = 0; row < 11; ++row) {
         const uint8_t* expected = codes.data() + row * code.size();
-        layout.put_row(expected, block.data(), 16, row);
-        layout.get_row(block.data(), 16, row, code.data());
+        layout.put_row(expected, layout.row_of_block(block.data(), 16, row));
+        layout.get_row(layout.row_of_block(block.data(), 16, row), code.data());
         REQUIRE(std::equal(code.begin(), code.end(), expected));
       }
     }
@@ -135,7 +135,8 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       const std::vector<uint8_t> codes = made_up_codes(*codec, 24, 5);
       AlignedVector<uint8_t> block(24 * layout.row_bytes());
       for (int row = 0; row < 24; ++row) {
-        layout.put_row(codes.data() + row * layout.row_format_bytes(), block.data(), 24, row);
+        layout.put_row(codes.data() + row * layout.row_format_bytes(),
+                       layout.row_of_block(block.data(), 24, row));
       }
       for (int row = 0; row < 24; ++row) {
         const uint8_t* code = codes.data() + row * layout.row_format_bytes();

@@ -228,7 +228,8 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
       for (int room = 8; room <= kBlockRows; room += 8) {
         AlignedVector<uint8_t> block(static_cast<size_t>(room) * scan.layout().row_bytes());
         for (int row = 0; row < room; ++row)
-          scan.layout().put_row(codes.data() + row * bytes, block.data(), room, row);
+          scan.layout().put_row(codes.data() + row * bytes,
+                                scan.layout().row_of_block(block.data(), room, row));
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), room);
           AlignedVector<float> scale(kBlockRows, 9);
@@ -243,7 +244,8 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
               REQUIRE(bias[at] == 0);
               continue;
             }
-            const ScanTerms plain = load_terms(scan, {block.data(), room, row});
+            const ScanTerms plain =
+                load_terms(scan, scan.layout().row_of_block(block.data(), room, row));
             REQUIRE(same_bits(scale[at], plain.scale));
             REQUIRE(same_bits(constant[at], plain.constant));
             REQUIRE(same_bits(metric == Metric::l2 ? bias[at] : scale[at], plain.norm));

@@ -37,8 +37,8 @@ ChunkTerms make_chunk_terms(const float* scale, const float* constant);
 /// panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
 ///
 /// Of one stage, most rows are refused by their dot alone: up to what the threshold, the
-/// chunk's largest scale and its best constant leave out. Two instructions for 16 queries instead of
-/// eight; what passes is held against the threshold itself.
+/// chunk's largest scale and its best constant leave out. Two instructions for 16 queries instead
+/// of eight; what passes is held against the threshold itself.
 int find_dense_hits(const int32_t* dots, const int32_t* second_dots, int panels,
                     const PanelConstants* constants, const float* thresholds,
                     const ChunkTerms& terms, DenseHit* hits);

@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// The words of a row lie kGroupRows apart from here.
 HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, uint32_t row) {
-  const auto* words = reinterpret_cast<const uint64_t*>(tile.block[row / kBlockRows]);
+  const auto* words = reinterpret_cast<const uint64_t*>(tile.front[row / kBlockRows]);
   const uint32_t place = row % kBlockRows;
   return words + static_cast<size_t>(place / kGroupRows) * sign_words * kGroupRows +
          place % kGroupRows;
@@ -38,9 +38,9 @@ HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile,
   const BlockLayout& layout = codec.layout();
   uint16_t halves[2];
   std::memcpy(&halves[0],
-              at.block + layout.scales_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+              at.front + layout.scales_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
   std::memcpy(&halves[1],
-              at.block + layout.biases_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
+              at.front + layout.biases_offset(at.room) + 2 * static_cast<size_t>(at.row), 2);
   const float scale = _cvtsh_ss(halves[0]) * format.scale_unit;
   const float bias = _cvtsh_ss(halves[1]) * format.bias_unit;
   if (codec.metric() == Metric::l2) return {scale, -(bias * bias), bias};

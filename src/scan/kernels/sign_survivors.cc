@@ -254,14 +254,14 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, Survi
                                        codec.metric() == Metric::l2);
   // A block's signs stay in the first-level cache for all searches.
   for (int i = 0; i < tile.blocks; ++i) {
-    const uint8_t* data = tile.block[i];
+    const uint8_t* data = tile.front[i];
     const SignBlock block = {reinterpret_cast<const uint64_t*>(data),
                              data + layout.scales_offset(tile.room[i]),
                              data + layout.biases_offset(tile.room[i]),
                              tile.room[i],
                              tile.allowed[i],
                              static_cast<uint32_t>(i * kBlockRows),
-                             count == 1 && tile.next[i] ? data + layout.block_bytes() : nullptr};
+                             count == 1 ? tile.next_front[i] : nullptr};
     for (int search = 0; search < count; ++search)
       kernel(block, layout.sign_words(), searches + search);
   }

@@ -15,20 +15,22 @@ inline constexpr int kTileRows = kTileBlocks * kBlockRows;
 /// A row of a tile is numbered 64·block + row of the block.
 struct ScanTile {
   int blocks = 0;
-  const uint8_t* block[kTileBlocks];
+  const uint8_t* front[kTileBlocks];
+  const uint8_t* rest[kTileBlocks];
   int room[kTileBlocks];
   int64_t first_row[kTileBlocks];
   /// Bit r: row r of the block exists and no filter leaves it out.
   uint64_t allowed[kTileBlocks];
-  /// Whether a full block lies behind it in memory.
-  bool next[kTileBlocks];
+  /// The front of the full block that is searched after it and lies behind it; null without one.
+  const uint8_t* next_front[kTileBlocks];
   /// Terms like those of the tile's rows, for guesses.
   ScanTerms typical;
 };
 
 inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
   const uint32_t block = row / kBlockRows;
-  return {tile.block[block], tile.room[block], static_cast<int>(row % kBlockRows)};
+  return {tile.front[block], tile.rest[block], tile.room[block],
+          static_cast<int>(row % kBlockRows)};
 }
 
 }  // namespace polarquant
