@@ -24,6 +24,8 @@ namespace {
 constexpr int kDims[] = {384, 768, 1536};
 constexpr int kQueries = 8;
 constexpr int kSurvivors = 32;
+constexpr int kBlocks = 16;
+constexpr int kRows = kBlocks * kBlockRows;
 
 /// A tile of coded normal rows, and queries of the same kind.
 struct Rows {
@@ -36,11 +38,11 @@ struct Rows {
     const std::vector<float> x = normal_numbers(static_cast<size_t>(kDifferent * dim), 1);
     std::vector<uint8_t> codes(codec.layout().bytes(kDifferent));
     codec.encode(kDifferent, x.data(), codes.data(), 1);
-    for (int part = 0; part < kTileBlocks; ++part) blocks.append(kDifferent, codes.data());
+    for (int part = 0; part < kBlocks; ++part) blocks.append(kDifferent, codes.data());
     spans = blocks.spans();
     const RowFilter every_row;
     AlignedVector<uint8_t> packed;
-    TileLoader(scan_codec, spans, every_row).load(0, kTileBlocks, &packed, &tile);
+    TileLoader(scan_codec, spans, every_row).load(0, kBlocks, &packed, &tile);
     for (int query = 0; query < kQueries; ++query) {
       const std::vector<float> q =
           normal_numbers(static_cast<size_t>(dim), 2 + static_cast<uint64_t>(query));
@@ -64,18 +66,21 @@ void set_rate(benchmark::State& state, double codes) {
 void sign_survivors(benchmark::State& state, int64_t target, int dim) {
   const OnlyTarget only(target);
   const Rows rows("Polar2", dim);
-  std::vector<uint32_t> lists(kQueries * (kTileRows + 16));
+  constexpr int kRoom = kRows + 16;
+  std::vector<uint32_t> lists(kQueries * kRoom);
+  std::vector<float> bounds(kQueries * kRoom);
   SurvivorSearch searches[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     searches[i].query = &rows.queries[static_cast<size_t>(i)];
     searches[i].threshold = static_cast<float>(dim);  // few rows reach it
-    searches[i].survivors = lists.data() + static_cast<ptrdiff_t>(i) * (kTileRows + 16);
+    searches[i].survivors = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
+    searches[i].bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
   }
   for (auto _ : state) {
     find_sign_survivors(rows.scan_codec, rows.tile, searches, kQueries);
     benchmark::DoNotOptimize(searches);
   }
-  set_rate(state, kTileRows * kQueries);
+  set_rate(state, kRows * kQueries);
 }
 
 void sign_dots(benchmark::State& state, int64_t target, int dim) {

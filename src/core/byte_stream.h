@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Little-endian fields appended to, and read from, a byte string; reads are checked against its end.
+// Little-endian fields appended to, and read from, a byte string; reads are checked against its
+// end.
 #pragma once
 
 #include <bit>

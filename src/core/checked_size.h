@@ -15,7 +15,8 @@ template <std::integral A, std::integral B>
 size_t checked_mul(A a, B b, const char* what) {
   size_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) {
-    fail(StatusCode::bad_argument, "{}: {} x {} does not fit a size (0 to {})", what, a, b, SIZE_MAX);
+    fail(StatusCode::bad_argument, "{}: {} x {} does not fit a size (0 to {})", what, a, b,
+         SIZE_MAX);
   }
   return out;
 }
@@ -25,7 +26,8 @@ template <std::integral A, std::integral B>
 size_t checked_add(A a, B b, const char* what) {
   size_t out = 0;
   if (__builtin_add_overflow(a, b, &out)) {
-    fail(StatusCode::bad_argument, "{}: {} + {} does not fit a size (0 to {})", what, a, b, SIZE_MAX);
+    fail(StatusCode::bad_argument, "{}: {} + {} does not fit a size (0 to {})", what, a, b,
+         SIZE_MAX);
   }
   return out;
 }

@@ -14,8 +14,8 @@ namespace {
 
 std::atomic<bool> in_forked_child{false};
 
-const int kForkHandler =
-    pthread_atfork(nullptr, nullptr, [] { in_forked_child.store(true, std::memory_order_relaxed); });
+const int kForkHandler = pthread_atfork(
+    nullptr, nullptr, [] { in_forked_child.store(true, std::memory_order_relaxed); });
 
 }  // namespace
 

@@ -9,8 +9,8 @@ namespace {
 constexpr double kLn2High = 0x1.62e42fefa3800p-1;  // 42 leading bits: exact times any exponent
 constexpr double kLn2Low = 0x1.ef35793c76730p-45;
 // π/2 in pieces of 33 bits: each times n < 2^20 is exact (Cody, Waite 1980).
-constexpr double kHalfPiPieces[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34, 0x1.3198a2e000000p-69,
-                                    0x1.b839a252049c1p-104};
+constexpr double kHalfPiPieces[] = {0x1.921fb54400000p+0, 0x1.0b4611a600000p-34,
+                                    0x1.3198a2e000000p-69, 0x1.b839a252049c1p-104};
 
 }  // namespace
 

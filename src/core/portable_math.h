@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// log, exp, sine, cosine and atan2 from additions, multiplications and divisions alone, so that tables
-// and random numbers are the same to the bit everywhere (libm's results differ between versions).
-// Relative error under 1e-15; slow, for tables and set-up, not for kernels.
+// log, exp, sine, cosine and atan2 from additions, multiplications and divisions alone, so that
+// tables and random numbers are the same to the bit everywhere (libm's results differ between
+// versions). Relative error under 1e-15; slow, for tables and set-up, not for kernels.
 #pragma once
 
 namespace polarquant {

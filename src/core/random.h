@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The library's own random numbers: one seed gives the same numbers on every machine and compiler.
-// std::*_distribution differs between standard libraries and libm between versions; neither is used.
-// Part of the format version: a change here changes stored bytes.
+// std::*_distribution differs between standard libraries and libm between versions; neither is
+// used. Part of the format version: a change here changes stored bytes.
 #pragma once
 
 #include <cstdint>

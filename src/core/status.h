@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one way this library fails: an Error that carries a pinned status number and a text that names
-// the argument, its value and what is allowed. Thrown inside, turned into polar_status by the C ABI
-// and into FaissException by the FAISS classes.
+// The one way this library fails: an Error that carries a pinned status number and a text that
+// names the argument, its value and what is allowed. Thrown inside, turned into polar_status by the
+// C ABI and into FaissException by the FAISS classes.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,8 @@
 
 namespace polarquant {
 
-/// Numbers are part of the ABI (POLAR_* in polarquant.h) and never change; gaps leave room by cause.
+/// Numbers are part of the ABI (POLAR_* in polarquant.h) and never change; gaps leave room by
+/// cause.
 enum class StatusCode : int32_t {
   ok = 0,
   bad_argument = 10,

@@ -96,15 +96,12 @@ void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
 
 RowPlace BlockRows::place(const BlockLayout& layout, int64_t row) const {
   const int64_t block = row / kBlockRows;
-  const auto blocks_before = static_cast<size_t>(block);
+  const auto before = static_cast<size_t>(block);
   const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, rows - block * kBlockRows));
-  const int in_block = static_cast<int>(row % kBlockRows);
-  if (rests != nullptr) {
-    return {data + blocks_before * layout.front_bytes(kBlockRows),
-            rests + blocks_before * kBlockRows * layout.rest_bytes(), room, in_block};
-  }
-  const uint8_t* front = data + blocks_before * layout.block_bytes();
-  return {front, front + layout.front_bytes(room), room, in_block};
+  const uint8_t* front = data + before * front_stride(layout);
+  const uint8_t* rest =
+      rests != nullptr ? rests + before * rest_stride(layout) : front + layout.front_bytes(room);
+  return {front, rest, room, static_cast<int>(row % kBlockRows)};
 }
 
 }  // namespace polarquant

@@ -115,6 +115,13 @@ struct BlockRows {
   const uint8_t* rests = nullptr;  // where they lie apart: `data` is then fronts side by side
 
   RowPlace place(const BlockLayout& layout, int64_t row) const;
+  /// From a block's front, or rest, to the next one's.
+  size_t front_stride(const BlockLayout& layout) const {
+    return rests != nullptr ? layout.front_bytes(kBlockRows) : layout.block_bytes();
+  }
+  size_t rest_stride(const BlockLayout& layout) const {
+    return rests != nullptr ? kBlockRows * layout.rest_bytes() : layout.block_bytes();
+  }
 };
 
 /// Kernels load whole registers: this far from a row's bytes.

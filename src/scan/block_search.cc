@@ -28,6 +28,12 @@ constexpr int kMinBoundedDims = 64;
 constexpr size_t kGroupBytes = size_t{3} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 constexpr int64_t kMinDenseQueries = 16;
+/// Blocks that several queries are held against together: their signs stay in a first-level cache.
+/// What threads are given are multiples of it.
+constexpr int64_t kSharedTileBlocks = 16;
+/// Fronts of a tile of one query alone, which stay in a second-level cache while its survivors are
+/// looked at.
+constexpr size_t kTileFrontBytes = size_t{1} << 20;
 
 /// What a caller's progress function hears of, and says.
 class Progress {
@@ -69,11 +75,11 @@ class GroupSearch {
     prepare(nq, queries);
     const bool dense = !bounded_ || (nq >= kMinDenseQueries && panel_dots_use_amx());
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_) : nullptr;
-    const int64_t tiles = div_up(loader_.blocks(), kTileBlocks);
+    const int64_t steps = div_up(loader_.blocks(), kSharedTileBlocks);
     // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
     // every row once a slice, and takes ranges of rows.
     const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
-    const int64_t most_ranges = std::max<int64_t>(tiles, 1);
+    const int64_t most_ranges = std::max<int64_t>(steps, 1);
     const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
     int64_t ranges = 1;
     int64_t slices = 1;
@@ -85,16 +91,16 @@ class GroupSearch {
       ranges = std::min(div_up(tasks_wanted, slices), most_ranges);
     }
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
-    const int64_t range_tiles = div_up(tiles, ranges);
+    const int64_t range_blocks = div_up(steps, ranges) * kSharedTileBlocks;
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
     parallel_for(
         ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
           const int64_t first_query = task % slices * slice_queries;
           const int64_t count = std::min(nq - first_query, slice_queries);
-          const int64_t first_tile = task / slices * range_tiles;
-          const int64_t end_tile = std::min(tiles, first_tile + range_tiles);
-          if (count > 0 && first_tile < end_tile) {
-            scan(first_tile, end_tile, first_query, count, thread, best_.data() + thread * nq);
+          const int64_t first_block = task / slices * range_blocks;
+          const int64_t end_block = std::min(loader_.blocks(), first_block + range_blocks);
+          if (count > 0 && first_block < end_block) {
+            scan(first_block, end_block, first_query, count, thread, best_.data() + thread * nq);
           }
         });
     merge(nq, scores, ids);
@@ -118,7 +124,14 @@ class GroupSearch {
     });
   }
 
-  void scan(int64_t first_tile, int64_t end_tile, int64_t first_query, int64_t count, int thread,
+  int64_t tile_blocks(int64_t queries) const {
+    if (panels_ != nullptr || queries > 1 || loader_.packs()) return kSharedTileBlocks;
+    const auto blocks =
+        static_cast<int64_t>(kTileFrontBytes / scan_codec_.layout().front_bytes(kBlockRows));
+    return std::clamp<int64_t>(blocks, kSharedTileBlocks, kTileBlocks);
+  }
+
+  void scan(int64_t first_block, int64_t end_block, int64_t first_query, int64_t count, int thread,
             TopK* best) {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique<Worker>();
@@ -128,10 +141,9 @@ class GroupSearch {
     if (panels_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_);
     }
-    const int64_t end_block = std::min(loader_.blocks(), end_tile * kTileBlocks);
-    // Few rows first: without a threshold every row of a tile would be scored.
-    int64_t step = 1;
-    for (int64_t block = first_tile * kTileBlocks; block < end_block;) {
+    // Few rows first: without a threshold every row of a tile survives.
+    int64_t step = panels_ != nullptr ? 1 : kSharedTileBlocks;
+    for (int64_t block = first_block; block < end_block;) {
       const int64_t blocks = std::min(step, end_block - block);
       loader_.load(block, blocks, &worker->packed, &worker->tile);
       progress_.advance(static_cast<double>(blocks) * static_cast<double>(count));
@@ -142,7 +154,7 @@ class GroupSearch {
                                best + first_query);
       }
       block += blocks;
-      step = std::min<int64_t>(2 * step, kTileBlocks);
+      step = tile_blocks(count);
     }
   }
 

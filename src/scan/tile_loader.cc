@@ -23,8 +23,8 @@ TileLoader::TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& 
       filter_(filter),
       blocks_((codes.rows + kBlockRows - 1) / kBlockRows) {}
 
-bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t rows,
-                           ScanTile* tile) const {
+bool TileLoader::add_block(const RowPlace& place, const uint8_t* next_front, int64_t first_row,
+                           int64_t rows, ScanTile* tile) const {
   const int count = static_cast<int>(std::min<int64_t>(kBlockRows, rows));
   const uint64_t allowed = filter_.allowed(first_row, count);
   if (allowed == 0) return false;
@@ -34,7 +34,7 @@ bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t row
   tile->room[slot] = place.room;
   tile->first_row[slot] = first_row;
   tile->allowed[slot] = allowed;
-  tile->next_front[slot] = nullptr;
+  tile->next_front[slot] = next_front;
   return true;
 }
 
@@ -42,26 +42,34 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
   const BlockLayout& layout = codec_.layout();
   auto span = static_cast<size_t>(
       std::upper_bound(first_block_.begin(), first_block_.end(), first) - first_block_.begin() - 1);
-  for (int64_t block = first; block < first + count; ++block) {
+  for (int64_t block = first; block < first + count;) {
     while (span + 1 < spans_.size() && block >= first_block_[span + 1]) ++span;
     const BlockRows& rows = spans_[span];
-    const int64_t row = (block - first_block_[span]) * kBlockRows;
-    if (!add_block(rows.place(layout, row), rows.first_row + row, rows.rows - row, tile)) continue;
-    if (rows.rows - row >= 2 * kBlockRows)
-      tile->next_front[tile->blocks - 1] = rows.place(layout, row + kBlockRows).front;
+    const size_t front_stride = rows.front_stride(layout);
+    const size_t rest_stride = rows.rest_stride(layout);
+    int64_t row = (block - first_block_[span]) * kBlockRows;
+    RowPlace at = rows.place(layout, row);
+    for (; row < rows.rows && block < first + count; ++block, row += kBlockRows) {
+      if (rows.rows - row < kBlockRows) at = rows.place(layout, row);
+      const bool next_is_full = rows.rows - row >= 2 * kBlockRows;
+      const uint8_t* next_front = next_is_full ? at.front + front_stride : nullptr;
+      add_block(at, next_front, rows.first_row + row, rows.rows - row, tile);
+      at.front += front_stride;
+      at.rest += rest_stride;
+    }
   }
 }
 
 void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                              ScanTile* tile) const {
   const BlockLayout& layout = codec_.layout();
-  packed->resize(kTileBlocks * layout.block_bytes() + kReadAhead);
+  packed->resize(static_cast<size_t>(count) * layout.block_bytes() + kReadAhead);
   for (int64_t block = first; block < first + count; ++block) {
     const int64_t first_row = block * kBlockRows;
     const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
     uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
     RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
-    if (!add_block(at, first_row, rows, tile)) continue;
+    if (!add_block(at, nullptr, first_row, rows, tile)) continue;
     std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
     const uint8_t* code = codes_.data + static_cast<size_t>(first_row) * layout.row_format_bytes();
     for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);
@@ -70,7 +78,7 @@ void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t
 
 void TileLoader::get_row(int64_t row, uint8_t* code) const {
   const BlockLayout& layout = codec_.layout();
-  if (codes_.data != nullptr) {
+  if (packs()) {
     std::copy_n(codes_.data + static_cast<size_t>(row) * layout.row_format_bytes(),
                 layout.row_format_bytes(), code);
     return;
@@ -87,7 +95,7 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
 void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                       ScanTile* tile) const {
   tile->blocks = 0;
-  if (codes_.data != nullptr) {
+  if (packs()) {
     load_packed(first, count, packed, tile);
   } else {
     load_spans(first, count, tile);

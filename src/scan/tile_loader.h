@@ -22,6 +22,8 @@ class TileLoader {
   TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& filter);
 
   int64_t blocks() const { return blocks_; }
+  /// Whether loading packs rows, into memory of a tile's size.
+  bool packs() const { return codes_.data != nullptr; }
   /// The row-format code of the row at this position, which is one of those loaded; `code` has
   /// room.
   void get_row(int64_t row, uint8_t* code) const;
@@ -30,7 +32,8 @@ class TileLoader {
   void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:
-  bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
+  bool add_block(const RowPlace& place, const uint8_t* next_front, int64_t first_row, int64_t rows,
+                 ScanTile* tile) const;
   void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                    ScanTile* tile) const;
   void load_spans(int64_t first, int64_t count, ScanTile* tile) const;

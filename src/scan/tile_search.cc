@@ -2,49 +2,67 @@
 #include "src/scan/tile_search.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "src/scan/kernels/sign_dots.h"
-#include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/row_levels.h"
 
 namespace polarquant {
 namespace {
 
+/// Survivors of all queries that are searched together: those of a whole tile for one, or for eight
+/// those of a tile an eighth as large.
+constexpr size_t kListRoom = kTileRows + 8 * 16;
+
 int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
+}
+
+/// A bound that about `wanted` of the rows reach, judged by every so-manieth of them.
+float bound_reached_by(int64_t wanted, const float* bounds, int count) {
+  constexpr int kMaxSample = 128;
+  float sample[kMaxSample];
+  const int size = std::min(count, kMaxSample);
+  for (int i = 0; i < size; ++i) sample[i] = bounds[static_cast<int64_t>(i) * count / size];
+  const int64_t rank = std::clamp<int64_t>(wanted * size / count, 1, size - 1);
+  std::nth_element(sample, sample + rank, sample + size, std::greater<>());
+  return sample[rank];
 }
 
 }  // namespace
 
 TileSearch::TileSearch(const ScanCodec& codec)
     : codec_(codec),
-      survivors_(kQueriesTogether * kListRoom),
-      terms_(kListRoom),
-      sign_bounds_(kListRoom),
-      dots_{AlignedVector<int32_t>(kListRoom), AlignedVector<int32_t>(kListRoom)},
+      survivors_(new uint32_t[kListRoom]),
+      bounds_(new float[kListRoom]),
+      rows_(kPieceRows + kListSlack),
+      terms_(kPieceRows + kListSlack),
+      sign_bounds_(kPieceRows + kListSlack),
+      dots_{AlignedVector<int32_t>(kPieceRows + kListSlack),
+            AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
 // The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are
 // at hand; the Hamming distance is found again for the few that come so far.
-float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
+float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept,
                          float score) const {
-  const ScanTerms& terms = terms_[static_cast<size_t>(kept)];
-  float least = std::min(score, sign_bounds_[static_cast<size_t>(kept)]);
-  least = std::min(
-      least, hamming_bound(query, terms, hamming_distance(codec_, query, place_of(tile, row))));
-  if (codec_.stages().size() == 2) {
-    const int32_t first_dot = dots_[0][static_cast<size_t>(kept)];
-    least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
-  }
+  const auto at = static_cast<size_t>(kept);
+  const ScanTerms& terms = terms_[at];
+  float least = std::min(score, sign_bounds_[at]);
+  const int distance = hamming_distance(codec_, query, place_of(tile, rows_[at]));
+  least = std::min(least, hamming_bound(query, terms, distance));
+  if (codec_.stages().size() == 2)
+    least = std::min(least, dot_bound(query.score, query.first_stage, terms, dots_[0][at]));
   return -least;
 }
 
-// Scores rows whose terms_ and sign_bounds_ stand ready.
-void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
-                            TopK* best) {
+// Scores the first `count` rows of the piece, whose terms_ and sign_bounds_ stand ready.
+void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best) {
   if (count == 0) return;
   const auto& stages = codec_.stages();
+  uint32_t* rows = rows_.data();
   int32_t* first = dots_[0].data();
   int32_t* second = dots_[1].data();
   survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first);
@@ -69,43 +87,64 @@ void TileSearch::score_rows(const ScanTile& tile, const ScanQuery& query, uint32
     const float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
                                            : goodness(query.score, terms, first[i]);
     if (!(-score <= best->worst_key())) continue;
-    best->push({key_of(tile, query, i, rows[i], score), -score, id_of(tile, rows[i])});
+    best->push({key_of(tile, query, i, score), -score, id_of(tile, rows[i])});
   }
 }
 
-// One query's survivors lie far apart; those that the signs keep are decoded next.
-void TileSearch::prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const {
-  const BlockLayout& layout = codec_.layout();
-  for (int i = 0; i < count; ++i) {
-    const uint8_t* rest = row_rest(layout, place_of(tile, rows[i]));
-    for (size_t at = 0; at < layout.rest_bytes() + 64; at += 64) __builtin_prefetch(rest + at);
+void TileSearch::search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
+                             const float* bounds, int count, TopK* best) {
+  for (int first = 0; first < count; first += kPieceRows) {
+    const int end = std::min(count, first + kPieceRows);
+    const float threshold = -best->worst_key();
+    int reached = 0;
+    for (int i = first; i < end; ++i) {
+      rows_[static_cast<size_t>(reached)] = rows[i];
+      reached += bounds[i] >= threshold ? 1 : 0;
+    }
+    const int kept = keep_by_sign_dot(codec_, tile, query, threshold,
+                                      {rows_.data(), terms_.data(), sign_bounds_.data()}, reached);
+    score_piece(tile, query, kept, best);
   }
 }
 
-void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries, int count,
-                                 TopK* best) {
-  SurvivorSearch searches[kQueriesTogether];
-  for (int i = 0; i < count; ++i) {
-    searches[i].query = &queries[i];
-    searches[i].threshold = -best[i].worst_key();
-    searches[i].survivors = survivors_.data() + static_cast<size_t>(i) * kListRoom;
+// Of many survivors the most promising come first: after them the threshold is near what it will be
+// at the tile's end, and most of the others are left out by the bound they have. On 117,659 rows
+// of 384 dimensions that saves a third of the second stage's work and four tenths of the scores.
+void TileSearch::search_survivors(const ScanTile& tile, const SurvivorSearch& survivors,
+                                  TopK* best) {
+  uint32_t* rows = survivors.survivors;
+  float* bounds = survivors.bounds;
+  const int64_t wanted = 32 + 3 * best->k();
+  int promising = 0;
+  if (survivors.count > 8 * wanted) {
+    const float bound = bound_reached_by(wanted, bounds, survivors.count);
+    for (int i = 0; i < survivors.count; ++i) {
+      if (!(bounds[i] >= bound)) continue;
+      std::swap(rows[i], rows[promising]);
+      std::swap(bounds[i], bounds[promising]);
+      ++promising;
+    }
+    search_rows(tile, *survivors.query, rows, bounds, promising, best);
   }
-  find_sign_survivors(codec_, tile, searches, count);
-  if (count == 1) prefetch_codes(tile, searches[0].survivors, searches[0].count);
-  for (int i = 0; i < count; ++i) {
-    uint32_t* rows = searches[i].survivors;
-    const int kept =
-        keep_by_sign_dot(codec_, tile, queries[i], searches[i].threshold,
-                         {rows, terms_.data(), sign_bounds_.data()}, searches[i].count);
-    score_rows(tile, queries[i], rows, kept, &best[i]);
-  }
+  search_rows(tile, *survivors.query, rows + promising, bounds + promising,
+              survivors.count - promising, best);
 }
 
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
   if (tile.blocks == 0) return;
-  for (int64_t first = 0; first < count; first += kQueriesTogether) {
-    const int together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - first));
-    search_together(tile, queries + first, together, best + first);
+  const int list_room = tile.blocks * kBlockRows + kListSlack;
+  const int most_together = std::min(kQueriesTogether, static_cast<int>(kListRoom) / list_room);
+  SurvivorSearch searches[kQueriesTogether];
+  for (int64_t first = 0; first < count; first += most_together) {
+    const int together = static_cast<int>(std::min<int64_t>(most_together, count - first));
+    for (int i = 0; i < together; ++i) {
+      searches[i].query = &queries[first + i];
+      searches[i].threshold = -best[first + i].worst_key();
+      searches[i].survivors = survivors_.get() + static_cast<ptrdiff_t>(i) * list_room;
+      searches[i].bounds = bounds_.get() + static_cast<ptrdiff_t>(i) * list_room;
+    }
+    find_sign_survivors(codec_, tile, searches, together);
+    for (int i = 0; i < together; ++i) search_survivors(tile, searches[i], &best[first + i]);
   }
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/top_k.h"
@@ -23,21 +25,27 @@ class TileSearch {
  private:
   /// Queries whose survivors are found together: a block's signs are then read once for all.
   static constexpr int kQueriesTogether = 8;
-  static constexpr size_t kListRoom = kTileRows + 16;
+  /// Rows that go through the later stages together: between two pieces the threshold rises.
+  static constexpr int kPieceRows = 64;
+  /// Room that kernels need behind a list.
+  static constexpr int kListSlack = 16;
 
-  void prefetch_codes(const ScanTile& tile, const uint32_t* rows, int count) const;
-  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
-  void score_rows(const ScanTile& tile, const ScanQuery& query, uint32_t* rows, int count,
-                  TopK* best);
-  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, uint32_t row,
-               float score) const;
+  void search_survivors(const ScanTile& tile, const SurvivorSearch& survivors, TopK* best);
+  void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
+                   const float* bounds, int count, TopK* best);
+  void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);
+  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, float score) const;
 
   const ScanCodec& codec_;
-  AlignedVector<uint32_t> survivors_;  // (kQueriesTogether, kListRoom)
-  std::vector<ScanTerms> terms_;       // (kListRoom), of the rows being scored
-  std::vector<float> sign_bounds_;     // (kListRoom)
-  AlignedVector<int32_t> dots_[2];     // (kListRoom), by stage
-  AlignedVector<int16_t> levels_;      // (lanes)
+  // Survivors of up to kQueriesTogether queries, as many as a tile has room for.
+  std::unique_ptr<uint32_t[]> survivors_;
+  std::unique_ptr<float[]> bounds_;
+  // The piece at hand, (kPieceRows).
+  AlignedVector<uint32_t> rows_;
+  std::vector<ScanTerms> terms_;
+  std::vector<float> sign_bounds_;
+  AlignedVector<int32_t> dots_[2];  // by stage
+  AlignedVector<int16_t> levels_;   // (lanes)
 };
 
 }  // namespace polarquant

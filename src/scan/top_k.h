@@ -60,6 +60,7 @@ class TopK {
     return static_cast<int64_t>(heap_.size()) == k_ ? heap_.front().key
                                                     : std::numeric_limits<float>::infinity();
   }
+  int64_t k() const { return k_; }
   /// In no stated order.
   const std::vector<Candidate>& candidates() const { return heap_; }
   void clear() { heap_.clear(); }

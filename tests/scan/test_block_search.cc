@@ -106,7 +106,7 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
 TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][search]") {
   for (const std::string spec : {"Polar2", "Polar4+2"}) {
     const int dim = 64;
-    const int64_t n = 5 * kTileRows + 333;
+    const int64_t n = kTileRows + 5333;
     const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, n);
     const std::vector<float> queries = test_queries(70, dim);
     for (const float exactness : {1.5F, kAll}) {

@@ -22,7 +22,8 @@ const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 /// Hamming bounds of all rows of a tile; NaN where there is no row.
 std::vector<float> hamming_bounds(const ScanRows& rows, const ScanTile& tile,
                                   const ScanQuery& query) {
-  std::vector<float> bounds(kTileRows, std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> bounds(static_cast<size_t>(tile.blocks * kBlockRows),
+                            std::numeric_limits<float>::quiet_NaN());
   for (const uint32_t row : rows_of(tile)) {
     const RowPlace at = place_of(tile, row);
     bounds[row] =
@@ -42,27 +43,42 @@ std::vector<float> thresholds_among(std::vector<float> bounds) {
           bounds[n - 1], bounds.back() + range};
 }
 
-std::vector<uint32_t> survivors_of(const ScanRows& rows, const ScanTile& tile,
-                                   const std::vector<const ScanQuery*>& queries, float threshold,
-                                   size_t which) {
+struct Survivors {
+  std::vector<uint32_t> rows;
+  std::vector<float> bounds;
+};
+
+Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
+                       const std::vector<const ScanQuery*>& queries, float threshold,
+                       size_t which) {
+  const auto room = static_cast<size_t>(tile.blocks * kBlockRows + 16);
   std::vector<SurvivorSearch> searches(queries.size());
-  std::vector<std::vector<uint32_t>> lists(queries.size(), std::vector<uint32_t>(kTileRows + 16));
+  std::vector<Survivors> lists(queries.size(),
+                               {std::vector<uint32_t>(room), std::vector<float>(room)});
   for (size_t i = 0; i < queries.size(); ++i) {
     searches[i].query = queries[i];
     searches[i].threshold = threshold;
-    searches[i].survivors = lists[i].data();
+    searches[i].survivors = lists[i].rows.data();
+    searches[i].bounds = lists[i].bounds.data();
   }
   find_sign_survivors(rows.scan, tile, searches.data(), static_cast<int>(searches.size()));
-  lists[which].resize(static_cast<size_t>(searches[which].count));
+  lists[which].rows.resize(static_cast<size_t>(searches[which].count));
+  lists[which].bounds.resize(lists[which].rows.size());
   return lists[which];
 }
 
-/// All rows that reach the threshold, and none that stays `slack` below it.
-void check_survivors(const ScanTile& tile, const std::vector<uint32_t>& found,
+/// All rows that reach the threshold, and none that stays `slack` below it; no bound is below the
+/// row's own.
+void check_survivors(const ScanTile& tile, const Survivors& survivors,
                      const std::vector<float>& bounds, float threshold, float slack) {
+  const std::vector<uint32_t>& found = survivors.rows;
   REQUIRE(std::is_sorted(found.begin(), found.end()));
+  for (size_t i = 0; i < found.size(); ++i) {
+    REQUIRE(survivors.bounds[i] >= bounds[found[i]]);
+    REQUIRE((survivors.bounds[i] >= threshold));
+  }
   REQUIRE(std::adjacent_find(found.begin(), found.end()) == found.end());
-  std::vector<bool> survived(kTileRows);
+  std::vector<bool> survived(bounds.size());
   for (const uint32_t row : found) survived[row] = true;
   size_t allowed = 0;
   for (const uint32_t row : rows_of(tile)) {
@@ -91,10 +107,13 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
           on_every_target([&] {
             CAPTURE(spec, dim, static_cast<int>(metric), n);
             for (const float threshold : thresholds_among(bounds)) {
-              const std::vector<uint32_t> alone = survivors_of(rows, tile, {&query}, threshold, 0);
+              const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
               check_survivors(tile, alone, bounds, threshold, kInfinity);
-              if (threshold == -kInfinity) REQUIRE(alone == rows_of(tile));
-              REQUIRE(survivors_of(rows, tile, {&other, &query, &other}, threshold, 1) == alone);
+              if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
+              const Survivors among =
+                  survivors_of(rows, tile, {&other, &query, &other}, threshold, 1);
+              REQUIRE(among.rows == alone.rows);
+              REQUIRE(among.bounds == alone.bounds);
             }
           });
         }
@@ -157,7 +176,7 @@ TEST_CASE("a full tile survives whole", "[scan][kernels]") {
   const ScanTile tile = tile_of(rows);
   const ScanQuery query = rows.query(1, 0);
   on_every_target(
-      [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0) == rows_of(tile)); });
+      [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0).rows == rows_of(tile)); });
 }
 
 TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", "[scan][kernels]") {

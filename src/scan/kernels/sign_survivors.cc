@@ -75,6 +75,7 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, Survivor
   const size_t step_bytes = 2 * kGroupRows * (sign_words * sizeof(uint64_t) + (kHalf ? 4 : 8));
   const uint8_t* next = block.next;
   uint32_t* survivors = search->survivors + search->count;
+  float* bounds = search->bounds + search->count;
   for (int row = 0; row < block.room; row += 2 * kGroupRows) {
     // A last group alone is paired with itself: the places behind it have no rows.
     const uint64_t* group0 = block.words + row / kGroupRows * group_words;
@@ -104,7 +105,10 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, Survivor
     const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
     // Compressed in a register: the form that stores is slow on Zen 4.
     _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, rows));
-    survivors += __builtin_popcount(reached);
+    _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, bound));
+    const int count = __builtin_popcount(reached);
+    survivors += count;
+    bounds += count;
     rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
   }
   search->count = static_cast<int>(survivors - search->survivors);
@@ -232,10 +236,13 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int sign_words, Survivo
     if (hn::AllFalse(df, reached)) continue;
     uint8_t bits[8] = {};
     hn::StoreMaskBits(df, reached, bits);
+    alignas(64) float bounds[16];
+    hn::Store(bound, df, bounds);
     for (int lane = 0; lane < lanes; ++lane) {
       if ((bits[lane / 8] >> (lane % 8) & 1) == 0 || (block.allowed >> (row + lane) & 1) == 0)
         continue;
-      search->survivors[search->count++] = block.first + static_cast<uint32_t>(row + lane);
+      search->survivors[search->count] = block.first + static_cast<uint32_t>(row + lane);
+      search->bounds[search->count++] = bounds[lane];
     }
   }
 }

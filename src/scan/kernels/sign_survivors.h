@@ -30,13 +30,14 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, con
 struct SurvivorSearch {
   const ScanQuery* query = nullptr;
   float threshold = 0;            // of the bound; −infinity: every row passes
-  uint32_t* survivors = nullptr;  // room for kTileRows + 16
+  uint32_t* survivors = nullptr;  // room for the tile's rows + 16, as of bounds
+  float* bounds = nullptr;        // by the line
   int count = 0;                  // out
   SurvivorLine line;              // set by find_sign_survivors
 };
 
-/// Fills survivors, ascending, and count for each of `searches`: all rows whose bound is at least
-/// the threshold, and few others. The codec has signs.
+/// Fills survivors, ascending, bounds and count for each of `searches`: all rows whose bound is at
+/// least the threshold, and few others. The codec has signs.
 void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
                          int count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What scan kernels work on: up to 16 blocks, and which of their rows take part.
+// What scan kernels work on: some blocks, and which of their rows take part.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace polarquant {
 
-inline constexpr int kTileBlocks = 16;
+inline constexpr int kTileBlocks = 256;
 inline constexpr int kTileRows = kTileBlocks * kBlockRows;
 
 /// A row of a tile is numbered 64·block + row of the block.
@@ -31,6 +31,15 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
   const uint32_t block = row / kBlockRows;
   return {tile.front[block], tile.rest[block], tile.room[block],
           static_cast<int>(row % kBlockRows)};
+}
+
+/// Brings a row's rest near. Survivors' lie far apart; eight rows ahead they come in time.
+inline constexpr int kFetchAhead = 8;
+inline void fetch_rest(const ScanTile& tile, const BlockLayout& layout, uint32_t row) {
+  const RowPlace at = place_of(tile, row);
+  const uint8_t* rest = at.rest + static_cast<size_t>(at.row) * layout.rest_bytes();
+  for (size_t byte = 0; byte < layout.rest_bytes() + 64; byte += 64)
+    __builtin_prefetch(rest + byte);
 }
 
 }  // namespace polarquant
