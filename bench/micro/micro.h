@@ -49,5 +49,7 @@ inline std::vector<float> normal_numbers(size_t count, uint64_t seed) {
 void register_encode_kernels();
 void register_rotate_kernels();
 void register_scan_kernels();
+/// Whole searches over so many rows of 384 dimensions.
+void register_searches(int64_t rows);
 
 }  // namespace polarquant::micro

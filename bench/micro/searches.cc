@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Whole searches of one thread, held against what the machine can read and multiply.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "bench/micro/micro.h"
+#include "bench/micro/roofs.h"
+#include "src/scan/block_search.h"
+#include "src/scan/code_blocks.h"
+#include "src/scan/kernels/amx_dots.h"
+#include "src/scan/kernels/panel_dots.h"
+#include "src/scan/simd_codec_kernels.h"
+
+namespace polarquant::micro {
+namespace {
+
+constexpr int kDim = 384;
+constexpr int64_t kDifferent = 1 << 16;
+constexpr int64_t kQueries = 1000;
+constexpr int64_t kResults = 10;
+
+/// Points around 1024 centres, so that a query has near rows as embeddings have, the first
+/// directions the longest.
+std::vector<float> clustered_rows(int64_t n, uint64_t seed) {
+  constexpr int64_t kCentres = 1024;
+  const std::vector<float> centres = normal_numbers(kCentres * kDim, 1);
+  std::vector<float> rows = normal_numbers(static_cast<size_t>(n * kDim), seed);
+  Random random(seed + 1);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* centre = centres.data() + random.below(kCentres) * kDim;
+    float* row = rows.data() + i * kDim;
+    for (int j = 0; j < kDim; ++j) row[j] = (centre[j] + .7F * row[j]) / (1 + .02F * j);
+  }
+  return rows;
+}
+
+struct ReadyCodec : Codec {
+  ReadyCodec(const char* spec, const std::vector<float>& x)
+      : Codec(parse_spec(spec), kDim, Metric::inner_product, {}) {
+    use_kernels(simd_codec_kernels());
+    adopt_first_rows(static_cast<int64_t>(x.size()) / kDim, x.data());
+  }
+};
+
+/// An index of `rows` rows: the same codes over and over, which a scan reads like any others.
+struct Index {
+  Index(const char* spec, int64_t rows)
+      : x(clustered_rows(std::min(rows, kDifferent), 3)),
+        codec(spec, x),
+        scan_codec(codec),
+        blocks(scan_codec.layout()),
+        queries(clustered_rows(kQueries, 5)) {
+    const auto different = static_cast<int64_t>(x.size()) / kDim;
+    std::vector<uint8_t> codes(codec.layout().bytes(different));
+    codec.encode(different, x.data(), codes.data(), 1);
+    for (int64_t held = 0; held < rows; held += different)
+      blocks.append(std::min(different, rows - held), codes.data());
+    spans = blocks.spans();
+  }
+
+  void search(int64_t first, int64_t nq, float exactness) const {
+    SearchOptions options;
+    options.exactness = exactness;
+    options.threads = 1;
+    std::vector<float> scores(static_cast<size_t>(nq * kResults));
+    std::vector<int64_t> ids(scores.size());
+    block_search(codec, scan_codec, spans, nq, queries.data() + first * kDim, kResults, {}, options,
+                 scores.data(), ids.data());
+    benchmark::DoNotOptimize(ids.data());
+  }
+
+  std::vector<float> x;
+  ReadyCodec codec;
+  ScanCodec scan_codec;
+  CodeBlocks blocks;
+  std::vector<BlockRows> spans;
+  std::vector<float> queries;
+};
+
+benchmark::Counter rate(double work) {
+  return benchmark::Counter(work, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+/// One query a call; its share of the read speed counts the signs and factors of every row.
+void one_query(benchmark::State& state, const char* spec) {
+  const int64_t rows = state.range(0);
+  const Index index(spec, rows);
+  const double read_speed = read_bytes_per_second();
+  int64_t query = 0;
+  for (auto _ : state) index.search(query++ % kQueries, 1, kDefaultExactness);
+  const double bytes = static_cast<double>(rows / kBlockRows) *
+                       static_cast<double>(index.scan_codec.layout().front_bytes(kBlockRows));
+  state.counters["queries/s"] = rate(1);
+  state.counters["GB/s"] = rate(bytes / 1e9);
+  state.counters["of_read_speed"] = rate(bytes / read_speed);
+}
+
+/// All queries in one call, every row scored; its share of the peak of the dot-product instruction
+/// that the scan runs on.
+void dense_batch(benchmark::State& state, const char* spec, bool amx) {
+  const int64_t rows = state.range(0);
+  const Index index(spec, rows);
+  allow_amx(amx);
+  const double peak = amx ? amx_products_per_second() : dot_products_per_second();
+  for (auto _ : state) index.search(0, kQueries, kScoreEveryRow);
+  allow_amx(true);
+  const double products = static_cast<double>(rows * kQueries) * index.scan_codec.lanes();
+  state.counters["queries/s"] = rate(kQueries);
+  state.counters["of_dot_peak"] = rate(products / peak);
+}
+
+}  // namespace
+
+void register_searches(int64_t rows) {
+  for (const char* spec : {"Polar2", "Polar4"}) {
+    benchmark::RegisterBenchmark((std::string("search/one/") + spec).c_str(), one_query, spec)
+        ->Arg(rows)
+        ->Unit(benchmark::kMicrosecond);
+  }
+  for (const bool amx : {true, false}) {
+    if (amx && !panel_dots_use_amx()) continue;
+    const char* name = amx ? "search/dense_1000/Polar4/AMX" : "search/dense_1000/Polar4";
+    benchmark::RegisterBenchmark(name, dense_batch, "Polar4", amx)
+        ->Arg(rows)
+        ->Unit(benchmark::kMillisecond);
+  }
+}
+
+}  // namespace polarquant::micro
