@@ -28,9 +28,10 @@ HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, 
          place % kGroupRows;
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
-/// A row's terms, as load_terms (row_levels.h) reads them.
+/// A row's terms, as load_terms (row_levels.h) reads them. Every CPU with AVX2 converts float16 in
+/// hardware, exactly like the plain code.
 HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t row) {
   const RowPlace at = place_of(tile, row);
   const FactorFormat& format = codec.factor_format();
@@ -46,6 +47,16 @@ HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile,
   if (codec.metric() == Metric::l2) return {scale, -(bias * bias), bias};
   return {scale, bias, scale};
 }
+
+#else
+
+inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t row) {
+  return load_terms(codec, place_of(tile, row));
+}
+
+#endif
+
+#if HWY_TARGET == HWY_AVX3_DL
 
 // Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of
 // 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
@@ -158,7 +169,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   for (int i = 0; i < count; ++i) {
     const uint32_t row = out.rows[i];
     const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query);
-    const ScanTerms terms = load_terms(codec, place_of(tile, row));
+    const ScanTerms terms = terms_of(codec, tile, row);
     out.rows[kept] = row;
     out.terms[kept] = terms;
     out.bounds[kept] = dot_bound(query.score, query.signs, terms, query.level_sum - 2 * negative);

@@ -136,56 +136,6 @@ SurvivorsOfBlock survivors_kernel(int sign_words, bool half, bool l2) {
 
 #else
 
-// Distances of a block first, as 32-bit integers, then bounds.
-#if HWY_TARGET == HWY_SCALAR
-
-void block_distances(const uint64_t* words, int room, int sign_words, const uint64_t* query_words,
-                     uint32_t* distances) {
-  for (int row = 0; row < room; ++row) {
-    const uint64_t* row_words =
-        words + row / kGroupRows * sign_words * kGroupRows + row % kGroupRows;
-    distances[row] = 0;
-    for (int word = 0; word < sign_words; ++word) {
-      distances[row] +=
-          static_cast<uint32_t>(std::popcount(row_words[word * kGroupRows] ^ query_words[word]));
-    }
-  }
-}
-
-#else
-
-// Bytes of counts are added up to 31 words (8 a byte and word) before they are summed.
-HWY_ATTR void block_distances(const uint64_t* words, int room, int sign_words,
-                              const uint64_t* query_words, uint32_t* distances) {
-  const hn::CappedTag<uint64_t, kGroupRows> d64;
-  const hn::Repartition<uint8_t, decltype(d64)> d8;
-  const int lanes = static_cast<int>(hn::Lanes(d64));
-  constexpr int kWordsPerSum = 31;
-  alignas(64) uint64_t sums[kGroupRows];
-  for (int group = 0; group < room / kGroupRows;
-       ++group, words += static_cast<size_t>(sign_words) * kGroupRows) {
-    for (int part = 0; part < kGroupRows; part += lanes) {
-      auto distance = hn::Zero(d64);
-      for (int first = 0; first < sign_words; first += kWordsPerSum) {
-        const int end = std::min(sign_words, first + kWordsPerSum);
-        auto counts = hn::Zero(d8);
-        for (int word = first; word < end; ++word) {
-          const auto x =
-              hn::Xor(hn::Set(d64, query_words[word]),
-                      hn::Load(d64, words + static_cast<size_t>(word) * kGroupRows + part));
-          counts = hn::Add(counts, hn::PopulationCount(hn::BitCast(d8, x)));
-        }
-        distance = hn::Add(distance, hn::SumsOf8(counts));
-      }
-      hn::Store(distance, d64, sums + part);
-    }
-    for (int row = 0; row < kGroupRows; ++row)
-      distances[group * kGroupRows + row] = static_cast<uint32_t>(sums[row]);
-  }
-}
-
-#endif
-
 /// A block's stored factors as floats, units left out.
 HWY_ATTR void widen_factors(bool half, const uint8_t* stored, int room, float* values) {
   if (!half) {
@@ -207,58 +157,136 @@ HWY_ATTR void widen_factors(bool half, const uint8_t* stored, int room, float* v
 #endif
 }
 
-template <bool kHalf, bool kL2>
-HWY_ATTR void survivors_of_block(const SignBlock& block, int sign_words, SurvivorSearch* search) {
+/// A block's factors, widened once for all queries.
+struct BlockFactors {
+  alignas(64) float norm[kBlockRows + kGroupRows] = {};
+  alignas(64) float constant[kBlockRows + kGroupRows] = {};  // without the line's weight
+
+  HWY_ATTR void load(const SignBlock& block, bool half, bool l2) {
+    widen_factors(half, block.biases, block.room, constant);
+    if (!l2) return widen_factors(half, block.scales, block.room, norm);
+    for (int row = 0; row < block.room; ++row) {
+      norm[row] = constant[row];
+      constant[row] *= constant[row];
+    }
+  }
+};
+
+#if HWY_TARGET == HWY_SCALAR
+
+void survivors_of_block(const SignBlock& block, const BlockFactors& factors, int sign_words,
+                        SurvivorSearch* search) {
   const SurvivorLine& line = search->line;
-  alignas(64) uint32_t distances[kBlockRows + kGroupRows] = {};
-  alignas(64) float scales[kBlockRows + kGroupRows] = {};
-  alignas(64) float biases[kBlockRows + kGroupRows] = {};
-  block_distances(block.words, block.room, sign_words, search->query->sign_words.data(), distances);
-  widen_factors(kHalf, block.biases, block.room, biases);
-  if (!kL2) widen_factors(kHalf, block.scales, block.room, scales);
-  const float* norms = kL2 ? biases : scales;
-  const hn::CappedTag<float, 16> df;
-  const hn::RebindToSigned<decltype(df)> di;
-  const hn::RebindToUnsigned<decltype(df)> du;
-  const int lanes = static_cast<int>(hn::Lanes(df));
+  for (int row = 0; row < block.room; ++row) {
+    if ((block.allowed >> row & 1) == 0) continue;
+    const uint64_t* words =
+        block.words + row / kGroupRows * sign_words * kGroupRows + row % kGroupRows;
+    int distance = 0;
+    for (int word = 0; word < sign_words; ++word)
+      distance += std::popcount(words[word * kGroupRows] ^
+                                search->query->sign_words[static_cast<size_t>(word)]);
+    const float offset = line.base + line.weight * factors.constant[row];
+    const float bound =
+        factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
+    if (!(bound >= line.threshold)) continue;
+    search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
+    search->bounds[search->count++] = bound;
+  }
+}
+
+#else
+
+using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
+
+struct Distances {
+  hn::Vec<WordLanes> low;
+  hn::Vec<WordLanes> high;
+};
+
+/// Hamming distances of the rows of two vectors, in 64-bit lanes. Bytes of counts are added up to
+/// 31 words (8 a byte and word) before they are summed.
+HWY_ATTR HWY_INLINE Distances distances(const uint64_t* low_words, const uint64_t* high_words,
+                                        int sign_words, const uint64_t* query_words) {
+  const WordLanes d64;
+  const hn::Repartition<uint8_t, WordLanes> d8;
+  constexpr int kWordsPerSum = 31;
+  Distances sums = {hn::Zero(d64), hn::Zero(d64)};
+  for (int first = 0; first < sign_words; first += kWordsPerSum) {
+    const int end = std::min(sign_words, first + kWordsPerSum);
+    auto low = hn::Zero(d8);
+    auto high = low;
+    for (int word = first; word < end; ++word) {
+      const auto query = hn::Set(d64, query_words[word]);
+      const auto at = static_cast<size_t>(word) * kGroupRows;
+      const auto low_bits = hn::Xor(query, hn::Load(d64, low_words + at));
+      const auto high_bits = hn::Xor(query, hn::Load(d64, high_words + at));
+      low = hn::Add(low, hn::PopulationCount(hn::BitCast(d8, low_bits)));
+      high = hn::Add(high, hn::PopulationCount(hn::BitCast(d8, high_bits)));
+    }
+    sums = {hn::Add(sums.low, hn::SumsOf8(low)), hn::Add(sums.high, hn::SumsOf8(high))};
+  }
+  return sums;
+}
+
+// Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes. The rows that reach the
+// threshold are bits of one number until the block's end: which rows do is not predictable.
+HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& factors,
+                                 int sign_words, SurvivorSearch* search) {
+  const WordLanes d64;
+  const hn::Repartition<uint32_t, WordLanes> d32;
+  const hn::RebindToSigned<decltype(d32)> di;
+  const hn::RebindToFloat<decltype(d32)> df;
+  constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(d64));
+  const uint64_t* query_words = search->query->sign_words.data();
+  const SurvivorLine& line = search->line;
   const auto base = hn::Set(df, line.base);
   const auto weight = hn::Set(df, line.weight);
   const auto height = hn::Set(df, line.height);
   const auto tilt = hn::Set(df, line.tilt);
   const auto threshold = hn::Set(df, line.threshold);
-  for (int row = 0; row < block.room; row += lanes) {
-    const auto distance = hn::ConvertTo(df, hn::BitCast(di, hn::Load(du, distances + row)));
-    const auto bias = hn::Load(df, biases + row);
-    const auto offset = hn::Add(base, hn::Mul(weight, kL2 ? hn::Mul(bias, bias) : bias));
+  const auto words_of = [&](int row) {
+    return block.words + static_cast<size_t>(row / kGroupRows) * sign_words * kGroupRows +
+           row % kGroupRows;
+  };
+  alignas(64) float bounds[kBlockRows + kGroupRows];
+  uint64_t reached = 0;
+  for (int row = 0; row < block.room; row += 2 * kVectorRows) {
+    // A last group alone is paired with itself: the places behind it have no rows.
+    const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
+    const Distances sums = distances(words_of(row), words_of(second), sign_words, query_words);
+    const auto both = hn::ConcatEven(d32, hn::BitCast(d32, sums.high), hn::BitCast(d32, sums.low));
+    const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
+    const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
     const auto bound =
-        hn::MulAdd(hn::Load(df, norms + row), hn::NegMulAdd(tilt, distance, height), offset);
-    const auto reached = hn::Ge(bound, threshold);
-    if (hn::AllFalse(df, reached)) continue;
-    uint8_t bits[8] = {};
-    hn::StoreMaskBits(df, reached, bits);
-    alignas(64) float bounds[16];
-    hn::Store(bound, df, bounds);
-    for (int lane = 0; lane < lanes; ++lane) {
-      if ((bits[lane / 8] >> (lane % 8) & 1) == 0 || (block.allowed >> (row + lane) & 1) == 0)
-        continue;
-      search->survivors[search->count] = block.first + static_cast<uint32_t>(row + lane);
-      search->bounds[search->count++] = bounds[lane];
-    }
+        hn::MulAdd(hn::Load(df, factors.norm + row), hn::NegMulAdd(tilt, distance, height), offset);
+    hn::Store(bound, df, bounds + row);
+    alignas(8) uint8_t bits[8] = {};
+    hn::StoreMaskBits(df, hn::Ge(bound, threshold), bits);
+    uint64_t mask;
+    std::memcpy(&mask, bits, sizeof mask);
+    reached |= mask << row;
+  }
+  for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
+    const int row = std::countr_zero(reached);
+    search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
+    search->bounds[search->count++] = bounds[row];
   }
 }
 
-auto survivors_kernel(int /*sign_words*/, bool half, bool l2) {
-  if (half) return l2 ? &survivors_of_block<true, true> : &survivors_of_block<true, false>;
-  return l2 ? &survivors_of_block<false, true> : &survivors_of_block<false, false>;
-}
+#endif
 
 #endif
 
 HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
                              int count) {
   const BlockLayout& layout = codec.layout();
-  const auto kernel = survivors_kernel(layout.sign_words(), codec.factor_format().half,
-                                       codec.metric() == Metric::l2);
+  const bool half = codec.factor_format().half;
+  const bool l2 = codec.metric() == Metric::l2;
+#if HWY_TARGET == HWY_AVX3_DL
+  const auto kernel = survivors_kernel(layout.sign_words(), half, l2);
+#else
+  BlockFactors factors;
+#endif
   // A block's signs stay in the first-level cache for all searches.
   for (int i = 0; i < tile.blocks; ++i) {
     const uint8_t* data = tile.front[i];
@@ -269,8 +297,14 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, Survi
                              tile.allowed[i],
                              static_cast<uint32_t>(i * kBlockRows),
                              count == 1 ? tile.next_front[i] : nullptr};
+#if HWY_TARGET == HWY_AVX3_DL
     for (int search = 0; search < count; ++search)
       kernel(block, layout.sign_words(), searches + search);
+#else
+    factors.load(block, half, l2);
+    for (int search = 0; search < count; ++search)
+      survivors_of_block(block, factors, layout.sign_words(), searches + search);
+#endif
   }
 }
 
