@@ -11,6 +11,8 @@ packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev
   python3-numpy)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
+packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
+  libxxhash-dev:arm64 libgomp1:arm64)
 
 # What `demo` compares, by size: ours, other papers' codes, and FAISS's own.
 demo_base=bench/data/base.npy
@@ -29,6 +31,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --slow           run the slow tests too
       --sanitize LIST  build with -fsanitize=LIST, in a folder of its own
       --werror         build with warnings as errors, in a folder of its own
+      --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --clang          install clang too: the bytes of codes are compared between compilers
   build                build everything into build/
   bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
@@ -71,6 +74,26 @@ is_installed() {
   [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
 }
 
+# Sets as_root to what a command for root starts with.
+find_root() {
+  as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "$1
+Neither root nor sudo is at hand for it"
+    as_root=(sudo)
+  fi
+}
+
+# Packages of another architecture, as libfmt-dev:arm64, can then be installed beside this one's.
+need_architecture() {
+  command -v dpkg >/dev/null || die "packages of the architecture $1 are taken from Debian alone"
+  if dpkg --print-foreign-architectures | grep --quiet --line-regexp "$1"; then return; fi
+  local as_root
+  find_root "the architecture $1 is to be added: dpkg --add-architecture $1"
+  say "adding the architecture $1"
+  "${as_root[@]}" dpkg --add-architecture "$1"
+}
+
 need_packages() {
   if ! command -v dpkg-query >/dev/null; then
     say "not a Debian system: these packages, under your system's names, are needed: $*"
@@ -81,13 +104,8 @@ need_packages() {
     is_installed "$package" || missing+=("$package")
   done
   ((${#missing[@]})) || return 0
-  local as_root=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null ||
-      die "missing packages: ${missing[*]}
-Neither root nor sudo is at hand to install them; run as root: apt-get install ${missing[*]}"
-    as_root=(sudo)
-  fi
+  local as_root
+  find_root "missing packages: apt-get install ${missing[*]}"
   say "installing ${missing[*]}"
   local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
   quietly "${apt[@]}" update
@@ -131,6 +149,13 @@ command_test() {
     case $1 in
       --slow) selection=() ;;
       --clang) packages=("${packages_clang[@]}") ;;
+      --aarch64)
+        need_architecture arm64
+        packages=("${packages_aarch64[@]}")
+        options+=("-DCMAKE_TOOLCHAIN_FILE=$root/cmake/aarch64-linux-gnu.cmake" -DPOLARQUANT_FAISS=OFF
+          -DPOLARQUANT_BENCH=OFF)
+        suffix+=-aarch64
+        ;;
       --werror)
         options+=(-DPOLARQUANT_WERROR=ON)
         suffix+=-werror

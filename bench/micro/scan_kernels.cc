@@ -125,7 +125,8 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   AlignedVector<int8_t> panels(static_cast<size_t>(lanes) * kPanelQueries * kPanels);
   for (int slot = 0; slot < kPanels * kPanelQueries; ++slot) {
     put_in_panel(
-        rows.scan_codec, rows.queries[static_cast<size_t>(slot % kQueries)], slot % kPanelQueries,
+        rows.queries[static_cast<size_t>(slot % kQueries)].levels.data(), lanes,
+        slot % kPanelQueries,
         panels.data() + static_cast<ptrdiff_t>(slot / kPanelQueries) * lanes * kPanelQueries);
   }
   uint32_t list[kChunkRows];

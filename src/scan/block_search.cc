@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "src/codec/dot.h"
@@ -16,6 +15,7 @@
 #include "src/scan/kernels/panel_dots.h"
 #include "src/scan/query_tasks.h"
 #include "src/scan/scan_query.h"
+#include "src/scan/search_progress.h"
 #include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
 
@@ -35,31 +35,10 @@ constexpr int64_t kSharedTileBlocks = 16;
 /// looked at.
 constexpr size_t kTileFrontBytes = size_t{1} << 20;
 
-/// What a caller's progress function hears of, and says.
-class Progress {
- public:
-  Progress(const std::function<bool(double)>& report, double total)
-      : report_(report), total_(total) {}
-
-  void advance(double work) {
-    if (!report_) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    done_ += work;
-    require(report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0), StatusCode::cancelled,
-            "search: stopped by its progress function");
-  }
-
- private:
-  const std::function<bool(double)>& report_;
-  double total_;
-  double done_ = 0;
-  std::mutex mutex_;
-};
-
 class GroupSearch {
  public:
   GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t k,
-              const SearchOptions& options, int threads, Progress& progress)
+              const SearchOptions& options, int threads, SearchProgress& progress)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
@@ -188,7 +167,7 @@ class GroupSearch {
   bool bounded_;
   int threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Progress& progress_;
+  SearchProgress& progress_;
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryPanels> panels_;
@@ -210,8 +189,8 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
   const int64_t group =
       std::max<int64_t>(1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads,
                                     kMaxHeapEntries / heap_entries));
-  Progress progress(options.progress,
-                    static_cast<double>(loader.blocks()) * static_cast<double>(nq));
+  SearchProgress progress(options.progress,
+                          static_cast<double>(loader.blocks()) * static_cast<double>(nq));
   GroupSearch search(codec, scan_codec, loader, k, options, threads, progress);
   const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
   for (int64_t first = 0; first < nq; first += even_group) {

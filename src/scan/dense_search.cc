@@ -36,9 +36,11 @@ QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> quer
     constants.dot_scale[1][slot] = score.dot_scale[1];
     const int64_t start = q / kPanelQueries * panel_levels_;
     if (codec.wide()) {
-      put_in_panel(codec, queries_[static_cast<size_t>(q)], slot, wide_.data() + start);
+      put_in_panel(queries_[static_cast<size_t>(q)].wide_levels.data(), codec.lanes(), slot,
+                   wide_.data() + start);
     } else {
-      put_in_panel(codec, queries_[static_cast<size_t>(q)], slot, narrow_.data() + start);
+      put_in_panel(queries_[static_cast<size_t>(q)].levels.data(), codec.lanes(), slot,
+                   narrow_.data() + start);
     }
   }
 }

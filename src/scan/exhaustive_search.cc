@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Rows are decoded a tile at a time into floats that stay in the L1 cache while every query of a
-// group is scored against them: decoding then costs a few percent of the scores for hundreds of
-// queries, and a query's vector is read once per tile. The work is a grid of row ranges × query
-// slices, so that one query uses all threads, and so do many queries over few rows.
+// Rows are decoded a tile at a time. Few queries are scored against floats that stay in the L1
+// cache; for many, bytes first say which rows can be among the best (rounded_rows.h): thirty times
+// as fast for 1000 queries on AVX-512. The work is a grid of row ranges × query slices, so that one
+// query uses all threads, and so do many queries over few rows.
 #include "src/scan/exhaustive_search.h"
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/query_tasks.h"
+#include "src/scan/rounded_rows.h"
+#include "src/scan/search_progress.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
@@ -25,6 +28,8 @@ constexpr int64_t kMaxTileRows = 64;
 constexpr int64_t kRangeRows = 1024;
 /// Queries of one group: their heaps, one per thread and query, are alive together.
 constexpr int64_t kMaxGroupQueries = 1024;
+/// Queries from which on rounding pays: it costs each row about eight scores.
+constexpr int64_t kMinRoundedQueries = 16;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 22;  // 64 MiB
 
 /// Decoded rows side by side, each on a cache line boundary.
@@ -66,8 +71,14 @@ class Tile {
 /// One group of queries against every row.
 class GroupSearch {
  public:
-  GroupSearch(const Codec& codec, CodeRows codes, int64_t k, const RowFilter& filter, int threads)
-      : codec_(codec), codes_(codes), k_(k), filter_(filter), threads_(threads) {}
+  GroupSearch(const Codec& codec, CodeRows codes, int64_t k, const RowFilter& filter, int threads,
+              SearchProgress& progress)
+      : codec_(codec),
+        codes_(codes),
+        k_(k),
+        filter_(filter),
+        threads_(threads),
+        progress_(progress) {}
 
   void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
     prepare(nq, queries);
@@ -77,14 +88,24 @@ class GroupSearch {
             ? 1
             : std::clamp<int64_t>(div_up(threads_ * kTasksPerThread, std::max<int64_t>(ranges, 1)),
                                   1, nq);
-    const int64_t slice_queries = div_up(nq, slices);
+    const bool rounded = nq / slices >= kMinRoundedQueries;
+    const int64_t slice_queries =
+        rounded ? div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries : div_up(nq, slices);
+    rounded_ = rounded ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
+                                                          codec_.dim(), codec_.higher_is_nearer())
+                       : nullptr;
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
     parallel_for(ranges * slices, thread_count(threads_, ranges * slices),
                  [&](int64_t task, int thread) {
                    const int64_t first_query = task % slices * slice_queries;
                    const int64_t end_query = std::min(nq, first_query + slice_queries);
-                   if (first_query < end_query) {
-                     scan(task / slices, first_query, end_query, best_.data() + thread * nq);
+                   if (first_query >= end_query) return;
+                   progress_.advance(static_cast<double>(end_query - first_query));
+                   TopK* best = best_.data() + thread * nq;
+                   if (rounded_ != nullptr) {
+                     scan_rounded(task / slices, first_query, end_query, best);
+                   } else {
+                     scan(task / slices, first_query, end_query, best);
                    }
                  });
     merge(nq, scores, ids);
@@ -98,7 +119,19 @@ class GroupSearch {
     });
   }
 
-  void scan(int64_t range, int64_t first_query, int64_t end_query, TopK* best) {
+  /// body(row) for the rows of a range that the filter lets through.
+  template <typename Body>
+  void for_each_row(int64_t range, const Body& body) const {
+    const int64_t end_row = std::min(codes_.rows, (range + 1) * kRangeRows);
+    uint64_t allowed = 0;
+    for (int64_t row = range * kRangeRows; row < end_row; ++row) {
+      if (row % 64 == 0)
+        allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
+      if ((allowed >> (row % 64) & 1) != 0) body(row);
+    }
+  }
+
+  void scan(int64_t range, int64_t first_query, int64_t end_query, TopK* best) const {
     Tile tile(codec_.dim());
     const auto score_tile = [&] {
       for (int64_t q = first_query; q < end_query; ++q) {
@@ -106,16 +139,24 @@ class GroupSearch {
       }
       tile.clear();
     };
-    const int64_t end_row = std::min(codes_.rows, (range + 1) * kRangeRows);
-    uint64_t allowed = 0;
-    for (int64_t row = range * kRangeRows; row < end_row; ++row) {
-      if (row % 64 == 0)
-        allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
-      if ((allowed >> (row % 64) & 1) == 0) continue;
+    for_each_row(range, [&](int64_t row) {
       tile.push(codec_, codes_, row);
       if (tile.full()) score_tile();
-    }
+    });
     score_tile();
+  }
+
+  void scan_rounded(int64_t range, int64_t first_query, int64_t end_query, TopK* best) const {
+    RoundedRows rows(codec_);
+    const auto score_rows = [&] {
+      rows.score(*rounded_, first_query, end_query, best);
+      rows.clear();
+    };
+    for_each_row(range, [&](int64_t row) {
+      rows.push(codes_, row);
+      if (rows.full()) score_rows();
+    });
+    if (!rows.empty()) score_rows();
   }
 
   void merge(int64_t nq, float* scores, int64_t* ids) {
@@ -130,23 +171,27 @@ class GroupSearch {
   int64_t k_;
   const RowFilter& filter_;
   int threads_;
+  SearchProgress& progress_;
   std::vector<PreparedQuery> queries_;
-  std::vector<TopK> best_;  // (threads, queries of the group)
+  std::unique_ptr<RoundedQueries> rounded_;  // for many queries
+  std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
 }  // namespace
 
 void exhaustive_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
-                       int64_t k, const RowFilter& filter, int threads, float* scores,
-                       int64_t* ids) {
+                       int64_t k, const RowFilter& filter, const SearchOptions& options,
+                       float* scores, int64_t* ids) {
   require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
   require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
   checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   // As many threads as there can be tasks: a row and a query each.
-  threads = thread_count(threads, std::max(codes.rows, nq));
+  const int threads = thread_count(options.threads, std::max(codes.rows, nq));
   const int64_t heap_entries = threads * std::max<int64_t>(1, std::min(k, codes.rows));
   const int64_t group = std::clamp<int64_t>(kMaxHeapEntries / heap_entries, 1, kMaxGroupQueries);
-  GroupSearch search(codec, codes, k, filter, threads);
+  SearchProgress progress(options.progress, static_cast<double>(div_up(codes.rows, kRangeRows)) *
+                                                static_cast<double>(nq));
+  GroupSearch search(codec, codes, k, filter, threads, progress);
   for (int64_t first = 0; first < nq; first += group) {
     search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k,
                ids + first * k);

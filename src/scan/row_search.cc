@@ -11,7 +11,7 @@ void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* que
   if (ScanCodec::supports(codec)) {
     block_search(codec, ScanCodec(codec), codes, nq, queries, k, filter, options, scores, ids);
   } else {
-    exhaustive_search(codec, codes, nq, queries, k, filter, options.threads, scores, ids);
+    exhaustive_search(codec, codes, nq, queries, k, filter, options, scores, ids);
   }
 }
 

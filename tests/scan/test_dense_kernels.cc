@@ -12,18 +12,10 @@
 #include "src/scan/kernels/panel_dots.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
+#include "tests/scan/without_amx.h"
 
 namespace polarquant::test {
 namespace {
-
-/// Leaves AMX unused until the end of the scope.
-class WithoutAmx {
- public:
-  WithoutAmx() { allow_amx(false); }
-  ~WithoutAmx() { allow_amx(true); }
-  WithoutAmx(const WithoutAmx&) = delete;
-  WithoutAmx& operator=(const WithoutAmx&) = delete;
-};
 
 /// Where panel_dots leaves the dot of a row and a query.
 size_t dot_at(int row, int query) {
@@ -64,7 +56,11 @@ struct Chunk {
       }
       Level* panel =
           panel_levels.data() + static_cast<size_t>(q / kPanelQueries * kPanelQueries * lanes);
-      put_in_panel(rows.scan, query, q % kPanelQueries, panel);
+      if constexpr (sizeof(Level) == 1) {
+        put_in_panel(query.levels.data(), lanes, q % kPanelQueries, panel);
+      } else {
+        put_in_panel(query.wide_levels.data(), lanes, q % kPanelQueries, panel);
+      }
       for (int row = 0; row < kChunkRows; ++row) {
         int32_t dot = 0;
         for (int lane = 0; lane < lanes; ++lane) {

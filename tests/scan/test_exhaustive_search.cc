@@ -12,6 +12,7 @@
 #include "src/core/random.h"
 #include "src/scan/exhaustive_search.h"
 #include "src/scan/top_k.h"
+#include "tests/scan/without_amx.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -36,7 +37,9 @@ Result search(const Codec& codec, CodeRows codes, const std::vector<float>& quer
   const auto nq = static_cast<int64_t>(queries.size()) / codec.dim();
   Result result{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
                 std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
-  exhaustive_search(codec, codes, nq, queries.data(), k, filter, threads, result.scores.data(),
+  SearchOptions options;
+  options.threads = threads;
+  exhaustive_search(codec, codes, nq, queries.data(), k, filter, options, result.scores.data(),
                     result.ids.data());
   return result;
 }
@@ -145,19 +148,85 @@ TEST_CASE("exhaustive_search leaves out what the filter does", "[scan]") {
   CHECK_THROWS_AS(search(codec, buffer.rows(), queries, 1, throwing, 2), std::runtime_error);
 }
 
+/// Rows, or queries, that rounding to bytes takes badly.
+std::vector<float> hard_rows(int64_t n, int dim, uint64_t seed, float huge) {
+  std::vector<float> x = normal_rows(n, dim, seed);
+  for (int64_t i = 0; i < n; ++i) {
+    float* row = x.data() + i * dim;
+    if (i % 5 == 1) row[i % dim] *= 1000;         // one long coordinate
+    if (i % 5 == 2) std::fill_n(row, dim, 0.0F);  // none
+    if (i % 5 == 3) std::transform(row, row + dim, row, [](float v) { return 1e-20F * v; });
+    if (i % 50 == 4) std::transform(row, row + dim, row, [&](float v) { return huge * v; });
+  }
+  return x;
+}
+
+TEST_CASE("many queries get the exact best of hard rows", "[scan]") {
+  const char* name = GENERATE("PolarPair4x4", "PolarScalar4", "PolarTree4.2.2.2", "Polar2");
+  const Metric metric = GENERATE(Metric::inner_product, Metric::l2, Metric::cosine);
+  INFO(name << " metric " << static_cast<int>(metric));
+  const int dim = 48;
+  const bool cosine = metric == Metric::cosine;
+  // float16 factors reach four decades, which hard rows are beyond; codes without factors take any.
+  const bool hard = std::string(name) == "PolarPair4x4" && !cosine;
+  const std::vector<float> x = hard ? hard_rows(500, dim, 20, 1e9F) : normal_rows(500, dim, 20);
+  Codec codec(parse_spec(name), dim, metric, CodecOptions{});
+  codec.train(500, x.data());
+  CodeBuffer buffer;
+  buffer.append(codec, 500, x.data(), 0);
+  const std::vector<float> queries =
+      cosine ? normal_rows(70, dim, 21) : hard_rows(70, dim, 21, 1e17F);
+  for (const int64_t k : {1, 10, 600}) {
+    const Result expected = search_by_sorting(codec, buffer.rows(), queries, k, {});
+    for (const int threads : {1, 3}) {
+      CHECK(search(codec, buffer.rows(), queries, k, {}, threads) == expected);
+      const WithoutAmx without;
+      CHECK(search(codec, buffer.rows(), queries, k, {}, threads) == expected);
+    }
+  }
+}
+
+TEST_CASE("exhaustive_search tells its progress, and stops when told", "[scan]") {
+  Codec codec(parse_spec("PolarScalar2"), 32, Metric::l2, CodecOptions{});
+  CodeBuffer buffer;
+  const std::vector<float> x = normal_rows(5000, 32, 12);
+  buffer.append(codec, 5000, x.data(), 0);
+  for (const int64_t nq : {1, 40}) {
+    std::vector<float> scores(static_cast<size_t>(nq));
+    std::vector<int64_t> ids(static_cast<size_t>(nq));
+    std::vector<double> heard;
+    SearchOptions options;
+    options.progress = [&](double done) {
+      heard.push_back(done);
+      return true;
+    };
+    exhaustive_search(codec, buffer.rows(), nq, x.data(), 1, {}, options, scores.data(),
+                      ids.data());
+    REQUIRE(heard.size() >= 5);
+    CHECK(std::is_sorted(heard.begin(), heard.end()));
+    CHECK(heard.back() == 1);
+    options.progress = [](double done) { return done < .5; };
+    require_error(StatusCode::cancelled, "stopped by its progress function", [&] {
+      exhaustive_search(codec, buffer.rows(), nq, x.data(), 1, {}, options, scores.data(),
+                        ids.data());
+    });
+  }
+}
+
 TEST_CASE("exhaustive_search names arguments it cannot take", "[scan]") {
   Codec codec(parse_spec("Polar3"), 8, Metric::l2, CodecOptions{});
   std::vector<float> query(8, 1.0F);
-  require_error(StatusCode::bad_argument, "k: 0",
-                [&] { exhaustive_search(codec, {}, 1, query.data(), 0, {}, 1, nullptr, nullptr); });
+  require_error(StatusCode::bad_argument, "k: 0", [&] {
+    exhaustive_search(codec, {}, 1, query.data(), 0, {}, {}, nullptr, nullptr);
+  });
   require_error(StatusCode::bad_argument, "nq: -1", [&] {
-    exhaustive_search(codec, {}, -1, query.data(), 1, {}, 1, nullptr, nullptr);
+    exhaustive_search(codec, {}, -1, query.data(), 1, {}, {}, nullptr, nullptr);
   });
   require_error(StatusCode::bad_argument, "nq x k", [&] {
-    exhaustive_search(codec, {}, int64_t{1} << 40, query.data(), int64_t{1} << 40, {}, 1, nullptr,
+    exhaustive_search(codec, {}, int64_t{1} << 40, query.data(), int64_t{1} << 40, {}, {}, nullptr,
                       nullptr);
   });
-  exhaustive_search(codec, {}, 0, nullptr, 1, {}, 1, nullptr, nullptr);
+  exhaustive_search(codec, {}, 0, nullptr, 1, {}, {}, nullptr, nullptr);
 }
 
 TEST_CASE("TopK keeps the best in any order of arrival, lower ids first", "[scan]") {

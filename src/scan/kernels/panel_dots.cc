@@ -263,11 +263,11 @@ void put(const Level* levels, int lanes, int slot, Level* panel) {
 
 }  // namespace
 
-void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int8_t* panel) {
-  put(query.levels.data(), codec.lanes(), slot, panel);
+void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel) {
+  put(levels, lanes, slot, panel);
 }
-void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int16_t* panel) {
-  put(query.wide_levels.data(), codec.lanes(), slot, panel);
+void put_in_panel(const int16_t* levels, int lanes, int slot, int16_t* panel) {
+  put(levels, lanes, slot, panel);
 }
 
 HWY_EXPORT(uses_amx);

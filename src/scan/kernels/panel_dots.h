@@ -16,9 +16,10 @@ inline constexpr int kPanelQueries = 16;
 /// Rows of a chunk, a block's. Chunks are always filled up: rows without meaning give dots without.
 inline constexpr int kChunkRows = kBlockRows;
 
-/// Writes query `slot` (0 to 15) of a panel of codec.lanes()·16 levels.
-void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int8_t* panel);
-void put_in_panel(const ScanCodec& codec, const ScanQuery& query, int slot, int16_t* panel);
+/// Writes a query's levels, (lanes), as query `slot` (0 to 15) of a panel of lanes·16 levels. lanes
+/// is a multiple of 64.
+void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel);
+void put_in_panel(const int16_t* levels, int lanes, int slot, int16_t* panel);
 
 /// Whether narrow dots run on AMX here: several times as fast as any other form.
 bool panel_dots_use_amx();

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+
+#include "src/core/status.h"
+
+namespace polarquant {
+
+/// What a caller's progress function hears of, and says.
+class SearchProgress {
+ public:
+  SearchProgress(const std::function<bool(double)>& report, double total)
+      : report_(report), total_(total) {}
+
+  void advance(double work) {
+    if (!report_) return;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    done_ += work;
+    require(report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0), StatusCode::cancelled,
+            "search: stopped by its progress function");
+  }
+
+ private:
+  const std::function<bool(double)>& report_;
+  double total_;
+  double done_ = 0;
+  std::mutex mutex_;
+};
+
+}  // namespace polarquant
