@@ -5,6 +5,8 @@
 #include "src/scan/block_search.h"
 
 #include <algorithm>
+#include <atomic>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -28,12 +30,36 @@ constexpr int kMinBoundedDims = 64;
 constexpr size_t kGroupBytes = size_t{3} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 constexpr int64_t kMinDenseQueries = 16;
+/// Its ranges of rows cost nothing, and the last one keeps the other threads waiting.
+constexpr int64_t kDenseTasksPerThread = 16;
 /// Blocks that several queries are held against together: their signs stay in a first-level cache.
 /// What threads are given are multiples of it.
 constexpr int64_t kSharedTileBlocks = 16;
 /// Fronts of a tile of one query alone, which stay in a second-level cache while its survivors are
 /// looked at.
 constexpr size_t kTileFrontBytes = size_t{1} << 20;
+
+/// The lowest worst_key() that any thread has of a query: no thread needs rows beyond it.
+class SharedLimits {
+ public:
+  explicit SharedLimits(int64_t nq) : keys_(new std::atomic<float>[static_cast<size_t>(nq)]) {
+    for (int64_t q = 0; q < nq; ++q) keys_[q] = std::numeric_limits<float>::infinity();
+  }
+
+  void exchange(int64_t first, int64_t count, TopK* best) {
+    for (int64_t q = first; q < first + count; ++q) {
+      float shared = keys_[q].load(std::memory_order_relaxed);
+      const float own = best[q].worst_key();
+      while (own < shared &&
+             !keys_[q].compare_exchange_weak(shared, own, std::memory_order_relaxed)) {
+      }
+      best[q].lower_limit(shared);
+    }
+  }
+
+ private:
+  std::unique_ptr<std::atomic<float>[]> keys_;
+};
 
 class GroupSearch {
  public:
@@ -57,7 +83,8 @@ class GroupSearch {
     const int64_t steps = div_up(loader_.blocks(), kSharedTileBlocks);
     // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
     // every row once a slice, and takes ranges of rows.
-    const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
+    const int64_t tasks_wanted =
+        threads_ == 1 ? 1 : threads_ * (dense ? kDenseTasksPerThread : kTasksPerThread);
     const int64_t most_ranges = std::max<int64_t>(steps, 1);
     const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
     int64_t ranges = 1;
@@ -72,6 +99,7 @@ class GroupSearch {
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     const int64_t range_blocks = div_up(steps, ranges) * kSharedTileBlocks;
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
+    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(nq) : nullptr;
     parallel_for(
         ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
           const int64_t first_query = task % slices * slice_queries;
@@ -132,6 +160,7 @@ class GroupSearch {
         worker->staged->search(worker->tile, queries_.data() + first_query, count,
                                best + first_query);
       }
+      if (limits_ != nullptr) limits_->exchange(first_query, count, best);
       block += blocks;
       step = tile_blocks(count);
     }
@@ -171,7 +200,8 @@ class GroupSearch {
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryPanels> panels_;
-  std::vector<TopK> best_;  // (threads, queries of the group)
+  std::unique_ptr<SharedLimits> limits_;  // of more than one thread
+  std::vector<TopK> best_;                // (threads, queries of the group)
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,

@@ -45,6 +45,7 @@ class TopK {
   explicit TopK(int64_t k) : k_(k) {}
 
   void push(const Candidate& candidate) {
+    if (candidate.key > limit_) return;
     if (static_cast<int64_t>(heap_.size()) == k_) {
       if (!(candidate < heap_.front())) return;
       std::pop_heap(heap_.begin(), heap_.end());
@@ -55,18 +56,20 @@ class TopK {
     std::push_heap(heap_.begin(), heap_.end());
   }
 
-  /// The key that a candidate must not exceed to be kept: that of the k-th best, +inf with fewer.
+  /// The key that a candidate must not exceed to be kept: that of the k-th best, +inf with fewer,
+  /// or the limit where that is lower.
   float worst_key() const {
-    return static_cast<int64_t>(heap_.size()) == k_ ? heap_.front().key
-                                                    : std::numeric_limits<float>::infinity();
+    return static_cast<int64_t>(heap_.size()) == k_ ? std::min(heap_.front().key, limit_) : limit_;
   }
+  /// Candidates of larger keys are known not to be among the best, from elsewhere.
+  void lower_limit(float key) { limit_ = std::min(limit_, key); }
   int64_t k() const { return k_; }
   /// In no stated order.
   const std::vector<Candidate>& candidates() const { return heap_; }
-  void clear() { heap_.clear(); }
 
  private:
   int64_t k_;
+  float limit_ = std::numeric_limits<float>::infinity();
   std::vector<Candidate> heap_;
 };
 
