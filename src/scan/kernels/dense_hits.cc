@@ -2,7 +2,9 @@
 #include "src/scan/kernels/dense_hits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/dense_hits.cc"
@@ -101,14 +103,15 @@ HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots,
         if (HWY_LIKELY(hn::AllFalse(di, any))) continue;
       }
       for (int row = first; row < first + kRowsTogether; ++row) {
-        uint8_t bits[8] = {};
-        hn::StoreMaskBits(df, reached(row), bits);
-        const int at = row * kPanelQueries + slot;
-        for (int lane = 0; lane < lanes; ++lane) {
-          if ((bits[lane / 8] >> (lane % 8) & 1) == 0) continue;
-          hits[count++] = {row,
-                           first_query + slot + lane,
-                           {dots[at + lane], kTwoStages ? second_dots[at + lane] : 0}};
+        alignas(8) uint8_t mask_bits[8] = {};
+        hn::StoreMaskBits(df, reached(row), mask_bits);
+        uint64_t bits;
+        std::memcpy(&bits, mask_bits, sizeof bits);
+        for (; bits != 0; bits &= bits - 1) {
+          const int lane = std::countr_zero(bits);
+          const int at = row * kPanelQueries + slot + lane;
+          hits[count++] = {
+              row, first_query + slot + lane, {dots[at], kTwoStages ? second_dots[at] : 0}};
         }
       }
     }
