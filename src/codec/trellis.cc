@@ -118,8 +118,20 @@ int trace_plain(const Cells& cells, int step, const TrellisPoints& points, Trell
 
 }  // namespace
 
+CellBytes::CellBytes(const Cells& cells) {
+  for (int cell = 0; cell < kCells; ++cell) {
+    for (int byte = 0; byte < 4; ++byte) {
+      x[byte][cell] = static_cast<uint8_t>(std::bit_cast<uint32_t>(cells.x[cell]) >> (8 * byte));
+      y[byte][cell] = static_cast<uint8_t>(std::bit_cast<uint32_t>(cells.y[cell]) >> (8 * byte));
+    }
+  }
+}
+
 TrellisKernels::TrellisKernels()
-    : arrange_cells(arrange_by_branch), advance(advance_plain), trace(trace_plain) {}
+    : arrange_cells(arrange_by_branch),
+      advance(advance_plain),
+      trace(trace_plain),
+      decode_front([](const CellBytes&, int, const TrellisCode&, float*) { return 0; }) {}
 
 TrellisEncoder::TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels)
     : step_(step), kernels_(kernels) {
@@ -209,21 +221,22 @@ int read_window(const uint8_t* ring, int pairs, int step, int pair) {
   return window;
 }
 
-void read_windows(const uint8_t* ring, int pairs, int step, uint8_t* windows) {
+void read_windows(const uint8_t* ring, int pairs, int step, int first, uint8_t* windows) {
   // Windows of two bytes that lie inside the ring; the first ones go round, the last byte may be
   // short.
   const int inside = (kWindowBits - 1) / step;
   const int bytes = (pairs * step + 7) / 8;
-  int pair = 0;
+  int pair = first;
   for (; pair < std::min(inside, pairs); ++pair) {
-    windows[pair] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
+    windows[pair - first] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
   }
   for (int bit = pair * step + step - kWindowBits; pair < pairs && bit / 8 + 1 < bytes;
        ++pair, bit += step) {
-    windows[pair] = static_cast<uint8_t>((ring[bit / 8] | ring[bit / 8 + 1] << 8) >> (bit % 8));
+    windows[pair - first] =
+        static_cast<uint8_t>((ring[bit / 8] | ring[bit / 8 + 1] << 8) >> (bit % 8));
   }
   for (; pair < pairs; ++pair) {
-    windows[pair] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
+    windows[pair - first] = static_cast<uint8_t>(read_window(ring, pairs, step, pair));
   }
 }
 

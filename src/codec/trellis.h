@@ -24,6 +24,21 @@ struct Cells {
   alignas(64) float y[kCells];
 };
 
+/// The bytes of cells' floats, by significance, lowest first: what kernels look up.
+struct CellBytes {
+  explicit CellBytes(const Cells& cells);
+
+  alignas(64) uint8_t x[4][kCells];
+  alignas(64) uint8_t y[4][kCells];
+};
+
+/// A vector's planes to be decoded: `signs` is the quadrant plane, or null, `ring` the cell plane.
+struct TrellisCode {
+  const uint8_t* signs;
+  const uint8_t* ring;
+  int dim;
+};
+
 /// Points to code. weight_y is 0 for pairs whose second coordinate is absent, else 1.
 struct TrellisPoints {
   const float* x;
@@ -51,6 +66,10 @@ struct TrellisKernels {
   /// The windows, (count), of the path by which the pass came into `state`; returns where it began.
   int (*trace)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
                const uint8_t* trail, int state, uint8_t* windows);
+
+  /// Decodes coordinates from the first on, as many as it likes of whole segments; returns how
+  /// many. Nothing beyond the planes is read.
+  int (*decode_front)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
 
   TrellisKernels();
 };
@@ -100,7 +119,7 @@ class TrellisEncoder {
 void pack_windows(const uint8_t* windows, int pairs, int step, uint8_t* ring);
 /// The window of pair `pair` of a ring of pairs·step bits.
 int read_window(const uint8_t* ring, int pairs, int step, int pair);
-/// The windows of all pairs.
-void read_windows(const uint8_t* ring, int pairs, int step, uint8_t* windows);
+/// The windows of the pairs from `first` on.
+void read_windows(const uint8_t* ring, int pairs, int step, int first, uint8_t* windows);
 
 }  // namespace polarquant

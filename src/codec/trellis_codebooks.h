@@ -12,11 +12,11 @@ namespace polarquant {
 
 /// Cells for `step` bits a pair. With a quadrant plane the cells hold |x|, |y|, without it x, y.
 struct TrellisCodebook {
-  int twice_bits;      // 2 × bits per dimension, quadrant plane included
-  bool quadrant;       // whether a plane of signs (1 bit a dimension) goes with it
-  int step;            // bits a pair of the cell plane
-  uint64_t seed;       // of the training run that made it
-  double mse;          // error per dimension on the unit Gaussian, dim 1024
+  int twice_bits;  // 2 × bits per dimension, quadrant plane included
+  bool quadrant;   // whether a plane of signs (1 bit a dimension) goes with it
+  int step;        // bits a pair of the cell plane
+  uint64_t seed;   // of the training run that made it
+  double mse;      // error per dimension on the unit Gaussian, dim 1024
   Cells cells;
 
   double bits() const { return twice_bits / 2.0; }

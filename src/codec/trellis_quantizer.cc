@@ -54,7 +54,8 @@ TrellisPlanes::TrellisPlanes(int dim, const TrellisCodebook& codebook)
     : dim_(dim),
       codebook_(codebook),
       weight_y_((static_cast<size_t>(dim) + 1) / 2, 1.0F),
-      encoder_(codebook.cells, codebook.step) {
+      encoder_(codebook.cells, codebook.step),
+      cell_bytes_(codebook.cells) {
   if (dim % 2 != 0) weight_y_.back() = 0;
 }
 
@@ -68,6 +69,7 @@ size_t TrellisPlanes::cell_bytes() const {
 
 void TrellisPlanes::use_kernels(const TrellisKernels& kernels) {
   encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels);
+  kernels_ = kernels;
 }
 
 void TrellisPlanes::encode_and_decode(const float* u, uint8_t* planes, float* decoded) const {
@@ -90,13 +92,13 @@ void TrellisPlanes::encode_and_decode(const float* u, uint8_t* planes, float* de
   encoder_.encode({x, y, weight_y_.data(), pairs()}, scratch.windows.data());
   pack_windows(scratch.windows.data(), pairs(), codebook_.step, planes + quadrant_bytes());
   if (decoded == nullptr) return;
-  read_cells(scratch.windows.data(), decoded);
+  read_cells(scratch.windows.data(), 0, decoded);
   if (!codebook_.quadrant) return;
   for (int j = 0; j < dim_; ++j) decoded[j] = u[j] < 0 ? -decoded[j] : decoded[j];
 }
 
-void TrellisPlanes::read_cells(const uint8_t* windows, float* u) const {
-  for (int start = 0; start < dim_; start += kSegmentDims, windows += kSegmentDims / 2) {
+void TrellisPlanes::read_cells(const uint8_t* windows, int first, float* u) const {
+  for (int start = first; start < dim_; start += kSegmentDims, windows += kSegmentDims / 2) {
     const int count = std::min(kSegmentDims, dim_ - start);
     const int half = (count + 1) / 2;
     for (int t = 0; t < half; ++t) u[start + t] = codebook_.cells.x[windows[t]];
@@ -105,11 +107,15 @@ void TrellisPlanes::read_cells(const uint8_t* windows, float* u) const {
 }
 
 void TrellisPlanes::decode(const uint8_t* planes, float* u) const {
+  const uint8_t* ring = planes + quadrant_bytes();
+  const TrellisCode code = {codebook_.quadrant ? planes : nullptr, ring, dim_};
+  const int front = kernels_.decode_front(cell_bytes_, codebook_.step, code, u);
+  if (front == dim_) return;
   thread_local std::vector<uint8_t> windows;
-  windows.resize(pairs());
-  read_windows(planes + quadrant_bytes(), pairs(), codebook_.step, windows.data());
-  read_cells(windows.data(), u);
-  if (codebook_.quadrant) apply_signs(planes, dim_, u);
+  windows.resize(pairs() - front / 2);
+  read_windows(ring, pairs(), codebook_.step, front / 2, windows.data());
+  read_cells(windows.data(), front, u);
+  if (codebook_.quadrant) apply_signs(planes + front / 8, dim_ - front, u + front);
 }
 
 TrellisQuantizer::TrellisQuantizer(int dim, int twice_bits)

@@ -37,12 +37,15 @@ class TrellisPlanes {
   void decode(const uint8_t* planes, float* u) const;
 
  private:
-  void read_cells(const uint8_t* windows, float* u) const;
+  /// Of the coordinates from `first` on, a segment's first; windows are those of their pairs.
+  void read_cells(const uint8_t* windows, int first, float* u) const;
 
   int dim_;
   const TrellisCodebook& codebook_;
   std::vector<float> weight_y_;  // of each pair
   TrellisEncoder encoder_;
+  CellBytes cell_bytes_;
+  TrellisKernels kernels_;
 };
 
 class TrellisQuantizer : public Quantizer {

@@ -135,6 +135,34 @@ TEST_CASE("of equal paths every target takes the plain search's", "[scan][kernel
   }
 }
 
+TEST_CASE("codes are decoded to the plain floats, and nothing behind them is read",
+          "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (const char* spec : {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3",
+                             "Polar3.5", "Polar4", "Polar4.5", "Polar5", "Polar2+2", "Polar1+3"}) {
+      for (const int dim : {1, 63, 64, 65, 100, 127, 128, 129, 190, 192, 200, 256, 384, 1000}) {
+        Codec plain(parse_spec(spec), dim, Metric::l2, CodecOptions{});
+        Codec fast(parse_spec(spec), dim, Metric::l2, CodecOptions{});
+        fast.use_kernels(one.kernels);
+        const std::vector<float> x = normal_numbers(3 * dim, static_cast<uint64_t>(dim));
+        plain.adopt_first_rows(3, x.data());
+        fast.adopt_first_rows(3, x.data());
+        // Of the size of the codes, for the address sanitizer.
+        std::vector<uint8_t> codes(plain.layout().bytes(3));
+        plain.encode(3, x.data(), codes.data(), 1);
+        std::vector<float> expected(static_cast<size_t>(dim));
+        std::vector<float> found(static_cast<size_t>(dim));
+        for (int64_t row = 0; row < 3; ++row) {
+          plain.decode_for_score({codes.data(), 3}, row, expected.data());
+          fast.decode_for_score({codes.data(), 3}, row, found.data());
+          CAPTURE(one.target, spec, dim, row);
+          REQUIRE(same_bits(found.data(), expected.data(), dim));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("rotations are the plain ones, bit for bit", "[scan][kernels]") {
   std::vector<int> dims(std::begin(kDims), std::end(kDims));
   dims.insert(dims.end(), {256, 511, 512, 513, 1024, 1536, 2048, 4097, 65535});

@@ -59,11 +59,25 @@ class WindowReader {
     if (step_ == 8) return _mm512_loadu_si512(ring + 64 * group);
     __m512i bytes = _mm512_loadu_si512(ring + 8 * step_ * group - 1);
     if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
+    return cut(bytes);
+  }
+  /// The same, reading nothing but the `count` bytes that belong to the windows and the one before
+  /// them.
+  HWY_ATTR __m512i read_exactly(const uint8_t* ring, int group, int count, uint8_t before) const {
+    const uint8_t* first = ring + 8 * step_ * group;
+    if (step_ == 8) return _mm512_maskz_loadu_epi8(~uint64_t{0} >> (64 - count), first);
+    const uint64_t own = ~uint64_t{0} >> (64 - count) << 1;
+    __m512i bytes = _mm512_maskz_loadu_epi8(group == 0 ? own : own | 1, first - 1);
+    if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
+    return cut(bytes);
+  }
+
+ private:
+  HWY_ATTR __m512i cut(__m512i bytes) const {
     return _mm512_multishift_epi64_epi8(_mm512_load_si512(shifts_),
                                         _mm512_permutexvar_epi8(_mm512_load_si512(spread_), bytes));
   }
 
- private:
   int step_;
   alignas(64) uint8_t spread_[64];
   alignas(64) uint8_t shifts_[64];
