@@ -83,12 +83,12 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
 
 // As TileSearch::key_of, but nothing is at hand of a row that comes here. A key beyond worst_key is
 // one that the row is refused by, not its last.
-float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, float score,
-                          int32_t first_dot, float worst_key) const {
+float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query,
+                          const ScanTerms& terms, float score, int32_t first_dot,
+                          float worst_key) const {
   if (!bounded_) return -score;
-  const RowPlace at = place_of(tile, row);
-  const ScanTerms terms = load_terms(codec_, at);
-  float least = std::min(score, hamming_bound(query, terms, hamming_distance(codec_, query, at)));
+  const int distance = hamming_distance(codec_, query, place_of(tile, row));
+  float least = std::min(score, hamming_bound(query, terms, distance));
   if (-least > worst_key) return -least;
   uint32_t rows[8] = {row};
   ScanTerms row_terms[8];
@@ -124,12 +124,14 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     TopK& best_of_query = best[first_panel * kPanelQueries + hit.query];
     const ScanQuery& query = panels.queries()[first_panel * kPanelQueries + hit.query];
     const auto row = static_cast<uint32_t>(first_row + hit.row);
-    const ScanTerms terms = {terms_.scale[hit.row], terms_.constant[hit.row], 0};
+    const float norm = codec_.metric() == Metric::l2 ? terms_.bias[hit.row] : terms_.scale[hit.row];
+    const ScanTerms terms = {terms_.scale[hit.row], terms_.constant[hit.row], norm};
     const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
                                     : goodness(query.score, terms, hit.dot[0]);
     if (!(-score <= best_of_query.worst_key())) continue;
-    best_of_query.push({key_of(tile, row, query, score, hit.dot[0], best_of_query.worst_key()),
-                        -score, tile.first_row[block] + hit.row});
+    best_of_query.push(
+        {key_of(tile, row, query, terms, score, hit.dot[0], best_of_query.worst_key()), -score,
+         tile.first_row[block] + hit.row});
     thresholds[hit.query] = -best_of_query.worst_key();
   }
 }
