@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Rows are decoded a tile at a time. Few queries are scored against floats that stay in the L1
-// cache; for many, bytes first say which rows can be among the best (rounded_rows.h): thirty times
-// as fast for 1000 queries on AVX-512. The work is a grid of row ranges × query slices, so that one
-// query uses all threads, and so do many queries over few rows.
+// cache; for many, bytes first say which rows can be among the best (rounded_rows.h): about ten
+// times as fast for 1000 queries on AVX-512. The work is a grid of row ranges × query slices, so
+// that one query uses all threads, and so do many queries over few rows.
 #include "src/scan/exhaustive_search.h"
 
 #include <algorithm>
