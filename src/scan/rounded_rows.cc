@@ -12,6 +12,8 @@ namespace polarquant {
 namespace {
 
 constexpr float kMaxLevel = 127;
+/// Above what roundings can take from a length.
+constexpr float kLonger = 1.001F;
 
 /// What float operations can make of a sum of dim products (dot.h: 16 partial sums) and the few
 /// operations around it, as a share of the lengths' product: at least twice the worst case.
@@ -28,8 +30,8 @@ struct Rounded {
 /// Rounds x to levels; with `negate`, −x.
 Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
   Rounded result;
-  const float more = 1 + float_rounding(dim);
-  result.norm = std::sqrt(dot_float(x, x, dim)) * more;
+  // In double: squares of small floats would be 0, and the bound no bound.
+  result.norm = static_cast<float>(std::sqrt(dot_exact(x, x, dim))) * kLonger;
   const float largest = largest_magnitude(x, dim);
   const float to_levels = kMaxLevel / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) {
@@ -40,7 +42,7 @@ Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
   }
   round_levels(x, dim, negate ? -to_levels : to_levels, levels);
   result.step = largest / kMaxLevel;
-  result.rounding = .5F * result.step * std::sqrt(static_cast<float>(dim)) * 1.001F * more;
+  result.rounding = .5F * result.step * std::sqrt(static_cast<float>(dim)) * kLonger;
   return result;
 }
 

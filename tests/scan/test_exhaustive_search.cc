@@ -155,7 +155,10 @@ std::vector<float> hard_rows(int64_t n, int dim, uint64_t seed, float huge) {
     float* row = x.data() + i * dim;
     if (i % 5 == 1) row[i % dim] *= 1000;         // one long coordinate
     if (i % 5 == 2) std::fill_n(row, dim, 0.0F);  // none
-    if (i % 5 == 3) std::transform(row, row + dim, row, [](float v) { return 1e-20F * v; });
+    if (i % 5 == 3) {
+      const float tiny = i % 10 == 3 ? 1e-20F : 1e-25F;  // of squares that are 0 as floats
+      std::transform(row, row + dim, row, [=](float v) { return tiny * v; });
+    }
     if (i % 50 == 4) std::transform(row, row + dim, row, [&](float v) { return huge * v; });
   }
   return x;
