@@ -124,6 +124,11 @@ struct BlockRows {
   }
 };
 
+/// The row of one who owns the memory.
+inline RowRoom writable(const RowPlace& at) {
+  return {const_cast<uint8_t*>(at.front), const_cast<uint8_t*>(at.rest), at.room, at.row};
+}
+
 /// Kernels load whole registers: this far from a row's bytes.
 inline constexpr size_t kReadAhead = 64;
 

@@ -8,13 +8,6 @@
 
 namespace polarquant {
 
-RowRoom BlockMemory::place(int64_t row) const {
-  const int64_t block = row / kBlockRows;
-  const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, rows_ - block * kBlockRows));
-  return layout_.row_of_block(data_ + static_cast<size_t>(block) * layout_.block_bytes(), room,
-                              static_cast<int>(row % kBlockRows));
-}
-
 void BlockMemory::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
 
 void BlockMemory::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }

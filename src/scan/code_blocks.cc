@@ -24,35 +24,35 @@ size_t CodeBlocks::memory_bytes() const {
   return bytes;
 }
 
+BlockRows CodeBlocks::span(size_t chunk) const {
+  const int64_t first = static_cast<int64_t>(chunk) * kChunkRows;
+  return {chunks_[chunk].fronts.data(), std::min(kChunkRows, rows_ - first), first,
+          chunks_[chunk].rests.data() + kReadAhead};
+}
+
 RowRoom CodeBlocks::place(int64_t row) const {
-  const Chunk& chunk = chunks_[static_cast<size_t>(row / kChunkRows)];
-  const int64_t block = row / kBlockRows;
-  const int64_t rows = std::min<int64_t>(kBlockRows, rows_ - block * kBlockRows);
-  const auto in_chunk = static_cast<size_t>(block % kChunkBlocks);
-  return {const_cast<uint8_t*>(chunk.fronts.data()) + in_chunk * layout_.front_bytes(kBlockRows),
-          const_cast<uint8_t*>(chunk.rests.data()) + kReadAhead +
-              in_chunk * kBlockRows * layout_.rest_bytes(),
-          BlockLayout::room(rows), static_cast<int>(row % kBlockRows)};
+  return writable(span(static_cast<size_t>(row / kChunkRows)).place(layout_, row % kChunkRows));
 }
 
 // Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   Chunk& chunk = chunks_.back();
-  const auto bytes_of = [this](int64_t blocks, size_t block_bytes) {
-    return static_cast<size_t>(blocks) * block_bytes;
-  };
-  const size_t front_bytes = layout_.front_bytes(kBlockRows);
-  const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
   // Whole blocks: a last one with less room is moved out of the way as it grows.
+  const auto front_bytes = [this](int64_t blocks) {
+    return static_cast<size_t>(blocks) * layout_.front_bytes(kBlockRows) + kReadAhead;
+  };
+  const auto rest_bytes = [this](int64_t blocks) {
+    return static_cast<size_t>(blocks) * kBlockRows * layout_.rest_bytes() + 2 * kReadAhead;
+  };
   const int64_t needed = blocks_of(chunk_rows);
-  if (bytes_of(needed, front_bytes) + kReadAhead <= chunk.fronts.capacity() &&
-      bytes_of(needed, rest_bytes) + 2 * kReadAhead <= chunk.rests.capacity())
+  if (front_bytes(needed) <= chunk.fronts.capacity() &&
+      rest_bytes(needed) <= chunk.rests.capacity())
     return;
   const int64_t spare = std::max(kMinSpareBlocks, blocks_of(rows_) / kSpareShare);
   const int64_t blocks = std::min(kChunkBlocks, needed + spare);
   Chunk larger;
-  larger.fronts.reserve(bytes_of(blocks, front_bytes) + kReadAhead);
-  larger.rests.reserve(bytes_of(blocks, rest_bytes) + 2 * kReadAhead);
+  larger.fronts.reserve(front_bytes(blocks));
+  larger.rests.reserve(rest_bytes(blocks));
   larger.fronts.assign(chunk.fronts.begin(), chunk.fronts.end());
   larger.rests.assign(chunk.rests.begin(), chunk.rests.end());
   std::swap(chunk, larger);
@@ -150,11 +150,7 @@ void CodeBlocks::swap_remove(int64_t row) {
 
 std::vector<BlockRows> CodeBlocks::spans() const {
   std::vector<BlockRows> spans;
-  for (size_t i = 0; i < chunks_.size(); ++i) {
-    const int64_t first = static_cast<int64_t>(i) * kChunkRows;
-    spans.push_back({chunks_[i].fronts.data(), std::min(kChunkRows, rows_ - first), first,
-                     chunks_[i].rests.data() + kReadAhead});
-  }
+  for (size_t i = 0; i < chunks_.size(); ++i) spans.push_back(span(i));
   return spans;
 }
 

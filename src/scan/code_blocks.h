@@ -57,6 +57,7 @@ class CodeBlocks {
     AlignedVector<uint8_t> fronts;
     AlignedVector<uint8_t> rests;  // from kReadAhead on
   };
+  BlockRows span(size_t chunk) const;
   RowRoom place(int64_t row) const;
   AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
   void reserve_last_chunk(int64_t chunk_rows);

@@ -11,12 +11,6 @@
 #include "src/scan/row_levels.h"
 
 namespace polarquant {
-namespace {
-
-int64_t panels_of(int64_t queries) { return (queries + kPanelQueries - 1) / kPanelQueries; }
-
-}  // namespace
-
 QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries)
     : queries_(queries), panel_levels_(int64_t{codec.lanes()} * kPanelQueries) {
   const auto levels = static_cast<size_t>(panels_of(size()) * panel_levels_);
@@ -46,10 +40,7 @@ QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> quer
 }
 
 DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
-    : codec_(codec),
-      bounded_(bounded),
-      panels_together_(panel_dots_use_amx() ? 2 : kMaxPanelsTogether),
-      hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries) {
+    : codec_(codec), bounded_(bounded), hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries) {
   const auto levels = static_cast<size_t>(codec.lanes()) * kChunkRows;
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     if (codec.wide()) {
@@ -143,11 +134,12 @@ void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_
   thresholds_.assign(slots, std::numeric_limits<float>::infinity());
   for (int64_t q = first; q < end; ++q)
     thresholds_[static_cast<size_t>(q - first)] = -best[q].worst_key();
+  const int together = panels_together();
   const PanelSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);
-    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += panels_together_) {
-      const int count = static_cast<int>(std::min<int64_t>(panels_together_, end_panel - panel));
+    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
+      const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
       search_panels(tile, block, panels, panel, count, panel * kPanelQueries - first, best);
     }
   }

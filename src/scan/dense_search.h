@@ -46,10 +46,6 @@ class DenseSearch {
               TopK* best);
 
  private:
-  /// Panels whose dots of one chunk are held at a time: as many as the kernels take together (AMX
-  /// two, VNNI three), so that the dots stay in the first-level cache beside the chunk's levels.
-  static constexpr int kMaxPanelsTogether = 3;
-
   void decode_block(const ScanTile& tile, int block);
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                      int64_t first_panel, int count, int64_t first_slot, TopK* best);
@@ -66,7 +62,6 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
-  int panels_together_;
   std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, lanes)
   std::vector<AlignedVector<int16_t>> wide_levels_;
   AlignedVector<int32_t> dots_[2];  // by stage

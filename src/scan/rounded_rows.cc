@@ -51,7 +51,7 @@ Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
 RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
                                bool higher_is_nearer)
     : queries_(queries), lanes_(lanes_of(dim)) {
-  const size_t panels = (queries.size() + kPanelQueries - 1) / kPanelQueries;
+  const auto panels = static_cast<size_t>(panels_of(static_cast<int64_t>(queries.size())));
   levels_.resize(panels * static_cast<size_t>(lanes_) * kPanelQueries);
   constants_.resize(panels);
   AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
@@ -74,7 +74,6 @@ RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
 RoundedRows::RoundedRows(const Codec& codec)
     : codec_(codec),
       lanes_(lanes_of(codec.dim())),
-      panels_together_(panel_dots_use_amx() ? 2 : kMaxPanelsTogether),
       values_(static_cast<size_t>(lanes_) * kChunkRows),
       levels_(static_cast<size_t>(lanes_) * kChunkRows),
       terms_(kChunkRows),
@@ -164,9 +163,10 @@ void RoundedRows::score(const RoundedQueries& queries, int64_t first, int64_t en
   }
   chunk_ = make_chunk_terms(scale_.data(), constant_.data());
   const PanelSession session;
-  const int64_t end_panel = (end + kPanelQueries - 1) / kPanelQueries;
-  for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += panels_together_) {
-    const int count = static_cast<int>(std::min<int64_t>(panels_together_, end_panel - panel));
+  const int together = panels_together();
+  const int64_t end_panel = panels_of(end);
+  for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
+    const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
     score_panels(queries, panel, count, end, best);
   }
 }

@@ -59,9 +59,6 @@ class RoundedRows {
   void score(const RoundedQueries& queries, int64_t first, int64_t end, TopK* best);
 
  private:
-  /// As DenseSearch: what the kernels take together.
-  static constexpr int kMaxPanelsTogether = 3;
-
   float goodness_threshold(const RoundedQueries& queries, int64_t query, float worst_key) const;
   void score_row(const RoundedQueries& queries, int64_t query, int row, TopK* best) const;
   void score_panels(const RoundedQueries& queries, int64_t first_panel, int count, int64_t end,
@@ -69,7 +66,6 @@ class RoundedRows {
 
   const Codec& codec_;
   int lanes_;
-  int panels_together_;
   int size_ = 0;
   AlignedVector<float> values_;   // (kChunkRows, lanes)
   AlignedVector<int8_t> levels_;  // (kChunkRows, lanes)

@@ -12,10 +12,6 @@
 namespace polarquant {
 namespace {
 
-/// Survivors of all queries that are searched together: those of a whole tile for one, or for eight
-/// those of a tile an eighth as large.
-constexpr size_t kListRoom = kTileRows + 8 * 16;
-
 int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
@@ -133,7 +129,7 @@ void TileSearch::search_survivors(const ScanTile& tile, const SurvivorSearch& su
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
   if (tile.blocks == 0) return;
   const int list_room = tile.blocks * kBlockRows + kListSlack;
-  const int most_together = std::min(kQueriesTogether, static_cast<int>(kListRoom) / list_room);
+  const int most_together = std::min(kQueriesTogether, kListRoom / list_room);
   SurvivorSearch searches[kQueriesTogether];
   for (int64_t first = 0; first < count; first += most_together) {
     const int together = static_cast<int>(std::min<int64_t>(most_together, count - first));

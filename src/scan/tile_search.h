@@ -29,6 +29,9 @@ class TileSearch {
   static constexpr int kPieceRows = 64;
   /// Room that kernels need behind a list.
   static constexpr int kListSlack = 16;
+  /// Survivors of all queries that are searched together: those of a whole tile for one, or for
+  /// eight those of a tile an eighth as large.
+  static constexpr int kListRoom = kTileRows + kQueriesTogether * kListSlack;
 
   void search_survivors(const ScanTile& tile, const SurvivorSearch& survivors, TopK* best);
   void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,

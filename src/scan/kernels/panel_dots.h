@@ -21,8 +21,17 @@ inline constexpr int kChunkRows = kBlockRows;
 void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel);
 void put_in_panel(const int16_t* levels, int lanes, int slot, int16_t* panel);
 
+/// Panels that hold so many queries.
+constexpr int64_t panels_of(int64_t queries) {
+  return (queries + kPanelQueries - 1) / kPanelQueries;
+}
+
 /// Whether narrow dots run on AMX here: several times as fast as any other form.
 bool panel_dots_use_amx();
+/// Panels that are best given to panel_dots at a time, as many as its kernels take together (AMX
+/// two, VNNI three): their dots then stay in the first-level cache beside the chunk's levels.
+inline constexpr int kMaxPanelsTogether = 3;
+inline int panels_together() { return panel_dots_use_amx() ? 2 : kMaxPanelsTogether; }
 
 /// Lives around calls of panel_dots, on their thread: holds what a unit of the machine needs set
 /// up.
