@@ -27,32 +27,41 @@ void arrange_by_branch(const Cells& cells, int step, Cells* arranged) {
   }
 }
 
-// One pair. Window w = own·states + before costs what state `before` did plus its cell's distance,
-// and leads to state after = w >> step; branch = w mod 2^step tells apart the windows that lead
-// there. Everything is laid out branch by branch, so that the minimum is over whole rows of
-// `after`, which compilers turn into vector code. For fixed branch, before = (after·branches +
-// branch) mod states runs through every branches-th state again and again (few branches), or is one
-// state (many).
+// One pair. Window w = own·states + before leads from state `before` to state w >> step; branch =
+// w mod 2^step tells apart the windows that lead there, before = branch mod states (few branches:
+// with after·branches on top). Everything is laid out branch by branch, so that the minimum is over
+// whole rows of `after`, which compilers turn into vector code. For a fixed branch, `before` runs
+// through every branches-th state again and again (few branches), or is one state (many).
 template <int kStep>
 void advance_by(const Cells& cells, const TrellisPoints& points, int pair, const float* before,
                 float* __restrict after) {
   constexpr int kBranches = 1 << kStep;
   constexpr int kStates = kCells / kBranches;
-  constexpr int kRun = kStates > kBranches ? kStates / kBranches : 1;
+  constexpr int kParallel = parallel_windows(kStep);
+  constexpr int kBefore = kBranches / kParallel;
+  constexpr int kRun = kStates / kBefore;
   const float px = points.x[pair];
   const float py = points.y[pair];
   const float weight = points.weight_y[pair];
   std::fill_n(after, kStates, kUnreachable);
-  for (int branch = 0; branch < kBranches; ++branch) {
+  for (int from = 0; from < kBefore; ++from) {
+    uint32_t nearest[kStates];
+    std::fill_n(nearest, kStates, std::numeric_limits<uint32_t>::max());
+    for (int window = 0; window < kParallel; ++window) {
+      const float* cell_x = cells.x + (window * kBefore + from) * kStates;
+      const float* cell_y = cells.y + (window * kBefore + from) * kStates;
+      for (int i = 0; i < kStates; ++i) {
+        const float dx = px - cell_x[i];
+        const float dy = py - cell_y[i];
+        nearest[i] =
+            std::min(nearest[i], rank_among_parallel(dx * dx + weight * (dy * dy), kStep, window));
+      }
+    }
     float before_run[kRun];
-    for (int i = 0; i < kRun; ++i) before_run[i] = before[(i * kBranches + branch) % kStates];
-    const float* cell_x = cells.x + branch * kStates;
-    const float* cell_y = cells.y + branch * kStates;
+    for (int i = 0; i < kRun; ++i) before_run[i] = before[(i * kBefore + from) % kStates];
     for (int first = 0; first < kStates; first += kRun) {
       for (int i = 0; i < kRun; ++i) {
-        const float dx = px - cell_x[first + i];
-        const float dy = py - cell_y[first + i];
-        const float total = before_run[i] + (dx * dx + weight * (dy * dy));
+        const float total = before_run[i] + distance_of_rank(nearest[first + i], kStep);
         after[first + i] = total < after[first + i] ? total : after[first + i];
       }
     }
@@ -88,15 +97,22 @@ int first_least(const float* costs, int count) {
 int window_into(const Cells& cells, int step, const TrellisPoints& points, int pair,
                 const float* before, int state) {
   const int states = trellis_states(step);
+  const int parallel = parallel_windows(step);
+  const int befores = (1 << step) / parallel;
   float best = kUnreachable;
   int best_window = state << step;
-  for (int branch = 0; branch < (1 << step); ++branch) {
+  for (int from = 0; from < befores; ++from) {
+    uint32_t nearest = std::numeric_limits<uint32_t>::max();
+    for (int window = 0; window < parallel; ++window) {
+      const int place = (window * befores + from) * states + state;
+      const float dx = points.x[pair] - cells.x[place];
+      const float dy = points.y[pair] - cells.y[place];
+      const float distance = dx * dx + points.weight_y[pair] * (dy * dy);
+      nearest = std::min(nearest, rank_among_parallel(distance, step, window));
+    }
+    const int branch = window_of_rank(nearest, step) * befores + from;
     const int window = (state << step) | branch;
-    const int place = branch * states + state;
-    const float dx = points.x[pair] - cells.x[place];
-    const float dy = points.y[pair] - cells.y[place];
-    const float total =
-        before[window & (states - 1)] + (dx * dx + points.weight_y[pair] * (dy * dy));
+    const float total = before[window & (states - 1)] + distance_of_rank(nearest, step);
     if (total < best) {
       best = total;
       best_window = window;
@@ -192,17 +208,16 @@ void TrellisEncoder::encode(const TrellisPoints& points, uint8_t* windows) const
 }
 
 void pack_windows(const uint8_t* windows, int pairs, int step, uint8_t* ring) {
-  uint32_t waiting = 0;  // bits not written yet, `count` of them
-  int count = 0;
-  for (int pair = 0; pair < pairs; ++pair) {
-    waiting |= static_cast<uint32_t>(windows[pair] >> (kWindowBits - step)) << count;
-    count += step;
-    if (count < 8) continue;
-    *ring++ = static_cast<uint8_t>(waiting & 0xffU);
-    waiting >>= 8;
-    count -= 8;
+  // Eight pairs have `step` whole bytes.
+  for (int first = 0; first < pairs; first += 8) {
+    const int count = std::min(8, pairs - first);
+    uint64_t bits = 0;
+    for (int i = 0; i < count; ++i) {
+      const auto own = static_cast<uint64_t>(windows[first + i] >> (kWindowBits - step));
+      bits |= own << (i * step);
+    }
+    for (int bit = 0; bit < count * step; bit += 8) *ring++ = static_cast<uint8_t>(bits >> bit);
   }
-  if (count > 0) *ring = static_cast<uint8_t>(waiting);
 }
 
 int read_window(const uint8_t* ring, int pairs, int step, int pair) {
