@@ -49,8 +49,9 @@ BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
   factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
   const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
   if (sign_bytes > 0) sign_words_ = (dim_ + kSegmentDims - 1) / kSegmentDims;
-  rest_bytes_ = row_format_bytes_ - factor_bytes_ - sign_bytes;
-  row_bytes_ = sign_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
+  front_words_ = std::min(sign_words_, kMaxFrontWords);
+  rest_bytes_ = rest_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
+  row_bytes_ = front_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
 }
 
 size_t BlockLayout::bytes(int64_t rows) const {
@@ -61,34 +62,40 @@ size_t BlockLayout::bytes(int64_t rows) const {
 
 void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
   auto* words = reinterpret_cast<uint64_t*>(at.front) +
-                static_cast<size_t>(at.row / kGroupRows) * sign_words_ * kGroupRows +
+                static_cast<size_t>(at.row / kGroupRows) * front_words_ * kGroupRows +
                 at.row % kGroupRows;
+  uint8_t* rest = at.rest + at.row * rest_bytes_;
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w * kSegmentDims);
     uint64_t signs = 0;
     std::memcpy(&signs, code, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
-    words[static_cast<size_t>(w) * kGroupRows] = to_pair_order(signs, count);
+    const uint64_t word = to_pair_order(signs, count);
+    if (w < front_words_) {
+      words[static_cast<size_t>(w) * kGroupRows] = word;
+    } else {
+      std::memcpy(rest, &word, sizeof word);
+      rest += sizeof word;
+    }
   }
-  std::memcpy(at.rest + at.row * rest_bytes_, code, rest_bytes_);
-  code += rest_bytes_;
+  const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
+  std::memcpy(rest, code, other_bytes);
+  code += other_bytes;
   const size_t width = factor_bytes_ / 2;
   std::memcpy(at.front + scales_offset(at.room) + at.row * width, code, width);
   std::memcpy(at.front + biases_offset(at.room) + at.row * width, code + width, width);
 }
 
 void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
-  const auto* words = reinterpret_cast<const uint64_t*>(at.front) +
-                      static_cast<size_t>(at.row / kGroupRows) * sign_words_ * kGroupRows +
-                      at.row % kGroupRows;
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w * kSegmentDims);
-    const uint64_t signs = to_coordinate_order(words[static_cast<size_t>(w) * kGroupRows], count);
+    const uint64_t signs = to_coordinate_order(sign_word(at, w), count);
     std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
   }
-  std::memcpy(code, at.rest + at.row * rest_bytes_, rest_bytes_);
-  code += rest_bytes_;
+  const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
+  std::memcpy(code, at.rest + at.row * rest_bytes_ + rest_sign_bytes(), other_bytes);
+  code += other_bytes;
   const size_t width = factor_bytes_ / 2;
   std::memcpy(code, at.front + scales_offset(at.room) + at.row * width, width);
   std::memcpy(code + width, at.front + biases_offset(at.room) + at.row * width, width);

@@ -78,8 +78,8 @@ float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& q
                           const ScanTerms& terms, float score, int32_t first_dot,
                           float worst_key) const {
   if (!bounded_) return -score;
-  const int distance = hamming_distance(codec_, query, place_of(tile, row));
-  float least = std::min(score, hamming_bound(query, terms, distance));
+  const int distance = front_distance(codec_, query, place_of(tile, row));
+  float least = std::min(score, front_bound(query, terms, distance));
   if (-least > worst_key) return -least;
   uint32_t rows[8] = {row};
   ScanTerms row_terms[8];

@@ -2,6 +2,7 @@
 #include "src/scan/row_levels.h"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "src/codec/trellis.h"
@@ -31,11 +32,12 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   return {factors.scale, factors.bias, factors.scale};
 }
 
-int hamming_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int distance = 0;
-  for (int word = 0; word < codec.layout().sign_words(); ++word) {
-    distance += std::popcount(query.sign_words[static_cast<size_t>(word)] ^
-                              sign_word(codec.layout(), at, word));
+  for (int word = 0; word < codec.layout().front_words(); ++word) {
+    const auto i = static_cast<size_t>(word);
+    const uint64_t differ = query.sign_words[i] ^ codec.layout().sign_word(at, word);
+    distance += std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]);
   }
   return distance;
 }
@@ -43,7 +45,7 @@ int hamming_distance(const ScanCodec& codec, const ScanQuery& query, const RowPl
 int32_t sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int32_t dot = 0;
   for (int lane = 0; lane < codec.lanes(); ++lane) {
-    const uint64_t word = sign_word(codec.layout(), at, lane / kSegmentLanes);
+    const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
   }
@@ -52,7 +54,7 @@ int32_t sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace&
 
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                    int16_t* levels) {
-  const uint8_t* rest = row_rest(codec.layout(), at);
+  const uint8_t* rest = codec.layout().row_rest(at);
   const uint8_t* codes = rest + stage.codes_offset;
   const int dim = codec.dim();
   std::fill_n(levels, codec.lanes(), int16_t{0});
@@ -71,7 +73,7 @@ void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPla
   for (int start = 0; start < dim; start += kSegmentLanes) {
     uint64_t signs = 0;
     if (stage.signs == LevelStage::Signs::words) {
-      signs = sign_word(codec.layout(), at, start / kSegmentLanes);
+      signs = codec.layout().sign_word(at, start / kSegmentLanes);
     } else {
       const int count = std::min(kSegmentLanes, dim - start);
       std::copy_n(rest + stage.signs_offset + start / 8, (count + 7) / 8,
@@ -105,7 +107,7 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                          : goodness(query.score, terms, dots[0]);
   row.key = row.score;
   if (!bounded) return row;
-  row.key = std::min(row.key, hamming_bound(query, terms, hamming_distance(codec, query, at)));
+  row.key = std::min(row.key, front_bound(query, terms, front_distance(codec, query, at)));
   row.key =
       std::min(row.key, dot_bound(query.score, query.signs, terms, sign_dot(codec, query, at)));
   if (two_stages)

@@ -17,10 +17,10 @@ namespace {
 // so that no sum of lanes · max_level² passes an int32, whatever bytes a code has.
 constexpr int kWideLevel = 2047;
 
-// Bounds by dot products stand this much further off than the Hamming bound at the same exactness:
-// their margins are half as wide, and most of what a search loses it lost to them. At z = 2 on real
-// embeddings (117,659 × 384), recall@10 lost at 2, 3 and 4 bits a dimension was .0007, .0017 and
-// .0021 without it, .0003, .0006 and .0005 with it, for 6 % more rows scored.
+// Bounds by dot products of levels stand this much further off than the first stage's at the same
+// exactness: their margins are half as wide, and most of what a search loses it lost to them. At z
+// = 2 on real embeddings (117,659 × 384), recall@10 lost at 2, 3 and 4 bits a dimension was .0007,
+// .0017 and .0021 without it, .0003, .0006 and .0005 with it, for 6 % more rows scored.
 constexpr double kDotMargin = 1.3;
 
 int wide_level(int lanes) {
@@ -87,13 +87,15 @@ ScanCodec::ScanCodec(const Codec& codec)
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
-    stages_.push_back(window_stage(trellis->planes(), LevelStage::Signs::words, 0, max_level_));
+    stages_.push_back(window_stage(trellis->planes(), LevelStage::Signs::words,
+                                   layout_.rest_sign_bytes(), max_level_));
   } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
     const TrellisPlanes& first = residual->first();
     const double first_mse = first.codebook().mse;
-    stages_.push_back(window_stage(first, LevelStage::Signs::words, 0, max_level_));
     stages_.push_back(
-        window_stage(residual->second(), LevelStage::Signs::plane, first.cell_bytes(), max_level_));
+        window_stage(first, LevelStage::Signs::words, layout_.rest_sign_bytes(), max_level_));
+    stages_.push_back(window_stage(residual->second(), LevelStage::Signs::plane,
+                                   layout_.rest_sign_bytes() + first.cell_bytes(), max_level_));
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
     bounds_.first_stage_error =

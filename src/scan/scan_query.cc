@@ -37,14 +37,52 @@ float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level
   return largest / static_cast<float>(max_level);
 }
 
-void set_sign_words(const float* x, int dim, AlignedVector<uint64_t>* words) {
-  for_each_run(dim, [&](int first, int count, int first_lane) {
+/// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the
+/// border at .98 standard deviations (Max 1960).
+constexpr double kHeavyFrom = .98;
+/// Standard deviations of the front's bound, for each of exactness. At z = 2.25 on real embeddings
+/// (117,659 × 384, 4 bits) 1, 1.1, 1.2 and 1.3 lost .0010, .0005, .0002 and .0000 of recall@10 and
+/// left 2.2 % to 3.1 % of the rows to the next stage.
+constexpr double kFrontMargin = 1.2;
+
+/// Rounds the front's coordinates of x, (dim), to ±1 and ±3, and says how the front's signs of a
+/// row then tell its score. With a_j = |q'_j|·√dim/‖q'‖, weights w_j and A = Σ w_j·a_j, the
+/// expected Σ ±w of a row at cosine ρ is √(2/π)·A·ρ (beyond ρ = .5 more, so that the estimate is
+/// too high), and its variance at most Σ w² − (2/π)·A²/dim: the second part is what ρ itself would
+/// explain.
+void set_front(const ScanCodec& codec, const float* x, double norm, double length, float exactness,
+               ScanQuery* query) {
+  const auto words = static_cast<size_t>(codec.layout().front_words());
+  query->sign_words.resize(words);
+  query->heavy_words.resize(words);
+  const int front_dims = std::min(codec.dim(), static_cast<int>(words) * kSegmentLanes);
+  const double rms = norm / std::sqrt(static_cast<double>(codec.dim()));
+  const auto heavy_from = static_cast<float>(kHeavyFrom * rms);
+  double along = 0;
+  int64_t weights = 0;
+  int64_t squares = 0;
+  for_each_run(front_dims, [&](int first, int count, int first_lane) {
     for (int j = 0; j < count; ++j) {
+      const float value = x[first + j];
+      const bool heavy = std::fabs(value) > heavy_from;
       const auto lane = static_cast<size_t>(first_lane + j);
-      const auto negative = static_cast<uint64_t>(x[first + j] < 0 ? 1 : 0);
-      (*words)[lane / kSegmentLanes] |= negative << (lane % kSegmentLanes);
+      const uint64_t bit = uint64_t{1} << (lane % kSegmentLanes);
+      if (value < 0) query->sign_words[lane / kSegmentLanes] |= bit;
+      if (heavy) query->heavy_words[lane / kSegmentLanes] |= bit;
+      const int weight = heavy ? 3 : 1;
+      along += weight * std::fabs(static_cast<double>(value));
+      weights += weight;
+      squares += weight * weight;
     }
   });
+  query->front_weight = static_cast<int32_t>(weights);
+  if (!(along > 0)) return;
+  along /= rms;
+  const double slope = std::sqrt(std::numbers::pi / 2) * norm * length / along;
+  const double variance =
+      static_cast<double>(squares) - 2 / std::numbers::pi * along * along / codec.dim();
+  query->front.slope = static_cast<float>(slope);
+  query->front.margin = static_cast<float>(kFrontMargin * exactness * slope * std::sqrt(variance));
 }
 
 }  // namespace
@@ -67,11 +105,6 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     scan.biased_levels[lane] = static_cast<uint8_t>(scan.levels[lane] + 128);
     scan.level_sum += scan.levels[lane];
   }
-  if (codec.has_signs()) {
-    scan.sign_words.resize(lanes / kSegmentLanes);
-    set_sign_words(rotated, dim, &scan.sign_words);
-  }
-
   const bool l2 = codec.metric() == Metric::l2;
   const float factor = l2 ? 2.0F : 1.0F;
   scan.score.base = l2 ? -query.offset : query.offset;
@@ -83,14 +116,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   const double norm = std::sqrt(dot_exact(rotated, rotated, dim));
   const BoundConstants& constants = codec.bounds();
   const double length = factor * constants.length_of_norm;  // per norm term
-  const double root_dim = std::sqrt(static_cast<double>(dim));
-  const double angle_per_bit = std::numbers::pi / dim;
-  constexpr double kBend = (1 - 2 / std::numbers::pi) * 4 / (std::numbers::pi * std::numbers::pi);
-  scan.hamming.reach = static_cast<float>(dim / 2.0 + exactness * root_dim / 2);
-  scan.hamming.half = static_cast<float>(dim / 2.0);
-  scan.hamming.slope = static_cast<float>(norm * length * angle_per_bit);
-  scan.hamming.bend =
-      static_cast<float>(norm * length * angle_per_bit * kBend * angle_per_bit * angle_per_bit);
+  if (codec.has_signs()) set_front(codec, rotated, norm, length, exactness, &scan);
   scan.signs.slope = static_cast<float>(length * constants.sign_scale * narrow_step);
   scan.signs.margin = static_cast<float>(exactness * norm * length * constants.sign_error);
   scan.first_stage.slope =

@@ -22,18 +22,6 @@ struct ScoreConstants {
   float dot_scale[2] = {0, 0};
 };
 
-/// bound by the Hamming distance h of the signs, for a row of terms t:
-///   base + weight·constant + norm·B(m), B(m) = m·(slope − bend·max(m, 0)²), m = min(reach − h,
-///   half),
-/// where norm·B(m) stands for ‖q'‖‖x−c‖·sin(π(½ − h/dim) + z·π/(2√dim)): sin t ≈ t − .1473·t³ is
-/// exact at 0 and π/2 and at most .014 above between; below 0, t itself keeps B concave.
-struct HammingBound {
-  float reach = 0;  // dim/2 + z·√dim/2
-  float half = 0;   // dim/2
-  float slope = 0;
-  float bend = 0;
-};
-
 /// bound by a dot product of levels: base + weight·constant + norm·(slope·dot + margin).
 struct DotBound {
   float slope = 0;
@@ -41,13 +29,17 @@ struct DotBound {
 };
 
 struct ScanQuery {
-  AlignedVector<uint64_t> sign_words;  // (sign_words), empty without a sign plane
+  /// Two bits of each coordinate of the front, (front_words): its sign, and whether a row whose
+  /// sign differs is 3 further away instead of 1.
+  AlignedVector<uint64_t> sign_words;
+  AlignedVector<uint64_t> heavy_words;
+  int32_t front_weight = 0;      // Σ of those 1 and 3
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for the signs, and scores unless wide
   AlignedVector<uint8_t> biased_levels;  // level + 128
   AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide
   int32_t level_sum = 0;                 // Σ levels
   ScoreConstants score;
-  HammingBound hamming;
+  DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
   DotBound signs;        // by Σ level·(±1), the signs of the row
   DotBound first_stage;  // by the first of two stages' Σ level·level
 };
@@ -65,17 +57,14 @@ inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
 }
-inline float hamming_bound(const ScanQuery& query, const ScanTerms& row, int distance) {
-  const HammingBound& bound = query.hamming;
-  const float m = std::min(bound.reach - static_cast<float>(distance), bound.half);
-  const float bent = std::max(m, 0.0F);
-  return query.score.base + query.score.weight * row.constant +
-         row.norm * (m * (bound.slope - bound.bend * (bent * bent)));
-}
 inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
                        int32_t dot) {
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(dot) + bound.margin);
+}
+/// By a front_distance().
+inline float front_bound(const ScanQuery& query, const ScanTerms& row, int distance) {
+  return dot_bound(query.score, query.front, row, query.front_weight - 2 * distance);
 }
 
 }  // namespace polarquant

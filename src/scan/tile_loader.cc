@@ -2,9 +2,6 @@
 #include "src/scan/tile_loader.h"
 
 #include <algorithm>
-#include <bit>
-
-#include "src/scan/row_levels.h"
 
 namespace polarquant {
 
@@ -99,16 +96,6 @@ void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* pack
     load_packed(first, count, packed, tile);
   } else {
     load_spans(first, count, tile);
-  }
-  // The mean of two rows: an outlier alone would make guesses poor.
-  tile->typical = {};
-  if (tile->blocks == 0) return;
-  for (const int block : {0, tile->blocks - 1}) {
-    const auto row =
-        static_cast<uint32_t>(block * kBlockRows + std::countr_zero(tile->allowed[block]));
-    const ScanTerms terms = load_terms(codec_, place_of(*tile, row));
-    tile->typical.constant += terms.constant / 2;
-    tile->typical.norm += terms.norm / 2;
   }
 }
 

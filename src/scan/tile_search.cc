@@ -41,14 +41,14 @@ TileSearch::TileSearch(const ScanCodec& codec)
       levels_(static_cast<size_t>(codec.lanes())) {}
 
 // The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are
-// at hand; the Hamming distance is found again for the few that come so far.
+// at hand; the distance of the front is found again for the few that come so far.
 float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept,
                          float score) const {
   const auto at = static_cast<size_t>(kept);
   const ScanTerms& terms = terms_[at];
   float least = std::min(score, sign_bounds_[at]);
-  const int distance = hamming_distance(codec_, query, place_of(tile, rows_[at]));
-  least = std::min(least, hamming_bound(query, terms, distance));
+  const int distance = front_distance(codec_, query, place_of(tile, rows_[at]));
+  least = std::min(least, front_bound(query, terms, distance));
   if (codec_.stages().size() == 2)
     least = std::min(least, dot_bound(query.score, query.first_stage, terms, dots_[0][at]));
   return -least;

@@ -112,7 +112,6 @@ inline ScanTile tile_of(const ScanRows& rows) {
                                   : nullptr;
     }
   }
-  if (tile.blocks > 0) tile.typical = load_terms(rows.scan, place_of(tile, 0));
   return tile;
 }
 

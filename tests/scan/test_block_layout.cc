@@ -125,13 +125,17 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       const auto codec = make_codec(spec, dim, Metric::l2);
       const BlockLayout layout(*codec);
       const int words = (dim + 63) / 64;
+      const int front_words = std::min(words, 4);
+      const size_t rest_signs = 8 * static_cast<size_t>(words - front_words);
       const size_t sign_bytes = codec->quantizer().sign_plane_bytes();
       const size_t factor_bytes = codec->factor_format().bytes();
       REQUIRE(layout.sign_words() == words);
       REQUIRE(layout.factor_bytes() == factor_bytes);
-      REQUIRE(layout.rest_bytes() == layout.row_format_bytes() - sign_bytes - factor_bytes);
+      REQUIRE(layout.front_words() == front_words);
+      REQUIRE(layout.rest_bytes() ==
+              rest_signs + layout.row_format_bytes() - sign_bytes - factor_bytes);
       REQUIRE(layout.row_bytes() ==
-              8 * static_cast<size_t>(words) + factor_bytes + layout.rest_bytes());
+              8 * static_cast<size_t>(front_words) + factor_bytes + layout.rest_bytes());
       const std::vector<uint8_t> codes = made_up_codes(*codec, 24, 5);
       AlignedVector<uint8_t> block(24 * layout.row_bytes());
       for (int row = 0; row < 24; ++row) {
@@ -140,19 +144,26 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       }
       for (int row = 0; row < 24; ++row) {
         const uint8_t* code = codes.data() + row * layout.row_format_bytes();
+        const size_t front_signs = 24 * 8 * static_cast<size_t>(front_words);
+        const uint8_t* rest =
+            block.data() + front_signs + 24 * factor_bytes + row * layout.rest_bytes();
         for (int j = 0; j < dim; ++j) {
           uint64_t word;
-          const int at = (row / 8 * words + j / 64) * 8 + row % 8;
-          std::memcpy(&word, block.data() + 8 * at, sizeof word);
+          const int w = j / 64;
+          std::memcpy(&word,
+                      w < front_words
+                          ? block.data() + 8 * ((row / 8 * front_words + w) * 8 + row % 8)
+                          : rest + 8 * (w - front_words),
+                      sizeof word);
           REQUIRE((word >> lane_of(j, dim) % 64 & 1) == (code[j / 8] >> j % 8 & 1));
         }
-        const size_t planes = 24 * 8 * static_cast<size_t>(words);
         const uint8_t* factors = code + layout.row_format_bytes() - factor_bytes;
         const size_t half = factor_bytes / 2;
-        REQUIRE(std::memcmp(block.data() + planes + row * half, factors, half) == 0);
-        REQUIRE(std::memcmp(block.data() + planes + (24 + row) * half, factors + half, half) == 0);
-        REQUIRE(std::memcmp(block.data() + planes + 24 * factor_bytes + row * layout.rest_bytes(),
-                            code + sign_bytes, layout.rest_bytes()) == 0);
+        REQUIRE(std::memcmp(block.data() + front_signs + row * half, factors, half) == 0);
+        REQUIRE(std::memcmp(block.data() + front_signs + (24 + row) * half, factors + half, half) ==
+                0);
+        REQUIRE(std::memcmp(rest + rest_signs, code + sign_bytes,
+                            layout.rest_bytes() - rest_signs) == 0);
       }
     }
   }

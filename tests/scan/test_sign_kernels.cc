@@ -19,15 +19,15 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 
-/// Hamming bounds of all rows of a tile; NaN where there is no row.
-std::vector<float> hamming_bounds(const ScanRows& rows, const ScanTile& tile,
-                                  const ScanQuery& query) {
+/// The front's bounds of all rows of a tile; NaN where there is no row.
+std::vector<float> front_bounds(const ScanRows& rows, const ScanTile& tile,
+                                const ScanQuery& query) {
   std::vector<float> bounds(static_cast<size_t>(tile.blocks * kBlockRows),
                             std::numeric_limits<float>::quiet_NaN());
   for (const uint32_t row : rows_of(tile)) {
     const RowPlace at = place_of(tile, row);
     bounds[row] =
-        hamming_bound(query, load_terms(rows.scan, at), hamming_distance(rows.scan, query, at));
+        front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at));
   }
   return bounds;
 }
@@ -103,12 +103,17 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
           if (n == 300) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
           const ScanQuery query = rows.query(5, 1.5F);
           const ScanQuery other = rows.query(6, 1.5F);
-          const std::vector<float> bounds = hamming_bounds(rows, tile, query);
+          const std::vector<float> bounds = front_bounds(rows, tile, query);
+          // Roundings, of the largest sums there are.
+          float largest = 0;
+          for (const uint32_t row : rows_of(tile))
+            largest = std::max(largest, std::fabs(bounds[row]));
+          const float slack = 1e-5F * (largest + 1);
           on_every_target([&] {
             CAPTURE(spec, dim, static_cast<int>(metric), n);
             for (const float threshold : thresholds_among(bounds)) {
               const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
-              check_survivors(tile, alone, bounds, threshold, kInfinity);
+              check_survivors(tile, alone, bounds, threshold, slack);
               if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
               const Survivors among =
                   survivors_of(rows, tile, {&other, &query, &other}, threshold, 1);
@@ -122,50 +127,33 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
   }
 }
 
-TEST_CASE("rows of like terms survive by their bound alone", "[scan][kernels]") {
-  // The tangent touches the curve where these rows meet the threshold, but for two steps of
-  // Newton's.
-  for (const int dim : {96, 384, 1000}) {
-    for (const Metric metric : kMetrics) {
-      const ScanRows rows = made_up_rows("Polar2", dim, metric, 500, 3, Terms::alike);
-      const ScanTile tile = tile_of(rows);
-      for (const float exactness : {0.0F, 1.0F, 2.0F}) {
-        const ScanQuery query = rows.query(4, exactness);
-        const std::vector<float> bounds = hamming_bounds(rows, tile, query);
-        const float slack = 1e-3F * 2 * std::sqrt(static_cast<float>(dim));  // of 2·‖q‖·‖x−c‖
-        on_every_target([&] {
-          CAPTURE(dim, static_cast<int>(metric), exactness);
-          for (const float threshold : thresholds_among(bounds)) {
-            if (threshold < -1e30F) continue;
-            check_survivors(tile, survivors_of(rows, tile, {&query}, threshold, 0), bounds,
-                            threshold, slack);
-          }
-        });
-      }
-    }
-  }
-}
-
-TEST_CASE("a row whose signs all differ does not survive", "[scan][kernels]") {
-  // Counts of a byte's bits over more than 31 words do not fit a byte.
-  for (const int dim : {384, 2100, 5000}) {
+TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][kernels]") {
+  for (const int dim : {64, 100, 256, 384, 2100}) {
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::l2, 100, 3, Terms::alike);
     const ScanTile tile = tile_of(rows);
     ScanQuery query = rows.query(4, 1);
+    const int front_dims = std::min(dim, 64 * kMaxFrontWords);
+    // A query whose signs all differ from row 70's.
+    int heavy = 0;
     std::fill(query.sign_words.begin(), query.sign_words.end(), 0);
-    for (int j = 0; j < dim; ++j) {
+    for (int j = 0; j < front_dims; ++j) {
       const int lane = lane_of(j, dim);
-      const uint64_t word = sign_word(rows.blocks.layout(), place_of(tile, 70), lane / 64);
-      query.sign_words[static_cast<size_t>(lane / 64)] |= (~word >> lane % 64 & 1) << lane % 64;
+      const auto at = static_cast<size_t>(lane / 64);
+      const uint64_t word = rows.blocks.layout().sign_word(place_of(tile, 70), lane / 64);
+      query.sign_words[at] |= (~word >> lane % 64 & 1) << lane % 64;
+      heavy += static_cast<int>(query.heavy_words[at] >> lane % 64 & 1);
     }
-    REQUIRE(hamming_distance(rows.scan, query, place_of(tile, 70)) == dim);
-    const std::vector<float> bounds = hamming_bounds(rows, tile, query);
+    REQUIRE(heavy > front_dims / 5);
+    REQUIRE(heavy < front_dims / 2);
+    REQUIRE(query.front_weight == front_dims + 2 * heavy);
+    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == query.front_weight);
+    const std::vector<float> bounds = front_bounds(rows, tile, query);
     on_every_target([&] {
       CAPTURE(dim);
       for (const float threshold : thresholds_among(bounds)) {
         if (threshold < -1e30F) continue;
         const auto found = survivors_of(rows, tile, {&query}, threshold, 0);
-        check_survivors(tile, found, bounds, threshold, .1F * std::sqrt(static_cast<float>(dim)));
+        check_survivors(tile, found, bounds, threshold, 1e-4F * std::sqrt(static_cast<float>(dim)));
       }
     });
   }

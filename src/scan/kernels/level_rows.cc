@@ -23,11 +23,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// The signs of a segment, in lanes order.
 HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage,
                                        const RowPlace& at, int segment) {
-  if (stage.signs == LevelStage::Signs::words) return sign_word(codec.layout(), at, segment);
+  if (stage.signs == LevelStage::Signs::words) return codec.layout().sign_word(at, segment);
   const int start = segment * kSegmentLanes;
   const int count = codec.dim() - start < kSegmentLanes ? codec.dim() - start : kSegmentLanes;
   uint64_t signs = 0;
-  const uint8_t* plane = row_rest(codec.layout(), at) + stage.signs_offset + start / 8;
+  const uint8_t* plane = codec.layout().row_rest(at) + stage.signs_offset + start / 8;
   std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
   return count == kSegmentLanes ? signs : to_pair_order(signs, count);
 }
@@ -66,7 +66,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage,
                              const WindowReader& reader, const RowPlace& at, Level* levels) {
   constexpr bool kWide = sizeof(Level) == 2;
   const bool has_signs = stage.signs != LevelStage::Signs::none;
-  const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
+  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
   const int pairs = pairs_of(codec.dim());
   const uint8_t before = bits_before_ring(ring, pairs * stage.window_step);
   const int segments = codec.lanes() / kSegmentLanes;
@@ -90,7 +90,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage,
 template <typename Level>
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                            Level* levels) {
-  const uint8_t* codes = row_rest(codec.layout(), at) + stage.codes_offset;
+  const uint8_t* codes = codec.layout().row_rest(at) + stage.codes_offset;
   const int dim = codec.dim();
   int j = 0;
   for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
@@ -120,7 +120,7 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
 template <typename Level>
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                              Level* levels) {
-  const uint8_t* ring = row_rest(codec.layout(), at) + stage.codes_offset;
+  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
   const int step = stage.window_step;
   const int pairs = pairs_of(codec.dim());
   const uint8_t before = bits_before_ring(ring, pairs * step);
@@ -169,7 +169,7 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
       decode_windows(codec, stage, at, levels);
       continue;
     }
-    const uint8_t* codes = row_rest(codec.layout(), at) + stage.codes_offset;
+    const uint8_t* codes = codec.layout().row_rest(at) + stage.codes_offset;
     const int dim = codec.dim();
     for (int j = 0; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/kernels/sign_dots.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -20,12 +21,34 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The words of a row lie kGroupRows apart from here.
-HWY_ATTR inline const uint64_t* row_words(const ScanTile& tile, int sign_words, uint32_t row) {
-  const auto* words = reinterpret_cast<const uint64_t*>(tile.front[row / kBlockRows]);
-  const uint32_t place = row % kBlockRows;
-  return words + static_cast<size_t>(place / kGroupRows) * sign_words * kGroupRows +
-         place % kGroupRows;
+/// A row's sign words: those of the front lie kGroupRows apart, the others bytes of its rest.
+struct RowWords {
+  const uint64_t* front;
+  const uint8_t* rest;
+
+  HWY_ATTR uint64_t front_word(int word) const {
+    return front[static_cast<size_t>(word) * kGroupRows];
+  }
+  HWY_ATTR uint64_t rest_word(int word) const {
+    uint64_t value;
+    std::memcpy(&value, rest + static_cast<size_t>(word) * sizeof value, sizeof value);
+    return value;
+  }
+};
+
+HWY_ATTR inline RowWords row_words(const ScanTile& tile, const BlockLayout& layout, uint32_t row) {
+  const RowPlace at = place_of(tile, row);
+  return {reinterpret_cast<const uint64_t*>(at.front) +
+              static_cast<size_t>(at.row / kGroupRows) * layout.front_words() * kGroupRows +
+              at.row % kGroupRows,
+          layout.row_rest(at)};
+}
+
+/// Brings the sign words of a row's rest near.
+HWY_ATTR inline void fetch_words(const ScanTile& tile, const BlockLayout& layout, uint32_t row) {
+  const uint8_t* words = layout.row_rest(place_of(tile, row));
+  for (size_t byte = 0; byte < layout.rest_sign_bytes(); byte += 64)
+    __builtin_prefetch(words + byte);
 }
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -62,7 +85,9 @@ inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t
 // 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                        float threshold, KeptRows out, int count) {
-  const int sign_words = codec.layout().sign_words();
+  const BlockLayout& layout = codec.layout();
+  const int front_words = layout.front_words();
+  const int rest_words = layout.sign_words() - front_words;
   uint32_t* rows = out.rows;
   const __m512i ones = _mm512_set1_epi8(1);
   const __m128i level_sum = _mm_set1_epi32(query.level_sum);
@@ -73,27 +98,36 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   const __m128 least = _mm_set1_ps(threshold);
   int kept = 0;
   for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
+  for (int i = 0; i < std::min(count, kFetchAhead); ++i) fetch_words(tile, layout, rows[i]);
   for (int i = 0; i < count; i += 4) {
+    for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
+      fetch_words(tile, layout, rows[j]);
     const uint32_t r0 = rows[i];
     const uint32_t r1 = rows[i + 1];
     const uint32_t r2 = rows[i + 2];
     const uint32_t r3 = rows[i + 3];
-    const uint64_t* w0 = row_words(tile, sign_words, r0);
-    const uint64_t* w1 = row_words(tile, sign_words, r1);
-    const uint64_t* w2 = row_words(tile, sign_words, r2);
-    const uint64_t* w3 = row_words(tile, sign_words, r3);
+    const RowWords w0 = row_words(tile, layout, r0);
+    const RowWords w1 = row_words(tile, layout, r1);
+    const RowWords w2 = row_words(tile, layout, r2);
+    const RowWords w3 = row_words(tile, layout, r3);
     __m512i a0 = _mm512_setzero_si512();
     __m512i a1 = a0;
     __m512i a2 = a0;
     __m512i a3 = a0;
-    for (int word = 0; word < sign_words; ++word) {
+    const auto add = [&](int segment, uint64_t s0, uint64_t s1, uint64_t s2, uint64_t s3) HWY_ATTR {
       const __m512i levels =
-          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
-      const size_t at = static_cast<size_t>(word) * kGroupRows;
-      a0 = dot_bytes(a0, _mm512_maskz_mov_epi8(w0[at], ones), levels);
-      a1 = dot_bytes(a1, _mm512_maskz_mov_epi8(w1[at], ones), levels);
-      a2 = dot_bytes(a2, _mm512_maskz_mov_epi8(w2[at], ones), levels);
-      a3 = dot_bytes(a3, _mm512_maskz_mov_epi8(w3[at], ones), levels);
+          _mm512_load_si512(query.levels.data() + static_cast<size_t>(segment) * kSegmentLanes);
+      a0 = dot_bytes(a0, _mm512_maskz_mov_epi8(s0, ones), levels);
+      a1 = dot_bytes(a1, _mm512_maskz_mov_epi8(s1, ones), levels);
+      a2 = dot_bytes(a2, _mm512_maskz_mov_epi8(s2, ones), levels);
+      a3 = dot_bytes(a3, _mm512_maskz_mov_epi8(s3, ones), levels);
+    };
+    for (int word = 0; word < front_words; ++word) {
+      add(word, w0.front_word(word), w1.front_word(word), w2.front_word(word), w3.front_word(word));
+    }
+    for (int word = 0; word < rest_words; ++word) {
+      add(front_words + word, w0.rest_word(word), w1.rest_word(word), w2.rest_word(word),
+          w3.rest_word(word));
     }
     const __m128i negative = sum_each(a0, a1, a2, a3);
     const __m128 dot = _mm_cvtepi32_ps(_mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative)));
@@ -126,10 +160,13 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 #if HWY_TARGET == HWY_SCALAR
 
 /// Σ of the levels whose sign bit is 1.
-int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& query) {
+int32_t negative_levels(const RowWords& words, const BlockLayout& layout, const ScanQuery& query) {
   int32_t sum = 0;
-  for (int lane = 0; lane < sign_words * kSegmentLanes; ++lane) {
-    const uint64_t word = words[static_cast<size_t>(lane / kSegmentLanes) * kGroupRows];
+  for (int lane = 0; lane < layout.sign_words() * kSegmentLanes; ++lane) {
+    const int segment = lane / kSegmentLanes;
+    const uint64_t word = segment < layout.front_words()
+                              ? words.front_word(segment)
+                              : words.rest_word(segment - layout.front_words());
     if ((word >> (lane % kSegmentLanes) & 1) != 0) sum += query.levels[static_cast<size_t>(lane)];
   }
   return sum;
@@ -139,24 +176,29 @@ int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& 
 
 /// Σ of the levels whose sign bit is 1. Levels are taken biased, level + 128 in a byte without
 /// sign, which sums of bytes can add up; the bias goes out with the number of bits.
-HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const ScanQuery& query) {
+HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layout,
+                                 const ScanQuery& query) {
   const uint8_t* biased_levels = query.biased_levels.data();
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
   const hn::Repartition<uint64_t, decltype(d8)> d64;
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  for (int word = 0; word < sign_words;
-       ++word, words += kGroupRows, biased_levels += kSegmentLanes) {
+  const auto add = [&](uint64_t word) HWY_ATTR {
     alignas(8) uint8_t mask_bits[16] = {};
-    std::memcpy(mask_bits, words, sizeof(uint64_t));
-    bits += std::popcount(*words);
+    std::memcpy(mask_bits, &word, sizeof word);
+    bits += std::popcount(word);
     for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
       const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
       sums = hn::Add(sums,
                      hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
     }
-  }
+    biased_levels += kSegmentLanes;
+  };
+  const int front_words = layout.front_words();
+  for (int word = 0; word < front_words; ++word) add(words.front_word(word));
+  for (int word = front_words; word < layout.sign_words(); ++word)
+    add(words.rest_word(word - front_words));
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
 }
 
@@ -164,11 +206,13 @@ HWY_ATTR int32_t negative_levels(const uint64_t* words, int sign_words, const Sc
 
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                        float threshold, KeptRows out, int count) {
-  const int sign_words = codec.layout().sign_words();
+  const BlockLayout& layout = codec.layout();
   int kept = 0;
+  for (int i = 0; i < std::min(count, kFetchAhead); ++i) fetch_words(tile, layout, out.rows[i]);
   for (int i = 0; i < count; ++i) {
+    if (i + kFetchAhead < count) fetch_words(tile, layout, out.rows[i + kFetchAhead]);
     const uint32_t row = out.rows[i];
-    const int32_t negative = negative_levels(row_words(tile, sign_words, row), sign_words, query);
+    const int32_t negative = negative_levels(row_words(tile, layout, row), layout, query);
     const ScanTerms terms = terms_of(codec, tile, row);
     out.rows[kept] = row;
     out.terms[kept] = terms;

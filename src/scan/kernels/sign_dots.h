@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The second stage of a staged search: of the rows that the Hamming distance leaves, those that may
-// reach a threshold by the query's levels against the rows' signs (DotBound `signs` in
-// scan_query.h). Its error is half of the Hamming bound's, its cost a third of a score's.
+// The second stage of a staged search: of the rows that the first one leaves, those that may reach
+// a threshold by the query's levels against all of the rows' signs (DotBound `signs` in
+// scan_query.h). Its cost is a third of a score's.
 #pragma once
 
 #include <cstdint>

@@ -47,18 +47,30 @@ HWY_ATTR inline __m512 load_factors16(const uint8_t* stored, int row) {
   }
 }
 
+/// Σ of the bits that differ in 8 rows, by weight 1 and again by weight 2 where that is heavy.
+struct Differing {
+  __m512i all;
+  __m512i heavy;
+
+  HWY_ATTR void add(__m512i rows, __m512i query, __m512i heavy_bits) {
+    const __m512i bits = _mm512_xor_si512(rows, query);
+    all = _mm512_add_epi64(all, _mm512_popcnt_epi64(bits));
+    heavy = _mm512_add_epi64(heavy, _mm512_popcnt_epi64(_mm512_and_si512(bits, heavy_bits)));
+  }
+  HWY_ATTR __m512i distance() const { return _mm512_add_epi64(all, _mm512_slli_epi64(heavy, 1)); }
+};
+
 // 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by
-// the two ports that have 512-bit vectors: for 6 words 12 each of xor and popcount, 10 additions
-// and 14 for the line, so 24 cycles. The query's words stay in registers up to kMaxRegisterWords.
+// the two ports that have 512-bit vectors: for 4 words 8 each of xor and `and`, 16 of popcount, 16
+// additions and 18 for the line, so 33 cycles.
 template <int kWords, bool kHalf, bool kL2>
-HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, SurvivorSearch* search) {
-  const int sign_words = kWords > 0 ? kWords : any_words;
-  const uint64_t* query_words = search->query->sign_words.data();
-  __m512i query[kWords > 0 ? kWords : 1];
-  if constexpr (kWords > 0) {
-    for (int word = 0; word < kWords; ++word) {
-      query[word] = _mm512_set1_epi64(static_cast<int64_t>(query_words[word]));
-    }
+HWY_ATTR void survivors_of_block(const SignBlock& block, SurvivorSearch* search) {
+  __m512i query[kWords];
+  __m512i heavy[kWords];
+  for (int word = 0; word < kWords; ++word) {
+    const auto at = static_cast<size_t>(word);
+    query[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->sign_words[at]));
+    heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->heavy_words[at]));
   }
   const SurvivorLine& line = search->line;
   const __m512 base = _mm512_set1_ps(line.base);
@@ -71,31 +83,29 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, Survivor
   __m512i rows =
       _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
                        _mm512_set1_epi32(static_cast<int>(block.first)));
-  const size_t group_words = static_cast<size_t>(sign_words) * kGroupRows;
-  const size_t step_bytes = 2 * kGroupRows * (sign_words * sizeof(uint64_t) + (kHalf ? 4 : 8));
+  constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
+  constexpr size_t kStepBytes = 2 * kGroupRows * (kWords * sizeof(uint64_t) + (kHalf ? 4 : 8));
   const uint8_t* next = block.next;
   uint32_t* survivors = search->survivors + search->count;
   float* bounds = search->bounds + search->count;
   for (int row = 0; row < block.room; row += 2 * kGroupRows) {
     // A last group alone is paired with itself: the places behind it have no rows.
-    const uint64_t* group0 = block.words + row / kGroupRows * group_words;
-    const uint64_t* group1 = row + kGroupRows < block.room ? group0 + group_words : group0;
-    __m512i h0 = _mm512_setzero_si512();
-    __m512i h1 = h0;
-#pragma GCC unroll 16
-    for (int word = 0; word < sign_words; ++word) {
-      const __m512i q =
-          kWords > 0 ? query[word] : _mm512_set1_epi64(static_cast<int64_t>(query_words[word]));
-      const __m512i x0 = _mm512_load_si512(group0 + static_cast<size_t>(word) * kGroupRows);
-      const __m512i x1 = _mm512_load_si512(group1 + static_cast<size_t>(word) * kGroupRows);
-      h0 = _mm512_add_epi64(h0, _mm512_popcnt_epi64(_mm512_xor_si512(x0, q)));
-      h1 = _mm512_add_epi64(h1, _mm512_popcnt_epi64(_mm512_xor_si512(x1, q)));
+    const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
+    const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
+    Differing low = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+    Differing high = low;
+#pragma GCC unroll 4
+    for (int word = 0; word < kWords; ++word) {
+      const size_t at = static_cast<size_t>(word) * kGroupRows;
+      low.add(_mm512_load_si512(group0 + at), query[word], heavy[word]);
+      high.add(_mm512_load_si512(group1 + at), query[word], heavy[word]);
     }
     if (next != nullptr) {
-      for (size_t at = 0; at < step_bytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
-      next += step_bytes;
+      for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
+      next += kStepBytes;
     }
-    const __m512 distance = _mm512_cvtepi32_ps(_mm512_permutex2var_epi32(h0, even_words, h1));
+    const __m512 distance =
+        _mm512_cvtepi32_ps(_mm512_permutex2var_epi32(low.distance(), even_words, high.distance()));
     const __m512 bias = load_factors16<kHalf>(block.biases, row);
     const __m512 norm = kL2 ? bias : load_factors16<kHalf>(block.scales, row);
     const __m512 constant = kL2 ? _mm512_mul_ps(bias, bias) : bias;
@@ -114,24 +124,22 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, int any_words, Survivor
   search->count = static_cast<int>(survivors - search->survivors);
 }
 
-using SurvivorsOfBlock = void (*)(const SignBlock&, int, SurvivorSearch*);
+using SurvivorsOfBlock = void (*)(const SignBlock&, SurvivorSearch*);
 
-constexpr int kMaxRegisterWords = 16;
-
-/// The kernel for so many words.
-template <bool kHalf, bool kL2, int... kWords>
-SurvivorsOfBlock kernel_for_words(int sign_words, std::integer_sequence<int, kWords...> /*words*/) {
-  static constexpr SurvivorsOfBlock kKernels[] = {&survivors_of_block<kWords, kHalf, kL2>...};
-  return kKernels[sign_words <= kMaxRegisterWords ? sign_words : 0];
+/// The kernel for 1 to kMaxFrontWords words.
+template <bool kHalf, bool kL2, int... kFewer>
+SurvivorsOfBlock kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
+  static constexpr SurvivorsOfBlock kKernels[] = {&survivors_of_block<kFewer + 1, kHalf, kL2>...};
+  return kKernels[words - 1];
 }
-SurvivorsOfBlock survivors_kernel(int sign_words, bool half, bool l2) {
-  constexpr auto kAllWords = std::make_integer_sequence<int, kMaxRegisterWords + 1>();
+SurvivorsOfBlock survivors_kernel(int words, bool half, bool l2) {
+  constexpr auto kFewer = std::make_integer_sequence<int, kMaxFrontWords>();
   if (half) {
-    return l2 ? kernel_for_words<true, true>(sign_words, kAllWords)
-              : kernel_for_words<true, false>(sign_words, kAllWords);
+    return l2 ? kernel_for_words<true, true>(words, kFewer)
+              : kernel_for_words<true, false>(words, kFewer);
   }
-  return l2 ? kernel_for_words<false, true>(sign_words, kAllWords)
-            : kernel_for_words<false, false>(sign_words, kAllWords);
+  return l2 ? kernel_for_words<false, true>(words, kFewer)
+            : kernel_for_words<false, false>(words, kFewer);
 }
 
 #else
@@ -174,17 +182,20 @@ struct BlockFactors {
 
 #if HWY_TARGET == HWY_SCALAR
 
-void survivors_of_block(const SignBlock& block, const BlockFactors& factors, int sign_words,
+void survivors_of_block(const SignBlock& block, const BlockFactors& factors, int front_words,
                         SurvivorSearch* search) {
   const SurvivorLine& line = search->line;
   for (int row = 0; row < block.room; ++row) {
     if ((block.allowed >> row & 1) == 0) continue;
     const uint64_t* words =
-        block.words + row / kGroupRows * sign_words * kGroupRows + row % kGroupRows;
+        block.words + row / kGroupRows * front_words * kGroupRows + row % kGroupRows;
     int distance = 0;
-    for (int word = 0; word < sign_words; ++word)
-      distance += std::popcount(words[word * kGroupRows] ^
-                                search->query->sign_words[static_cast<size_t>(word)]);
+    for (int word = 0; word < front_words; ++word) {
+      const auto at = static_cast<size_t>(word);
+      const uint64_t differ = words[word * kGroupRows] ^ search->query->sign_words[at];
+      distance +=
+          std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]);
+    }
     const float offset = line.base + line.weight * factors.constant[row];
     const float bound =
         factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
@@ -203,41 +214,43 @@ struct Distances {
   hn::Vec<WordLanes> high;
 };
 
-/// Hamming distances of the rows of two vectors, in 64-bit lanes. Bytes of counts are added up to
-/// 31 words (8 a byte and word) before they are summed.
+/// Distances of the rows of two vectors, in 64-bit lanes. A byte counts up to 3·8 a word, which
+/// fits for every front.
 HWY_ATTR HWY_INLINE Distances distances(const uint64_t* low_words, const uint64_t* high_words,
-                                        int sign_words, const uint64_t* query_words) {
+                                        int front_words, const ScanQuery& query) {
+  static_assert(3 * 8 * kMaxFrontWords <= 255);
   const WordLanes d64;
   const hn::Repartition<uint8_t, WordLanes> d8;
-  constexpr int kWordsPerSum = 31;
-  Distances sums = {hn::Zero(d64), hn::Zero(d64)};
-  for (int first = 0; first < sign_words; first += kWordsPerSum) {
-    const int end = std::min(sign_words, first + kWordsPerSum);
-    auto low = hn::Zero(d8);
-    auto high = low;
-    for (int word = first; word < end; ++word) {
-      const auto query = hn::Set(d64, query_words[word]);
-      const auto at = static_cast<size_t>(word) * kGroupRows;
-      const auto low_bits = hn::Xor(query, hn::Load(d64, low_words + at));
-      const auto high_bits = hn::Xor(query, hn::Load(d64, high_words + at));
-      low = hn::Add(low, hn::PopulationCount(hn::BitCast(d8, low_bits)));
-      high = hn::Add(high, hn::PopulationCount(hn::BitCast(d8, high_bits)));
-    }
-    sums = {hn::Add(sums.low, hn::SumsOf8(low)), hn::Add(sums.high, hn::SumsOf8(high))};
+  auto low = hn::Zero(d8);
+  auto high = low;
+  auto low_heavy = low;
+  auto high_heavy = low;
+  for (int word = 0; word < front_words; ++word) {
+    const auto signs = hn::Set(d64, query.sign_words[static_cast<size_t>(word)]);
+    const auto heavy = hn::Set(d64, query.heavy_words[static_cast<size_t>(word)]);
+    const auto at = static_cast<size_t>(word) * kGroupRows;
+    const auto low_bits = hn::Xor(signs, hn::Load(d64, low_words + at));
+    const auto high_bits = hn::Xor(signs, hn::Load(d64, high_words + at));
+    low = hn::Add(low, hn::PopulationCount(hn::BitCast(d8, low_bits)));
+    high = hn::Add(high, hn::PopulationCount(hn::BitCast(d8, high_bits)));
+    low_heavy = hn::Add(low_heavy, hn::PopulationCount(hn::BitCast(d8, hn::And(low_bits, heavy))));
+    high_heavy =
+        hn::Add(high_heavy, hn::PopulationCount(hn::BitCast(d8, hn::And(high_bits, heavy))));
   }
-  return sums;
+  low = hn::Add(low, hn::Add(low_heavy, low_heavy));
+  high = hn::Add(high, hn::Add(high_heavy, high_heavy));
+  return {hn::SumsOf8(low), hn::SumsOf8(high)};
 }
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes. The rows that reach the
 // threshold are bits of one number until the block's end: which rows do is not predictable.
 HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& factors,
-                                 int sign_words, SurvivorSearch* search) {
+                                 int front_words, SurvivorSearch* search) {
   const WordLanes d64;
   const hn::Repartition<uint32_t, WordLanes> d32;
   const hn::RebindToSigned<decltype(d32)> di;
   const hn::RebindToFloat<decltype(d32)> df;
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(d64));
-  const uint64_t* query_words = search->query->sign_words.data();
   const SurvivorLine& line = search->line;
   const auto base = hn::Set(df, line.base);
   const auto weight = hn::Set(df, line.weight);
@@ -245,7 +258,7 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& fac
   const auto tilt = hn::Set(df, line.tilt);
   const auto threshold = hn::Set(df, line.threshold);
   const auto words_of = [&](int row) {
-    return block.words + static_cast<size_t>(row / kGroupRows) * sign_words * kGroupRows +
+    return block.words + static_cast<size_t>(row / kGroupRows) * front_words * kGroupRows +
            row % kGroupRows;
   };
   alignas(64) float bounds[kBlockRows + kGroupRows];
@@ -253,7 +266,7 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& fac
   for (int row = 0; row < block.room; row += 2 * kVectorRows) {
     // A last group alone is paired with itself: the places behind it have no rows.
     const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-    const Distances sums = distances(words_of(row), words_of(second), sign_words, query_words);
+    const Distances sums = distances(words_of(row), words_of(second), front_words, *search->query);
     const auto both = hn::ConcatEven(d32, hn::BitCast(d32, sums.high), hn::BitCast(d32, sums.low));
     const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
     const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
@@ -283,7 +296,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, Survi
   const bool half = codec.factor_format().half;
   const bool l2 = codec.metric() == Metric::l2;
 #if HWY_TARGET == HWY_AVX3_DL
-  const auto kernel = survivors_kernel(layout.sign_words(), half, l2);
+  const auto kernel = survivors_kernel(layout.front_words(), half, l2);
 #else
   BlockFactors factors;
 #endif
@@ -298,12 +311,11 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, Survi
                              static_cast<uint32_t>(i * kBlockRows),
                              count == 1 ? tile.next_front[i] : nullptr};
 #if HWY_TARGET == HWY_AVX3_DL
-    for (int search = 0; search < count; ++search)
-      kernel(block, layout.sign_words(), searches + search);
+    for (int search = 0; search < count; ++search) kernel(block, searches + search);
 #else
     factors.load(block, half, l2);
     for (int search = 0; search < count; ++search)
-      survivors_of_block(block, factors, layout.sign_words(), searches + search);
+      survivors_of_block(block, factors, layout.front_words(), searches + search);
 #endif
   }
 }
@@ -317,30 +329,15 @@ namespace polarquant {
 
 HWY_EXPORT(find_survivors);
 
-SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, const ScanQuery& query,
-                           float threshold) {
-  // Above what roundings can take from a curve that is a part of this.
+namespace {
+
+SurvivorLine survivor_line(const ScanCodec& codec, const ScanQuery& query, float threshold) {
+  // What roundings can take from the bound.
   constexpr float kMargin = 2e-6F;
-  const HammingBound& bound = query.hamming;
-  // Where B(m)·norm = missing, by Newton's method from where the straight part would be. Any m from
-  // 0 to the curve's peak gives a tangent above the curve.
-  const float peak = bound.bend > 0 ? std::sqrt(bound.slope / (3 * bound.bend)) : 0;
-  const float missing = threshold - (query.score.base + query.score.weight * typical.constant);
-  float m = 0;
-  if (typical.norm > 0 && bound.slope > 0 && std::isfinite(missing)) {
-    const float wanted = missing / typical.norm;
-    m = std::clamp(wanted / bound.slope, 0.0F, peak);
-    for (int step = 0; step < 2; ++step) {
-      const float rise = bound.slope - 3 * bound.bend * m * m;
-      if (!(rise > 0)) break;
-      m = std::clamp(m - (m * (bound.slope - bound.bend * m * m) - wanted) / rise, 0.0F, peak);
-    }
-  }
-  const float tilt = std::max(bound.slope - 3 * bound.bend * m * m, 0.0F);
-  // B(m) + B'(m)·(reach − h − m). The offset is summed as in hamming_bound, so that its rounding is
-  // the same, and sums keep the order of what is added to it.
-  float height = m * (bound.slope - bound.bend * m * m) + tilt * (bound.reach - m);
-  height += kMargin * (std::fabs(height) + 2 * bound.half * bound.slope);
+  const auto most = query.front.slope * static_cast<float>(query.front_weight);
+  // Sums keep the order of those in dot_bound, so that most roundings are the same.
+  float height = most + query.front.margin;
+  height += kMargin * (height + most);
 
   const FactorFormat& format = codec.factor_format();
   const bool l2 = codec.metric() == Metric::l2;
@@ -349,18 +346,19 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, con
   line.base = query.score.base;
   line.weight =
       query.score.weight * (l2 ? -(format.bias_unit * format.bias_unit) : format.bias_unit);
-  line.tilt = tilt * norm_unit;
+  line.tilt = 2 * query.front.slope * norm_unit;
   line.height = height * norm_unit;
   line.threshold = std::isfinite(threshold) ? threshold : std::numeric_limits<float>::lowest();
   return line;
 }
 
+}  // namespace
+
 void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
                          int count) {
   for (int i = 0; i < count; ++i) {
     searches[i].count = 0;
-    searches[i].line =
-        survivor_line(codec, tile.typical, *searches[i].query, searches[i].threshold);
+    searches[i].line = survivor_line(codec, *searches[i].query, searches[i].threshold);
   }
   HWY_DYNAMIC_DISPATCH(find_survivors)(codec, tile, searches, count);
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The first stage of a staged search: which rows of a tile may reach a threshold, by the Hamming
-// distance between their signs and the query's (HammingBound in scan_query.h).
-//
-// The bound's curve is concave, so that every tangent lies above it. Rows are held against the
-// tangent at the distance where a typical row meets the threshold: half of the operations, and a
-// few more rows that pass. The bound itself is taken of the rows that reach the end.
+// The first stage of a staged search: which rows of a tile may reach a threshold, by the signs in
+// their front (front_bound in scan_query.h). The bound is a line over the distance of the signs,
+// and is taken a few roundings too high: of the rows that reach the end it is taken exactly.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +12,7 @@
 namespace polarquant {
 
 /// A row may pass when base + weight·bias (or −bias², for L2) + norm·(height − tilt·h) ≥ threshold.
-/// Its factors are taken as stored, their units in these constants.
+/// h is the front's distance; factors are taken as stored, their units in these constants.
 struct SurvivorLine {
   float base = 0;
   float weight = 0;
@@ -23,10 +20,6 @@ struct SurvivorLine {
   float tilt = 0;
   float threshold = 0;
 };
-/// The tangent for rows like `typical`.
-SurvivorLine survivor_line(const ScanCodec& codec, const ScanTerms& typical, const ScanQuery& query,
-                           float threshold);
-
 struct SurvivorSearch {
   const ScanQuery* query = nullptr;
   float threshold = 0;            // of the bound; −infinity: every row passes

@@ -42,7 +42,7 @@ class WindowDots {
   template <bool kSigns>
   HWY_ATTR __m512i row(uint32_t row) const {
     const RowPlace at = place_of(tile_, row);
-    const uint8_t* ring = row_rest(layout_, at) + stage_.codes_offset;
+    const uint8_t* ring = layout_.row_rest(at) + stage_.codes_offset;
     const uint8_t before = bits_before_ring(ring, ring_bits_);
     const __m512i zero = _mm512_setzero_si512();
     const __m512i bias = _mm512_set1_epi8(-128);
@@ -60,9 +60,9 @@ class WindowDots {
       __m512i query_back = both ? _mm512_load_si512(levels + kSegmentLanes) : zero;
       if constexpr (kSigns) {
         query_front =
-            _mm512_mask_sub_epi8(query_front, sign_word(layout_, at, segment), zero, query_front);
+            _mm512_mask_sub_epi8(query_front, layout_.sign_word(at, segment), zero, query_front);
         if (both) {
-          query_back = _mm512_mask_sub_epi8(query_back, sign_word(layout_, at, segment + 1), zero,
+          query_back = _mm512_mask_sub_epi8(query_back, layout_.sign_word(at, segment + 1), zero,
                                             query_back);
         }
       } else {

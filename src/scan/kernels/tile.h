@@ -23,8 +23,6 @@ struct ScanTile {
   uint64_t allowed[kTileBlocks];
   /// The front of the full block that is searched after it and lies behind it; null without one.
   const uint8_t* next_front[kTileBlocks];
-  /// Terms like those of the tile's rows, for guesses.
-  ScanTerms typical;
 };
 
 inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
