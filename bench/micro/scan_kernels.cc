@@ -77,7 +77,8 @@ void sign_survivors(benchmark::State& state, int64_t target, int dim) {
     searches[i].bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
   }
   for (auto _ : state) {
-    find_sign_survivors(rows.scan_codec, rows.tile, searches, kQueries);
+    for (SurvivorSearch& search : searches) search.count = 0;
+    find_sign_survivors(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
     benchmark::DoNotOptimize(searches);
   }
   set_rate(state, kRows * kQueries);

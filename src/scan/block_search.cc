@@ -35,9 +35,6 @@ constexpr int64_t kDenseTasksPerThread = 16;
 /// Blocks that several queries are held against together: their signs stay in a first-level cache.
 /// What threads are given are multiples of it.
 constexpr int64_t kSharedTileBlocks = 16;
-/// Fronts of a tile of one query alone, which stay in a second-level cache while its survivors are
-/// looked at.
-constexpr size_t kTileFrontBytes = size_t{1} << 20;
 
 /// The lowest worst_key() that any thread has of a query: no thread needs rows beyond it.
 class SharedLimits {
@@ -132,24 +129,21 @@ class GroupSearch {
   }
 
   int64_t tile_blocks(int64_t queries) const {
-    if (panels_ != nullptr || queries > 1 || loader_.packs()) return kSharedTileBlocks;
-    const auto blocks =
-        static_cast<int64_t>(kTileFrontBytes / scan_codec_.layout().front_bytes(kBlockRows));
-    return std::clamp<int64_t>(blocks, kSharedTileBlocks, kTileBlocks);
+    return panels_ != nullptr || queries > 1 || loader_.packs() ? kSharedTileBlocks : kTileBlocks;
   }
 
   void scan(int64_t first_block, int64_t end_block, int64_t first_query, int64_t count, int thread,
             TopK* best) {
     auto& worker = workers_[static_cast<size_t>(thread)];
-    if (worker == nullptr) worker = std::make_unique<Worker>();
+    if (worker == nullptr) worker = std::make_unique_for_overwrite<Worker>();
     if (panels_ != nullptr && worker->dense == nullptr) {
       worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
     }
     if (panels_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_);
     }
-    // Few rows first: without a threshold every row of a tile survives.
-    int64_t step = panels_ != nullptr ? 1 : kSharedTileBlocks;
+    // A block first, where nothing is known of any row.
+    int64_t step = panels_ != nullptr ? 1 : tile_blocks(count);
     for (int64_t block = first_block; block < end_block;) {
       const int64_t blocks = std::min(step, end_block - block);
       loader_.load(block, blocks, &worker->packed, &worker->tile);

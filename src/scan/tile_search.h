@@ -27,13 +27,19 @@ class TileSearch {
   static constexpr int kQueriesTogether = 8;
   /// Rows that go through the later stages together: between two pieces the threshold rises.
   static constexpr int kPieceRows = 64;
+  /// Blocks of one query alone between two looks at what survived, and those at the beginning.
+  static constexpr int kSliceBlocks = 256;
+  static constexpr int kFirstSliceBlocks = 16;
   /// Room that kernels need behind a list.
   static constexpr int kListSlack = 16;
-  /// Survivors of all queries that are searched together: those of a whole tile for one, or for
-  /// eight those of a tile an eighth as large.
-  static constexpr int kListRoom = kTileRows + kQueriesTogether * kListSlack;
+  /// Survivors that there is room for: of one query those of a slice, and as many that wait, or of
+  /// eight all rows of a small tile.
+  static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
+  static constexpr int kListRoom = 2 * kSliceRows + kListSlack;
 
-  void search_survivors(const ScanTile& tile, const SurvivorSearch& survivors, TopK* best);
+  void search_alone(const ScanTile& tile, const ScanQuery& query, TopK* best);
+  void search_all(const ScanTile& tile, SurvivorSearch* survivors, TopK* best);
+  void search_promising(const ScanTile& tile, SurvivorSearch* survivors, int first, TopK* best);
   void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
                    const float* bounds, int count, TopK* best);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);

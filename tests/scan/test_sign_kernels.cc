@@ -61,7 +61,8 @@ Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
     searches[i].survivors = lists[i].rows.data();
     searches[i].bounds = lists[i].bounds.data();
   }
-  find_sign_survivors(rows.scan, tile, searches.data(), static_cast<int>(searches.size()));
+  find_sign_survivors(rows.scan, tile, 0, tile.blocks, searches.data(),
+                      static_cast<int>(searches.size()));
   lists[which].rows.resize(static_cast<size_t>(searches[which].count));
   lists[which].bounds.resize(lists[which].rows.size());
   return lists[which];

@@ -290,8 +290,8 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& fac
 
 #endif
 
-HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
-                             int count) {
+HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                             int end_block, SurvivorSearch* searches, int count) {
   const BlockLayout& layout = codec.layout();
   const bool half = codec.factor_format().half;
   const bool l2 = codec.metric() == Metric::l2;
@@ -301,7 +301,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, Survi
   BlockFactors factors;
 #endif
   // A block's signs stay in the first-level cache for all searches.
-  for (int i = 0; i < tile.blocks; ++i) {
+  for (int i = first_block; i < end_block; ++i) {
     const uint8_t* data = tile.front[i];
     const SignBlock block = {reinterpret_cast<const uint64_t*>(data),
                              data + layout.scales_offset(tile.room[i]),
@@ -354,13 +354,12 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanQuery& query, float
 
 }  // namespace
 
-void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
-                         int count) {
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                         int end_block, SurvivorSearch* searches, int count) {
   for (int i = 0; i < count; ++i) {
-    searches[i].count = 0;
     searches[i].line = survivor_line(codec, *searches[i].query, searches[i].threshold);
   }
-  HWY_DYNAMIC_DISPATCH(find_survivors)(codec, tile, searches, count);
+  HWY_DYNAMIC_DISPATCH(find_survivors)(codec, tile, first_block, end_block, searches, count);
 }
 
 }  // namespace polarquant

@@ -23,15 +23,15 @@ struct SurvivorLine {
 struct SurvivorSearch {
   const ScanQuery* query = nullptr;
   float threshold = 0;            // of the bound; −infinity: every row passes
-  uint32_t* survivors = nullptr;  // room for the tile's rows + 16, as of bounds
+  uint32_t* survivors = nullptr;  // room for the rows looked at + 16, as of bounds
   float* bounds = nullptr;        // by the line
-  int count = 0;                  // out
+  int count = 0;                  // of survivors; find_sign_survivors adds to them
   SurvivorLine line;              // set by find_sign_survivors
 };
 
-/// Fills survivors, ascending, bounds and count for each of `searches`: all rows whose bound is at
-/// least the threshold, and few others. The codec has signs.
-void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, SurvivorSearch* searches,
-                         int count);
+/// Adds to each of `searches`, ascending, those rows of the tile's blocks first_block …
+/// end_block−1 whose bound is at least the threshold, and few others. The codec has signs.
+void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                         int end_block, SurvivorSearch* searches, int count);
 
 }  // namespace polarquant

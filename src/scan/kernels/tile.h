@@ -9,7 +9,7 @@
 
 namespace polarquant {
 
-inline constexpr int kTileBlocks = 256;
+inline constexpr int kTileBlocks = 2048;
 inline constexpr int kTileRows = kTileBlocks * kBlockRows;
 
 /// A row of a tile is numbered 64·block + row of the block.
