@@ -67,8 +67,9 @@ void set_front(const ScanCodec& codec, const float* x, double norm, double lengt
       const bool heavy = std::fabs(value) > heavy_from;
       const auto lane = static_cast<size_t>(first_lane + j);
       const uint64_t bit = uint64_t{1} << (lane % kSegmentLanes);
-      if (value < 0) query->sign_words[lane / kSegmentLanes] |= bit;
-      if (heavy) query->heavy_words[lane / kSegmentLanes] |= bit;
+      // Without branches: signs are as random as can be.
+      query->sign_words[lane / kSegmentLanes] |= value < 0 ? bit : 0;
+      query->heavy_words[lane / kSegmentLanes] |= heavy ? bit : 0;
       const int weight = heavy ? 3 : 1;
       along += weight * std::fabs(static_cast<double>(value));
       weights += weight;

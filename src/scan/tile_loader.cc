@@ -20,8 +20,8 @@ TileLoader::TileLoader(const ScanCodec& codec, CodeRows codes, const RowFilter& 
       filter_(filter),
       blocks_((codes.rows + kBlockRows - 1) / kBlockRows) {}
 
-bool TileLoader::add_block(const RowPlace& place, const uint8_t* next_front, int64_t first_row,
-                           int64_t rows, ScanTile* tile) const {
+bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t rows,
+                           ScanTile* tile) const {
   const int count = static_cast<int>(std::min<int64_t>(kBlockRows, rows));
   const uint64_t allowed = filter_.allowed(first_row, count);
   if (allowed == 0) return false;
@@ -31,7 +31,6 @@ bool TileLoader::add_block(const RowPlace& place, const uint8_t* next_front, int
   tile->room[slot] = place.room;
   tile->first_row[slot] = first_row;
   tile->allowed[slot] = allowed;
-  tile->next_front[slot] = next_front;
   return true;
 }
 
@@ -48,9 +47,7 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
     RowPlace at = rows.place(layout, row);
     for (; row < rows.rows && block < first + count; ++block, row += kBlockRows) {
       if (rows.rows - row < kBlockRows) at = rows.place(layout, row);
-      const bool next_is_full = rows.rows - row >= 2 * kBlockRows;
-      const uint8_t* next_front = next_is_full ? at.front + front_stride : nullptr;
-      add_block(at, next_front, rows.first_row + row, rows.rows - row, tile);
+      add_block(at, rows.first_row + row, rows.rows - row, tile);
       at.front += front_stride;
       at.rest += rest_stride;
     }
@@ -66,7 +63,7 @@ void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t
     const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
     uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
     RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
-    if (!add_block(at, nullptr, first_row, rows, tile)) continue;
+    if (!add_block(at, first_row, rows, tile)) continue;
     std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
     const uint8_t* code = codes_.data + static_cast<size_t>(first_row) * layout.row_format_bytes();
     for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);

@@ -32,8 +32,7 @@ class TileLoader {
   void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:
-  bool add_block(const RowPlace& place, const uint8_t* next_front, int64_t first_row, int64_t rows,
-                 ScanTile* tile) const;
+  bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
   void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                    ScanTile* tile) const;
   void load_spans(int64_t first, int64_t count, ScanTile* tile) const;

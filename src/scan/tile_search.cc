@@ -142,17 +142,18 @@ void TileSearch::search_alone(const ScanTile& tile, const ScanQuery& query, TopK
   survivors.query = &query;
   survivors.survivors = survivors_.get();
   survivors.bounds = bounds_.get();
+  int slice = kFirstSliceBlocks;
   for (int block = 0; block < tile.blocks;) {
     const float threshold = -best->worst_key();
-    // Without a threshold every row survives.
-    const int blocks = std::isfinite(threshold) ? kSliceBlocks : kFirstSliceBlocks;
-    const int end = std::min(tile.blocks, block + blocks);
+    const int end = std::min(tile.blocks, block + slice);
     if (survivors.count > kListRoom - kListSlack - kSliceRows) search_all(tile, &survivors, best);
     const int before = survivors.count;
     survivors.threshold = threshold;
     find_sign_survivors(codec_, tile, block, end, &survivors, 1);
     search_promising(tile, &survivors, before, best);
     block = end;
+    // Without a threshold every row survives, with an early one many do.
+    if (std::isfinite(best->worst_key())) slice = std::min(kSliceBlocks, 4 * slice);
   }
   search_all(tile, &survivors, best);
 }

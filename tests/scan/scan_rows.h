@@ -107,9 +107,6 @@ inline ScanTile tile_of(const ScanRows& rows) {
       tile.room[slot] = place.room;
       tile.first_row[slot] = span.first_row + first;
       tile.allowed[slot] = held == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << held) - 1;
-      tile.next_front[slot] = first + 2 * kBlockRows <= span.rows
-                                  ? span.place(rows.blocks.layout(), first + kBlockRows).front
-                                  : nullptr;
     }
   }
   return tile;

@@ -30,7 +30,7 @@ struct SignBlock {
   int room;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
-  /// When one query streams through memory, the block behind: fetched early, .1 of the time is
+  /// When one query streams through memory, the front behind: fetched early, .1 of the time is
   /// saved.
   const uint8_t* next;
 };
@@ -309,7 +309,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
                              tile.room[i],
                              tile.allowed[i],
                              static_cast<uint32_t>(i * kBlockRows),
-                             count == 1 ? tile.next_front[i] : nullptr};
+                             count == 1 && i + 1 < end_block ? tile.front[i + 1] : nullptr};
 #if HWY_TARGET == HWY_AVX3_DL
     for (int search = 0; search < count; ++search) kernel(block, searches + search);
 #else

@@ -21,8 +21,6 @@ struct ScanTile {
   int64_t first_row[kTileBlocks];
   /// Bit r: row r of the block exists and no filter leaves it out.
   uint64_t allowed[kTileBlocks];
-  /// The front of the full block that is searched after it and lies behind it; null without one.
-  const uint8_t* next_front[kTileBlocks];
 };
 
 inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
