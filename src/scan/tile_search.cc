@@ -33,10 +33,11 @@ float bound_reached_by(int64_t wanted, const float* bounds, int count) {
 
 }  // namespace
 
-TileSearch::TileSearch(const ScanCodec& codec)
+TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
-      survivors_(new uint32_t[kListRoom]),
-      bounds_(new float[kListRoom]),
+      together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
+      survivors_(new uint32_t[static_cast<size_t>(together_) * kListRoom]),
+      bounds_(new float[static_cast<size_t>(together_) * kListRoom]),
       rows_(kPieceRows + kListSlack),
       terms_(kPieceRows + kListSlack),
       sign_bounds_(kPieceRows + kListSlack),
@@ -137,52 +138,43 @@ void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* survivors, Top
 
 // Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
 // until the tile's end: by then most fall by the bound they have.
-void TileSearch::search_alone(const ScanTile& tile, const ScanQuery& query, TopK* best) {
-  SurvivorSearch survivors;
-  survivors.query = &query;
-  survivors.survivors = survivors_.get();
-  survivors.bounds = bounds_.get();
+void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries, int count,
+                                 TopK* best) {
+  SurvivorSearch searches[kMaxQueriesTogether];
+  for (int i = 0; i < count; ++i) {
+    searches[i].query = &queries[i];
+    searches[i].survivors = survivors_.get() + static_cast<ptrdiff_t>(i) * kListRoom;
+    searches[i].bounds = bounds_.get() + static_cast<ptrdiff_t>(i) * kListRoom;
+  }
   int slice = kFirstSliceBlocks;
   for (int block = 0; block < tile.blocks;) {
-    const float threshold = -best->worst_key();
     const int end = std::min(tile.blocks, block + slice);
-    if (survivors.count > kListRoom - kListSlack - kSliceRows) search_all(tile, &survivors, best);
-    const int before = survivors.count;
-    survivors.threshold = threshold;
-    find_sign_survivors(codec_, tile, block, end, &survivors, 1);
-    search_promising(tile, &survivors, before, best);
-    block = end;
+    int before[kMaxQueriesTogether];
+    for (int i = 0; i < count; ++i) {
+      if (searches[i].count > kMostWaiting) search_all(tile, &searches[i], &best[i]);
+      before[i] = searches[i].count;
+      searches[i].threshold = -best[i].worst_key();
+    }
+    const int read_together = count == 1 ? slice : kSharedBlocks;
+    for (; block < end; block = std::min(end, block + read_together)) {
+      find_sign_survivors(codec_, tile, block, std::min(end, block + read_together), searches,
+                          count);
+    }
+    bool all_have_thresholds = true;
+    for (int i = 0; i < count; ++i) {
+      search_promising(tile, &searches[i], before[i], &best[i]);
+      all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
+    }
     // Without a threshold every row survives, with an early one many do.
-    if (std::isfinite(best->worst_key())) slice = std::min(kSliceBlocks, 4 * slice);
+    if (all_have_thresholds) slice = std::min(kSliceBlocks, 4 * slice);
   }
-  search_all(tile, &survivors, best);
+  for (int i = 0; i < count; ++i) search_all(tile, &searches[i], &best[i]);
 }
 
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
-  const int list_room = tile.blocks * kBlockRows + kListSlack;
-  const int most_together = std::min(kQueriesTogether, kListRoom / list_room);
-  if (count == 1 || most_together < 2) {
-    for (int64_t i = 0; i < count; ++i) search_alone(tile, queries[i], &best[i]);
-    return;
-  }
-  SurvivorSearch searches[kQueriesTogether];
-  for (int64_t first = 0; first < count; first += most_together) {
-    const int together = static_cast<int>(std::min<int64_t>(most_together, count - first));
-    for (int i = 0; i < together; ++i) {
-      searches[i].query = &queries[first + i];
-      searches[i].threshold = -best[first + i].worst_key();
-      searches[i].survivors = survivors_.get() + static_cast<ptrdiff_t>(i) * list_room;
-      searches[i].bounds = bounds_.get() + static_cast<ptrdiff_t>(i) * list_room;
-      searches[i].count = 0;
-    }
-    find_sign_survivors(codec_, tile, 0, tile.blocks, searches, together);
-    for (int i = 0; i < together; ++i) {
-      SurvivorSearch& survivors = searches[i];
-      TopK* best_of_query = &best[first + i];
-      if (survivors.count > 8 * promising_rows(best_of_query->k()))
-        search_promising(tile, &survivors, 0, best_of_query);
-      search_all(tile, &survivors, best_of_query);
-    }
+  for (int64_t first = 0; first < count; first += together_) {
+    const auto together = static_cast<int>(std::min<int64_t>(together_, count - first));
+    search_together(tile, queries + first, together, best + first);
   }
 }
 

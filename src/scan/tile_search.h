@@ -16,28 +16,29 @@ namespace polarquant {
 
 class TileSearch {
  public:
-  /// For codes with signs.
-  explicit TileSearch(const ScanCodec& codec);
+  /// For codes with signs. Memory is taken for `queries` ≥ 1 or kMaxQueriesTogether.
+  TileSearch(const ScanCodec& codec, int64_t queries);
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best);
 
  private:
   /// Queries whose survivors are found together: a block's signs are then read once for all.
-  static constexpr int kQueriesTogether = 8;
+  static constexpr int kMaxQueriesTogether = 8;
+  /// Blocks that they are held against in turn: their fronts stay in a first-level cache.
+  static constexpr int kSharedBlocks = 16;
   /// Rows that go through the later stages together: between two pieces the threshold rises.
   static constexpr int kPieceRows = 64;
-  /// Blocks of one query alone between two looks at what survived, and those at the beginning.
+  /// Blocks between two looks at what survived, and those at the beginning.
   static constexpr int kSliceBlocks = 256;
   static constexpr int kFirstSliceBlocks = 16;
   /// Room that kernels need behind a list.
   static constexpr int kListSlack = 16;
-  /// Survivors that there is room for: of one query those of a slice, and as many that wait, or of
-  /// eight all rows of a small tile.
-  static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
-  static constexpr int kListRoom = 2 * kSliceRows + kListSlack;
+  /// Survivors of a query that may wait while a slice is read.
+  static constexpr int kMostWaiting = 16384;
+  static constexpr int kListRoom = kMostWaiting + kSliceBlocks * kBlockRows + kListSlack;
 
-  void search_alone(const ScanTile& tile, const ScanQuery& query, TopK* best);
+  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
   void search_all(const ScanTile& tile, SurvivorSearch* survivors, TopK* best);
   void search_promising(const ScanTile& tile, SurvivorSearch* survivors, int first, TopK* best);
   void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
@@ -46,7 +47,8 @@ class TileSearch {
   float key_of(const ScanTile& tile, const ScanQuery& query, int kept, float score) const;
 
   const ScanCodec& codec_;
-  // Survivors of up to kQueriesTogether queries, as many as a tile has room for.
+  int together_;
+  // Survivors of the queries that are searched together, (together_, kListRoom).
   std::unique_ptr<uint32_t[]> survivors_;
   std::unique_ptr<float[]> bounds_;
   // The piece at hand, (kPieceRows).

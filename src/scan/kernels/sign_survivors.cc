@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "src/codec/float16.h"
@@ -33,6 +35,26 @@ struct SignBlock {
   /// When one query streams through memory, the front behind: fetched early, .1 of the time is
   /// saved.
   const uint8_t* next;
+};
+
+/// Blocks that a search goes through in one call, so that the query stays in registers.
+struct SignBlocks {
+  const BlockLayout& layout;
+  const ScanTile& tile;
+  int first;
+  int end;
+  bool fetch_next;
+
+  HWY_ATTR HWY_INLINE SignBlock block(int i) const {
+    const uint8_t* data = tile.front[i];
+    return {reinterpret_cast<const uint64_t*>(data),
+            data + layout.scales_offset(tile.room[i]),
+            data + layout.biases_offset(tile.room[i]),
+            tile.room[i],
+            tile.allowed[i],
+            static_cast<uint32_t>(i * kBlockRows),
+            fetch_next && i + 1 < end ? tile.front[i + 1] : nullptr};
+  }
 };
 
 #if HWY_TARGET == HWY_AVX3_DL
@@ -64,7 +86,7 @@ struct Differing {
 // the two ports that have 512-bit vectors: for 4 words 8 each of xor and `and`, 16 of popcount, 16
 // additions and 18 for the line, so 33 cycles.
 template <int kWords, bool kHalf, bool kL2>
-HWY_ATTR void survivors_of_block(const SignBlock& block, SurvivorSearch* search) {
+HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   __m512i query[kWords];
   __m512i heavy[kWords];
   for (int word = 0; word < kWords; ++word) {
@@ -80,59 +102,61 @@ HWY_ATTR void survivors_of_block(const SignBlock& block, SurvivorSearch* search)
   const __m512 threshold = _mm512_set1_ps(line.threshold);
   const __m512i even_words =
       _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  __m512i rows =
-      _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-                       _mm512_set1_epi32(static_cast<int>(block.first)));
+  const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
   constexpr size_t kStepBytes = 2 * kGroupRows * (kWords * sizeof(uint64_t) + (kHalf ? 4 : 8));
-  const uint8_t* next = block.next;
   uint32_t* survivors = search->survivors + search->count;
   float* bounds = search->bounds + search->count;
-  for (int row = 0; row < block.room; row += 2 * kGroupRows) {
-    // A last group alone is paired with itself: the places behind it have no rows.
-    const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
-    const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
-    Differing low = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-    Differing high = low;
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    const uint8_t* next = block.next;
+    __m512i rows = _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(block.first)));
+    for (int row = 0; row < block.room; row += 2 * kGroupRows) {
+      // A last group alone is paired with itself: the places behind it have no rows.
+      const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
+      const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
+      Differing low = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+      Differing high = low;
 #pragma GCC unroll 4
-    for (int word = 0; word < kWords; ++word) {
-      const size_t at = static_cast<size_t>(word) * kGroupRows;
-      low.add(_mm512_load_si512(group0 + at), query[word], heavy[word]);
-      high.add(_mm512_load_si512(group1 + at), query[word], heavy[word]);
+      for (int word = 0; word < kWords; ++word) {
+        const size_t at = static_cast<size_t>(word) * kGroupRows;
+        low.add(_mm512_load_si512(group0 + at), query[word], heavy[word]);
+        high.add(_mm512_load_si512(group1 + at), query[word], heavy[word]);
+      }
+      if (next != nullptr) {
+        for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
+        next += kStepBytes;
+      }
+      const __m512 distance = _mm512_cvtepi32_ps(
+          _mm512_permutex2var_epi32(low.distance(), even_words, high.distance()));
+      const __m512 bias = load_factors16<kHalf>(block.biases, row);
+      const __m512 norm = kL2 ? bias : load_factors16<kHalf>(block.scales, row);
+      const __m512 constant = kL2 ? _mm512_mul_ps(bias, bias) : bias;
+      const __m512 offset = _mm512_add_ps(base, _mm512_mul_ps(weight, constant));
+      const __m512 bound = _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt, distance, height), offset);
+      const auto allowed = static_cast<__mmask16>(block.allowed >> row);
+      const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
+      // Compressed in a register: the form that stores is slow on Zen 4.
+      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, rows));
+      _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, bound));
+      const int count = __builtin_popcount(reached);
+      survivors += count;
+      bounds += count;
+      rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
     }
-    if (next != nullptr) {
-      for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
-      next += kStepBytes;
-    }
-    const __m512 distance =
-        _mm512_cvtepi32_ps(_mm512_permutex2var_epi32(low.distance(), even_words, high.distance()));
-    const __m512 bias = load_factors16<kHalf>(block.biases, row);
-    const __m512 norm = kL2 ? bias : load_factors16<kHalf>(block.scales, row);
-    const __m512 constant = kL2 ? _mm512_mul_ps(bias, bias) : bias;
-    const __m512 offset = _mm512_add_ps(base, _mm512_mul_ps(weight, constant));
-    const __m512 bound = _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt, distance, height), offset);
-    const auto allowed = static_cast<__mmask16>(block.allowed >> row);
-    const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
-    // Compressed in a register: the form that stores is slow on Zen 4.
-    _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, rows));
-    _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, bound));
-    const int count = __builtin_popcount(reached);
-    survivors += count;
-    bounds += count;
-    rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
   }
   search->count = static_cast<int>(survivors - search->survivors);
 }
 
-using SurvivorsOfBlock = void (*)(const SignBlock&, SurvivorSearch*);
+using SurvivorsOfBlocks = void (*)(const SignBlocks&, SurvivorSearch*);
 
 /// The kernel for 1 to kMaxFrontWords words.
 template <bool kHalf, bool kL2, int... kFewer>
-SurvivorsOfBlock kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
-  static constexpr SurvivorsOfBlock kKernels[] = {&survivors_of_block<kFewer + 1, kHalf, kL2>...};
+SurvivorsOfBlocks kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
+  static constexpr SurvivorsOfBlocks kKernels[] = {&survivors_of_blocks<kFewer + 1, kHalf, kL2>...};
   return kKernels[words - 1];
 }
-SurvivorsOfBlock survivors_kernel(int words, bool half, bool l2) {
+SurvivorsOfBlocks survivors_kernel(int words, bool half, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxFrontWords>();
   if (half) {
     return l2 ? kernel_for_words<true, true>(words, kFewer)
@@ -165,10 +189,11 @@ HWY_ATTR void widen_factors(bool half, const uint8_t* stored, int room, float* v
 #endif
 }
 
-/// A block's factors, widened once for all queries.
+/// A block's factors, widened once for all queries. Blocks are looked at by so many.
+constexpr int kFactorBlocks = 16;
 struct BlockFactors {
-  alignas(64) float norm[kBlockRows + kGroupRows] = {};
-  alignas(64) float constant[kBlockRows + kGroupRows] = {};  // without the line's weight
+  alignas(64) float norm[kBlockRows + kGroupRows];
+  alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
 
   HWY_ATTR void load(const SignBlock& block, bool half, bool l2) {
     widen_factors(half, block.biases, block.room, constant);
@@ -182,26 +207,31 @@ struct BlockFactors {
 
 #if HWY_TARGET == HWY_SCALAR
 
-void survivors_of_block(const SignBlock& block, const BlockFactors& factors, int front_words,
-                        SurvivorSearch* search) {
+template <int kWords>
+void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
+                         SurvivorSearch* search) {
   const SurvivorLine& line = search->line;
-  for (int row = 0; row < block.room; ++row) {
-    if ((block.allowed >> row & 1) == 0) continue;
-    const uint64_t* words =
-        block.words + row / kGroupRows * front_words * kGroupRows + row % kGroupRows;
-    int distance = 0;
-    for (int word = 0; word < front_words; ++word) {
-      const auto at = static_cast<size_t>(word);
-      const uint64_t differ = words[word * kGroupRows] ^ search->query->sign_words[at];
-      distance +=
-          std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]);
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    const BlockFactors& factors = *factors_of_blocks++;
+    for (int row = 0; row < block.room; ++row) {
+      if ((block.allowed >> row & 1) == 0) continue;
+      const uint64_t* words =
+          block.words + row / kGroupRows * kWords * kGroupRows + row % kGroupRows;
+      int distance = 0;
+      for (int word = 0; word < kWords; ++word) {
+        const auto at = static_cast<size_t>(word);
+        const uint64_t differ = words[word * kGroupRows] ^ search->query->sign_words[at];
+        distance +=
+            std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]);
+      }
+      const float offset = line.base + line.weight * factors.constant[row];
+      const float bound =
+          factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
+      if (!(bound >= line.threshold)) continue;
+      search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
+      search->bounds[search->count++] = bound;
     }
-    const float offset = line.base + line.weight * factors.constant[row];
-    const float bound =
-        factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
-    if (!(bound >= line.threshold)) continue;
-    search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
-    search->bounds[search->count++] = bound;
   }
 }
 
@@ -209,84 +239,149 @@ void survivors_of_block(const SignBlock& block, const BlockFactors& factors, int
 
 using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
 
-struct Distances {
-  hn::Vec<WordLanes> low;
-  hn::Vec<WordLanes> high;
+using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
+
+/// Σ over bytes of the bits that differ, 1 or 3 each. At most 3·8 a word, so that a byte holds the
+/// counts of a front.
+static_assert(3 * 8 * kMaxFrontWords <= 255);
+
+#if HWY_ARCH_X86
+
+/// Counted by tables of four bits, in which shifts and masks serve both weights.
+class WeightedCounts {
+ public:
+  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy) {
+    const auto bits = hn::BitCast(ByteLanes(), hn::Set(WordLanes(), heavy));
+    heavy_low_ = low_nibbles(bits);
+    heavy_high_ = high_nibbles(bits);
+  }
+
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
+    const ByteLanes d8;
+    alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
+                                                      1, 2, 2, 3, 2, 3, 3, 4};
+    alignas(16) static constexpr uint8_t kTwice[16] = {0, 2, 2, 4, 2, 4, 4, 6,
+                                                       2, 4, 4, 6, 4, 6, 6, 8};
+    const auto once = hn::LoadDup128(d8, kOnce);
+    const auto twice = hn::LoadDup128(d8, kTwice);
+    const auto low = low_nibbles(hn::BitCast(d8, differ));
+    const auto high = high_nibbles(hn::BitCast(d8, differ));
+    return hn::Add(hn::Add(hn::TableLookupBytes(once, low), hn::TableLookupBytes(once, high)),
+                   hn::Add(hn::TableLookupBytes(twice, hn::And(low, heavy_low_)),
+                           hn::TableLookupBytes(twice, hn::And(high, heavy_high_))));
+  }
+
+ private:
+  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> low_nibbles(hn::Vec<ByteLanes> bits) {
+    return hn::And(bits, hn::Set(ByteLanes(), 0x0F));
+  }
+  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> high_nibbles(hn::Vec<ByteLanes> bits) {
+    const hn::Repartition<uint16_t, WordLanes> d16;
+    return low_nibbles(hn::BitCast(ByteLanes(), hn::ShiftRight<4>(hn::BitCast(d16, bits))));
+  }
+
+  hn::Vec<ByteLanes> heavy_low_;
+  hn::Vec<ByteLanes> heavy_high_;
 };
 
-/// Distances of the rows of two vectors, in 64-bit lanes. A byte counts up to 3·8 a word, which
-/// fits for every front.
-HWY_ATTR HWY_INLINE Distances distances(const uint64_t* low_words, const uint64_t* high_words,
-                                        int front_words, const ScanQuery& query) {
-  static_assert(3 * 8 * kMaxFrontWords <= 255);
-  const WordLanes d64;
-  const hn::Repartition<uint8_t, WordLanes> d8;
-  auto low = hn::Zero(d8);
-  auto high = low;
-  auto low_heavy = low;
-  auto high_heavy = low;
-  for (int word = 0; word < front_words; ++word) {
-    const auto signs = hn::Set(d64, query.sign_words[static_cast<size_t>(word)]);
-    const auto heavy = hn::Set(d64, query.heavy_words[static_cast<size_t>(word)]);
-    const auto at = static_cast<size_t>(word) * kGroupRows;
-    const auto low_bits = hn::Xor(signs, hn::Load(d64, low_words + at));
-    const auto high_bits = hn::Xor(signs, hn::Load(d64, high_words + at));
-    low = hn::Add(low, hn::PopulationCount(hn::BitCast(d8, low_bits)));
-    high = hn::Add(high, hn::PopulationCount(hn::BitCast(d8, high_bits)));
-    low_heavy = hn::Add(low_heavy, hn::PopulationCount(hn::BitCast(d8, hn::And(low_bits, heavy))));
-    high_heavy =
-        hn::Add(high_heavy, hn::PopulationCount(hn::BitCast(d8, hn::And(high_bits, heavy))));
+#else
+
+class WeightedCounts {
+ public:
+  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy)
+      : heavy_(hn::Set(WordLanes(), heavy)) {}
+
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
+    const ByteLanes d8;
+    const auto all = hn::PopulationCount(hn::BitCast(d8, differ));
+    const auto heavy = hn::PopulationCount(hn::BitCast(d8, hn::And(differ, heavy_)));
+    return hn::Add(all, hn::Add(heavy, heavy));
   }
-  low = hn::Add(low, hn::Add(low_heavy, low_heavy));
-  high = hn::Add(high, hn::Add(high_heavy, high_heavy));
-  return {hn::SumsOf8(low), hn::SumsOf8(high)};
+
+ private:
+  hn::Vec<WordLanes> heavy_;
+};
+
+#endif
+
+/// Distances of the rows of a vector, in 64-bit lanes.
+template <int kWords>
+HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const ScanQuery& query) {
+  const WordLanes d64;
+  auto sums = hn::Zero(ByteLanes());
+#pragma GCC unroll 4
+  for (int word = 0; word < kWords; ++word) {
+    const auto at = static_cast<size_t>(word);
+    const auto differ =
+        hn::Xor(hn::Set(d64, query.sign_words[at]), hn::Load(d64, words + at * kGroupRows));
+    sums = hn::Add(sums, WeightedCounts(query.heavy_words[at]).of(differ));
+  }
+  return hn::SumsOf8(sums);
 }
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes. The rows that reach the
 // threshold are bits of one number until the block's end: which rows do is not predictable.
-HWY_ATTR void survivors_of_block(const SignBlock& block, const BlockFactors& factors,
-                                 int front_words, SurvivorSearch* search) {
-  const WordLanes d64;
+template <int kWords>
+HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
+                                  SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
   const hn::RebindToSigned<decltype(d32)> di;
   const hn::RebindToFloat<decltype(d32)> df;
-  constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(d64));
+  constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
+  const ScanQuery& query = *search->query;
   const SurvivorLine& line = search->line;
   const auto base = hn::Set(df, line.base);
   const auto weight = hn::Set(df, line.weight);
   const auto height = hn::Set(df, line.height);
   const auto tilt = hn::Set(df, line.tilt);
   const auto threshold = hn::Set(df, line.threshold);
-  const auto words_of = [&](int row) {
-    return block.words + static_cast<size_t>(row / kGroupRows) * front_words * kGroupRows +
-           row % kGroupRows;
-  };
   alignas(64) float bounds[kBlockRows + kGroupRows];
-  uint64_t reached = 0;
-  for (int row = 0; row < block.room; row += 2 * kVectorRows) {
-    // A last group alone is paired with itself: the places behind it have no rows.
-    const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-    const Distances sums = distances(words_of(row), words_of(second), front_words, *search->query);
-    const auto both = hn::ConcatEven(d32, hn::BitCast(d32, sums.high), hn::BitCast(d32, sums.low));
-    const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
-    const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
-    const auto bound =
-        hn::MulAdd(hn::Load(df, factors.norm + row), hn::NegMulAdd(tilt, distance, height), offset);
-    hn::Store(bound, df, bounds + row);
-    alignas(8) uint8_t bits[8] = {};
-    hn::StoreMaskBits(df, hn::Ge(bound, threshold), bits);
-    uint64_t mask;
-    std::memcpy(&mask, bits, sizeof mask);
-    reached |= mask << row;
-  }
-  for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
-    const int row = std::countr_zero(reached);
-    search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
-    search->bounds[search->count++] = bounds[row];
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    const BlockFactors& factors = *factors_of_blocks++;
+    const auto words_of = [&](int row) {
+      return block.words + static_cast<size_t>(row / kGroupRows) * kWords * kGroupRows +
+             row % kGroupRows;
+    };
+    uint64_t reached = 0;
+    for (int row = 0; row < block.room; row += 2 * kVectorRows) {
+      // A last group alone is paired with itself: the places behind it have no rows.
+      const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
+      const auto low = distances<kWords>(words_of(row), query);
+      const auto high = distances<kWords>(words_of(second), query);
+      const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
+      const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
+      const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
+      const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
+                                    hn::NegMulAdd(tilt, distance, height), offset);
+      hn::Store(bound, df, bounds + row);
+      // Read back as wide as it was stored, so that it does not have to reach memory first.
+      alignas(8) uint8_t bits[8];
+      std::conditional_t<2 * kVectorRows == 16, uint16_t, uint8_t> mask;
+      hn::StoreMaskBits(df, hn::Ge(bound, threshold), bits);
+      std::memcpy(&mask, bits, sizeof mask);
+      reached |= uint64_t{mask} << row;
+    }
+    for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
+      const int row = std::countr_zero(reached);
+      search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
+      search->bounds[search->count++] = bounds[row];
+    }
   }
 }
 
 #endif
+
+using SurvivorsOfBlocks = void (*)(const SignBlocks&, const BlockFactors*, SurvivorSearch*);
+
+/// The kernel for 1 to kMaxFrontWords words.
+SurvivorsOfBlocks survivors_kernel(int words) {
+  static constexpr SurvivorsOfBlocks kKernels[] = {&survivors_of_blocks<1>, &survivors_of_blocks<2>,
+                                                   &survivors_of_blocks<3>,
+                                                   &survivors_of_blocks<4>};
+  static_assert(std::size(kKernels) == kMaxFrontWords);
+  return kKernels[words - 1];
+}
 
 #endif
 
@@ -297,27 +392,18 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
   const bool l2 = codec.metric() == Metric::l2;
 #if HWY_TARGET == HWY_AVX3_DL
   const auto kernel = survivors_kernel(layout.front_words(), half, l2);
+  const SignBlocks blocks = {layout, tile, first_block, end_block, count == 1};
+  for (int search = 0; search < count; ++search) kernel(blocks, searches + search);
 #else
-  BlockFactors factors;
-#endif
-  // A block's signs stay in the first-level cache for all searches.
-  for (int i = first_block; i < end_block; ++i) {
-    const uint8_t* data = tile.front[i];
-    const SignBlock block = {reinterpret_cast<const uint64_t*>(data),
-                             data + layout.scales_offset(tile.room[i]),
-                             data + layout.biases_offset(tile.room[i]),
-                             tile.room[i],
-                             tile.allowed[i],
-                             static_cast<uint32_t>(i * kBlockRows),
-                             count == 1 && i + 1 < end_block ? tile.front[i + 1] : nullptr};
-#if HWY_TARGET == HWY_AVX3_DL
-    for (int search = 0; search < count; ++search) kernel(block, searches + search);
-#else
-    factors.load(block, half, l2);
-    for (int search = 0; search < count; ++search)
-      survivors_of_block(block, factors, layout.front_words(), searches + search);
-#endif
+  const auto kernel = survivors_kernel(layout.front_words());
+  BlockFactors factors[kFactorBlocks];
+  for (int first = first_block; first < end_block; first += kFactorBlocks) {
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kFactorBlocks),
+                               count == 1};
+    for (int i = first; i < blocks.end; ++i) factors[i - first].load(blocks.block(i), half, l2);
+    for (int search = 0; search < count; ++search) kernel(blocks, factors, searches + search);
   }
+#endif
 }
 
 }  // namespace HWY_NAMESPACE
