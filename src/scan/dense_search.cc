@@ -72,26 +72,6 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
-// As TileSearch::key_of, but nothing is at hand of a row that comes here. A key beyond worst_key is
-// one that the row is refused by, not its last.
-float DenseSearch::key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query,
-                          const ScanTerms& terms, float score, int32_t first_dot,
-                          float worst_key) const {
-  if (!bounded_) return -score;
-  const int distance = front_distance(codec_, query, place_of(tile, row));
-  float least = std::min(score, front_bound(query, terms, distance));
-  if (-least > worst_key) return -least;
-  uint32_t rows[8] = {row};
-  ScanTerms row_terms[8];
-  float bounds[8];
-  keep_by_sign_dot(codec_, tile, query, -std::numeric_limits<float>::infinity(),
-                   {rows, row_terms, bounds}, 1);
-  least = std::min(least, bounds[0]);
-  if (codec_.stages().size() == 2)
-    least = std::min(least, dot_bound(query.score, query.first_stage, terms, first_dot));
-  return -least;
-}
-
 void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                                 int64_t first_panel, int count, int64_t first_slot, TopK* best) {
   float* thresholds = thresholds_.data() + first_slot;
@@ -120,9 +100,12 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
                                     : goodness(query.score, terms, hit.dot[0]);
     if (!(-score <= best_of_query.worst_key())) continue;
-    best_of_query.push(
-        {key_of(tile, row, query, terms, score, hit.dot[0], best_of_query.worst_key()), -score,
-         tile.first_row[block] + hit.row});
+    float least = score;
+    if (bounded_) {
+      const SignSums signs = sign_sums(codec_, query, place_of(tile, row));
+      least = bounded_score(query, terms, score, signs, stages == 2, hit.dot[0]);
+    }
+    best_of_query.push({-least, -score, tile.first_row[block] + hit.row});
     thresholds[hit.query] = -best_of_query.worst_key();
   }
 }

@@ -49,8 +49,6 @@ class DenseSearch {
   void decode_block(const ScanTile& tile, int block);
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                      int64_t first_panel, int count, int64_t first_slot, TopK* best);
-  float key_of(const ScanTile& tile, uint32_t row, const ScanQuery& query, const ScanTerms& terms,
-               float score, int32_t first_dot, float worst_key) const;
 
   /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
   /// scores reach no threshold.

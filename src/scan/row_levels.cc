@@ -107,11 +107,8 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                          : goodness(query.score, terms, dots[0]);
   row.key = row.score;
   if (!bounded) return row;
-  row.key = std::min(row.key, front_bound(query, terms, front_distance(codec, query, at)));
-  row.key =
-      std::min(row.key, dot_bound(query.score, query.signs, terms, sign_dot(codec, query, at)));
-  if (two_stages)
-    row.key = std::min(row.key, dot_bound(query.score, query.first_stage, terms, dots[0]));
+  const SignSums signs = {front_distance(codec, query, at), sign_dot(codec, query, at)};
+  row.key = bounded_score(query, terms, row.score, signs, two_stages, dots[0]);
   return row;
 }
 

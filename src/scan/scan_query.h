@@ -67,4 +67,20 @@ inline float front_bound(const ScanQuery& query, const ScanTerms& row, int dista
   return dot_bound(query.score, query.front, row, query.front_weight - 2 * distance);
 }
 
+/// What the two stages of signs take from a row.
+struct SignSums {
+  int32_t distance;  // of the front
+  int32_t dot;       // Σ level·(±1) over all signs
+};
+/// The least of score and bounds: what a search at finite exactness orders rows by. `first_dot` is
+/// the first of two stages' Σ level·level.
+inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float score,
+                           const SignSums& signs, bool two_stages, int32_t first_dot) {
+  float least = std::min(score, front_bound(query, row, signs.distance));
+  least = std::min(least, dot_bound(query.score, query.signs, row, signs.dot));
+  if (two_stages)
+    least = std::min(least, dot_bound(query.score, query.first_stage, row, first_dot));
+  return least;
+}
+
 }  // namespace polarquant

@@ -45,21 +45,7 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
             AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// The least of score and bounds, as a key: smaller is better. The bounds that rows were kept by are
-// at hand; the distance of the front is found again for the few that come so far.
-float TileSearch::key_of(const ScanTile& tile, const ScanQuery& query, int kept,
-                         float score) const {
-  const auto at = static_cast<size_t>(kept);
-  const ScanTerms& terms = terms_[at];
-  float least = std::min(score, sign_bounds_[at]);
-  const int distance = front_distance(codec_, query, place_of(tile, rows_[at]));
-  least = std::min(least, front_bound(query, terms, distance));
-  if (codec_.stages().size() == 2)
-    least = std::min(least, dot_bound(query.score, query.first_stage, terms, dots_[0][at]));
-  return -least;
-}
-
-// Scores the first `count` rows of the piece, whose terms_ and sign_bounds_ stand ready.
+// Scores the first `count` rows of the piece, whose terms_ stand ready.
 void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best) {
   if (count == 0) return;
   const auto& stages = codec_.stages();
@@ -76,7 +62,6 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int c
       rows[kept] = rows[i];
       first[kept] = first[i];
       terms_[to] = terms_[from];
-      sign_bounds_[to] = sign_bounds_[from];
       kept += -bound <= best->worst_key() ? 1 : 0;
     }
     count = kept;
@@ -88,7 +73,9 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int c
     const float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
                                            : goodness(query.score, terms, first[i]);
     if (!(-score <= best->worst_key())) continue;
-    best->push({key_of(tile, query, i, score), -score, id_of(tile, rows[i])});
+    const SignSums signs = sign_sums(codec_, query, place_of(tile, rows[i]));
+    const float least = bounded_score(query, terms, score, signs, stages.size() == 2, first[i]);
+    best->push({-least, -score, id_of(tile, rows[i])});
   }
 }
 

@@ -44,7 +44,6 @@ class TileSearch {
   void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
                    const float* bounds, int count, TopK* best);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);
-  float key_of(const ScanTile& tile, const ScanQuery& query, int kept, float score) const;
 
   const ScanCodec& codec_;
   int together_;

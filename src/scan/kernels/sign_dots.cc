@@ -36,8 +36,7 @@ struct RowWords {
   }
 };
 
-HWY_ATTR inline RowWords row_words(const ScanTile& tile, const BlockLayout& layout, uint32_t row) {
-  const RowPlace at = place_of(tile, row);
+HWY_ATTR inline RowWords row_words(const BlockLayout& layout, const RowPlace& at) {
   return {reinterpret_cast<const uint64_t*>(at.front) +
               static_cast<size_t>(at.row / kGroupRows) * layout.front_words() * kGroupRows +
               at.row % kGroupRows,
@@ -106,10 +105,10 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     const uint32_t r1 = rows[i + 1];
     const uint32_t r2 = rows[i + 2];
     const uint32_t r3 = rows[i + 3];
-    const RowWords w0 = row_words(tile, layout, r0);
-    const RowWords w1 = row_words(tile, layout, r1);
-    const RowWords w2 = row_words(tile, layout, r2);
-    const RowWords w3 = row_words(tile, layout, r3);
+    const RowWords w0 = row_words(layout, place_of(tile, r0));
+    const RowWords w1 = row_words(layout, place_of(tile, r1));
+    const RowWords w2 = row_words(layout, place_of(tile, r2));
+    const RowWords w3 = row_words(layout, place_of(tile, r3));
     __m512i a0 = _mm512_setzero_si512();
     __m512i a1 = a0;
     __m512i a2 = a0;
@@ -153,6 +152,22 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     if (i + 4 > count) kept -= std::popcount(reached >> (count - i));
   }
   return kept;
+}
+
+/// Σ of the levels whose sign bit is 1.
+HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layout,
+                                 const ScanQuery& query) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  const int front_words = layout.front_words();
+  __m512i sums = _mm512_setzero_si512();
+  for (int segment = 0; segment < layout.sign_words(); ++segment) {
+    const uint64_t word =
+        segment < front_words ? words.front_word(segment) : words.rest_word(segment - front_words);
+    const __m512i levels =
+        _mm512_load_si512(query.levels.data() + static_cast<size_t>(segment) * kSegmentLanes);
+    sums = dot_bytes(sums, _mm512_maskz_mov_epi8(word, ones), levels);
+  }
+  return _mm512_reduce_add_epi32(sums);
 }
 
 #else
@@ -212,7 +227,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count) fetch_words(tile, layout, out.rows[i + kFetchAhead]);
     const uint32_t row = out.rows[i];
-    const int32_t negative = negative_levels(row_words(tile, layout, row), layout, query);
+    const int32_t negative = negative_levels(row_words(layout, place_of(tile, row)), layout, query);
     const ScanTerms terms = terms_of(codec, tile, row);
     out.rows[kept] = row;
     out.terms[kept] = terms;
@@ -224,6 +239,18 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 
 #endif
 
+HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  const BlockLayout& layout = codec.layout();
+  const RowWords words = row_words(layout, at);
+  int32_t distance = 0;
+  for (int word = 0; word < layout.front_words(); ++word) {
+    const auto i = static_cast<size_t>(word);
+    const uint64_t differ = query.sign_words[i] ^ words.front_word(word);
+    distance += std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]);
+  }
+  return {distance, query.level_sum - 2 * negative_levels(words, layout, query)};
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant
 HWY_AFTER_NAMESPACE();
@@ -232,10 +259,15 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(keep_rows);
+HWY_EXPORT(sums_of_row);
 
 int keep_by_sign_dot(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                      float threshold, KeptRows kept, int count) {
   return HWY_DYNAMIC_DISPATCH(keep_rows)(codec, tile, query, threshold, kept, count);
+}
+
+SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  return HWY_DYNAMIC_DISPATCH(sums_of_row)(codec, query, at);
 }
 
 }  // namespace polarquant

@@ -23,4 +23,7 @@ struct KeptRows {
 int keep_by_sign_dot(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                      float threshold, KeptRows kept, int count);
 
+/// front_distance() and sign_dot() of row_levels.h.
+SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
+
 }  // namespace polarquant
