@@ -17,12 +17,6 @@ namespace {
 // so that no sum of lanes · max_level² passes an int32, whatever bytes a code has.
 constexpr int kWideLevel = 2047;
 
-// Bounds by dot products of levels stand this much further off than the first stage's at the same
-// exactness: their margins are half as wide, and most of what a search loses it lost to them. At z
-// = 2 on real embeddings (117,659 × 384), recall@10 lost at 2, 3 and 4 bits a dimension was .0007,
-// .0017 and .0021 without it, .0003, .0006 and .0005 with it, for 6 % more rows scored.
-constexpr double kDotMargin = 1.3;
-
 int wide_level(int lanes) {
   return std::min(kWideLevel, static_cast<int>(std::sqrt(2147483647.0 / lanes)));
 }
@@ -83,7 +77,7 @@ ScanCodec::ScanCodec(const Codec& codec)
   const double sign_mse = 1 - 2 / std::numbers::pi;
   bounds_.sign_scale = static_cast<float>(std::sqrt(std::numbers::pi / 2) / root_dim);
   bounds_.sign_error =
-      static_cast<float>(kDotMargin * std::sqrt(sign_mse / (1 - sign_mse)) / root_dim);
+      static_cast<float>(kBoundMargin * std::sqrt(sign_mse / (1 - sign_mse)) / root_dim);
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
@@ -99,7 +93,7 @@ ScanCodec::ScanCodec(const Codec& codec)
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
     bounds_.first_stage_error =
-        static_cast<float>(kDotMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
+        static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
     stage.kind = LevelStage::Kind::bytes;

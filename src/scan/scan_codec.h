@@ -48,6 +48,12 @@ struct LevelStage {
   alignas(64) uint8_t y_bytes[2][256] = {};
 };
 
+/// Standard deviations that a bound stands off, for each of exactness. With 1 most of what a search
+/// loses it loses to rows of a little more than exactness standard deviations: 117,659 × 384 real
+/// embeddings at 4 bits and z = 2.25 lost .0010 of recall@10 with 1 for the first stage's bound,
+/// .0002 with 1.2, nothing with 1.3, which leaves 3 % of the rows to the next stage instead of 2 %.
+inline constexpr double kBoundMargin = 1.3;
+
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {

@@ -40,10 +40,6 @@ float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level
 /// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the
 /// border at .98 standard deviations (Max 1960).
 constexpr double kHeavyFrom = .98;
-/// Standard deviations of the front's bound, for each of exactness. At z = 2.25 on real embeddings
-/// (117,659 × 384, 4 bits) 1, 1.1, 1.2 and 1.3 lost .0010, .0005, .0002 and .0000 of recall@10 and
-/// left 2.2 % to 3.1 % of the rows to the next stage.
-constexpr double kFrontMargin = 1.2;
 
 /// Rounds the front's coordinates of x, (dim), to ±1 and ±3, and says how the front's signs of a
 /// row then tell its score. With a_j = |q'_j|·√dim/‖q'‖, weights w_j and A = Σ w_j·a_j, the
@@ -83,7 +79,7 @@ void set_front(const ScanCodec& codec, const float* x, double norm, double lengt
   const double variance =
       static_cast<double>(squares) - 2 / std::numbers::pi * along * along / codec.dim();
   query->front.slope = static_cast<float>(slope);
-  query->front.margin = static_cast<float>(kFrontMargin * exactness * slope * std::sqrt(variance));
+  query->front.margin = static_cast<float>(kBoundMargin * exactness * slope * std::sqrt(variance));
 }
 
 }  // namespace
