@@ -304,7 +304,7 @@ void Codec::combine(CodeRows codes, const float* weights, float* out) const {
   for (int64_t row = 0; row < codes.rows; ++row) {
     const double weight = weights[row];
     const double factor = weight * decode_scaled(codes, row, Reconstruction::least_error, y.data());
-    for (int j = 0; j < dim_; ++j) sum[j] += factor * y[j];
+    kernels_.add_multiple(factor, y.data(), dim_, sum.data());
     weight_sum += weight;
   }
   for (int j = 0; j < dim_; ++j) y[j] = static_cast<float>(sum[j]);

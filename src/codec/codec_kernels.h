@@ -14,6 +14,8 @@ struct CodecKernels {
   RotationKernels rotation;
   TrellisKernels trellis;
   double (*dot_exact)(const float* a, const float* b, int n) = polarquant::dot_exact;
+  void (*add_multiple)(double factor, const float* x, int n,
+                       double* sum) = polarquant::add_multiple;
 };
 
 }  // namespace polarquant

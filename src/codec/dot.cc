@@ -34,4 +34,8 @@ float dot_float(const float* a, const float* b, int n) noexcept {
   return interleaved_dot<float>(a, b, n);
 }
 
+void add_multiple(double factor, const float* x, int n, double* sum) noexcept {
+  for (int i = 0; i < n; ++i) sum[i] += factor * static_cast<double>(x[i]);
+}
+
 }  // namespace polarquant

@@ -10,5 +10,7 @@ namespace polarquant {
 double dot_exact(const float* a, const float* b, int n) noexcept;
 /// Σ a_i·b_i in float: for scores.
 float dot_float(const float* a, const float* b, int n) noexcept;
+/// sum_i += factor·x_i, the product rounded before it is added.
+void add_multiple(double factor, const float* x, int n, double* sum) noexcept;
 
 }  // namespace polarquant

@@ -80,7 +80,7 @@ class GroupSearch {
     prepare(nq, queries);
     const bool dense = !bounded_ || (panel_dots_use_amx() && nq >= kMinDenseQueries &&
                                      scan_codec_.lanes() <= kMaxDenseLanes);
-    panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_) : nullptr;
+    panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
     const int64_t steps = div_up(loader_.blocks(), kSmallTileBlocks);
     // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
     // every row once a slice, and takes ranges of rows.

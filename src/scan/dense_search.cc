@@ -5,37 +5,43 @@
 #include <limits>
 #include <numeric>
 
+#include "src/core/parallel.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/load_terms.h"
 #include "src/scan/kernels/sign_dots.h"
 #include "src/scan/row_levels.h"
 
 namespace polarquant {
-QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries)
+
+QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads)
     : queries_(queries), panel_levels_(int64_t{codec.lanes()} * kPanelQueries) {
-  const auto levels = static_cast<size_t>(panels_of(size()) * panel_levels_);
+  const int64_t panels = panels_of(size());
+  const auto levels = static_cast<size_t>(panels * panel_levels_);
   if (codec.wide()) {
     wide_.resize(levels);
   } else {
     narrow_.resize(levels);
   }
-  constants_.resize(static_cast<size_t>(panels_of(size())));
-  for (int64_t q = 0; q < size(); ++q) {
-    const int slot = static_cast<int>(q % kPanelQueries);
-    const ScoreConstants& score = queries_[static_cast<size_t>(q)].score;
-    PanelConstants& constants = constants_[static_cast<size_t>(q / kPanelQueries)];
-    constants.base[slot] = score.base;
-    constants.weight[slot] = score.weight;
-    constants.dot_scale[0][slot] = score.dot_scale[0];
-    constants.dot_scale[1][slot] = score.dot_scale[1];
-    const int64_t start = q / kPanelQueries * panel_levels_;
-    if (codec.wide()) {
-      put_in_panel(queries_[static_cast<size_t>(q)].wide_levels.data(), codec.lanes(), slot,
-                   wide_.data() + start);
-    } else {
-      put_in_panel(queries_[static_cast<size_t>(q)].levels.data(), codec.lanes(), slot,
-                   narrow_.data() + start);
-    }
+  constants_.resize(static_cast<size_t>(panels));
+  parallel_for(panels, thread_count(threads, panels), [&](int64_t panel, int) {
+    const int64_t first = panel * kPanelQueries;
+    for (int64_t q = first; q < std::min(size(), first + kPanelQueries); ++q)
+      put_query(codec, queries_[static_cast<size_t>(q)], panel, static_cast<int>(q - first));
+  });
+}
+
+void QueryPanels::put_query(const ScanCodec& codec, const ScanQuery& query, int64_t panel,
+                            int slot) {
+  PanelConstants& constants = constants_[static_cast<size_t>(panel)];
+  constants.base[slot] = query.score.base;
+  constants.weight[slot] = query.score.weight;
+  constants.dot_scale[0][slot] = query.score.dot_scale[0];
+  constants.dot_scale[1][slot] = query.score.dot_scale[1];
+  const int64_t start = panel * panel_levels_;
+  if (codec.wide()) {
+    put_in_panel(query.wide_levels.data(), codec.lanes(), slot, wide_.data() + start);
+  } else {
+    put_in_panel(query.levels.data(), codec.lanes(), slot, narrow_.data() + start);
   }
 }
 

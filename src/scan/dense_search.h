@@ -18,7 +18,7 @@ namespace polarquant {
 /// A group's queries in panels, made once and shared by all threads.
 class QueryPanels {
  public:
-  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries);
+  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads);
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
@@ -27,6 +27,8 @@ class QueryPanels {
   const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
 
  private:
+  void put_query(const ScanCodec& codec, const ScanQuery& query, int64_t panel, int slot);
+
   std::span<const ScanQuery> queries_;
   int64_t panel_levels_;
   AlignedVector<int8_t> narrow_;

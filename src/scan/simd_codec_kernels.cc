@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/simd_codec_kernels.h"
 
-#include "src/scan/kernels/exact_dot.h"
+#include "src/scan/kernels/exact_sums.h"
 #include "src/scan/kernels/rotate.h"
 #include "src/scan/kernels/trellis_decode.h"
 #include "src/scan/kernels/trellis_search.h"
@@ -11,7 +11,9 @@ namespace polarquant {
 CodecKernels simd_codec_kernels() {
   CodecKernels kernels;
   kernels.rotation = simd_rotation_kernels();
-  kernels.dot_exact = simd_exact_dot();
+  const ExactSums sums = simd_exact_sums();
+  kernels.dot_exact = sums.dot;
+  kernels.add_multiple = sums.add_multiple;
   kernels.trellis = simd_trellis_kernels();
   kernels.trellis.decode_front = simd_decode_front();
   return kernels;

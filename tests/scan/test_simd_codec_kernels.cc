@@ -202,6 +202,22 @@ TEST_CASE("exact dot products are the plain ones, bit for bit", "[scan][kernels]
   }
 }
 
+TEST_CASE("multiples are added to sums exactly as in plain code", "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (const int n : {0, 1, 3, 4, 7, 8, 9, 31, 100, 384}) {
+      CAPTURE(one.target, n);
+      const std::vector<float> x = normal_numbers(n + 1, 3);
+      const std::vector<float> start = normal_numbers(n + 2, 4);
+      // One more, which stays as it is.
+      std::vector<double> expected(start.begin(), start.end());
+      std::vector<double> found = expected;
+      add_multiple(1 / 3.0, x.data() + 1, n, expected.data() + 1);
+      one.kernels.add_multiple(1 / 3.0, x.data() + 1, n, found.data() + 1);
+      REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * sizeof(double)) == 0);
+    }
+  }
+}
+
 TEST_CASE("whole codes are the plain codec's bytes", "[scan][kernels]") {
   const std::vector<NamedKernels> all = all_kernels();
   for (const std::string spec :

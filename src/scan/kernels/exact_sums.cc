@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/kernels/exact_dot.h"
+#include "src/scan/kernels/exact_sums.h"
 
 #include "src/codec/dot.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "src/scan/kernels/exact_dot.cc"
+#define HWY_TARGET_INCLUDE "src/scan/kernels/exact_sums.cc"
 #include "src/scan/kernels/targets.h"  // before highway
 //
 #include <hwy/foreach_target.h>
@@ -17,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-ExactDot exact_dot() { return dot_exact; }
+ExactSums exact_sums() { return {dot_exact, add_multiple}; }
 
 #else
 
@@ -51,7 +51,20 @@ HWY_ATTR double dot_in_registers(const float* a, const float* b, int n) {
   return sums[0];
 }
 
-ExactDot exact_dot() { return dot_in_registers; }
+HWY_ATTR void add_multiple_in_registers(double factor, const float* x, int n, double* sum) {
+  const hn::CappedTag<double, 8> d;
+  const hn::Rebind<float, decltype(d)> df;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto factors = hn::Set(d, factor);
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto product = hn::Mul(factors, hn::PromoteTo(d, hn::LoadU(df, x + i)));
+    hn::StoreU(hn::Add(hn::LoadU(d, sum + i), product), d, sum + i);
+  }
+  add_multiple(factor, x + i, n - i, sum + i);
+}
+
+ExactSums exact_sums() { return {dot_in_registers, add_multiple_in_registers}; }
 
 #endif
 
@@ -62,9 +75,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(exact_dot);
+HWY_EXPORT(exact_sums);
 
-ExactDot simd_exact_dot() { return HWY_DYNAMIC_DISPATCH(exact_dot)(); }
+ExactSums simd_exact_sums() { return HWY_DYNAMIC_DISPATCH(exact_sums)(); }
 
 }  // namespace polarquant
 #endif
