@@ -30,8 +30,7 @@ namespace polarquant {
 inline constexpr int kBlockRows = 64;
 inline constexpr int kGroupRows = 8;
 /// Sign words of the front. On 117,659 rows of 384 dimensions (6 words) the first stage of a search
-/// then reads 36 bytes of a row instead of 52, and with two bits of each query coordinate leaves as
-/// many rows as one bit over all words does.
+/// so reads 36 bytes of a row instead of 52; with 3 words it leaves twice as many rows.
 inline constexpr int kMaxFrontWords = 4;
 
 /// A segment's signs in coordinate order ↔ in pair order, for a segment of `count` coordinates.
