@@ -19,9 +19,13 @@ constexpr float kUnreachable = std::numeric_limits<float>::infinity();
 // The plain kernels. The trail of a pair is the cost of every state before it.
 
 // Branch by branch: see advance_by.
+int place_by_branch(int window, int step) {
+  return (window % (1 << step)) * trellis_states(step) + (window >> step);
+}
+
 void arrange_by_branch(const Cells& cells, int step, Cells* arranged) {
   for (int window = 0; window < kCells; ++window) {
-    const int place = (window % (1 << step)) * trellis_states(step) + (window >> step);
+    const int place = place_by_branch(window, step);
     arranged->x[place] = cells.x[window];
     arranged->y[place] = cells.y[window];
   }
@@ -92,40 +96,16 @@ int first_least(const float* costs, int count) {
   return first;
 }
 
-// The window that gave `state` its cost after this pair: found again from the costs before it, by
-// the same float operations, instead of being kept for every state.
-int window_into(const Cells& cells, int step, const TrellisPoints& points, int pair,
-                const float* before, int state) {
-  const int states = trellis_states(step);
-  const int parallel = parallel_windows(step);
-  const int befores = (1 << step) / parallel;
-  float best = kUnreachable;
-  int best_window = state << step;
-  for (int from = 0; from < befores; ++from) {
-    uint32_t nearest = std::numeric_limits<uint32_t>::max();
-    for (int window = 0; window < parallel; ++window) {
-      const int place = (window * befores + from) * states + state;
-      const float dx = points.x[pair] - cells.x[place];
-      const float dy = points.y[pair] - cells.y[place];
-      const float distance = dx * dx + points.weight_y[pair] * (dy * dy);
-      nearest = std::min(nearest, rank_among_parallel(distance, step, window));
-    }
-    const int branch = window_of_rank(nearest, step) * befores + from;
-    const int window = (state << step) | branch;
-    const float total = before[window & (states - 1)] + distance_of_rank(nearest, step);
-    if (total < best) {
-      best = total;
-      best_window = window;
-    }
-  }
-  return best_window;
-}
-
 int trace_plain(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
                 const uint8_t* trail, int state, uint8_t* windows) {
   for (int i = pass.count - 1; i >= 0; --i) {
     const auto* before = reinterpret_cast<const float*>(trail + i * trail_bytes(step));
-    const int window = window_into(cells, step, points, pass.first + i, before, state);
+    const int pair = pass.first + i;
+    // Found again from the costs before it instead of being kept for every state.
+    const TrellisChoice choice =
+        best_branch(cells, step, points.x[pair], points.y[pair], points.weight_y[pair], before,
+                    state, [step](int window) { return place_by_branch(window, step); });
+    const int window = (state << step) | choice.branch;
     windows[i] = static_cast<uint8_t>(window);
     state = window & (trellis_states(step) - 1);
   }

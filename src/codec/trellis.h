@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace polarquant {
 
@@ -98,6 +99,36 @@ inline float distance_of_rank(uint32_t rank, int step) {
   return std::bit_cast<float>(rank & ~static_cast<uint32_t>(parallel_windows(step) - 1));
 }
 
+/// How a state is best reached, and from where; `branch` is the window's below the state's bits.
+struct TrellisChoice {
+  float total = std::numeric_limits<float>::infinity();
+  int branch = 0;
+};
+/// After a point, from the costs before it. `place(window)` is where `cells` have a window. This is
+/// the definition: what passes over all states do faster must come to the same bits.
+template <class Place>
+TrellisChoice best_branch(const Cells& cells, int step, float x, float y, float weight_y,
+                          const float* before, int state, const Place& place) {
+  const int parallel = parallel_windows(step);
+  const int sources = (1 << step) / parallel;
+  TrellisChoice best;
+  for (int source = 0; source < sources; ++source) {
+    uint32_t nearest = std::numeric_limits<uint32_t>::max();
+    for (int number = 0; number < parallel; ++number) {
+      const int at = place((state << step) + number * sources + source);
+      const float dx = x - cells.x[at];
+      const float dy = y - cells.y[at];
+      nearest =
+          std::min(nearest, rank_among_parallel(dx * dx + weight_y * (dy * dy), step, number));
+    }
+    const int branch = window_of_rank(nearest, step) * sources + source;
+    const int state_before = ((state << step) + branch) % trellis_states(step);
+    const float total = before[state_before] + distance_of_rank(nearest, step);
+    if (total < best.total) best = {total, branch};
+  }
+  return best;
+}
+
 /// What a pass may keep of each pair.
 constexpr size_t trail_bytes(int step) {
   return std::max<size_t>(64, sizeof(float) * static_cast<size_t>(trellis_states(step)));
@@ -107,6 +138,7 @@ class TrellisEncoder {
  public:
   /// `cells` is copied; step in [1, 8].
   TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels = TrellisKernels());
+  const TrellisKernels& kernels() const { return kernels_; }
 
   /// The window of every pair on a path of least squared error; windows has points.pairs entries.
   /// Ties take the lowest window among parallel ones, then the lowest state before. Thread-safe.

@@ -20,7 +20,7 @@ void store_signs(const float* u, int dim, uint8_t* signs) {
     for (int i = 0; i < count; ++i) byte |= static_cast<unsigned>(u[first + i] < 0) << i;
     return static_cast<uint8_t>(byte);
   };
-  // A constant count is worth 3 % of an encoder's time.
+  // The compiler unrolls a constant count.
   int first = 0;
   for (; first + 8 <= dim; first += 8) signs[first / 8] = byte_of(first, 8);
   if (first < dim) signs[first / 8] = byte_of(first, dim - first);
@@ -72,7 +72,6 @@ size_t TrellisPlanes::cell_bytes() const {
 
 void TrellisPlanes::use_kernels(const TrellisKernels& kernels) {
   encoder_ = TrellisEncoder(codebook_.cells, codebook_.step, kernels);
-  kernels_ = kernels;
 }
 
 void TrellisPlanes::encode_and_decode(const float* u, uint8_t* planes, float* decoded) const {
@@ -109,7 +108,7 @@ void TrellisPlanes::read_cells(const uint8_t* windows, int first, float* u) cons
 void TrellisPlanes::decode(const uint8_t* planes, float* u) const {
   const uint8_t* ring = planes + quadrant_bytes();
   const TrellisCode code = {codebook_.quadrant ? planes : nullptr, ring, dim_};
-  const int front = kernels_.decode_front(cell_bytes_, codebook_.step, code, u);
+  const int front = encoder_.kernels().decode_front(cell_bytes_, codebook_.step, code, u);
   if (front == dim_) return;
   thread_local std::vector<uint8_t> windows;
   windows.resize(pairs() - front / 2);

@@ -45,7 +45,6 @@ class TrellisPlanes {
   std::vector<float> weight_y_;  // of each pair
   TrellisEncoder encoder_;
   CellBytes cell_bytes_;
-  TrellisKernels kernels_;
 };
 
 class TrellisQuantizer : public Quantizer {

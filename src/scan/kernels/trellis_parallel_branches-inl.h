@@ -33,7 +33,6 @@ class ParallelBranches {
   static constexpr int kLanes = static_cast<int>(hn::MaxLanes(Floats()));
   static constexpr int kStates = trellis_states(kStep);
   static constexpr int kWindows = parallel_windows(kStep);
-  static constexpr int kWindowBits = 2 * kStep - 8;  // of kWindows
   static constexpr int kTransitions = kStates * kStates;
   static constexpr int kCopies = std::max(1, kLanes / kTransitions);
   static constexpr int kGroups = std::max(1, kTransitions / kLanes);

@@ -69,31 +69,12 @@ void arrange_cells(const Cells& cells, int step, Cells* arranged) {
 template <int kStep>
 void advance_weighted(const Cells& cells, float x, float y, float weight, const float* before,
                       float* after, uint8_t* trail) {
-  constexpr int kStates = trellis_states(kStep);
-  constexpr int kWindows = parallel_windows(kStep);
-  constexpr int kSources = (1 << kStep) / kWindows;
   std::fill_n(trail, Branches<kStep>::kTrailRow, uint8_t{0});
-  for (int state = 0; state < kStates; ++state) {
-    float best = 0;
-    int winner = -1;
-    for (int source = 0; source < kSources; ++source) {
-      uint32_t nearest = ~uint32_t{0};
-      for (int number = 0; number < kWindows; ++number) {
-        const int place = Branches<kStep>::place((state << kStep) + number * kSources + source);
-        const float dx = x - cells.x[place];
-        const float dy = y - cells.y[place];
-        const float distance = dx * dx + weight * (dy * dy);
-        nearest = std::min(nearest, rank_among_parallel(distance, kStep, number));
-      }
-      const int branch = window_of_rank(nearest, kStep) * kSources + source;
-      const float total =
-          before[((state << kStep) + branch) % kStates] + distance_of_rank(nearest, kStep);
-      if (winner >= 0 && !(total < best)) continue;
-      best = total;
-      winner = branch;
-    }
-    after[state] = best;
-    Branches<kStep>::keep_branch(state, winner, trail);
+  for (int state = 0; state < trellis_states(kStep); ++state) {
+    const TrellisChoice choice =
+        best_branch(cells, kStep, x, y, weight, before, state, Branches<kStep>::place);
+    after[state] = choice.total;
+    Branches<kStep>::keep_branch(state, choice.branch, trail);
   }
 }
 
