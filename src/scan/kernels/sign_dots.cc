@@ -21,28 +21,6 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A row's sign words: those of the front lie kGroupRows apart, the others bytes of its rest.
-struct RowWords {
-  const uint64_t* front;
-  const uint8_t* rest;
-
-  HWY_ATTR uint64_t front_word(int word) const {
-    return front[static_cast<size_t>(word) * kGroupRows];
-  }
-  HWY_ATTR uint64_t rest_word(int word) const {
-    uint64_t value;
-    std::memcpy(&value, rest + static_cast<size_t>(word) * sizeof value, sizeof value);
-    return value;
-  }
-};
-
-HWY_ATTR inline RowWords row_words(const BlockLayout& layout, const RowPlace& at) {
-  return {reinterpret_cast<const uint64_t*>(at.front) +
-              static_cast<size_t>(at.row / kGroupRows) * layout.front_words() * kGroupRows +
-              at.row % kGroupRows,
-          layout.row_rest(at)};
-}
-
 /// Brings the sign words of a row's rest near.
 HWY_ATTR inline void fetch_words(const ScanTile& tile, const BlockLayout& layout, uint32_t row) {
   const uint8_t* words = layout.row_rest(place_of(tile, row));
@@ -79,6 +57,28 @@ inline ScanTerms terms_of(const ScanCodec& codec, const ScanTile& tile, uint32_t
 #endif
 
 #if HWY_TARGET == HWY_AVX3_DL
+
+/// A row's sign words: those of the front lie kGroupRows apart, the others bytes of its rest.
+struct RowWords {
+  const uint64_t* front;
+  const uint8_t* rest;
+
+  HWY_ATTR uint64_t front_word(int word) const {
+    return front[static_cast<size_t>(word) * kGroupRows];
+  }
+  HWY_ATTR uint64_t rest_word(int word) const {
+    uint64_t value;
+    std::memcpy(&value, rest + static_cast<size_t>(word) * sizeof value, sizeof value);
+    return value;
+  }
+};
+
+HWY_ATTR inline RowWords row_words(const BlockLayout& layout, const RowPlace& at) {
+  return {reinterpret_cast<const uint64_t*>(at.front) +
+              static_cast<size_t>(at.row / kGroupRows) * layout.front_words() * kGroupRows +
+              at.row % kGroupRows,
+          layout.row_rest(at)};
+}
 
 // Σ level·(±1) = level_sum − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of
 // 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
@@ -155,14 +155,12 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 }
 
 /// Σ of the levels whose sign bit is 1.
-HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layout,
+HWY_ATTR int32_t negative_levels(const BlockLayout& layout, const RowPlace& at,
                                  const ScanQuery& query) {
   const __m512i ones = _mm512_set1_epi8(1);
-  const int front_words = layout.front_words();
   __m512i sums = _mm512_setzero_si512();
   for (int segment = 0; segment < layout.sign_words(); ++segment) {
-    const uint64_t word =
-        segment < front_words ? words.front_word(segment) : words.rest_word(segment - front_words);
+    const uint64_t word = layout.sign_word(at, segment);
     const __m512i levels =
         _mm512_load_si512(query.levels.data() + static_cast<size_t>(segment) * kSegmentLanes);
     sums = dot_bytes(sums, _mm512_maskz_mov_epi8(word, ones), levels);
@@ -175,13 +173,10 @@ HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layou
 #if HWY_TARGET == HWY_SCALAR
 
 /// Σ of the levels whose sign bit is 1.
-int32_t negative_levels(const RowWords& words, const BlockLayout& layout, const ScanQuery& query) {
+int32_t negative_levels(const BlockLayout& layout, const RowPlace& at, const ScanQuery& query) {
   int32_t sum = 0;
   for (int lane = 0; lane < layout.sign_words() * kSegmentLanes; ++lane) {
-    const int segment = lane / kSegmentLanes;
-    const uint64_t word = segment < layout.front_words()
-                              ? words.front_word(segment)
-                              : words.rest_word(segment - layout.front_words());
+    const uint64_t word = layout.sign_word(at, lane / kSegmentLanes);
     if ((word >> (lane % kSegmentLanes) & 1) != 0) sum += query.levels[static_cast<size_t>(lane)];
   }
   return sum;
@@ -191,7 +186,7 @@ int32_t negative_levels(const RowWords& words, const BlockLayout& layout, const 
 
 /// Σ of the levels whose sign bit is 1. Levels are taken biased, level + 128 in a byte without
 /// sign, which sums of bytes can add up; the bias goes out with the number of bits.
-HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layout,
+HWY_ATTR int32_t negative_levels(const BlockLayout& layout, const RowPlace& at,
                                  const ScanQuery& query) {
   const uint8_t* biased_levels = query.biased_levels.data();
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
@@ -199,7 +194,8 @@ HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layou
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  const auto add = [&](uint64_t word) HWY_ATTR {
+  for (int segment = 0; segment < layout.sign_words(); ++segment, biased_levels += kSegmentLanes) {
+    const uint64_t word = layout.sign_word(at, segment);
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, &word, sizeof word);
     bits += std::popcount(word);
@@ -208,12 +204,7 @@ HWY_ATTR int32_t negative_levels(const RowWords& words, const BlockLayout& layou
       sums = hn::Add(sums,
                      hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
     }
-    biased_levels += kSegmentLanes;
-  };
-  const int front_words = layout.front_words();
-  for (int word = 0; word < front_words; ++word) add(words.front_word(word));
-  for (int word = front_words; word < layout.sign_words(); ++word)
-    add(words.rest_word(word - front_words));
+  }
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
 }
 
@@ -227,7 +218,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count) fetch_words(tile, layout, out.rows[i + kFetchAhead]);
     const uint32_t row = out.rows[i];
-    const int32_t negative = negative_levels(row_words(layout, place_of(tile, row)), layout, query);
+    const int32_t negative = negative_levels(layout, place_of(tile, row), query);
     const ScanTerms terms = terms_of(codec, tile, row);
     out.rows[kept] = row;
     out.terms[kept] = terms;
@@ -241,14 +232,13 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 
 HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
-  const RowWords words = row_words(layout, at);
   int32_t distance = 0;
   for (int word = 0; word < layout.front_words(); ++word) {
     const auto i = static_cast<size_t>(word);
-    const uint64_t differ = query.sign_words[i] ^ words.front_word(word);
+    const uint64_t differ = query.sign_words[i] ^ layout.sign_word(at, word);
     distance += std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]);
   }
-  return {distance, query.level_sum - 2 * negative_levels(words, layout, query)};
+  return {distance, query.level_sum - 2 * negative_levels(layout, at, query)};
 }
 
 }  // namespace HWY_NAMESPACE

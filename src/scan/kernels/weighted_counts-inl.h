@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The first stage's distance where there is no population count of words: by bytes of 8 rows.
+#if defined(POLARQUANT_WEIGHTED_COUNTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_WEIGHTED_COUNTS_INL_H_
+#undef POLARQUANT_WEIGHTED_COUNTS_INL_H_
+#else
+#define POLARQUANT_WEIGHTED_COUNTS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "src/scan/block_layout.h"
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
+using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
+
+/// Σ over bytes of the bits that differ, 1 or 3 each. At most 3·8 a word, so that a byte holds the
+/// counts of a front.
+static_assert(3 * 8 * kMaxFrontWords <= 255);
+
+#if HWY_ARCH_X86
+
+/// Counted by tables of four bits, in which shifts and masks serve both weights.
+class WeightedCounts {
+ public:
+  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy) {
+    const auto bits = hn::BitCast(ByteLanes(), hn::Set(WordLanes(), heavy));
+    heavy_low_ = low_nibbles(bits);
+    heavy_high_ = high_nibbles(bits);
+  }
+
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
+    const ByteLanes d8;
+    alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
+                                                      1, 2, 2, 3, 2, 3, 3, 4};
+    alignas(16) static constexpr uint8_t kTwice[16] = {0, 2, 2, 4, 2, 4, 4, 6,
+                                                       2, 4, 4, 6, 4, 6, 6, 8};
+    const auto once = hn::LoadDup128(d8, kOnce);
+    const auto twice = hn::LoadDup128(d8, kTwice);
+    const auto low = low_nibbles(hn::BitCast(d8, differ));
+    const auto high = high_nibbles(hn::BitCast(d8, differ));
+    return hn::Add(hn::Add(hn::TableLookupBytes(once, low), hn::TableLookupBytes(once, high)),
+                   hn::Add(hn::TableLookupBytes(twice, hn::And(low, heavy_low_)),
+                           hn::TableLookupBytes(twice, hn::And(high, heavy_high_))));
+  }
+
+ private:
+  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> low_nibbles(hn::Vec<ByteLanes> bits) {
+    return hn::And(bits, hn::Set(ByteLanes(), 0x0F));
+  }
+  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> high_nibbles(hn::Vec<ByteLanes> bits) {
+    const hn::Repartition<uint16_t, WordLanes> d16;
+    return low_nibbles(hn::BitCast(ByteLanes(), hn::ShiftRight<4>(hn::BitCast(d16, bits))));
+  }
+
+  hn::Vec<ByteLanes> heavy_low_;
+  hn::Vec<ByteLanes> heavy_high_;
+};
+
+#else
+
+class WeightedCounts {
+ public:
+  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy)
+      : heavy_(hn::Set(WordLanes(), heavy)) {}
+
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
+    const ByteLanes d8;
+    const auto all = hn::PopulationCount(hn::BitCast(d8, differ));
+    const auto heavy = hn::PopulationCount(hn::BitCast(d8, hn::And(differ, heavy_)));
+    return hn::Add(all, hn::Add(heavy, heavy));
+  }
+
+ private:
+  hn::Vec<WordLanes> heavy_;
+};
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#endif  // per-target include guard
