@@ -73,11 +73,11 @@ void sign_survivors(benchmark::State& state, int64_t target, int dim) {
   for (int i = 0; i < kQueries; ++i) {
     searches[i].query = &rows.queries[static_cast<size_t>(i)];
     searches[i].threshold = static_cast<float>(dim);  // few rows reach it
-    searches[i].survivors = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
-    searches[i].bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
+    searches[i].found.survivors = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
+    searches[i].found.bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
   }
   for (auto _ : state) {
-    for (SurvivorSearch& search : searches) search.count = 0;
+    for (SurvivorSearch& search : searches) search.found.count = 0;
     find_sign_survivors(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
     benchmark::DoNotOptimize(searches);
   }
@@ -89,13 +89,14 @@ void sign_dots(benchmark::State& state, int64_t target, int dim) {
   const Rows rows("Polar2", dim);
   std::vector<uint32_t> list(kSurvivors + 4);
   std::vector<ScanTerms> terms(kSurvivors + 4);
-  std::vector<float> bounds(kSurvivors + 4);
+  std::vector<uint32_t> kept(kSurvivors + 4);
+  std::vector<SignSums> sums(kSurvivors + 4);
+  for (int i = 0; i < kSurvivors; ++i)
+    list[static_cast<size_t>(i)] = survivor_of(static_cast<uint32_t>(i * 31), dim / 2);
   for (auto _ : state) {
-    for (int i = 0; i < kSurvivors; ++i)
-      list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
-    benchmark::DoNotOptimize(keep_by_sign_dot(rows.scan_codec, rows.tile, rows.queries[0], 0,
-                                              {list.data(), terms.data(), bounds.data()},
-                                              kSurvivors));
+    benchmark::DoNotOptimize(keep_by_signs(rows.scan_codec, rows.tile, rows.queries[0], 0,
+                                           list.data(), kSurvivors,
+                                           {kept.data(), sums.data(), terms.data()}));
   }
   set_rate(state, kSurvivors);
 }

@@ -81,9 +81,7 @@ void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
   const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
   std::memcpy(rest, code, other_bytes);
   code += other_bytes;
-  const size_t width = factor_bytes_ / 2;
-  std::memcpy(at.front + scales_offset(at.room) + at.row * width, code, width);
-  std::memcpy(at.front + biases_offset(at.room) + at.row * width, code + width, width);
+  std::memcpy(at.front + factors_offset(at.room) + at.row * factor_bytes_, code, factor_bytes_);
 }
 
 void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
@@ -96,9 +94,7 @@ void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
   const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
   std::memcpy(code, at.rest + at.row * rest_bytes_ + rest_sign_bytes(), other_bytes);
   code += other_bytes;
-  const size_t width = factor_bytes_ / 2;
-  std::memcpy(code, at.front + scales_offset(at.room) + at.row * width, width);
-  std::memcpy(code + width, at.front + biases_offset(at.room) + at.row * width, width);
+  std::memcpy(code, row_factors(at), factor_bytes_);
 }
 
 RowPlace BlockRows::place(const BlockLayout& layout, int64_t row) const {

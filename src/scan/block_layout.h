@@ -7,7 +7,7 @@
 // in the last block 1 to 64) has room for c = 8·⌈r/8⌉ and holds, in order:
 //   1. the first words of the sign planes, up to kMaxFrontWords, in groups of 8 rows: word w of the
 //      group's 8 rows lie side by side, then word w+1 of the 8 rows;
-//   2. the scales of its c rows, then the biases, in the codec's factor format;
+//   2. the two factors of each of its c rows, side by side as in the row format;
 //   3. the rest of each row, one row after another: its other sign words, then what else its code
 //      has (cell plane, second stage).
 // Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
@@ -88,26 +88,27 @@ class BlockLayout {
 
   /// Where the parts of a block with room for `room` rows start; the words at 0. Word w of row r is
   /// 64-bit word (r/8·front_words + w)·8 + r%8 of the block.
-  size_t scales_offset(int room) const {
+  size_t factors_offset(int room) const {
     return static_cast<size_t>(room) * front_words_ * sizeof(uint64_t);
   }
-  size_t biases_offset(int room) const {
-    return scales_offset(room) + static_cast<size_t>(room) * (factor_bytes_ / 2);
-  }
   size_t front_bytes(int room) const {
-    return scales_offset(room) + static_cast<size_t>(room) * factor_bytes_;
+    return factors_offset(room) + static_cast<size_t>(room) * factor_bytes_;
   }
 
+  const uint64_t* front_word(const RowPlace& at, int word) const {
+    const auto group = static_cast<size_t>(at.row / kGroupRows);
+    return reinterpret_cast<const uint64_t*>(at.front) +
+           (group * front_words_ + word) * kGroupRows + at.row % kGroupRows;
+  }
   uint64_t sign_word(const RowPlace& at, int word) const {
-    if (word < front_words_) {
-      const auto* words = reinterpret_cast<const uint64_t*>(at.front);
-      const auto group = static_cast<size_t>(at.row / kGroupRows);
-      return words[(group * front_words_ + word) * kGroupRows + at.row % kGroupRows];
-    }
+    if (word < front_words_) return *front_word(at, word);
     uint64_t value;
     std::memcpy(&value, row_rest(at) + static_cast<size_t>(word - front_words_) * sizeof value,
                 sizeof value);
     return value;
+  }
+  const uint8_t* row_factors(const RowPlace& at) const {
+    return at.front + factors_offset(at.room) + static_cast<size_t>(at.row) * factor_bytes_;
   }
   const uint8_t* row_rest(const RowPlace& at) const {
     return at.rest + static_cast<size_t>(at.row) * rest_bytes_;

@@ -21,12 +21,7 @@ void apply_signs(uint64_t signs, int16_t* levels) {
 }  // namespace
 
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
-  const BlockLayout& layout = codec.layout();
-  const size_t width = layout.factor_bytes() / 2;
-  uint8_t stored[8];
-  std::copy_n(at.front + layout.scales_offset(at.room) + at.row * width, width, stored);
-  std::copy_n(at.front + layout.biases_offset(at.room) + at.row * width, width, stored + width);
-  const Factors factors = load_factors(codec.factor_format(), stored);
+  const Factors factors = load_factors(codec.factor_format(), codec.layout().row_factors(at));
   if (codec.metric() == Metric::l2)
     return {factors.scale, -(factors.bias * factors.bias), factors.bias};
   return {factors.scale, factors.bias, factors.scale};
@@ -42,9 +37,9 @@ int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
   return distance;
 }
 
-int32_t sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int32_t dot = 0;
-  for (int lane = 0; lane < codec.lanes(); ++lane) {
+  for (int lane = codec.layout().front_words() * kSegmentLanes; lane < codec.lanes(); ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
@@ -107,7 +102,7 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                          : goodness(query.score, terms, dots[0]);
   row.key = row.score;
   if (!bounded) return row;
-  const SignSums signs = {front_distance(codec, query, at), sign_dot(codec, query, at)};
+  const SignSums signs = {front_distance(codec, query, at), rest_sign_dot(codec, query, at)};
   row.key = bounded_score(query, terms, row.score, signs, two_stages, dots[0]);
   return row;
 }

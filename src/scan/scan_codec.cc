@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <span>
 
 #include "src/codec/byte_quantizer.h"
@@ -73,11 +72,6 @@ ScanCodec::ScanCodec(const Codec& codec)
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   bounds_.length_of_norm =
       metric_ == Metric::l2 ? 1.0F : static_cast<float>(root_dim * (1 - codec.mse()));
-  // E|z| = √(2/π) for a normal z: the signs are a code of error 1 − 2/π.
-  const double sign_mse = 1 - 2 / std::numbers::pi;
-  bounds_.sign_scale = static_cast<float>(std::sqrt(std::numbers::pi / 2) / root_dim);
-  bounds_.sign_error =
-      static_cast<float>(kBoundMargin * std::sqrt(sign_mse / (1 - sign_mse)) / root_dim);
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {

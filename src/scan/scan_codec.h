@@ -57,9 +57,7 @@ inline constexpr double kBoundMargin = 1.3;
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
-  float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm
-  float sign_scale = 0;      // ⟨q', signs⟩·‖x−c‖ → estimate by the signs
-  float sign_error = 0;
+  float length_of_norm = 0;     // ‖x−c‖ / ScanTerms::norm
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
 };

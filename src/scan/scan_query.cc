@@ -41,20 +41,21 @@ float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level
 /// border at .98 standard deviations (Max 1960).
 constexpr double kHeavyFrom = .98;
 
-/// Rounds the front's coordinates of x, (dim), to ±1 and ±3, and says how the front's signs of a
-/// row then tell its score. With a_j = |q'_j|·√dim/‖q'‖, weights w_j and A = Σ w_j·a_j, the
-/// expected Σ ±w of a row at cosine ρ is √(2/π)·A·ρ (beyond ρ = .5 more, so that the estimate is
-/// too high), and its variance at most Σ w² − (2/π)·A²/dim: the second part is what ρ itself would
+/// Rounds the front's coordinates of x, (dim), to ±1 and ±3, and says how signs of a row then tell
+/// its score. For weights v_j on the signs (those of the front times a unit, and |x_j| behind it)
+/// let e = Σ v_j·|x_j| and the unit be the best one, so that Σ v_j² = e too. A row at cosine ρ is
+/// expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ (beyond ρ = .5 more, so that the estimate is too
+/// high), with a variance of at most e − (2/π)·e²/‖x‖²: the second part is what ρ itself would
 /// explain.
-void set_front(const ScanCodec& codec, const float* x, double norm, double length, float exactness,
-               ScanQuery* query) {
+void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double length,
+                     float exactness, float level_step, ScanQuery* query) {
   const auto words = static_cast<size_t>(codec.layout().front_words());
   query->sign_words.resize(words);
   query->heavy_words.resize(words);
-  const int front_dims = std::min(codec.dim(), static_cast<int>(words) * kSegmentLanes);
-  const double rms = norm / std::sqrt(static_cast<double>(codec.dim()));
-  const auto heavy_from = static_cast<float>(kHeavyFrom * rms);
-  double along = 0;
+  const int dim = codec.dim();
+  const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
+  const auto heavy_from = static_cast<float>(kHeavyFrom * norm / std::sqrt(dim));
+  double along = 0;  // Σ weight·|x_j|
   int64_t weights = 0;
   int64_t squares = 0;
   for_each_run(front_dims, [&](int first, int count, int first_lane) {
@@ -73,13 +74,25 @@ void set_front(const ScanCodec& codec, const float* x, double norm, double lengt
     }
   });
   query->front_weight = static_cast<int32_t>(weights);
-  if (!(along > 0)) return;
-  along /= rms;
-  const double slope = std::sqrt(std::numbers::pi / 2) * norm * length / along;
-  const double variance =
-      static_cast<double>(squares) - 2 / std::numbers::pi * along * along / codec.dim();
-  query->front.slope = static_cast<float>(slope);
-  query->front.margin = static_cast<float>(kBoundMargin * exactness * slope * std::sqrt(variance));
+  const double unit = along / static_cast<double>(squares);
+  const double front_energy = unit * along;
+  const double energy = front_energy + dot_exact(x + front_dims, x + front_dims, dim - front_dims);
+  const auto bound_of = [&](double e) {
+    struct {
+      double slope = 0;
+      double margin = 0;
+    } bound;
+    if (!(e > 0)) return bound;
+    bound.slope = std::sqrt(std::numbers::pi / 2 / dim) * norm * norm * length / e;
+    const double variance = e - 2 / std::numbers::pi * e * e / (norm * norm);
+    bound.margin = kBoundMargin * exactness * bound.slope * std::sqrt(variance);
+    return bound;
+  };
+  const auto front = bound_of(front_energy);
+  query->front = {static_cast<float>(front.slope * unit), static_cast<float>(front.margin)};
+  const auto both = bound_of(energy);
+  query->signs = {static_cast<float>(both.slope * unit),
+                  static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
 }
 
 }  // namespace
@@ -98,9 +111,11 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     step = round_to_lanes(rotated, dim, codec.max_level(), &scan.wide_levels);
   }
   scan.biased_levels.resize(lanes);
+  const auto front_lanes = static_cast<size_t>(codec.layout().front_words()) * kSegmentLanes;
   for (size_t lane = 0; lane < lanes; ++lane) {
     scan.biased_levels[lane] = static_cast<uint8_t>(scan.levels[lane] + 128);
     scan.level_sum += scan.levels[lane];
+    if (lane >= front_lanes) scan.rest_level_sum += scan.levels[lane];
   }
   const bool l2 = codec.metric() == Metric::l2;
   const float factor = l2 ? 2.0F : 1.0F;
@@ -113,9 +128,8 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   const double norm = std::sqrt(dot_exact(rotated, rotated, dim));
   const BoundConstants& constants = codec.bounds();
   const double length = factor * constants.length_of_norm;  // per norm term
-  if (codec.has_signs()) set_front(codec, rotated, norm, length, exactness, &scan);
-  scan.signs.slope = static_cast<float>(length * constants.sign_scale * narrow_step);
-  scan.signs.margin = static_cast<float>(exactness * norm * length * constants.sign_error);
+  if (codec.has_signs())
+    set_sign_bounds(codec, rotated, norm, length, exactness, narrow_step, &scan);
   scan.first_stage.slope =
       static_cast<float>(length * constants.first_stage_scale * step * codec.stages()[0].step);
   scan.first_stage.margin =

@@ -28,19 +28,28 @@ struct DotBound {
   float margin = 0;
 };
 
+/// bound by all of a row's signs: base + weight·constant + norm·(front_slope·(Σ ±w over the front)
+/// + rest_slope·(Σ level·(±1) over the other lanes) + margin).
+struct SignBound {
+  float front_slope = 0;
+  float rest_slope = 0;
+  float margin = 0;
+};
+
 struct ScanQuery {
   /// Two bits of each coordinate of the front, (front_words): its sign, and whether a row whose
   /// sign differs is 3 further away instead of 1.
   AlignedVector<uint64_t> sign_words;
   AlignedVector<uint64_t> heavy_words;
   int32_t front_weight = 0;      // Σ of those 1 and 3
-  AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for the signs, and scores unless wide
+  AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for signs, and for scores unless wide
   AlignedVector<uint8_t> biased_levels;  // level + 128
   AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide
   int32_t level_sum = 0;                 // Σ levels
+  int32_t rest_level_sum = 0;            // of the lanes behind the front
   ScoreConstants score;
-  DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
-  DotBound signs;        // by Σ level·(±1), the signs of the row
+  DotBound front;  // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
+  SignBound signs;
   DotBound first_stage;  // by the first of two stages' Σ level·level
 };
 
@@ -69,15 +78,22 @@ inline float front_bound(const ScanQuery& query, const ScanTerms& row, int dista
 
 /// What the two stages of signs take from a row.
 struct SignSums {
-  int32_t distance;  // of the front
-  int32_t dot;       // Σ level·(±1) over all signs
+  int32_t distance = 0;  // of the front
+  int32_t rest_dot = 0;  // Σ level·(±1) over the signs behind it
 };
+inline float sign_bound(const ScanQuery& query, const ScanTerms& row, const SignSums& sums) {
+  const auto front = static_cast<float>(query.front_weight - 2 * sums.distance);
+  const auto rest = static_cast<float>(sums.rest_dot);
+  return query.score.base + query.score.weight * row.constant +
+         row.norm *
+             (query.signs.front_slope * front + query.signs.rest_slope * rest + query.signs.margin);
+}
 /// The least of score and bounds: what a search at finite exactness orders rows by. `first_dot` is
 /// the first of two stages' Σ level·level.
 inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float score,
                            const SignSums& signs, bool two_stages, int32_t first_dot) {
   float least = std::min(score, front_bound(query, row, signs.distance));
-  least = std::min(least, dot_bound(query.score, query.signs, row, signs.dot));
+  least = std::min(least, sign_bound(query, row, signs));
   if (two_stages)
     least = std::min(least, dot_bound(query.score, query.first_stage, row, first_dot));
   return least;

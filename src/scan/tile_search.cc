@@ -18,16 +18,18 @@ int64_t id_of(const ScanTile& tile, uint32_t row) {
 }
 
 /// Rows whose scores bring the k-th best near what it will be.
-int64_t promising_rows(int64_t k) { return 32 + 3 * k; }
+int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
 
 /// A bound that about `wanted` of the rows reach, judged by every so-manieth of them.
 float bound_reached_by(int64_t wanted, const float* bounds, int count) {
-  constexpr int kMaxSample = 64;
+  constexpr int kMaxSample = 32;
   float sample[kMaxSample];
-  const int size = std::min(count, kMaxSample);
-  for (int i = 0; i < size; ++i) sample[i] = bounds[static_cast<int64_t>(i) * count / size];
+  const int every = (count + kMaxSample - 1) / kMaxSample;
+  const int size = count / every;
+  for (int i = 0; i < size; ++i) sample[i] = bounds[i * every];
   const int64_t rank = std::clamp<int64_t>(wanted * size / count, 1, size - 1);
-  std::nth_element(sample, sample + rank, sample + size, std::greater<>());
+  // Few of many, usually: a heap of those is less work than parting all.
+  std::partial_sort(sample, sample + rank + 1, sample + size, std::greater<>());
   return sample[rank];
 }
 
@@ -36,16 +38,17 @@ float bound_reached_by(int64_t wanted, const float* bounds, int count) {
 TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
       together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
-      survivors_(new uint32_t[static_cast<size_t>(together_) * kListRoom]),
-      bounds_(new float[static_cast<size_t>(together_) * kListRoom]),
+      found_(static_cast<size_t>(together_) * kListRoom),
+      taken_(kSliceRows + kListSlack),
+      survivors_(kPieceRows + kListSlack),
       rows_(kPieceRows + kListSlack),
+      sums_(kPieceRows + kListSlack),
       terms_(kPieceRows + kListSlack),
-      sign_bounds_(kPieceRows + kListSlack),
       dots_{AlignedVector<int32_t>(kPieceRows + kListSlack),
             AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// Scores the first `count` rows of the piece, whose terms_ stand ready.
+// Scores the first `count` rows of the piece, whose sums_ and terms_ stand ready.
 void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best) {
   if (count == 0) return;
   const auto& stages = codec_.stages();
@@ -61,6 +64,7 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int c
       const float bound = dot_bound(query.score, query.first_stage, terms_[from], first[i]);
       rows[kept] = rows[i];
       first[kept] = first[i];
+      sums_[to] = sums_[from];
       terms_[to] = terms_[from];
       kept += -bound <= best->worst_key() ? 1 : 0;
     }
@@ -69,58 +73,57 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int c
     survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
   }
   for (int i = 0; i < count; ++i) {
-    const ScanTerms& terms = terms_[static_cast<size_t>(i)];
+    const auto at = static_cast<size_t>(i);
+    const ScanTerms& terms = terms_[at];
     const float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
                                            : goodness(query.score, terms, first[i]);
     if (!(-score <= best->worst_key())) continue;
-    const SignSums signs = sign_sums(codec_, query, place_of(tile, rows[i]));
-    const float least = bounded_score(query, terms, score, signs, stages.size() == 2, first[i]);
+    const float least = bounded_score(query, terms, score, sums_[at], stages.size() == 2, first[i]);
     best->push({-least, -score, id_of(tile, rows[i])});
   }
 }
 
-void TileSearch::search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
-                             const float* bounds, int count, TopK* best) {
-  for (int first = 0; first < count; first += kPieceRows) {
-    const int end = std::min(count, first + kPieceRows);
+// Searches the rows of the list whose bound is at least `bound`, and returns how many others are
+// left in it.
+int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list,
+                                float bound, TopK* best) {
+  SurvivorList taken = taken_.list();
+  take_reaching(bound, &list, &taken);
+  for (int first = 0; first < taken.count; first += kPieceRows) {
+    const int end = std::min(taken.count, first + kPieceRows);
     const float threshold = -best->worst_key();
     int reached = 0;
     for (int i = first; i < end; ++i) {
-      rows_[static_cast<size_t>(reached)] = rows[i];
-      reached += bounds[i] >= threshold ? 1 : 0;
+      survivors_[static_cast<size_t>(reached)] = taken.survivors[i];
+      reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
-    const int kept = keep_by_sign_dot(codec_, tile, query, threshold,
-                                      {rows_.data(), terms_.data(), sign_bounds_.data()}, reached);
+    const int kept = keep_by_signs(codec_, tile, query, threshold, survivors_.data(), reached,
+                                   {rows_.data(), sums_.data(), terms_.data()});
     score_piece(tile, query, kept, best);
   }
+  return list.count;
 }
 
 // Takes the most promising of the survivors from `first` on and searches them: after them the
 // threshold is near what it will be at the end.
-void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* survivors, int first,
+void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* search, int first,
                                   TopK* best) {
-  uint32_t* rows = survivors->survivors + first;
-  float* bounds = survivors->bounds + first;
-  const int count = survivors->count - first;
+  const SurvivorList& found = search->found;
+  const SurvivorList list = {found.survivors + first, found.bounds + first, found.count - first};
   const int64_t wanted = promising_rows(best->k());
-  int left = 0;
-  if (count > wanted) {
-    const float bound = bound_reached_by(wanted, bounds, count);
-    for (int i = 0; i < count; ++i) {
-      if (bounds[i] >= bound) continue;
-      std::swap(rows[i], rows[left]);
-      std::swap(bounds[i], bounds[left]);
-      ++left;
-    }
-  }
-  search_rows(tile, *survivors->query, rows + left, bounds + left, count - left, best);
-  survivors->count = first + left;
+  const float bound =
+      list.count > wanted ? bound_reached_by(wanted, list.bounds, list.count) : search->threshold;
+  search->found.count = first + search_reaching(tile, *search->query, list, bound, best);
 }
 
-void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* survivors, TopK* best) {
-  search_rows(tile, *survivors->query, survivors->survivors, survivors->bounds, survivors->count,
-              best);
-  survivors->count = 0;
+void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best) {
+  const SurvivorList& found = search->found;
+  for (int first = 0; first < found.count; first += kSliceRows) {
+    const int count = std::min(kSliceRows, found.count - first);
+    search_reaching(tile, *search->query, {found.survivors + first, found.bounds + first, count},
+                    -best->worst_key(), best);
+  }
+  search->found.count = 0;
 }
 
 // Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
@@ -130,16 +133,15 @@ void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries,
   SurvivorSearch searches[kMaxQueriesTogether];
   for (int i = 0; i < count; ++i) {
     searches[i].query = &queries[i];
-    searches[i].survivors = survivors_.get() + static_cast<ptrdiff_t>(i) * kListRoom;
-    searches[i].bounds = bounds_.get() + static_cast<ptrdiff_t>(i) * kListRoom;
+    searches[i].found = found_.list(static_cast<size_t>(i) * kListRoom);
   }
   int slice = kFirstSliceBlocks;
   for (int block = 0; block < tile.blocks;) {
     const int end = std::min(tile.blocks, block + slice);
     int before[kMaxQueriesTogether];
     for (int i = 0; i < count; ++i) {
-      if (searches[i].count > kMostWaiting) search_all(tile, &searches[i], &best[i]);
-      before[i] = searches[i].count;
+      if (searches[i].found.count > kMostWaiting) search_all(tile, &searches[i], &best[i]);
+      before[i] = searches[i].found.count;
       searches[i].threshold = -best[i].worst_key();
     }
     const int read_together = count == 1 ? slice : kSharedBlocks;

@@ -32,28 +32,38 @@ class TileSearch {
   /// Blocks between two looks at what survived, and those at the beginning.
   static constexpr int kSliceBlocks = 256;
   static constexpr int kFirstSliceBlocks = 16;
-  /// Room that kernels need behind a list.
-  static constexpr int kListSlack = 16;
+  static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
   /// Survivors of a query that may wait while a slice is read.
   static constexpr int kMostWaiting = 16384;
-  static constexpr int kListRoom = kMostWaiting + kSliceBlocks * kBlockRows + kListSlack;
+  static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
 
   void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
-  void search_all(const ScanTile& tile, SurvivorSearch* survivors, TopK* best);
-  void search_promising(const ScanTile& tile, SurvivorSearch* survivors, int first, TopK* best);
-  void search_rows(const ScanTile& tile, const ScanQuery& query, const uint32_t* rows,
-                   const float* bounds, int count, TopK* best);
+  void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
+  void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
+  int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
+                      TopK* best);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);
+
+  /// Memory of a SurvivorList.
+  struct ListMemory {
+    std::unique_ptr<uint32_t[]> survivors;
+    std::unique_ptr<float[]> bounds;
+
+    explicit ListMemory(size_t room) : survivors(new uint32_t[room]), bounds(new float[room]) {}
+    SurvivorList list(size_t first = 0, int count = 0) const {
+      return {survivors.get() + first, bounds.get() + first, count};
+    }
+  };
 
   const ScanCodec& codec_;
   int together_;
-  // Survivors of the queries that are searched together, (together_, kListRoom).
-  std::unique_ptr<uint32_t[]> survivors_;
-  std::unique_ptr<float[]> bounds_;
+  ListMemory found_;  // of the queries that are searched together, (together_, kListRoom)
+  ListMemory taken_;  // (kSliceRows)
   // The piece at hand, (kPieceRows).
+  AlignedVector<uint32_t> survivors_;
   AlignedVector<uint32_t> rows_;
+  std::vector<SignSums> sums_;
   std::vector<ScanTerms> terms_;
-  std::vector<float> sign_bounds_;
   AlignedVector<int32_t> dots_[2];  // by stage
   AlignedVector<int16_t> levels_;   // (lanes)
 };

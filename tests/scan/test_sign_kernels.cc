@@ -45,38 +45,45 @@ std::vector<float> thresholds_among(std::vector<float> bounds) {
 
 struct Survivors {
   std::vector<uint32_t> rows;
+  std::vector<int> distances;
   std::vector<float> bounds;
 };
 
 Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
                        const std::vector<const ScanQuery*>& queries, float threshold,
                        size_t which) {
-  const auto room = static_cast<size_t>(tile.blocks * kBlockRows + 16);
+  const auto room = static_cast<size_t>(tile.blocks * kBlockRows + kListSlack);
   std::vector<SurvivorSearch> searches(queries.size());
-  std::vector<Survivors> lists(queries.size(),
-                               {std::vector<uint32_t>(room), std::vector<float>(room)});
+  std::vector<uint32_t> survivors(queries.size() * room);
+  std::vector<float> bounds(survivors.size());
   for (size_t i = 0; i < queries.size(); ++i) {
     searches[i].query = queries[i];
     searches[i].threshold = threshold;
-    searches[i].survivors = lists[i].rows.data();
-    searches[i].bounds = lists[i].bounds.data();
+    searches[i].found = {survivors.data() + i * room, bounds.data() + i * room, 0};
   }
   find_sign_survivors(rows.scan, tile, 0, tile.blocks, searches.data(),
                       static_cast<int>(searches.size()));
-  lists[which].rows.resize(static_cast<size_t>(searches[which].count));
-  lists[which].bounds.resize(lists[which].rows.size());
-  return lists[which];
+  Survivors found;
+  const SurvivorList& list = searches[which].found;
+  for (int i = 0; i < list.count; ++i) {
+    found.rows.push_back(row_of(list.survivors[i]));
+    found.distances.push_back(distance_of(list.survivors[i]));
+    found.bounds.push_back(list.bounds[i]);
+  }
+  return found;
 }
 
 /// All rows that reach the threshold, and none that stays `slack` below it; no bound is below the
 /// row's own.
-void check_survivors(const ScanTile& tile, const Survivors& survivors,
-                     const std::vector<float>& bounds, float threshold, float slack) {
+void check_survivors(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                     const Survivors& survivors, const std::vector<float>& bounds, float threshold,
+                     float slack) {
   const std::vector<uint32_t>& found = survivors.rows;
   REQUIRE(std::is_sorted(found.begin(), found.end()));
   for (size_t i = 0; i < found.size(); ++i) {
     REQUIRE(survivors.bounds[i] >= bounds[found[i]]);
     REQUIRE((survivors.bounds[i] >= threshold));
+    REQUIRE(survivors.distances[i] == front_distance(rows.scan, query, place_of(tile, found[i])));
   }
   REQUIRE(std::adjacent_find(found.begin(), found.end()) == found.end());
   std::vector<bool> survived(bounds.size());
@@ -114,7 +121,7 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
             CAPTURE(spec, dim, static_cast<int>(metric), n);
             for (const float threshold : thresholds_among(bounds)) {
               const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
-              check_survivors(tile, alone, bounds, threshold, slack);
+              check_survivors(rows, tile, query, alone, bounds, threshold, slack);
               if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
               const Survivors among =
                   survivors_of(rows, tile, {&other, &query, &other}, threshold, 1);
@@ -154,7 +161,8 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
       for (const float threshold : thresholds_among(bounds)) {
         if (threshold < -1e30F) continue;
         const auto found = survivors_of(rows, tile, {&query}, threshold, 0);
-        check_survivors(tile, found, bounds, threshold, 1e-4F * std::sqrt(static_cast<float>(dim)));
+        check_survivors(rows, tile, query, found, bounds, threshold,
+                        1e-4F * std::sqrt(static_cast<float>(dim)));
       }
     });
   }
@@ -168,7 +176,7 @@ TEST_CASE("a full tile survives whole", "[scan][kernels]") {
       [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0).rows == rows_of(tile)); });
 }
 
-TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", "[scan][kernels]") {
+TEST_CASE("rows are kept by all of their signs exactly as in plain code", "[scan][kernels]") {
   for (const std::string spec : {"Polar2", "Polar5"}) {
     for (const int dim : kScanDims) {
       for (const Metric metric : kMetrics) {
@@ -176,11 +184,15 @@ TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", 
         const ScanTile tile = tile_of(rows);
         const ScanQuery query = rows.query(9, 2);
         const std::vector<uint32_t> all = rows_of(tile);
+        std::vector<uint32_t> survivors;
+        std::vector<SignSums> sums;
         std::vector<float> bounds;
         for (const uint32_t row : all) {
           const RowPlace at = place_of(tile, row);
-          bounds.push_back(dot_bound(query.score, query.signs, load_terms(rows.scan, at),
-                                     sign_dot(rows.scan, query, at)));
+          sums.push_back(
+              {front_distance(rows.scan, query, at), rest_sign_dot(rows.scan, query, at)});
+          survivors.push_back(survivor_of(row, sums.back().distance));
+          bounds.push_back(sign_bound(query, load_terms(rows.scan, at), sums.back()));
         }
         const std::vector<float> thresholds = thresholds_among(bounds);
         on_every_target([&] {
@@ -188,12 +200,13 @@ TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", 
           for (const int count : {0, 1, 2, 3, 4, 5, 60, 147}) {
             for (const float threshold : thresholds) {
               CAPTURE(count, threshold);
-              std::vector<uint32_t> kept(all.begin(), all.begin() + count);
-              kept.resize(static_cast<size_t>(count) + 4);
-              std::vector<ScanTerms> terms(kept.size());
-              std::vector<float> found(kept.size());
-              const int left = keep_by_sign_dot(rows.scan, tile, query, threshold,
-                                                {kept.data(), terms.data(), found.data()}, count);
+              std::vector<uint32_t> list(survivors.begin(), survivors.begin() + count);
+              list.resize(static_cast<size_t>(count) + 4);
+              std::vector<uint32_t> kept(list.size());
+              std::vector<SignSums> found(list.size());
+              std::vector<ScanTerms> terms(list.size());
+              const int left = keep_by_signs(rows.scan, tile, query, threshold, list.data(), count,
+                                             {kept.data(), found.data(), terms.data()});
               int next = 0;
               for (int i = 0; i < count; ++i) {
                 if (!(bounds[static_cast<size_t>(i)] >= threshold)) continue;
@@ -202,7 +215,8 @@ TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", 
                 const ScanTerms plain =
                     load_terms(rows.scan, place_of(tile, all[static_cast<size_t>(i)]));
                 REQUIRE(kept[at] == all[static_cast<size_t>(i)]);
-                REQUIRE(same_bits(found[at], bounds[static_cast<size_t>(i)]));
+                REQUIRE(found[at].distance == sums[static_cast<size_t>(i)].distance);
+                REQUIRE(found[at].rest_dot == sums[static_cast<size_t>(i)].rest_dot);
                 REQUIRE(same_bits(terms[at].scale, plain.scale));
                 REQUIRE(same_bits(terms[at].constant, plain.constant));
                 REQUIRE(same_bits(terms[at].norm, plain.norm));
@@ -210,8 +224,49 @@ TEST_CASE("rows are kept by their signs' dot product exactly as in plain code", 
               REQUIRE(next == left);
             }
           }
+          for (size_t i = 0; i < all.size(); ++i) {
+            const SignSums found = sign_sums(rows.scan, query, place_of(tile, all[i]));
+            REQUIRE(found.distance == sums[i].distance);
+            REQUIRE(found.rest_dot == sums[i].rest_dot);
+          }
         });
       }
+    }
+  }
+}
+
+TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan][kernels]") {
+  Random random(5);
+  for (const int count : {0, 1, 3, 4, 7, 8, 15, 16, 17, 33, 500}) {
+    const auto room = static_cast<size_t>(count + kListSlack);
+    std::vector<uint32_t> survivors(room);
+    std::vector<float> bounds(room);
+    for (size_t i = 0; i < room; ++i) {
+      survivors[i] = static_cast<uint32_t>(random.next());
+      bounds[i] = static_cast<float>(random.next() % 8);
+    }
+    for (const float bound : {-kInfinity, 0.0F, 3.0F, 7.0F, 8.0F, kInfinity}) {
+      // Behind what was taken before.
+      std::vector<uint32_t> expected_taken = {77, 78};
+      std::vector<uint32_t> expected_left;
+      for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+        (bounds[i] >= bound ? expected_taken : expected_left).push_back(survivors[i]);
+      on_every_target([&] {
+        CAPTURE(count, bound);
+        std::vector<uint32_t> left = survivors;
+        std::vector<float> left_bounds = bounds;
+        std::vector<uint32_t> taken(room + 2, 77);
+        std::vector<float> taken_bounds(room + 2, 9);
+        taken[1] = 78;
+        SurvivorList list = {left.data(), left_bounds.data(), count};
+        SurvivorList out = {taken.data(), taken_bounds.data(), 2};
+        take_reaching(bound, &list, &out);
+        REQUIRE(std::vector<uint32_t>(left.data(), left.data() + list.count) == expected_left);
+        REQUIRE(std::vector<uint32_t>(taken.data(), taken.data() + out.count) == expected_taken);
+        REQUIRE(taken_bounds[1] == 9);
+        for (int i = 0; i < list.count; ++i) REQUIRE(left_bounds[static_cast<size_t>(i)] < bound);
+        for (int i = 2; i < out.count; ++i) REQUIRE(taken_bounds[static_cast<size_t>(i)] >= bound);
+      });
     }
   }
 }

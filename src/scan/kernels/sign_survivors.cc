@@ -10,8 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "src/codec/float16.h"
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/sign_survivors.cc"
 #include "src/scan/kernels/targets.h"  // before highway
@@ -19,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/block_factors-inl.h"
 #include "src/scan/kernels/weighted_counts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -29,8 +28,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// A block as the first stage reads it.
 struct SignBlock {
   const uint64_t* words;
-  const uint8_t* scales;
-  const uint8_t* biases;
+  const uint8_t* factors;
   int room;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
@@ -50,8 +48,7 @@ struct SignBlocks {
   HWY_ATTR HWY_INLINE SignBlock block(int i) const {
     const uint8_t* data = tile.front[i];
     return {reinterpret_cast<const uint64_t*>(data),
-            data + layout.scales_offset(tile.room[i]),
-            data + layout.biases_offset(tile.room[i]),
+            data + layout.factors_offset(tile.room[i]),
             tile.room[i],
             tile.allowed[i],
             static_cast<uint32_t>(i * kBlockRows),
@@ -61,13 +58,30 @@ struct SignBlocks {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// 16 stored factors, units left out.
+/// The factors of 16 rows, units left out.
+struct Factors16 {
+  __m512 scales;
+  __m512 biases;
+};
+
 template <bool kHalf>
-HWY_ATTR inline __m512 load_factors16(const uint8_t* stored, int row) {
+HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
   if constexpr (kHalf) {
-    return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored + 2 * row)));
+    alignas(64) static constexpr uint16_t kScalesThenBiases[32] = {
+        0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const __m512i both = _mm512_permutexvar_epi16(_mm512_load_si512(kScalesThenBiases),
+                                                  _mm512_loadu_si512(stored + 4 * row));
+    return {_mm512_cvtph_ps(_mm512_castsi512_si256(both)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64(both, 1))};
   } else {
-    return _mm512_loadu_ps(stored + 4 * row);
+    alignas(64) static constexpr uint32_t kEven[16] = {0,  2,  4,  6,  8,  10, 12, 14,
+                                                       16, 18, 20, 22, 24, 26, 28, 30};
+    const __m512i even = _mm512_load_si512(kEven);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    const __m512 low = _mm512_loadu_ps(stored + 8 * row);
+    const __m512 high = _mm512_loadu_ps(stored + 8 * row + 64);
+    return {_mm512_permutex2var_ps(low, even, high), _mm512_permutex2var_ps(low, odd, high)};
   }
 }
 
@@ -107,8 +121,8 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
   const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
   constexpr size_t kStepBytes = 2 * kGroupRows * (kWords * sizeof(uint64_t) + (kHalf ? 4 : 8));
-  uint32_t* survivors = search->survivors + search->count;
-  float* bounds = search->bounds + search->count;
+  uint32_t* survivors = search->found.survivors + search->found.count;
+  float* bounds = search->found.bounds + search->found.count;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     const uint8_t* next = block.next;
@@ -129,17 +143,19 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
         for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
         next += kStepBytes;
       }
-      const __m512 distance = _mm512_cvtepi32_ps(
-          _mm512_permutex2var_epi32(low.distance(), even_words, high.distance()));
-      const __m512 bias = load_factors16<kHalf>(block.biases, row);
-      const __m512 norm = kL2 ? bias : load_factors16<kHalf>(block.scales, row);
-      const __m512 constant = kL2 ? _mm512_mul_ps(bias, bias) : bias;
+      const __m512i distances =
+          _mm512_permutex2var_epi32(low.distance(), even_words, high.distance());
+      const __m512 distance = _mm512_cvtepi32_ps(distances);
+      const Factors16 factors = load_factors16<kHalf>(block.factors, row);
+      const __m512 norm = kL2 ? factors.biases : factors.scales;
+      const __m512 constant = kL2 ? _mm512_mul_ps(factors.biases, factors.biases) : factors.biases;
       const __m512 offset = _mm512_add_ps(base, _mm512_mul_ps(weight, constant));
       const __m512 bound = _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt, distance, height), offset);
       const auto allowed = static_cast<__mmask16>(block.allowed >> row);
       const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
       // Compressed in a register: the form that stores is slow on Zen 4.
-      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, rows));
+      const __m512i found = _mm512_or_si512(rows, _mm512_slli_epi32(distances, kTileRowBits));
+      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, found));
       _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, bound));
       const int count = __builtin_popcount(reached);
       survivors += count;
@@ -147,7 +163,7 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
     }
   }
-  search->count = static_cast<int>(survivors - search->survivors);
+  search->found.count = static_cast<int>(survivors - search->found.survivors);
 }
 
 using SurvivorsOfBlocks = void (*)(const SignBlocks&, SurvivorSearch*);
@@ -170,27 +186,6 @@ SurvivorsOfBlocks survivors_kernel(int words, bool half, bool l2) {
 
 #else
 
-/// A block's stored factors as floats, units left out.
-HWY_ATTR void widen_factors(bool half, const uint8_t* stored, int room, float* values) {
-  if (!half) {
-    std::memcpy(values, stored, static_cast<size_t>(room) * sizeof(float));
-    return;
-  }
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-  // Every CPU with AVX2 converts float16 in hardware, exactly like the plain code.
-  for (int row = 0; row < room; row += kGroupRows) {
-    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(stored + 2 * row));
-    _mm256_store_ps(values + row, _mm256_cvtph_ps(halves));
-  }
-#else
-  for (int row = 0; row < room; ++row) {
-    uint16_t value;
-    std::memcpy(&value, stored + 2 * row, sizeof value);
-    values[row] = half_to_float(value);
-  }
-#endif
-}
-
 /// Blocks whose factors are widened before all queries look at them.
 constexpr int kFactorBlocks = 16;
 
@@ -199,8 +194,8 @@ struct BlockFactors {
   alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
 
   HWY_ATTR void load(const SignBlock& block, bool half, bool l2) {
-    widen_factors(half, block.biases, block.room, constant);
-    if (!l2) return widen_factors(half, block.scales, block.room, norm);
+    widen_factors(half, block.factors, block.room, norm, constant);
+    if (!l2) return;
     for (int row = 0; row < block.room; ++row) {
       norm[row] = constant[row];
       constant[row] *= constant[row];
@@ -232,8 +227,9 @@ void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_o
       const float bound =
           factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
       if (!(bound >= line.threshold)) continue;
-      search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
-      search->bounds[search->count++] = bound;
+      search->found.survivors[search->found.count] =
+          survivor_of(block.first + static_cast<uint32_t>(row), distance);
+      search->found.bounds[search->found.count++] = bound;
     }
   }
 }
@@ -271,6 +267,7 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
   const auto height = hn::Set(df, line.height);
   const auto tilt = hn::Set(df, line.tilt);
   const auto threshold = hn::Set(df, line.threshold);
+  alignas(64) uint32_t distances_of_rows[kBlockRows + kGroupRows];
   alignas(64) float bounds[kBlockRows + kGroupRows];
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
@@ -286,6 +283,7 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
       const auto low = distances<kWords>(words_of(row), query);
       const auto high = distances<kWords>(words_of(second), query);
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
+      hn::Store(both, d32, distances_of_rows + row);
       const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
       const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
       const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
@@ -300,8 +298,9 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
     }
     for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
       const int row = std::countr_zero(reached);
-      search->survivors[search->count] = block.first + static_cast<uint32_t>(row);
-      search->bounds[search->count++] = bounds[row];
+      search->found.survivors[search->found.count] = survivor_of(
+          block.first + static_cast<uint32_t>(row), static_cast<int>(distances_of_rows[row]));
+      search->found.bounds[search->found.count++] = bounds[row];
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "src/scan/kernels/survivor_lists.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
 
@@ -20,17 +21,25 @@ struct SurvivorLine {
   float tilt = 0;
   float threshold = 0;
 };
+/// A row that survives: its number in the tile and, above it, its front's distance.
+inline constexpr int kTileRowBits = 17;
+static_assert(kTileRows == 1 << kTileRowBits);
+inline uint32_t survivor_of(uint32_t row, int distance) {
+  return row | static_cast<uint32_t>(distance) << kTileRowBits;
+}
+inline uint32_t row_of(uint32_t survivor) { return survivor % kTileRows; }
+inline int distance_of(uint32_t survivor) { return static_cast<int>(survivor >> kTileRowBits); }
+
 struct SurvivorSearch {
   const ScanQuery* query = nullptr;
-  float threshold = 0;            // of the bound; −infinity: every row passes
-  uint32_t* survivors = nullptr;  // room for the rows looked at + 16, as of bounds
-  float* bounds = nullptr;        // by the line
-  int count = 0;                  // of survivors; find_sign_survivors adds to them
-  SurvivorLine line;              // set by find_sign_survivors
+  float threshold = 0;  // of the bound; −infinity: every row passes
+  SurvivorList found;   // bounds by the line; room for the rows looked at and kListSlack
+  SurvivorLine line;    // set by find_sign_survivors
 };
 
-/// Adds to each of `searches`, ascending, those rows of the tile's blocks first_block …
-/// end_block−1 whose bound is at least the threshold, and few others. The codec has signs.
+/// Adds to what each of `searches` has found, ascending, those rows of the tile's blocks
+/// first_block … end_block−1 whose bound is at least the threshold, and few others. The codec has
+/// signs.
 void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
                          int end_block, SurvivorSearch* searches, int count);
 

@@ -79,10 +79,13 @@ class WindowDots {
   HWY_ATTR void rows(uint32_t* rows, int count, int32_t* dots) const {
     for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
     const __m128i bias = _mm_set1_epi32(kSigns ? 0 : -128 * query_.level_sum);
-    for (int i = 0; i < std::min(count, kFetchAhead); ++i) fetch_rest(tile_, layout_, rows[i]);
+    // Whole registers are read, which end in the next row's rest.
+    const size_t rest_bytes = stage_.codes_offset + reader_.bytes_read((segments_ + 1) / 2);
+    for (int i = 0; i < std::min(count, kFetchAhead); ++i)
+      fetch_code(tile_, layout_, rows[i], rest_bytes);
     for (int i = 0; i < count; i += 4) {
       for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-        fetch_rest(tile_, layout_, rows[j]);
+        fetch_code(tile_, layout_, rows[j], rest_bytes);
       const __m128i four = sum_each(row<kSigns>(rows[i]), row<kSigns>(rows[i + 1]),
                                     row<kSigns>(rows[i + 2]), row<kSigns>(rows[i + 3]));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), _mm_add_epi32(four, bias));
@@ -135,9 +138,12 @@ void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStag
                    const ScanQuery& query, uint32_t* rows, int count, int16_t* scratch,
                    int32_t* dots) {
   if (HWY_DYNAMIC_DISPATCH(dots_in_registers)(tile, codec, stage, query, rows, count, dots)) return;
-  for (int i = 0; i < std::min(count, kFetchAhead); ++i) fetch_rest(tile, codec.layout(), rows[i]);
+  const BlockLayout& layout = codec.layout();
+  for (int i = 0; i < std::min(count, kFetchAhead); ++i)
+    fetch_code(tile, layout, rows[i], layout.rest_bytes());
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_rest(tile, codec.layout(), rows[i + kFetchAhead]);
+    if (i + kFetchAhead < count)
+      fetch_code(tile, layout, rows[i + kFetchAhead], layout.rest_bytes());
     if (codec.wide()) {
       decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
       dot_level_rows(codec, query, scratch, 1, dots + i);

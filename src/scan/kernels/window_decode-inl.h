@@ -54,6 +54,8 @@ class WindowReader {
     std::memcpy(spread_, spread, sizeof spread_);
     std::memcpy(shifts_, shifts, sizeof shifts_);
   }
+  /// How far behind the ring's start the windows of `groups` groups make `read` read.
+  size_t bytes_read(int groups) const { return static_cast<size_t>(8 * step_ * (groups - 1)) + 64; }
   /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read.
   HWY_ATTR __m512i read(const uint8_t* ring, int group, uint8_t before) const {
     if (step_ == 8) return _mm512_loadu_si512(ring + 64 * group);
