@@ -5,7 +5,7 @@
 #include "src/scan/block_search.h"
 
 #include <algorithm>
-#include <atomic>
+#include <bit>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -18,6 +18,7 @@
 #include "src/scan/query_tasks.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/search_progress.h"
+#include "src/scan/shared_limits.h"
 #include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
 
@@ -38,28 +39,9 @@ constexpr int kMaxDenseLanes = 1024;
 constexpr int64_t kDenseTasksPerThread = 16;
 /// Blocks that are decoded, or packed, at a time. What threads are given are multiples of it.
 constexpr int64_t kSmallTileBlocks = 16;
-
-/// The lowest worst_key() that any thread has of a query: no thread needs rows beyond it.
-class SharedLimits {
- public:
-  explicit SharedLimits(int64_t nq) : keys_(new std::atomic<float>[static_cast<size_t>(nq)]) {
-    for (int64_t q = 0; q < nq; ++q) keys_[q] = std::numeric_limits<float>::infinity();
-  }
-
-  void exchange(int64_t first, int64_t count, TopK* best) {
-    for (int64_t q = first; q < first + count; ++q) {
-      float shared = keys_[q].load(std::memory_order_relaxed);
-      const float own = best[q].worst_key();
-      while (own < shared &&
-             !keys_[q].compare_exchange_weak(shared, own, std::memory_order_relaxed)) {
-      }
-      best[q].lower_limit(shared);
-    }
-  }
-
- private:
-  std::unique_ptr<std::atomic<float>[]> keys_;
-};
+/// Smaller ones that a dense scan begins with, 1, 2, 4, 8: threads have the more to tell each other
+/// the less they know.
+constexpr unsigned kFirstTiles = 4;
 
 class GroupSearch {
  public:
@@ -95,12 +77,19 @@ class GroupSearch {
       slices = std::min(div_up(tasks_wanted, ranges), most_slices);
     } else {
       slices = std::min(tasks_wanted, most_slices);
-      ranges = std::min(div_up(tasks_wanted, slices), most_ranges);
+      // Every range begins without a threshold: few queries over few tiles get one a thread.
+      const int64_t fewest = slices == 1 ? threads_ : div_up(tasks_wanted, slices);
+      ranges = std::clamp(div_up(loader_.blocks(), kTileBlocks), fewest,
+                          std::max(fewest, div_up(tasks_wanted, slices)));
+      ranges = std::min(ranges, most_ranges);
     }
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     const int64_t range_blocks = div_up(steps, ranges) * kSmallTileBlocks;
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
-    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(nq) : nullptr;
+    for (auto& worker : workers_)
+      if (worker != nullptr) worker->tiles = 0;
+    limits_ =
+        ranges > 1 && threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, k_) : nullptr;
     parallel_for(
         ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
           const int64_t first_query = task % slices * slice_queries;
@@ -116,6 +105,7 @@ class GroupSearch {
 
  private:
   struct Worker {
+    unsigned tiles = 0;  // searched of this group
     ScanTile tile;
     AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
@@ -132,7 +122,9 @@ class GroupSearch {
     });
   }
 
-  int64_t tile_blocks() const {
+  /// Blocks of a tile, when a thread has searched so many tiles.
+  int64_t tile_blocks(unsigned tiles) const {
+    if (panels_ != nullptr && limits_ != nullptr && tiles < kFirstTiles) return int64_t{1} << tiles;
     return panels_ != nullptr || loader_.packs() ? kSmallTileBlocks : kTileBlocks;
   }
 
@@ -146,21 +138,21 @@ class GroupSearch {
     if (panels_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
-    // A block first, where nothing is known of any row.
-    int64_t step = panels_ != nullptr ? 1 : tile_blocks();
+    const ThreadLimits limits = {limits_.get(), thread, first_query};
     for (int64_t block = first_block; block < end_block;) {
-      const int64_t blocks = std::min(step, end_block - block);
+      const int64_t blocks = std::min(tile_blocks(worker->tiles), end_block - block);
       loader_.load(block, blocks, &worker->packed, &worker->tile);
       progress_.advance(static_cast<double>(blocks) * static_cast<double>(count));
       if (panels_ != nullptr) {
         worker->dense->search(worker->tile, *panels_, first_query, first_query + count, best);
+        // Less and less often: thresholds rise with the logarithm of the rows seen.
+        if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
+          for (int64_t q = 0; q < count; ++q) limits.exchange(q, &best[first_query + q]);
       } else {
         worker->staged->search(worker->tile, queries_.data() + first_query, count,
-                               best + first_query);
+                               best + first_query, limits);
       }
-      if (limits_ != nullptr) limits_->exchange(first_query, count, best);
       block += blocks;
-      step = tile_blocks();
     }
   }
 

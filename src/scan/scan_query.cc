@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/scan_query.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "src/codec/dot.h"
 #include "src/scan/kernels/round_levels.h"
@@ -41,12 +44,46 @@ float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level
 /// border at .98 standard deviations (Max 1960).
 constexpr double kHeavyFrom = .98;
 
-/// Rounds the front's coordinates of x, (dim), to ±1 and ±3, and says how signs of a row then tell
-/// its score. For weights v_j on the signs (those of the front times a unit, and |x_j| behind it)
-/// let e = Σ v_j·|x_j| and the unit be the best one, so that Σ v_j² = e too. A row at cosine ρ is
-/// expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ (beyond ρ = .5 more, so that the estimate is too
-/// high), with a variance of at most e − (2/π)·e²/‖x‖²: the second part is what ρ itself would
-/// explain.
+/// The front of a query in ±1 and ±3.
+struct FrontSums {
+  double along = 0;     // Σ weight·|x_j|
+  int32_t weights = 0;  // Σ weight
+  int32_t squares = 0;  // Σ weight²
+};
+
+/// Rounds the front's coordinates of x, (dim), to the query's words.
+FrontSums set_front(const float* x, int front_dims, float heavy_from, ScanQuery* query) {
+  float weights[kMaxFrontWords * kSegmentLanes];
+  int heavy_count = 0;
+  for_each_run(front_dims, [&](int first, int count, int first_lane) {
+    for (int j = 0; j < count; ++j) {
+      const float value = x[first + j];
+      weights[first + j] = std::copysign(std::fabs(value) > heavy_from ? 3.0F : 1.0F, value);
+    }
+    // By words, so that bits gather in a register; without branches: signs are as random as can be.
+    for (int start = 0; start < count; start += kSegmentLanes) {
+      const int end = std::min(count, start + kSegmentLanes);
+      uint64_t negative = 0;
+      uint64_t heavy = 0;
+      for (int j = start; j < end; ++j) {
+        negative |= static_cast<uint64_t>(x[first + j] < 0) << (j - start);
+        heavy |= static_cast<uint64_t>(std::fabs(weights[first + j]) > 1) << (j - start);
+      }
+      const auto lane = static_cast<size_t>(first_lane + start);
+      query->sign_words[lane / kSegmentLanes] |= negative << (lane % kSegmentLanes);
+      query->heavy_words[lane / kSegmentLanes] |= heavy << (lane % kSegmentLanes);
+      heavy_count += std::popcount(heavy);
+    }
+  });
+  return {dot_exact(weights, x, front_dims), front_dims + 2 * heavy_count,
+          front_dims + 8 * heavy_count};
+}
+
+/// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
+/// of the front times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
+/// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
+/// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
+/// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
 void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double length,
                      float exactness, float level_step, ScanQuery* query) {
   const auto words = static_cast<size_t>(codec.layout().front_words());
@@ -55,27 +92,10 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
   const auto heavy_from = static_cast<float>(kHeavyFrom * norm / std::sqrt(dim));
-  double along = 0;  // Σ weight·|x_j|
-  int64_t weights = 0;
-  int64_t squares = 0;
-  for_each_run(front_dims, [&](int first, int count, int first_lane) {
-    for (int j = 0; j < count; ++j) {
-      const float value = x[first + j];
-      const bool heavy = std::fabs(value) > heavy_from;
-      const auto lane = static_cast<size_t>(first_lane + j);
-      const uint64_t bit = uint64_t{1} << (lane % kSegmentLanes);
-      // Without branches: signs are as random as can be.
-      query->sign_words[lane / kSegmentLanes] |= value < 0 ? bit : 0;
-      query->heavy_words[lane / kSegmentLanes] |= heavy ? bit : 0;
-      const int weight = heavy ? 3 : 1;
-      along += weight * std::fabs(static_cast<double>(value));
-      weights += weight;
-      squares += weight * weight;
-    }
-  });
-  query->front_weight = static_cast<int32_t>(weights);
-  const double unit = along / static_cast<double>(squares);
-  const double front_energy = unit * along;
+  const FrontSums sums = set_front(x, front_dims, heavy_from, query);
+  query->front_weight = sums.weights;
+  const double unit = sums.along / sums.squares;
+  const double front_energy = unit * sums.along;
   const double energy = front_energy + dot_exact(x + front_dims, x + front_dims, dim - front_dims);
   const auto bound_of = [&](double e) {
     struct {
@@ -111,12 +131,12 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     step = round_to_lanes(rotated, dim, codec.max_level(), &scan.wide_levels);
   }
   scan.biased_levels.resize(lanes);
-  const auto front_lanes = static_cast<size_t>(codec.layout().front_words()) * kSegmentLanes;
-  for (size_t lane = 0; lane < lanes; ++lane) {
-    scan.biased_levels[lane] = static_cast<uint8_t>(scan.levels[lane] + 128);
-    scan.level_sum += scan.levels[lane];
-    if (lane >= front_lanes) scan.rest_level_sum += scan.levels[lane];
-  }
+  std::transform(
+      scan.levels.begin(), scan.levels.end(), scan.biased_levels.begin(),
+      [](int8_t level) { return static_cast<uint8_t>(static_cast<uint8_t>(level) ^ 128); });
+  const auto rest = scan.levels.begin() + int64_t{codec.layout().front_words()} * kSegmentLanes;
+  scan.rest_level_sum = std::accumulate(rest, scan.levels.end(), 0);
+  scan.level_sum = std::accumulate(scan.levels.begin(), rest, scan.rest_level_sum);
   const bool l2 = codec.metric() == Metric::l2;
   const float factor = l2 ? 2.0F : 1.0F;
   scan.score.base = l2 ? -query.offset : query.offset;

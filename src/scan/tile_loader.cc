@@ -34,6 +34,29 @@ bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t row
   return true;
 }
 
+// Blocks from `at` on, so far apart.
+void TileLoader::add_full_blocks(RowPlace at, size_t front_stride, size_t rest_stride,
+                                 int64_t first_row, int64_t count, ScanTile* tile) const {
+  if (!filter_.keeps_all()) {
+    for (int64_t i = 0; i < count; ++i, first_row += kBlockRows) {
+      add_block(at, first_row, kBlockRows, tile);
+      at.front += front_stride;
+      at.rest += rest_stride;
+    }
+    return;
+  }
+  // Part by part, in registers: a lone query has nothing to share a tile's loading with.
+  const int slot = tile->blocks;
+  for (int64_t i = 0; i < count; ++i)
+    tile->front[slot + i] = at.front + static_cast<size_t>(i) * front_stride;
+  for (int64_t i = 0; i < count; ++i)
+    tile->rest[slot + i] = at.rest + static_cast<size_t>(i) * rest_stride;
+  for (int64_t i = 0; i < count; ++i) tile->first_row[slot + i] = first_row + i * kBlockRows;
+  std::fill_n(tile->room + slot, count, kBlockRows);
+  std::fill_n(tile->allowed + slot, count, ~uint64_t{0});
+  tile->blocks += static_cast<int>(count);
+}
+
 void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const {
   const BlockLayout& layout = codec_.layout();
   auto span = static_cast<size_t>(
@@ -43,13 +66,15 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
     const BlockRows& rows = spans_[span];
     const size_t front_stride = rows.front_stride(layout);
     const size_t rest_stride = rows.rest_stride(layout);
-    int64_t row = (block - first_block_[span]) * kBlockRows;
-    RowPlace at = rows.place(layout, row);
-    for (; row < rows.rows && block < first + count; ++block, row += kBlockRows) {
-      if (rows.rows - row < kBlockRows) at = rows.place(layout, row);
-      add_block(at, rows.first_row + row, rows.rows - row, tile);
-      at.front += front_stride;
-      at.rest += rest_stride;
+    const int64_t row = (block - first_block_[span]) * kBlockRows;
+    const int64_t full = std::min(first + count - block, (rows.rows - row) / kBlockRows);
+    if (full > 0) {
+      add_full_blocks(rows.place(layout, row), front_stride, rest_stride, rows.first_row + row,
+                      full, tile);
+      block += full;
+    } else {
+      add_block(rows.place(layout, row), rows.first_row + row, rows.rows - row, tile);
+      ++block;
     }
   }
 }

@@ -33,6 +33,8 @@ class TileLoader {
 
  private:
   bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
+  void add_full_blocks(RowPlace at, size_t front_stride, size_t rest_stride, int64_t first_row,
+                       int64_t count, ScanTile* tile) const;
   void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                    ScanTile* tile) const;
   void load_spans(int64_t first, int64_t count, ScanTile* tile) const;

@@ -129,7 +129,7 @@ void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* 
 // Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
 // until the tile's end: by then most fall by the bound they have.
 void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries, int count,
-                                 TopK* best) {
+                                 TopK* best, const ThreadLimits& limits) {
   SurvivorSearch searches[kMaxQueriesTogether];
   for (int i = 0; i < count; ++i) {
     searches[i].query = &queries[i];
@@ -152,18 +152,23 @@ void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries,
     bool all_have_thresholds = true;
     for (int i = 0; i < count; ++i) {
       search_promising(tile, &searches[i], before[i], &best[i]);
+      limits.exchange(i, &best[i]);
       all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
     }
     // Without a threshold every row survives, with an early one many do.
     if (all_have_thresholds) slice = std::min(kSliceBlocks, 4 * slice);
   }
-  for (int i = 0; i < count; ++i) search_all(tile, &searches[i], &best[i]);
+  for (int i = 0; i < count; ++i) {
+    search_all(tile, &searches[i], &best[i]);
+    limits.exchange(i, &best[i]);
+  }
 }
 
-void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best) {
+void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
+                        const ThreadLimits& limits) {
   for (int64_t first = 0; first < count; first += together_) {
     const auto together = static_cast<int>(std::min<int64_t>(together_, count - first));
-    search_together(tile, queries + first, together, best + first);
+    search_together(tile, queries + first, together, best + first, limits.from(first));
   }
 }
 

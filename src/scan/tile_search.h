@@ -10,6 +10,7 @@
 #include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
+#include "src/scan/shared_limits.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
@@ -20,7 +21,8 @@ class TileSearch {
   TileSearch(const ScanCodec& codec, int64_t queries);
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
-  void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best);
+  void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
+              const ThreadLimits& limits = {});
 
  private:
   /// Queries whose survivors are found together: a block's signs are then read once for all.
@@ -37,7 +39,8 @@ class TileSearch {
   static constexpr int kMostWaiting = 16384;
   static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
 
-  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best);
+  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best,
+                       const ThreadLimits& limits);
   void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
   void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
   int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,

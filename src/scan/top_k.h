@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace polarquant {
@@ -54,6 +55,7 @@ class TopK {
       heap_.push_back(candidate);
     }
     std::push_heap(heap_.begin(), heap_.end());
+    changed_ = true;
   }
 
   /// The key that a candidate must not exceed to be kept: that of the k-th best, +inf with fewer,
@@ -64,12 +66,24 @@ class TopK {
   /// Candidates of larger keys are known not to be among the best, from elsewhere.
   void lower_limit(float key) { limit_ = std::min(limit_, key); }
   int64_t k() const { return k_; }
+  /// The key of the rank-th best, 1 ≤ rank ≤ k; +inf with fewer. `keys` is memory to work in.
+  float key_of_rank(int64_t rank, std::vector<float>* keys) const {
+    if (static_cast<int64_t>(heap_.size()) < rank) return std::numeric_limits<float>::infinity();
+    keys->clear();
+    for (const Candidate& candidate : heap_) keys->push_back(candidate.key);
+    const auto place = keys->begin() + (rank - 1);
+    std::nth_element(keys->begin(), place, keys->end());
+    return *place;
+  }
+  /// Whether a candidate was kept since the last call.
+  bool take_change() { return std::exchange(changed_, false); }
   /// In no stated order.
   const std::vector<Candidate>& candidates() const { return heap_; }
 
  private:
   int64_t k_;
   float limit_ = std::numeric_limits<float>::infinity();
+  bool changed_ = false;
   std::vector<Candidate> heap_;
 };
 

@@ -232,37 +232,5 @@ TEST_CASE("exhaustive_search names arguments it cannot take", "[scan]") {
   exhaustive_search(codec, {}, 0, nullptr, 1, {}, {}, nullptr, nullptr);
 }
 
-TEST_CASE("TopK keeps the best in any order of arrival, lower ids first", "[scan]") {
-  Random random(11);
-  std::vector<Candidate> all(500);
-  for (size_t i = 0; i < all.size(); ++i) {
-    all[i] = {static_cast<float>(random.below(20)), static_cast<int64_t>(i)};
-  }
-  std::vector<Candidate> sorted = all;
-  std::sort(sorted.begin(), sorted.end());
-  for (int round = 0; round < 20; ++round) {
-    for (size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[random.below(i + 1)]);
-    TopK best(37);
-    for (const Candidate& candidate : all) best.push(candidate);
-    std::vector<Candidate> kept = best.candidates();
-    std::vector<float> scores(40);
-    std::vector<int64_t> ids(40);
-    write_top_k(kept, 40, false, scores.data(), ids.data());
-    for (size_t i = 0; i < 37; ++i) {
-      CHECK(ids[i] == sorted[i].id);
-      CHECK(scores[i] == sorted[i].key);
-    }
-    CHECK(ids[37] == -1);
-    CHECK(scores[39] == std::numeric_limits<float>::infinity());
-  }
-}
-
-TEST_CASE("A score that is no number is the worst", "[scan]") {
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  CHECK(key_of_score(nan, true) == std::numeric_limits<float>::infinity());
-  CHECK(key_of_score(nan, false) == std::numeric_limits<float>::infinity());
-  CHECK(score_of_key(key_of_score(-2.5F, true), true) == -2.5F);
-}
-
 }  // namespace
 }  // namespace polarquant::test
