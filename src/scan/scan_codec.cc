@@ -30,12 +30,7 @@ float round_to_levels(std::span<const float> x, std::span<const float> y, int ma
   const auto round = [&](float value) { return static_cast<int16_t>(std::lrint(value / step)); };
   std::transform(x.begin(), x.end(), stage->x, round);
   std::transform(y.begin(), y.end(), stage->y, round);
-  for (int i = 0; i < 256; ++i) {
-    for (int byte = 0; byte < 2; ++byte) {
-      stage->x_bytes[byte][i] = static_cast<uint8_t>(stage->x[i] >> (8 * byte));
-      stage->y_bytes[byte][i] = static_cast<uint8_t>(stage->y[i] >> (8 * byte));
-    }
-  }
+  stage->make_tables();
   return step;
 }
 
@@ -55,6 +50,17 @@ LevelStage window_stage(const TrellisPlanes& planes, LevelStage::Signs signs, si
 }
 
 }  // namespace
+
+void LevelStage::make_tables() {
+  for (int i = 0; i < 256; ++i) {
+    for (int byte = 0; byte < 2; ++byte) {
+      x_bytes[byte][i] = static_cast<uint8_t>(x[i] >> (8 * byte));
+      y_bytes[byte][i] = static_cast<uint8_t>(y[i] >> (8 * byte));
+    }
+    narrow_pairs[i] = static_cast<uint16_t>(x_bytes[0][i] | y_bytes[0][i] << 8);
+    wide_pairs[i] = static_cast<uint16_t>(x[i]) | static_cast<uint32_t>(y[i]) << 16;
+  }
+}
 
 bool ScanCodec::supports(const Codec& codec) {
   const Quantizer* quantizer = &codec.quantizer();

@@ -46,6 +46,12 @@ struct LevelStage {
   /// The same by bytes, for kernels: low bytes (all there is to narrow levels), then high bytes.
   alignas(64) uint8_t x_bytes[2][256] = {};
   alignas(64) uint8_t y_bytes[2][256] = {};
+  /// Both in one number, x in the low half.
+  uint16_t narrow_pairs[256] = {};
+  uint32_t wide_pairs[256] = {};
+
+  /// Makes the kernels' tables from x and y.
+  void make_tables();
 };
 
 /// Standard deviations that a bound stands off, for each of exactness. With 1 most of what a search

@@ -87,11 +87,8 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
       for (int i = 0; i < 256; ++i) {
         stage.x[i] = static_cast<int16_t>(random.below(255)) - 127;
         stage.y[i] = static_cast<int16_t>(random.below(255)) - 127;
-        for (int byte = 0; byte < 2; ++byte) {
-          stage.x_bytes[byte][i] = static_cast<uint8_t>(stage.x[i] >> (8 * byte));
-          stage.y_bytes[byte][i] = static_cast<uint8_t>(stage.y[i] >> (8 * byte));
-        }
       }
+      stage.make_tables();
       const std::vector<uint32_t> which = {0, 5, 63, 64, 69};
       on_every_target([&] {
         CAPTURE(dim, step);

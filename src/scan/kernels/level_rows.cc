@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/kernels/level_rows.h"
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "src/scan/row_levels.h"
 
@@ -117,45 +120,103 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
 
 #else
 
+/// A window's x and y side by side.
 template <typename Level>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                             Level* levels) {
-  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
-  const int step = stage.window_step;
-  const int pairs = pairs_of(codec.dim());
-  const uint8_t before = bits_before_ring(ring, pairs * step);
-  for (int pair = 0; pair < pairs; pair += 8) {
+using LevelPair = std::conditional_t<sizeof(Level) == 1, uint16_t, uint32_t>;
+inline const uint16_t* pair_table(const LevelStage& stage, const int8_t* /*levels*/) {
+  return stage.narrow_pairs;
+}
+inline const uint32_t* pair_table(const LevelStage& stage, const int16_t* /*levels*/) {
+  return stage.wide_pairs;
+}
+
+/// Pairs of a segment.
+constexpr int kSegmentPairs = kSegmentLanes / 2;
+
+/// Pairs side by side to a segment's lanes, signs applied.
+#if HWY_TARGET == HWY_SCALAR
+template <typename Level>
+void store_segment(const LevelPair<Level>* pairs, uint64_t signs, Level* levels) {
+  for (int i = 0; i < kSegmentPairs; ++i) {
+    levels[i] = static_cast<Level>(pairs[i]);
+    levels[kSegmentPairs + i] = static_cast<Level>(pairs[i] >> (8 * sizeof(Level)));
+  }
+  for (int lane = 0; lane < kSegmentLanes; ++lane)
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<Level>(-levels[lane]);
+}
+#else
+template <typename Level>
+HWY_ATTR void store_segment(const LevelPair<Level>* pairs, uint64_t signs, Level* levels) {
+  const hn::CappedTag<Level, kSegmentPairs> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto* both = reinterpret_cast<const Level*>(pairs);
+  const auto store = [&](hn::Vec<decltype(d)> values, size_t lane) HWY_ATTR {
+    alignas(8) uint8_t mask_bits[16] = {};
+    const uint64_t part = signs >> lane;
+    std::memcpy(mask_bits, &part, sizeof part);
+    const auto negative = hn::LoadMaskBits(d, mask_bits);
+    hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, levels + lane);
+  };
+  for (size_t lane = 0; lane < kSegmentPairs; lane += lanes) {
+    const auto low = hn::Load(d, both + 2 * lane);
+    const auto high = hn::Load(d, both + 2 * lane + lanes);
+    store(hn::ConcatEven(d, high, low), lane);
+    store(hn::ConcatOdd(d, high, low), kSegmentPairs + lane);
+  }
+}
+#endif
+
+/// Looks pairs first … end−1 up one by one; `end` is rounded up to a multiple of 8.
+template <int kStep, typename Pair>
+HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const Pair* table, int first, int end,
+                         Pair* found) {
+  constexpr int kShift = kStep == 8 ? 0 : kStep;
+  for (int pair = first; pair < end; pair += 8) {
     uint64_t windows = 0;
-    if (step == 8) {
+    if (kStep == 8) {
       std::memcpy(&windows, ring + pair, sizeof windows);
     } else if (pair == 0) {
       std::memcpy(&windows, ring, sizeof windows);
       windows = windows << 8 | before;
     } else {
-      std::memcpy(&windows, ring + pair / 8 * step - 1, sizeof windows);
+      std::memcpy(&windows, ring + pair / 8 * kStep - 1, sizeof windows);
     }
-    const int first = step == 8 ? 0 : step;
-    Level* x = levels + pair / 32 * kSegmentLanes + pair % 32;
-    Level* y = x + 32;
-    for (int i = 0; i < 8; ++i) {
-      const auto window = static_cast<uint8_t>(windows >> (first + i * step));
-      x[i] = static_cast<Level>(stage.x[window]);
-      y[i] = static_cast<Level>(stage.y[window]);
-    }
+    for (int i = 0; i < 8; ++i)
+      found[i] = table[static_cast<uint8_t>(windows >> (kShift + i * kStep))];
+    found += 8;
   }
-  if (stage.signs == LevelStage::Signs::none) return;
-  const hn::CappedTag<Level, kSegmentLanes> d;
-  const size_t lanes = hn::Lanes(d);
-  for (int segment = 0; segment * kSegmentLanes < codec.lanes(); ++segment) {
-    const uint64_t signs = segment_signs(codec, stage, at, segment);
-    alignas(8) uint8_t mask_bits[16] = {};
-    Level* out = levels + segment * kSegmentLanes;
-    for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
-      const uint64_t part = signs >> lane;
-      std::memcpy(mask_bits, &part, sizeof part);
-      const auto values = hn::Load(d, out + lane);
-      const auto negative = hn::LoadMaskBits(d, mask_bits);
-      hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, out + lane);
+}
+
+template <typename Pair, int... kLess>
+auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/) {
+  using FindPairs = void (*)(const uint8_t*, uint8_t, const Pair*, int, int, Pair*);
+  static constexpr FindPairs kOfStep[] = {&find_pairs<kLess + 1, Pair>...};
+  return kOfStep[step - 1];
+}
+
+// Some segments at a time, so that what was stored in small pieces has reached the cache when it is
+// loaded in large ones.
+template <typename Level>
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                             Level* levels) {
+  using Pair = LevelPair<Level>;
+  constexpr int kSegmentsTogether = 8;
+  alignas(64) Pair found[kSegmentsTogether * kSegmentPairs] = {};
+  const auto find =
+      find_pairs_of_step<Pair>(stage.window_step, std::make_integer_sequence<int, 8>());
+  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
+  const int pairs = pairs_of(codec.dim());
+  const int segments = codec.lanes() / kSegmentLanes;
+  const bool has_signs = stage.signs != LevelStage::Signs::none;
+  const uint8_t before = bits_before_ring(ring, pairs * stage.window_step);
+  for (int first = 0; first < segments; first += kSegmentsTogether) {
+    const int end = std::min(segments, first + kSegmentsTogether);
+    find(ring, before, pair_table(stage, levels), first * kSegmentPairs,
+         std::min(pairs, end * kSegmentPairs), found);
+    for (int segment = first; segment < end; ++segment) {
+      store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
+                    has_signs ? segment_signs(codec, stage, at, segment) : 0,
+                    levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
     }
   }
 }

@@ -23,8 +23,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Brings what the second stage reads of a row near.
-HWY_ATTR POLARQUANT_FETCH void fetch_signs(const ScanTile& tile, const BlockLayout& layout,
-                                           uint32_t row) {
+HWY_ATTR HWY_INLINE void fetch_signs(const ScanTile& tile, const BlockLayout& layout,
+                                     uint32_t row) {
   const RowPlace at = place_of(tile, row);
   __builtin_prefetch(layout.row_factors(at));
   fetch(layout.row_rest(at), layout.rest_sign_bytes());

@@ -2,6 +2,8 @@
 // What scan kernels work on: some blocks, and which of their rows take part.
 #pragma once
 
+#include <hwy/base.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -31,21 +33,16 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
 
 /// Survivors lie far apart: so many rows ahead, what is read of them comes in time.
 inline constexpr int kFetchAhead = 12;
-#if defined(__GNUC__)
-/// GCC drops calls of a function that does nothing but prefetch.
-#define POLARQUANT_FETCH [[gnu::always_inline]] inline
-#else
-#define POLARQUANT_FETCH inline
-#endif
-POLARQUANT_FETCH void fetch(const uint8_t* data, size_t bytes) {
+/// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
+HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   constexpr size_t kLine = 64;
   const uint8_t* end = data + bytes;
   for (data -= reinterpret_cast<uintptr_t>(data) % kLine; data < end; data += kLine)
     __builtin_prefetch(data);
 }
 /// Brings near what a score reads of a row: its signs and so much of its rest.
-POLARQUANT_FETCH void fetch_code(const ScanTile& tile, const BlockLayout& layout, uint32_t row,
-                                 size_t rest_bytes) {
+HWY_INLINE void fetch_code(const ScanTile& tile, const BlockLayout& layout, uint32_t row,
+                           size_t rest_bytes) {
   const RowPlace at = place_of(tile, row);
   for (int word = 0; word < layout.front_words(); ++word)
     __builtin_prefetch(layout.front_word(at, word));
