@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "src/codec/float16.h"
 
@@ -35,6 +37,37 @@ inline uint32_t read_bits(const uint8_t* data, size_t first_bit, int width) noex
     ++byte;
   }
   return (window >> shift) & ((1U << width) - 1);
+}
+
+/// Reads `count` fields that lie one behind the other.
+inline void read_fields(const uint8_t* data, size_t first_bit, int width, int count,
+                        uint16_t* fields) noexcept {
+  const auto step = static_cast<size_t>(width);
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  const size_t end = bytes_of_bits(first_bit + static_cast<size_t>(count) * step);
+  size_t bit = first_bit;
+  int done = 0;
+  // Many from 64 bits, while these hold nothing but fields.
+  const auto read_together = [&](auto fields_together) {
+    constexpr int kTogether = decltype(fields_together)::value;
+    for (; done + kTogether <= count && bit / 8 + sizeof(uint64_t) <= end; done += kTogether) {
+      uint64_t bits;
+      std::memcpy(&bits, data + bit / 8, sizeof bits);
+      bits >>= bit % 8;
+      for (int i = 0; i < kTogether; ++i)
+        fields[done + i] = static_cast<uint16_t>(bits >> (i * width) & mask);
+      bit += kTogether * step;
+    }
+  };
+  if (width <= 7) {
+    read_together(std::integral_constant<int, 8>());
+  } else if (width <= 14) {
+    read_together(std::integral_constant<int, 4>());
+  } else {
+    read_together(std::integral_constant<int, 3>());
+  }
+  for (; done < count; ++done, bit += step)
+    fields[done] = static_cast<uint16_t>(read_bits(data, bit, width));
 }
 
 inline void write_half(uint8_t* data, uint16_t half) noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the rows of a codec lie in a caller's buffer: full groups first, each one code, then the rows
-// of the unfinished last group in full precision. For all codecs but PolarPair…g128 a group is one
-// row, and this is n codes one after another.
+// Where the rows of a codec lie in a caller's buffer: full groups first, each one code, then the
+// rows of the unfinished last group in full precision. For all codecs but PolarPair…g128 a group is
+// one row, and this is n codes one after another.
 #pragma once
 
 #include <cstddef>

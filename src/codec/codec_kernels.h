@@ -7,12 +7,14 @@
 #include "src/codec/dot.h"
 #include "src/codec/rotation.h"
 #include "src/codec/trellis.h"
+#include "src/codec/walsh_hadamard.h"
 
 namespace polarquant {
 
 struct CodecKernels {
   RotationKernels rotation;
   TrellisKernels trellis;
+  void (*walsh_hadamard)(float* x, int size) = polarquant::walsh_hadamard;
   double (*dot_exact)(const float* a, const float* b, int n) = polarquant::dot_exact;
   void (*add_multiple)(double factor, const float* x, int n,
                        double* sum) = polarquant::add_multiple;

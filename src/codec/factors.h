@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The two numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
-// estimate of an inner product unbiased, and an exact term b that needs no code. Stored as float16 up
-// to 4 bits a dimension and as float32 above, in units of a power of two.
+// estimate of an inner product unbiased, and an exact term b that needs no code. Stored as float16
+// up to 4 bits a dimension and as float32 above, in units of a power of two.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ struct FactorFormat {
   float bias_unit = 1;
 
   size_t bytes() const { return half ? 4 : 8; }
-  /// Lengths ‖x−c‖ that can be coded, in units. float16 reaches so far; float32 reaches further, but
-  /// squares of longer rows would overflow.
+  /// Lengths ‖x−c‖ that can be coded, in units. float16 reaches so far; float32 reaches further,
+  /// but squares of longer rows would overflow.
   double min_norm_units() const { return half ? 0x1p-13 : 0x1p-20; }
   double max_norm_units() const { return half ? 0x1p14 : 0x1p20; }
   /// The largest scale that can be stored.

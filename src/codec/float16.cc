@@ -20,7 +20,8 @@ uint16_t float_to_half(float value) noexcept {
   const uint32_t rest = mantissa & ((1U << drop) - 1);
   const uint32_t half_way = 1U << (drop - 1);
   if (rest > half_way || (rest == half_way && (kept & 1U) != 0)) ++kept;
-  // kept holds the implicit bit for normals; adding it to exponent−1 lets a carry raise the exponent.
+  // kept holds the implicit bit for normals; adding it to exponent−1 lets a carry raise the
+  // exponent.
   if (exponent >= -14) kept += static_cast<uint32_t>(exponent + 14) << 10;
   return static_cast<uint16_t>(sign | kept);
 }

@@ -67,14 +67,23 @@ void PairQuantizer::encode(const float* v, uint8_t* code) const {
 void PairQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   require_trained();
   const int width = angle_bits_ + radius_bits_;
-  for (int pair = 0; pair < pairs_; ++pair) {
-    const uint32_t field =
-        read_bits(code, static_cast<size_t>(pair) * static_cast<size_t>(width), width);
-    const size_t angle = field & ((1U << angle_bits_) - 1);
-    const float radius =
-        static_cast<float>(field >> angle_bits_) * radius_steps_[static_cast<size_t>(pair)];
-    y[2 * pair] = radius * angle_cosines()[angle];
-    if (2 * pair + 1 < dim_) y[2 * pair + 1] = radius * angle_sines()[angle];
+  const float* cosines = angle_cosines().data();
+  const float* sines = angle_sines().data();
+  constexpr int kPairsTogether = 64;
+  uint16_t fields[kPairsTogether];
+  for (int first = 0; first < pairs_; first += kPairsTogether) {
+    const int count = std::min(kPairsTogether, pairs_ - first);
+    read_fields(code, static_cast<size_t>(first) * static_cast<size_t>(width), width, count,
+                fields);
+    for (int i = 0; i < count; ++i) {
+      const int pair = first + i;
+      const unsigned field = fields[i];
+      const size_t angle = field & ((1U << angle_bits_) - 1);
+      const float radius =
+          static_cast<float>(field >> angle_bits_) * radius_steps_[static_cast<size_t>(pair)];
+      y[2 * pair] = radius * cosines[angle];
+      if (2 * pair + 1 < dim_) y[2 * pair + 1] = radius * sines[angle];
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/codec/bit_packing.h"
+#include "src/codec/codec_kernels.h"
 #include "src/codec/dot.h"
 #include "src/codec/walsh_hadamard.h"
 #include "src/core/status.h"
@@ -29,7 +30,12 @@ ScalarQuantizer::ScalarQuantizer(int dim, int bits)
     : dim_(dim),
       bits_(checked_bits(bits)),
       blocks_((dim + kBlock - 1) / kBlock),
-      table_(normal_codebook(bits)) {}
+      table_(normal_codebook(bits)),
+      walsh_hadamard_(walsh_hadamard) {}
+
+void ScalarQuantizer::use_kernels(const CodecKernels& kernels) {
+  walsh_hadamard_ = kernels.walsh_hadamard;
+}
 
 size_t ScalarQuantizer::code_bytes() const { return bytes_of_bits(index_bit(blocks_)); }
 
@@ -54,7 +60,7 @@ void ScalarQuantizer::encode(const float* v, uint8_t* code) const {
 
     float z[kBlock] = {};
     for (int i = 0; i < size; ++i) z[i] = static_cast<float>(static_cast<double>(source[i]) / norm);
-    walsh_hadamard(z, kBlock);
+    walsh_hadamard_(z, kBlock);
     size_t bit = index_bit(block);
     for (const float value : z) {
       write_bits(code, bit, bits_, static_cast<uint32_t>(table_.nearest(kSqrtBlock * value)));
@@ -66,13 +72,11 @@ void ScalarQuantizer::encode(const float* v, uint8_t* code) const {
 void ScalarQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   for (int block = 0; block < blocks_; ++block) {
     const float scale = read_finite_half(code + 2 * block) / kSqrtBlock;
+    uint16_t indices[kBlock];
+    read_fields(code, index_bit(block), bits_, kBlock, indices);
     float z[kBlock];
-    size_t bit = index_bit(block);
-    for (float& value : z) {
-      value = table_.level(static_cast<int>(read_bits(code, bit, bits_)));
-      bit += static_cast<size_t>(bits_);
-    }
-    walsh_hadamard(z, kBlock);
+    for (int i = 0; i < kBlock; ++i) z[i] = table_.level(indices[i]);
+    walsh_hadamard_(z, kBlock);
     const int size = std::min(kBlock, dim_ - block * kBlock);
     for (int i = 0; i < size; ++i) y[block * kBlock + i] = scale * z[i];
   }

@@ -29,6 +29,7 @@ class ScalarQuantizer final : public Quantizer {
   /// Throws bad_argument when a block's norm exceeds 65504.
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
+  void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override { return table_.memory_bytes(); }
 
   const LevelTable& table() const { return table_; }
@@ -40,6 +41,7 @@ class ScalarQuantizer final : public Quantizer {
   int bits_;
   int blocks_;
   LevelTable table_;
+  void (*walsh_hadamard_)(float* x, int size);
 };
 
 }  // namespace polarquant

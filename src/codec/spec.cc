@@ -22,7 +22,8 @@ namespace {
 constexpr std::string_view kPrefix = "Polar";
 constexpr int kByteTwiceBits = 16;
 
-// Where a parser stands: the whole spec for error texts, and the body between "Polar" and the options.
+// Where a parser stands: the whole spec for error texts, and the body between "Polar" and the
+// options.
 struct Body {
   std::string_view spec;
   std::string_view text;
@@ -129,7 +130,8 @@ std::vector<int> parse_pair_bits(const Body& body, std::string_view text) {
   if (cross == std::string_view::npos) {
     fail_part(body, text, "angle bits x radius bits, as in 4x4");
   }
-  return {parse_bits(body, text.substr(0, cross), 1, 8), parse_bits(body, text.substr(cross + 1), 1, 8)};
+  return {parse_bits(body, text.substr(0, cross), 1, 8),
+          parse_bits(body, text.substr(cross + 1), 1, 8)};
 }
 
 std::vector<int> parse_pair(const Body& body) {
@@ -147,10 +149,14 @@ std::vector<int> parse_scalar(const Body& body) {
 }
 
 const std::vector<Row>& rows() {
-  // The first row that owns a body parses it; the last one owns all, and its error lists what there is.
+  // The first row that owns a body parses it; the last one owns all, and its error lists what there
+  // is.
   static const std::vector<Row> table = {
-      {CodecFamily::tree, RotationKind::hadamard, true,
-       [](std::string_view body) { return body.starts_with(kTree); }, parse_tree,
+      {CodecFamily::tree,
+       RotationKind::hadamard,
+       true,
+       [](std::string_view body) { return body.starts_with(kTree); },
+       parse_tree,
        [](const Spec& spec) { return fmt::format("Tree{}", fmt::join(spec.numbers, ".")); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<TreeQuantizer>(dim, spec.numbers, spec.online);
@@ -158,7 +164,9 @@ const std::vector<Row>& rows() {
        {"PolarTree<b1>.<b2>…",
         "recursive polar angles: bits (1 to 8) per angle of each level, float16 radii per block",
         "PolarTree4.2.2.2"}},
-      {CodecFamily::pair_group, RotationKind::none, false,
+      {CodecFamily::pair_group,
+       RotationKind::none,
+       false,
        [](std::string_view body) { return body.starts_with(kPair) && body.ends_with(kGroup); },
        parse_pair_group,
        [](const Spec& spec) {
@@ -170,8 +178,11 @@ const std::vector<Row>& rows() {
        {"PolarPair<m>x<n>g128",
         "pairs as angle (m bits) and radius (n bits), 1 to 8 each, with ranges per 128 rows",
         "PolarPair4x4g128"}},
-      {CodecFamily::pair, RotationKind::none, false,
-       [](std::string_view body) { return body.starts_with(kPair); }, parse_pair,
+      {CodecFamily::pair,
+       RotationKind::none,
+       false,
+       [](std::string_view body) { return body.starts_with(kPair); },
+       parse_pair,
        [](const Spec& spec) { return fmt::format("Pair{}x{}", spec.numbers[0], spec.numbers[1]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<PairQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
@@ -179,24 +190,33 @@ const std::vector<Row>& rows() {
        {"PolarPair<m>x<n>",
         "pairs as angle (m bits) and radius (n bits), 1 to 8 each; needs training",
         "PolarPair4x4"}},
-      {CodecFamily::scalar, RotationKind::none, false,
-       [](std::string_view body) { return body.starts_with(kScalar); }, parse_scalar,
+      {CodecFamily::scalar,
+       RotationKind::none,
+       false,
+       [](std::string_view body) { return body.starts_with(kScalar); },
+       parse_scalar,
        [](const Spec& spec) { return fmt::format("Scalar{}", spec.numbers[0]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<ScalarQuantizer>(dim, spec.numbers[0]);
        },
        {"PolarScalar<bits>", "blocks of 128: norm, Walsh-Hadamard, Lloyd-Max of 2 to 8 bits",
         "PolarScalar4"}},
-      {CodecFamily::residual, RotationKind::hadamard, false,
-       [](std::string_view body) { return body.find('+') != std::string_view::npos; }, parse_residual,
+      {CodecFamily::residual,
+       RotationKind::hadamard,
+       false,
+       [](std::string_view body) { return body.find('+') != std::string_view::npos; },
+       parse_residual,
        [](const Spec& spec) {
          return fmt::format("{}+{}", print_rate(spec.numbers[0]), print_rate(spec.numbers[1]));
        },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<ResidualQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
        },
-       {"Polar<a>+<b>", "two stages of the trellis code, 1 to 4 bits a dimension each", "Polar4+2"}},
-      {CodecFamily::byte, RotationKind::hadamard, false,
+       {"Polar<a>+<b>", "two stages of the trellis code, 1 to 4 bits a dimension each",
+        "Polar4+2"}},
+      {CodecFamily::byte,
+       RotationKind::hadamard,
+       false,
        [](std::string_view body) { return body == print_rate(kByteTwiceBits); },
        [](const Body&) { return std::vector<int>{kByteTwiceBits}; },
        [](const Spec&) { return print_rate(kByteTwiceBits); },
@@ -204,8 +224,12 @@ const std::vector<Row>& rows() {
          return std::make_unique<ByteQuantizer>(dim);
        },
        {"Polar8", "one byte a dimension, 256 levels", "Polar8"}},
-      {CodecFamily::trellis, RotationKind::hadamard, false, [](std::string_view) { return true; },
-       parse_trellis, [](const Spec& spec) { return print_rate(spec.numbers[0]); },
+      {CodecFamily::trellis,
+       RotationKind::hadamard,
+       false,
+       [](std::string_view) { return true; },
+       parse_trellis,
+       [](const Spec& spec) { return print_rate(spec.numbers[0]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<TrellisQuantizer>(dim, spec.numbers[0]);
        },
@@ -256,9 +280,9 @@ Spec parse_spec(std::string_view text) {
          text, kPrefix);
   }
   const size_t dash = text.find('-');
-  const Body body{text, text.substr(kPrefix.size(), dash == std::string_view::npos
-                                                        ? std::string_view::npos
-                                                        : dash - kPrefix.size())};
+  const Body body{
+      text, text.substr(kPrefix.size(), dash == std::string_view::npos ? std::string_view::npos
+                                                                       : dash - kPrefix.size())};
   for (const Row& row : rows()) {
     if (!row.owns(body.text)) continue;
     Spec spec{row.family, row.parse(body), row.default_rotation, false};

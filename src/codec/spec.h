@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The names of codecs: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … One table (spec.cc) of rows
-// {family, form, parse, make, help} parses, prints and makes them all; parse and print round-trip.
+// The names of codecs: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … One table (spec.cc) of
+// rows {family, form, parse, make, help} parses, prints and makes them all; parse and print
+// round-trip.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ enum class CodecFamily { trellis, byte, residual, tree, pair, pair_group, scalar
 struct Spec {
   CodecFamily family = CodecFamily::trellis;
   /// trellis: {2·bits per dimension}; byte: {16}; residual: {2·bits of stage A, 2·bits of stage B};
-  /// tree: bits per angle of each level; pair, pair_group: {angle bits, radius bits}; scalar: {bits}.
+  /// tree: bits per angle of each level; pair, pair_group: {angle bits, radius bits}; scalar:
+  /// {bits}.
   std::vector<int> numbers;
   RotationKind rotation = RotationKind::hadamard;
   /// Only PolarTree: codebooks by k-means over training angles instead of the analytic density.
@@ -32,7 +34,8 @@ struct Spec {
 Spec parse_spec(std::string_view text);
 /// The canonical name: options that are the family's default are left out.
 std::string print_spec(const Spec& spec);
-/// True when `text` begins like one of our names, right or wrong ("Polar…"): then it is ours to judge.
+/// True when `text` begins like one of our names, right or wrong ("Polar…"): then it is ours to
+/// judge.
 bool looks_like_spec(std::string_view text);
 /// Makes the quantizer of a spec; throws bad_argument when the spec does not fit `dim`.
 std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim);

@@ -105,27 +105,31 @@ void TreeQuantizer::encode(const float* v, uint8_t* code) const {
   }
 }
 
+// A level of all blocks at a time: its angles lie side by side, and so do the radii they part.
 void TreeQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   require_trained();
-  std::vector<float> radii(static_cast<size_t>(block_size()));
-  for (int block = 0; block < blocks_; ++block) {
-    radii[0] = read_finite_half(code + 2 * block);
-    for (int level = levels(); level >= 1; --level) {
-      const int angles = block_size() >> level;
-      const size_t first_bit = index_bit(level, static_cast<int64_t>(block) * angles);
-      // Backwards, so that a radius is read before its two children take its place.
-      for (int j = angles - 1; j >= 0; --j) {
-        const size_t index = read_bits(
-            code, first_bit + static_cast<size_t>(j) * static_cast<size_t>(level_bits(level)),
-            level_bits(level));
-        const float radius = radii[static_cast<size_t>(j)];
-        radii[static_cast<size_t>(2 * j)] = radius * codebook(level).cosines()[index];
-        radii[static_cast<size_t>(2 * j + 1)] = radius * codebook(level).sines()[index];
-      }
+  const auto size = static_cast<size_t>(blocks_) * static_cast<size_t>(block_size());
+  thread_local std::vector<float> radii;
+  thread_local std::vector<float> parts;
+  thread_local std::vector<uint16_t> indices;
+  radii.resize(size);
+  parts.resize(size);
+  indices.resize(size);
+  for (int block = 0; block < blocks_; ++block)
+    radii[static_cast<size_t>(block)] = read_finite_half(code + 2 * block);
+  for (int level = levels(); level >= 1; --level) {
+    const int angles = blocks_ << (levels() - level);
+    read_fields(code, index_bit(level, 0), level_bits(level), angles, indices.data());
+    const float* cosines = codebook(level).cosines().data();
+    const float* sines = codebook(level).sines().data();
+    for (int j = 0; j < angles; ++j) {
+      const auto at = static_cast<size_t>(j);
+      parts[2 * at] = radii[at] * cosines[indices[at]];
+      parts[2 * at + 1] = radii[at] * sines[indices[at]];
     }
-    const int size = std::min(block_size(), dim_ - block * block_size());
-    std::copy(radii.begin(), radii.begin() + size, y + static_cast<int64_t>(block) * block_size());
+    std::swap(radii, parts);
   }
+  std::copy_n(radii.begin(), dim_, y);
 }
 
 /// The angle of one node straight from the coordinates below it; false when both radii are 0.

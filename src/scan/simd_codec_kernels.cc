@@ -11,6 +11,7 @@ namespace polarquant {
 CodecKernels simd_codec_kernels() {
   CodecKernels kernels;
   kernels.rotation = simd_rotation_kernels();
+  kernels.walsh_hadamard = simd_walsh_hadamard();
   const ExactSums sums = simd_exact_sums();
   kernels.dot_exact = sums.dot;
   kernels.add_multiple = sums.add_multiple;

@@ -31,6 +31,26 @@ TEST_CASE("fields of 1 to 16 bits come back, least significant bit first", "[cod
   }
 }
 
+TEST_CASE("runs of fields are the fields one by one", "[codec]") {
+  Random random(2);
+  for (int width = 1; width <= 16; ++width) {
+    for (const size_t first : {0, 3, 7, 16}) {
+      for (const int count : {0, 1, 2, 7, 8, 9, 31, 64, 101}) {
+        const auto step = static_cast<size_t>(width);
+        // Exactly as long as the fields need: a sanitizer sees any access past them.
+        std::vector<uint8_t> bytes(bytes_of_bits(first + static_cast<size_t>(count) * step));
+        for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.next());
+        std::vector<uint16_t> fields(static_cast<size_t>(count));
+        read_fields(bytes.data(), first, width, count, fields.data());
+        for (size_t i = 0; i < fields.size(); ++i) {
+          CAPTURE(width, first, count, i);
+          REQUIRE(fields[i] == read_bits(bytes.data(), first + i * step, width));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a field leaves its neighbours alone, whatever the value's high bits", "[codec]") {
   for (int width = 1; width <= 16; ++width) {
     for (size_t first = 0; first < 8; ++first) {

@@ -190,6 +190,20 @@ TEST_CASE("rotations are the plain ones, bit for bit", "[scan][kernels]") {
   }
 }
 
+TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (int size = 1; size <= 4096; size *= 2) {
+      const std::vector<float> x = normal_numbers(size + 1, static_cast<uint64_t>(size));
+      AlignedVector<float> expected(x.begin(), x.end());
+      AlignedVector<float> found = expected;
+      CAPTURE(one.target, size);
+      walsh_hadamard(&expected[1], size);
+      one.kernels.walsh_hadamard(&found[1], size);
+      REQUIRE(same_bits(expected.data(), found.data(), size + 1));
+    }
+  }
+}
+
 TEST_CASE("exact dot products are the plain ones, bit for bit", "[scan][kernels]") {
   for (const NamedKernels& one : all_kernels()) {
     for (int n = 0; n <= 100; ++n) {

@@ -23,6 +23,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR
 
 RotationKernels rotation_kernels() { return {}; }
+WalshHadamard walsh_hadamard_kernel() { return walsh_hadamard; }
 
 #else
 
@@ -244,6 +245,7 @@ RotationKernels rotation_kernels() {
   kernels.apply_transpose = rotate_transpose;
   return kernels;
 }
+WalshHadamard walsh_hadamard_kernel() { return transform; }
 
 #endif
 
@@ -255,8 +257,10 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(rotation_kernels);
+HWY_EXPORT(walsh_hadamard_kernel);
 
 RotationKernels simd_rotation_kernels() { return HWY_DYNAMIC_DISPATCH(rotation_kernels)(); }
+WalshHadamard simd_walsh_hadamard() { return HWY_DYNAMIC_DISPATCH(walsh_hadamard_kernel)(); }
 
 }  // namespace polarquant
 #endif
