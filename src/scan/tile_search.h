@@ -30,7 +30,7 @@ class TileSearch {
   /// Blocks that they are held against in turn: their fronts stay in a first-level cache.
   static constexpr int kSharedBlocks = 16;
   /// Rows that go through the later stages together: between two pieces the threshold rises.
-  static constexpr int kPieceRows = 64;
+  static constexpr int kPieceRows = 256;
   /// Blocks between two looks at what survived, and those at the beginning.
   static constexpr int kSliceBlocks = 256;
   static constexpr int kFirstSliceBlocks = 16;

@@ -32,7 +32,7 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
 }
 
 /// Survivors lie far apart: so many rows ahead, what is read of them comes in time.
-inline constexpr int kFetchAhead = 12;
+inline constexpr int kFetchAhead = 32;
 /// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
 HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   constexpr size_t kLine = 64;
