@@ -31,7 +31,8 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
           static_cast<int>(row % kBlockRows)};
 }
 
-/// Survivors lie far apart: so many rows ahead, what is read of them comes in time.
+/// Survivors lie far apart, and from where they lie to here is 130 ns: so many rows ahead, what is
+/// read of them comes in time (117,659 × 384 rows: 12 ahead takes a quarter longer).
 inline constexpr int kFetchAhead = 32;
 /// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
 HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
