@@ -97,9 +97,9 @@ typedef struct polar_search_options {
   uint32_t struct_size; /* sizeof(polar_search_options), set by polar_search_options_init */
   int32_t num_threads;  /* 0 to 1024; default 0 = the codec's, else OpenMP's default */
   /* How sure rows are left out without being scored, in standard deviations of what a row's sign
-   * bits say about its score; 0 to +inf, which scores every row. The default, 2.25, loses at most .001
-   * of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above; "Polar8"
-   * has none) of 64 dimensions and more; the others always have every row scored. */
+   * bits say about its score; 0 to +inf, which scores every row. The default, 2.25, loses at most
+   * .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above;
+   * "Polar8" has none) of 64 dimensions and more; the others always have every row scored. */
   float exactness;
   polar_filter_kind filter; /* POLAR_FILTER_…; the fields below that it names must be set */
   const uint64_t* bits;     /* bit id%64 of word id/64; ⌈num_bits/64⌉ words */

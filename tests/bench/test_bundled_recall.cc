@@ -67,8 +67,8 @@ TEST_CASE("recall@10 of our codes on the bundled embeddings", "[recall]") {
   };
   const BenchmarkData data = bundled(Distance::inner_product);
   for (const Floor& floor :
-       {Floor{"Polar1", .733}, Floor{"Polar2", .853}, Floor{"Polar3", .924},
-        Floor{"Polar4", .962}, Floor{"Polar4+2", .983}, Floor{"Polar8", .993}}) {
+       {Floor{"Polar1", .733}, Floor{"Polar2", .853}, Floor{"Polar3", .924}, Floor{"Polar4", .962},
+        Floor{"Polar4+2", .983}, Floor{"Polar8", .993}}) {
     const double recall = recall_of(floor.spec, data);
     std::printf("%-9s recall@10 %.4f\n", floor.spec, recall);
     CAPTURE(floor.spec, recall);
@@ -108,9 +108,9 @@ TEST_CASE("recall does not suffer from a mean 20 standard deviations long", "[re
     add_to_rows(moved.base, long_mean(data.base.dim));
     const double plain = recall_of("Polar2", data);
     const double recall = recall_of("Polar2", moved);
-    // The exact term ⟨c, x−c⟩ no longer tells how far a row lies along the embeddings' own mean, which
-    // queries share: .0056 of recall on all 117,659 rows and 1000 queries. Centring the query by
-    // q − c would leave .02.
+    // The exact term ⟨c, x−c⟩ no longer tells how far a row lies along the embeddings' own mean,
+    // which queries share: .0056 of recall on all 117,659 rows and 1000 queries. Centring the query
+    // by q − c would leave .02.
     CAPTURE(plain, recall);
     CHECK(recall >= plain - .015);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scores, reconstructions and sums of a codec against the formulas of docs/codec.md, written out here
-// in double precision, for every codec and metric.
+// Scores, reconstructions and sums of a codec against the formulas of docs/codec.md, written out
+// here in double precision, for every codec and metric.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -18,10 +18,22 @@ using polarquant::test::require_error;
 
 namespace {
 
-const char* const kSpecs[] = {"Polar0.5",     "Polar1",           "Polar2",       "Polar3.5",
-                              "Polar4",       "Polar5",           "Polar8",       "Polar2+2",
-                              "Polar4+2",     "Polar2-dense",     "Polar3-norot", "PolarTree4.2.2",
-                              "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"};
+const char* const kSpecs[] = {"Polar0.5",
+                              "Polar1",
+                              "Polar2",
+                              "Polar3.5",
+                              "Polar4",
+                              "Polar5",
+                              "Polar8",
+                              "Polar2+2",
+                              "Polar4+2",
+                              "Polar2-dense",
+                              "Polar3-norot",
+                              "PolarTree4.2.2",
+                              "PolarTree4.2-online",
+                              "PolarPair4x4",
+                              "PolarPair4x4g128",
+                              "PolarScalar4"};
 const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 
 struct Coded {
@@ -117,8 +129,9 @@ TEST_CASE("a score is the documented formula over the decoded row", "[codec]") {
             const std::vector<float> x =
                 metric == Metric::cosine ? normalized(coded.row(row), dim)
                                          : std::vector<float>(coded.row(row), coded.row(row) + dim);
-            const double lengths = (norm(q.data(), dim) + (metric == Metric::l2 ? norm(x.data(), dim) : 0)) *
-                                   norm(x.data(), dim);
+            const double lengths =
+                (norm(q.data(), dim) + (metric == Metric::l2 ? norm(x.data(), dim) : 0)) *
+                norm(x.data(), dim);
             const double expected = expected_score(coded, row, q);
             CAPTURE(spec, static_cast<int>(metric), dim, row, scores[row], expected);
             REQUIRE(std::fabs(scores[row] - expected) <= 1e-4 * lengths);
@@ -133,7 +146,8 @@ TEST_CASE("the unbiased estimate of a row by itself is its exact squared length"
   // s = ‖x−c‖²/⟨R(x−c),û⟩ makes ⟨x−c, s·Rᵀû⟩ = ‖x−c‖².
   for (const char* spec : {"Polar0.5", "Polar2", "Polar4", "Polar2+2", "Polar8"}) {
     const int dim = 96;
-    const Coded coded = code_rows(spec, Metric::inner_product, dim, 120, clustered_rows(120, dim, 9, 3));
+    const Coded coded =
+        code_rows(spec, Metric::inner_product, dim, 120, clustered_rows(120, dim, 9, 3));
     for (int64_t row = 0; row < coded.n; ++row) {
       const std::vector<float> estimate = unbiased(coded, row);
       double along = 0, length2 = 0;
@@ -185,7 +199,8 @@ TEST_CASE("combine is the weighted sum over decode", "[codec]") {
       double size = 0;
       for (int64_t row = 0; row < coded.n; ++row) {
         size += std::fabs(weights[row]) * norm(&x[row * dim], dim);
-        for (int j = 0; j < dim; ++j) expected[j] += static_cast<double>(weights[row]) * x[row * dim + j];
+        for (int j = 0; j < dim; ++j)
+          expected[j] += static_cast<double>(weights[row]) * x[row * dim + j];
       }
       std::vector<float> out(dim);
       coded.codec->combine(coded.view(), weights.data(), out.data());
@@ -197,7 +212,8 @@ TEST_CASE("combine is the weighted sum over decode", "[codec]") {
   }
 }
 
-TEST_CASE("code-to-code scores are symmetric and agree with a query made from the code", "[codec]") {
+TEST_CASE("code-to-code scores are symmetric and agree with a query made from the code",
+          "[codec]") {
   for (const char* spec : kSpecs) {
     for (const Metric metric : kMetrics) {
       const int dim = 65;
@@ -242,9 +258,9 @@ TEST_CASE("awkward rows and dims encode, decode and score as finite numbers", "[
         if (std::string(spec) == "PolarTree4.2.2" && dim < 5) continue;  // deeper than dim allows
         if (std::string(spec) == "PolarTree4.2-online" && dim < 3) continue;
         std::vector<float> rows = clustered_rows(130, dim, 3, 8);
-        std::fill_n(rows.begin(), dim, 0.0F);                                   // all zero
-        std::fill_n(rows.begin() + dim, dim, 1.0F);                             // all equal
-        std::copy_n(rows.begin() + 5 * dim, dim, rows.begin() + 2 * dim);       // a duplicate
+        std::fill_n(rows.begin(), dim, 0.0F);                              // all zero
+        std::fill_n(rows.begin() + dim, dim, 1.0F);                        // all equal
+        std::copy_n(rows.begin() + 5 * dim, dim, rows.begin() + 2 * dim);  // a duplicate
         rows[3 * dim] = -0.0F;
         const Coded coded = code_rows(spec, metric, dim, 130, rows);
         const PreparedQuery query = coded.codec->prepare_query(rows.data());
@@ -293,7 +309,8 @@ TEST_CASE("encode refuses what it cannot store and names the row", "[codec]") {
   const auto refused = [&](float value, const char* part) {
     const std::vector<float> x = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, value, 0};
     CAPTURE(value);
-    require_error(StatusCode::bad_argument, part, [&] { codec.encode(3, x.data(), codes.data(), 1); });
+    require_error(StatusCode::bad_argument, part,
+                  [&] { codec.encode(3, x.data(), codes.data(), 1); });
   };
   refused(std::numeric_limits<float>::quiet_NaN(), "row 2 column 2");
   refused(std::numeric_limits<float>::infinity(), "row 2 column 2");
@@ -302,8 +319,10 @@ TEST_CASE("encode refuses what it cannot store and names the row", "[codec]") {
   refused(1e-6F, "row 2");
   const std::vector<float> fine = {1, 0, 0, 0};
   const Codec pair(parse_spec("PolarPair4x4"), 4, Metric::inner_product, CodecOptions{});
-  require_error(StatusCode::not_trained, "PolarPair4x4", [&] { pair.encode(1, fine.data(), codes.data(), 1); });
-  require_error(StatusCode::bad_argument, "n: -1", [&] { codec.encode(-1, fine.data(), codes.data(), 1); });
+  require_error(StatusCode::not_trained, "PolarPair4x4",
+                [&] { pair.encode(1, fine.data(), codes.data(), 1); });
+  require_error(StatusCode::bad_argument, "n: -1",
+                [&] { codec.encode(-1, fine.data(), codes.data(), 1); });
 }
 
 TEST_CASE("rows are refused by their distance to the centre, at every dim and rate", "[codec]") {
@@ -333,7 +352,8 @@ TEST_CASE("rows are refused by their distance to the centre, at every dim and ra
         }
         for (const double length : {shortest * 0.99, longest * 1.01}) {
           CAPTURE(spec, dim, static_cast<int>(metric), length);
-          require_error(StatusCode::bad_argument, "distance to the centre", [&] { encode(length); });
+          require_error(StatusCode::bad_argument, "distance to the centre",
+                        [&] { encode(length); });
         }
       }
     }

@@ -31,8 +31,9 @@ void sign_again(std::vector<uint8_t>& state) {
 
 TEST_CASE("a state comes back whole: same id, same codes", "[state]") {
   const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
-  for (const char* spec : {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "PolarTree4.2",
-                           "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
+  for (const char* spec :
+       {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "PolarTree4.2",
+        "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       CAPTURE(spec);
       CodecOptions options;
@@ -73,7 +74,8 @@ TEST_CASE("damaged states are refused at every cut and every flipped bit", "[sta
   }
 }
 
-TEST_CASE("hostile states with a right checksum are refused or load into a valid codec", "[state]") {
+TEST_CASE("hostile states with a right checksum are refused or load into a valid codec",
+          "[state]") {
   const std::vector<float> rows = clustered_rows(200, 5, 4, 1);
   for (const char* spec : {"Polar2", "PolarPair4x4", "PolarTree2.2-online"}) {
     Codec codec(parse_spec(spec), 5, Metric::l2, {});
@@ -90,8 +92,8 @@ TEST_CASE("hostile states with a right checksum are refused or load into a valid
           CHECK(loaded->save_state().size() == changed.size());
         } catch (const Error& error) {
           CAPTURE(spec, byte, value, error.what());
-          const bool named = error.code() == StatusCode::corrupt_data ||
-                             error.code() == StatusCode::newer_format;
+          const bool named =
+              error.code() == StatusCode::corrupt_data || error.code() == StatusCode::newer_format;
           CHECK(named);
         }
       }
@@ -103,7 +105,8 @@ TEST_CASE("a newer format is refused by name", "[state]") {
   std::vector<uint8_t> state = make("Polar2").save_state();
   state[8] = 2;
   sign_again(state);
-  require_error(StatusCode::newer_format, "version 2", [&] { Codec::load_state(state.data(), state.size()); });
+  require_error(StatusCode::newer_format, "version 2",
+                [&] { Codec::load_state(state.data(), state.size()); });
 }
 
 TEST_CASE("difference names the part that differs", "[state]") {
@@ -118,7 +121,8 @@ TEST_CASE("difference names the part that differs", "[state]") {
   CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, seeded)) == "seed (1 and 2)");
   CodecOptions scaled;
   scaled.norm_unit = 8;
-  CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, scaled)) == "norm_unit (1 and 8)");
+  CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, scaled)) ==
+        "norm_unit (1 and 8)");
   CodecOptions centred;
   centred.centre = std::span<const float>(rows.data(), 33);
   CHECK(codec.difference(make("Polar2", 33, Metric::inner_product, centred)) == "centre");
@@ -129,7 +133,8 @@ TEST_CASE("difference names the part that differs", "[state]") {
   CHECK(pair_a.difference(pair_b) == "trained tables");
 }
 
-TEST_CASE("the first rows set the centre only when they are enough and nothing was encoded", "[state]") {
+TEST_CASE("the first rows set the centre only when they are enough and nothing was encoded",
+          "[state]") {
   const std::vector<float> rows = clustered_rows(200, 33, 40, 1);
   std::vector<uint8_t> code(200);
   const auto centre_is_zero = [](const Codec& codec) {
@@ -188,19 +193,23 @@ TEST_CASE("bad options and training rows are refused and change nothing", "[stat
   const float nan = std::numeric_limits<float>::quiet_NaN();
   require_error(StatusCode::bad_argument, "dim: 0", [] { make("Polar2", 0); });
   require_error(StatusCode::bad_argument, "dim: 65536", [] { make("Polar2", 65536); });
-  require_error(StatusCode::bad_argument, "metric: 7", [] { make("Polar2", 3, static_cast<Metric>(7)); });
+  require_error(StatusCode::bad_argument, "metric: 7",
+                [] { make("Polar2", 3, static_cast<Metric>(7)); });
   CodecOptions options;
   std::vector<float> centre(33, 0.0F);
   centre[4] = nan;
   options.centre = centre;
-  require_error(StatusCode::bad_argument, "centre: column 4", [&] { make("Polar2", 33, Metric::l2, options); });
+  require_error(StatusCode::bad_argument, "centre: column 4",
+                [&] { make("Polar2", 33, Metric::l2, options); });
   options.centre = std::span<const float>(centre.data(), 3);
-  require_error(StatusCode::bad_argument, "3 numbers", [&] { make("Polar2", 33, Metric::l2, options); });
+  require_error(StatusCode::bad_argument, "3 numbers",
+                [&] { make("Polar2", 33, Metric::l2, options); });
   for (const double unit : {-1.0, 1e30, 1e-30, static_cast<double>(nan)}) {
     CodecOptions bad_unit;
     bad_unit.norm_unit = unit;
     CAPTURE(unit);
-    require_error(StatusCode::bad_argument, "norm_unit", [&] { make("Polar2", 33, Metric::l2, bad_unit); });
+    require_error(StatusCode::bad_argument, "norm_unit",
+                  [&] { make("Polar2", 33, Metric::l2, bad_unit); });
   }
   Codec codec = make("Polar2");
   const uint64_t id = codec.state_id();

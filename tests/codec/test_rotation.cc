@@ -21,7 +21,8 @@ double norm_of(const std::vector<float>& x) {
 }  // namespace
 
 TEST_CASE("a rotation keeps lengths and its transpose undoes it", "[rotation]") {
-  for (const RotationKind kind : {RotationKind::none, RotationKind::hadamard, RotationKind::dense}) {
+  for (const RotationKind kind :
+       {RotationKind::none, RotationKind::hadamard, RotationKind::dense}) {
     for (const int dim : {1, 2, 3, 7, 64, 100, 127, 128, 129, 384, 511}) {
       CAPTURE(static_cast<int>(kind), dim);
       const Rotation rotation(kind, dim, 7);

@@ -17,12 +17,31 @@ TEST_CASE("every row's example parses, prints itself and makes a quantizer", "[s
 }
 
 TEST_CASE("parse and print round-trip", "[spec]") {
-  for (const char* text :
-       {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3", "Polar3.5", "Polar4",
-        "Polar4.5", "Polar5", "Polar8", "Polar8-norot", "Polar2-dense", "Polar1+1", "Polar2+2",
-        "Polar4+2-norot", "PolarTree4", "PolarTree4.2.2.2-online", "PolarTree8.1-online-dense",
-        "PolarPair4x4", "PolarPair3x2-hadamard", "PolarPair4x2g128", "PolarPair4x4g128-dense",
-        "PolarScalar2", "PolarScalar8-hadamard"}) {
+  for (const char* text : {"Polar0.5",
+                           "Polar1",
+                           "Polar1.5",
+                           "Polar2",
+                           "Polar2.5",
+                           "Polar3",
+                           "Polar3.5",
+                           "Polar4",
+                           "Polar4.5",
+                           "Polar5",
+                           "Polar8",
+                           "Polar8-norot",
+                           "Polar2-dense",
+                           "Polar1+1",
+                           "Polar2+2",
+                           "Polar4+2-norot",
+                           "PolarTree4",
+                           "PolarTree4.2.2.2-online",
+                           "PolarTree8.1-online-dense",
+                           "PolarPair4x4",
+                           "PolarPair3x2-hadamard",
+                           "PolarPair4x2g128",
+                           "PolarPair4x4g128-dense",
+                           "PolarScalar2",
+                           "PolarScalar8-hadamard"}) {
     CAPTURE(text);
     CHECK(print_spec(parse_spec(text)) == text);
   }

@@ -51,7 +51,8 @@ double error_of(const Sample& sample, const Cells& cells, const std::vector<int>
 
 std::vector<int> windows_of_ring(const std::vector<uint8_t>& ring, int pairs, int step) {
   std::vector<int> windows;
-  for (int pair = 0; pair < pairs; ++pair) windows.push_back(read_window(ring.data(), pairs, step, pair));
+  for (int pair = 0; pair < pairs; ++pair)
+    windows.push_back(read_window(ring.data(), pairs, step, pair));
   return windows;
 }
 
@@ -69,7 +70,8 @@ std::vector<uint8_t> encode_ring(const Sample& sample, const Cells& cells, int s
 
 }  // namespace
 
-TEST_CASE("windows read back from the ring are the encoder's, for every step and length", "[trellis]") {
+TEST_CASE("windows read back from the ring are the encoder's, for every step and length",
+          "[trellis]") {
   for (int step = 1; step <= 8; ++step) {
     const Cells cells = random_cells(step);
     for (const int pairs : {1, 2, 3, 5, 7, 8, 9, 16, 31, 32, 33, 50, 100}) {
@@ -109,7 +111,8 @@ TEST_CASE("short sequences get the best ring there is", "[trellis]") {
         if (seed == 4) sample.weight.back() = 0;
         double best = std::numeric_limits<double>::infinity();
         for (int bits = 0; bits < (1 << (pairs * step)); ++bits) {
-          const std::vector<uint8_t> ring = {static_cast<uint8_t>(bits), static_cast<uint8_t>(bits >> 8)};
+          const std::vector<uint8_t> ring = {static_cast<uint8_t>(bits),
+                                             static_cast<uint8_t>(bits >> 8)};
           best = std::fmin(best, error_of(sample, cells, windows_of_ring(ring, pairs, step)));
         }
         const std::vector<uint8_t> ring = encode_ring(sample, cells, step);
@@ -122,8 +125,9 @@ TEST_CASE("short sequences get the best ring there is", "[trellis]") {
 }
 
 TEST_CASE("the start state found by the warm-up is nearly the best one", "[trellis]") {
-  // Against the best over all start states: the exhaustive search on a repeated encoder run is out of
-  // reach for long rings, so each start is tried by coding a ring whose last bits are forced to it.
+  // Against the best over all start states: the exhaustive search on a repeated encoder run is out
+  // of reach for long rings, so each start is tried by coding a ring whose last bits are forced to
+  // it.
   const Cells cells = random_cells(3);
   double free_error = 0;
   double ring_error = 0;

@@ -29,7 +29,8 @@ double measure(const char* spec) {
     const float* u = &rows[static_cast<size_t>(row) * kDim];
     quantizer->encode(u, code.data());
     quantizer->decode(code.data(), 0, decoded.data());
-    for (int j = 0; j < kDim; ++j) error += static_cast<double>(u[j] - decoded[j]) * (u[j] - decoded[j]);
+    for (int j = 0; j < kDim; ++j)
+      error += static_cast<double>(u[j] - decoded[j]) * (u[j] - decoded[j]);
   }
   return error / kDim / kVectors;
 }
@@ -43,15 +44,15 @@ struct Figure {
 }  // namespace
 
 TEST_CASE("error on the unit Gaussian is the table's", "[trellis][quality]") {
-  for (const Figure& figure : {
-           Figure{"Polar0.5", .531, 1.03}, Figure{"Polar1", .279, 1.03},
-           Figure{"Polar1.5", .148, 1.03}, Figure{"Polar2", .0826, 1.03},
-           Figure{"Polar2.5", .0415, 1.03}, Figure{"Polar3", .0212, 1.03},
-           Figure{"Polar3.5", .0110, 1.03}, Figure{"Polar4", .0060, 1.03},
-           Figure{"Polar8", 4.2e-5, 1.03}, Figure{"Polar2+2", .0072, 1.0},
-           Figure{"Polar4+2", .00060, 1.0}, Figure{"PolarScalar2", .1175, 1.02},
-           Figure{"PolarScalar3", .03454, 1.02}, Figure{"PolarScalar4", .009497, 1.02},
-           Figure{"PolarScalar5", .002499, 1.02}, Figure{"PolarTree4.2.2.2", .0330, 1.0}}) {
+  for (const Figure& figure :
+       {Figure{"Polar0.5", .531, 1.03}, Figure{"Polar1", .279, 1.03},
+        Figure{"Polar1.5", .148, 1.03}, Figure{"Polar2", .0826, 1.03},
+        Figure{"Polar2.5", .0415, 1.03}, Figure{"Polar3", .0212, 1.03},
+        Figure{"Polar3.5", .0110, 1.03}, Figure{"Polar4", .0060, 1.03},
+        Figure{"Polar8", 4.2e-5, 1.03}, Figure{"Polar2+2", .0072, 1.0},
+        Figure{"Polar4+2", .00060, 1.0}, Figure{"PolarScalar2", .1175, 1.02},
+        Figure{"PolarScalar3", .03454, 1.02}, Figure{"PolarScalar4", .009497, 1.02},
+        Figure{"PolarScalar5", .002499, 1.02}, Figure{"PolarTree4.2.2.2", .0330, 1.0}}) {
     const double mse = measure(figure.spec);
     std::printf("%-18s mse per dimension %.6f, %.3f of %g\n", figure.spec, mse, mse / figure.table,
                 figure.table);

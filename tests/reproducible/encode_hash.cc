@@ -20,19 +20,33 @@ struct Case {
 };
 
 // Unoptimized builds run this too, so the cases are few: metrics differ in the factors alone.
-constexpr Case kCases[] = {{3, Metric::l2},
-                           {40, Metric::inner_product},
-                           {100, Metric::cosine},
-                           {193, Metric::l2}};
+constexpr Case kCases[] = {
+    {3, Metric::l2}, {40, Metric::inner_product}, {100, Metric::cosine}, {193, Metric::l2}};
 
 }  // namespace
 
 int main() {
   constexpr int64_t kRows = 130;  // one full group of 128 and a tail
-  for (const char* text :
-       {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3", "Polar3.5", "Polar4",
-        "Polar4.5", "Polar5", "Polar8", "Polar2+2", "Polar4+2", "Polar2-dense", "Polar2-norot",
-        "PolarTree4.2", "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
+  for (const char* text : {"Polar0.5",
+                           "Polar1",
+                           "Polar1.5",
+                           "Polar2",
+                           "Polar2.5",
+                           "Polar3",
+                           "Polar3.5",
+                           "Polar4",
+                           "Polar4.5",
+                           "Polar5",
+                           "Polar8",
+                           "Polar2+2",
+                           "Polar4+2",
+                           "Polar2-dense",
+                           "Polar2-norot",
+                           "PolarTree4.2",
+                           "PolarTree4.2-online",
+                           "PolarPair4x4",
+                           "PolarPair4x4g128",
+                           "PolarScalar4"}) {
     for (const Case& one : kCases) {
       Random random(42);
       std::vector<float> rows(kRows * one.dim);

@@ -8,8 +8,8 @@ namespace {
 
 // Up to 1.5 bits the window covers signs too; from 2 bits on a plane of signs stands beside it.
 constexpr CodebookPlan kPlans[] = {
-    {1, false, 1, .531}, {2, false, 2, .279},  {3, false, 3, .148},  {4, true, 2, .0826},
-    {5, true, 3, .0415}, {6, true, 4, .0212},  {7, true, 5, .0110},  {8, true, 6, .0060},
+    {1, false, 1, .531}, {2, false, 2, .279},  {3, false, 3, .148}, {4, true, 2, .0826},
+    {5, true, 3, .0415}, {6, true, 4, .0212},  {7, true, 5, .0110}, {8, true, 6, .0060},
     {9, true, 7, .0034}, {10, true, 8, .0021},
 };
 
@@ -33,7 +33,8 @@ std::span<const ResidualPlan> residual_plans() { return kResidualPlans; }
 TrellisCodebook train_codebook(const CodebookPlan& plan, uint64_t seed) {
   const Schedule schedule;
   TrellisCodebook book{plan.twice_bits, plan.quadrant, plan.step, seed, 0, {}};
-  book.cells = train_cells(normal_source(plan.quadrant, seed), plan.step, plan.expected_mse, schedule, seed);
+  book.cells =
+      train_cells(normal_source(plan.quadrant, seed), plan.step, plan.expected_mse, schedule, seed);
   book.mse = measure_mse(normal_source(plan.quadrant, kValidationSeed), book.cells, plan.step,
                          schedule.vectors_to_validate);
   return book;
@@ -44,7 +45,9 @@ ResidualCodebook train_residual_codebook(const ResidualPlan& plan, const Trellis
   const Schedule schedule;
   const CodebookPlan& second = plan.second;
   const auto gain = static_cast<float>(1 / std::sqrt(first.mse));
-  ResidualCodebook book{plan.first_twice_bits, gain, 0,
+  ResidualCodebook book{plan.first_twice_bits,
+                        gain,
+                        0,
                         {second.twice_bits, second.quadrant, second.step, seed, 0, {}}};
   book.second.cells = train_cells(residual_source(first, gain, second.quadrant, seed), second.step,
                                   second.expected_mse, schedule, seed);

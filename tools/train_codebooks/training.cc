@@ -115,7 +115,8 @@ Cells train_cells(const Source& source, int step, double expected_mse, const Sch
     const Cells spare = sample_cells(source);
     for (int cell = 0; cell < kCells; ++cell) {
       const auto count = static_cast<double>(sums.count[cell]);
-      const bool used = sums.count[cell] > 5;  // a cell that nothing chooses starts anew at a sample
+      const bool used =
+          sums.count[cell] > 5;  // a cell that nothing chooses starts anew at a sample
       cells.x[cell] = used ? static_cast<float>(sums.x[cell] / count) : spare.x[cell];
       cells.y[cell] = used ? static_cast<float>(sums.y[cell] / count) : spare.y[cell];
     }

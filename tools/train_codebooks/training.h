@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Makes the codebooks of src/codec/trellis_codebooks.cc: Lloyd iterations whose assignment step is the
-// encoder's own Viterbi search, on fresh samples each, with noise on the cells that falls to zero.
-// Integer random numbers, float and double additions in one order: the same seed gives the same bytes
-// on every machine and compiler.
+// Makes the codebooks of src/codec/trellis_codebooks.cc: Lloyd iterations whose assignment step is
+// the encoder's own Viterbi search, on fresh samples each, with noise on the cells that falls to
+// zero. Integer random numbers, float and double additions in one order: the same seed gives the
+// same bytes on every machine and compiler.
 #pragma once
 
 #include <cstdint>
