@@ -100,12 +100,14 @@ class BlockLayout {
     return reinterpret_cast<const uint64_t*>(at.front) +
            (group * front_words_ + word) * kGroupRows + at.row % kGroupRows;
   }
-  uint64_t sign_word(const RowPlace& at, int word) const {
-    if (word < front_words_) return *front_word(at, word);
+  /// Counted from the front's end.
+  uint64_t rest_word(const RowPlace& at, int word) const {
     uint64_t value;
-    std::memcpy(&value, row_rest(at) + static_cast<size_t>(word - front_words_) * sizeof value,
-                sizeof value);
+    std::memcpy(&value, row_rest(at) + static_cast<size_t>(word) * sizeof value, sizeof value);
     return value;
+  }
+  uint64_t sign_word(const RowPlace& at, int word) const {
+    return word < front_words_ ? *front_word(at, word) : rest_word(at, word - front_words_);
   }
   const uint8_t* row_factors(const RowPlace& at) const {
     return at.front + factors_offset(at.room) + static_cast<size_t>(at.row) * factor_bytes_;

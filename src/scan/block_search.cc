@@ -77,10 +77,10 @@ class GroupSearch {
       slices = std::min(div_up(tasks_wanted, ranges), most_slices);
     } else {
       slices = std::min(tasks_wanted, most_slices);
+      ranges = div_up(tasks_wanted, slices);
       // Every range begins without a threshold: few queries over few tiles get one a thread.
-      const int64_t fewest = slices == 1 ? threads_ : div_up(tasks_wanted, slices);
-      ranges = std::clamp(div_up(loader_.blocks(), kTileBlocks), fewest,
-                          std::max(fewest, div_up(tasks_wanted, slices)));
+      if (slices == 1 && threads_ > 1)
+        ranges = std::clamp<int64_t>(div_up(loader_.blocks(), kTileBlocks), threads_, ranges);
       ranges = std::min(ranges, most_ranges);
     }
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;

@@ -30,13 +30,6 @@ HWY_ATTR HWY_INLINE void fetch_signs(const ScanTile& tile, const BlockLayout& la
   fetch(layout.row_rest(at), layout.rest_sign_bytes());
 }
 
-/// A row's sign word, counted from the front's end.
-HWY_ATTR inline uint64_t rest_word(const uint8_t* rest, int word) {
-  uint64_t value;
-  std::memcpy(&value, rest + static_cast<size_t>(word) * sizeof value, sizeof value);
-  return value;
-}
-
 #if HWY_TARGET == HWY_AVX3_DL
 
 /// Terms and bounds of four rows: load_terms (row_levels.h) and sign_bound (scan_query.h).
@@ -132,7 +125,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
           _mm512_load_si512(rest_levels + static_cast<size_t>(word) * kSegmentLanes);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
-        const uint64_t negative = rest_word(layout.row_rest(at[j]), word);
+        const uint64_t negative = layout.rest_word(at[j], word);
         sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
       }
     }
