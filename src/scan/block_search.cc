@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Queries go in groups, tiles of rows past each group; the work is a grid of tile ranges × query
-// slices, so that one query uses all threads, and so do many queries over few rows. Every thread
-// keeps its own best rows of each query, merged at the end.
+// Queries go in groups, in slices to threads, and tiles of rows past each slice. Threads take a
+// slice's blocks as they come: one query so uses all threads, and who has no slice left helps with
+// another's. Every thread keeps its own best rows of each query, merged at the end.
 #include "src/scan/block_search.h"
 
 #include <algorithm>
 #include <bit>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
+#include "src/scan/block_claims.h"
 #include "src/scan/dense_search.h"
 #include "src/scan/kernels/panel_dots.h"
 #include "src/scan/query_tasks.h"
@@ -35,10 +37,12 @@ constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// (100,000 rows), .6 times at 1,536 (50,000 rows).
 constexpr int64_t kMinDenseQueries = 16;
 constexpr int kMaxDenseLanes = 1024;
-/// Its ranges of rows cost nothing, and the last one keeps the other threads waiting.
-constexpr int64_t kDenseTasksPerThread = 16;
-/// Blocks that are decoded, or packed, at a time. What threads are given are multiples of it.
+/// Blocks that are decoded, or packed, at a time.
 constexpr int64_t kSmallTileBlocks = 16;
+/// Blocks that a thread takes at a time in a staged scan: about 10 µs of reading at the end, and
+/// for few queries no more than it looks at in one go.
+constexpr int64_t kLeastClaim = 64;
+constexpr int64_t kMostClaimed = 256;
 /// Smaller ones that a dense scan begins with, 1, 2, 4, 8: threads have the more to tell each other
 /// the less they know.
 constexpr unsigned kFirstTiles = 4;
@@ -63,43 +67,30 @@ class GroupSearch {
     const bool dense = !bounded_ || (panel_dots_use_amx() && nq >= kMinDenseQueries &&
                                      scan_codec_.lanes() <= kMaxDenseLanes);
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
-    const int64_t steps = div_up(loader_.blocks(), kSmallTileBlocks);
     // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
-    // every row once a slice, and takes ranges of rows.
-    const int64_t tasks_wanted =
-        threads_ == 1 ? 1 : threads_ * (dense ? kDenseTasksPerThread : kTasksPerThread);
-    const int64_t most_ranges = std::max<int64_t>(steps, 1);
+    // every row once a slice.
+    const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
     const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
-    int64_t ranges = 1;
-    int64_t slices = 1;
-    if (dense) {
-      ranges = std::min(tasks_wanted, most_ranges);
-      slices = std::min(div_up(tasks_wanted, ranges), most_slices);
-    } else {
-      slices = std::min(tasks_wanted, most_slices);
-      ranges = div_up(tasks_wanted, slices);
-      // Every range begins without a threshold: few queries over few tiles get one a thread.
-      if (slices == 1 && threads_ > 1)
-        ranges = std::clamp<int64_t>(div_up(loader_.blocks(), kTileBlocks), threads_, ranges);
-      ranges = std::min(ranges, most_ranges);
-    }
+    const int64_t slices = std::min(
+        most_slices,
+        dense
+            ? div_up(tasks_wanted, std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1))
+            : tasks_wanted);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
-    const int64_t range_blocks = div_up(steps, ranges) * kSmallTileBlocks;
     best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
+    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, k_) : nullptr;
     for (auto& worker : workers_)
       if (worker != nullptr) worker->tiles = 0;
-    limits_ =
-        ranges > 1 && threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, k_) : nullptr;
-    parallel_for(
-        ranges * slices, thread_count(threads_, ranges * slices), [&](int64_t task, int thread) {
-          const int64_t first_query = task % slices * slice_queries;
-          const int64_t count = std::min(nq - first_query, slice_queries);
-          const int64_t first_block = task / slices * range_blocks;
-          const int64_t end_block = std::min(loader_.blocks(), first_block + range_blocks);
-          if (count > 0 && first_block < end_block) {
-            scan(first_block, end_block, first_query, count, thread, best_.data() + thread * nq);
-          }
-        });
+    std::deque<BlockClaims> claims;
+    for (int64_t slice = 0; slice < slices; ++slice)
+      claims.emplace_back(loader_.blocks(), threads_);
+    // A thread a slice first.
+    const int64_t tasks = slices * threads_;
+    parallel_for(tasks, threads_, [&](int64_t task, int thread) {
+      const int64_t first_query = task % slices * slice_queries;
+      const int64_t count = std::min(nq - first_query, slice_queries);
+      if (count > 0) scan(first_query, count, thread, &claims[static_cast<size_t>(task % slices)]);
+    });
     merge(nq, scores, ids);
   }
 
@@ -112,6 +103,14 @@ class GroupSearch {
     std::unique_ptr<DenseSearch> dense;
   };
 
+  /// Queries of the group that one thread searches for.
+  struct SliceOfQueries {
+    int64_t first;
+    int64_t count;
+    TopK* best;  // (count)
+    ThreadLimits limits;
+  };
+
   void prepare(int64_t nq, const float* queries) {
     prepared_.resize(static_cast<size_t>(nq));
     queries_.resize(static_cast<size_t>(nq));
@@ -122,14 +121,7 @@ class GroupSearch {
     });
   }
 
-  /// Blocks of a tile, when a thread has searched so many tiles.
-  int64_t tile_blocks(unsigned tiles) const {
-    if (panels_ != nullptr && limits_ != nullptr && tiles < kFirstTiles) return int64_t{1} << tiles;
-    return panels_ != nullptr || loader_.packs() ? kSmallTileBlocks : kTileBlocks;
-  }
-
-  void scan(int64_t first_block, int64_t end_block, int64_t first_query, int64_t count, int thread,
-            TopK* best) {
+  Worker& worker_of(int thread) {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique_for_overwrite<Worker>();
     if (panels_ != nullptr && worker->dense == nullptr) {
@@ -138,21 +130,68 @@ class GroupSearch {
     if (panels_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
-    const ThreadLimits limits = {limits_.get(), thread, first_query};
-    for (int64_t block = first_block; block < end_block;) {
-      const int64_t blocks = std::min(tile_blocks(worker->tiles), end_block - block);
-      loader_.load(block, blocks, &worker->packed, &worker->tile);
-      progress_.advance(static_cast<double>(blocks) * static_cast<double>(count));
-      if (panels_ != nullptr) {
-        worker->dense->search(worker->tile, *panels_, first_query, first_query + count, best);
-        // Less and less often: thresholds rise with the logarithm of the rows seen.
-        if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
-          for (int64_t q = 0; q < count; ++q) limits.exchange(q, &best[first_query + q]);
-      } else {
-        worker->staged->search(worker->tile, queries_.data() + first_query, count,
-                               best + first_query, limits);
+    return *worker;
+  }
+
+  void scan(int64_t first_query, int64_t count, int thread, BlockClaims* claims) {
+    const SliceOfQueries slice = {first_query,
+                                  count,
+                                  best_.data() + thread * std::ssize(queries_) + first_query,
+                                  {limits_.get(), thread, first_query}};
+    if (panels_ != nullptr) {
+      scan_dense(slice, &worker_of(thread), claims);
+    } else {
+      scan_staged(slice, &worker_of(thread), claims);
+    }
+  }
+
+  void load(const SliceOfQueries& slice, BlockClaims::Range range, Worker* worker) {
+    loader_.load(range.first, range.count, &worker->packed, &worker->tile);
+    progress_.advance(static_cast<double>(range.count) * static_cast<double>(slice.count));
+  }
+
+  void scan_dense(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+    while (true) {
+      const int64_t blocks = limits_ != nullptr && worker->tiles < kFirstTiles
+                                 ? int64_t{1} << worker->tiles
+                                 : kSmallTileBlocks;
+      const BlockClaims::Range range = claims->take(blocks, blocks);
+      if (range.count == 0) return;
+      worker->tile.blocks = 0;
+      load(slice, range, worker);
+      worker->dense->search(worker->tile, *panels_, slice.first, slice.first + slice.count,
+                            slice.best - slice.first);
+      // Less and less often: thresholds rise with the logarithm of the rows seen.
+      if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
+        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+    }
+  }
+
+  void scan_staged(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+    const ScanQuery* queries = queries_.data() + slice.first;
+    const int64_t room = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
+    if (slice.count > TileSearch::kMaxQueriesTogether) {
+      for (BlockClaims::Range range; (range = claims->take(kLeastClaim, room)).count > 0;) {
+        worker->tile.blocks = 0;
+        load(slice, range, worker);
+        worker->staged->search(worker->tile, queries, slice.count, slice.best, slice.limits);
       }
-      block += blocks;
+      return;
+    }
+    // What survives of one range waits while others are read.
+    const int64_t most = threads_ > 1 ? std::min(room, kMostClaimed) : room;
+    worker->tile.blocks = 0;
+    worker->staged->begin(queries, static_cast<int>(slice.count));
+    while (true) {
+      const BlockClaims::Range range = claims->take(kLeastClaim, most);
+      if (range.count == 0 || worker->tile.blocks + range.count > room) {
+        worker->staged->search_waiting(worker->tile, slice.best, slice.limits);
+        worker->tile.blocks = 0;
+      }
+      if (range.count == 0) return;
+      const int first_block = worker->tile.blocks;
+      load(slice, range, worker);
+      worker->staged->search_blocks(worker->tile, first_block, slice.best, slice.limits);
     }
   }
 

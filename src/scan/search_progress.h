@@ -19,14 +19,16 @@ class SearchProgress {
     if (!report_) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     done_ += work;
-    require(report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0), StatusCode::cancelled,
-            "search: stopped by its progress function");
+    // Once stopped, other threads stop too, and the function is not asked again.
+    stopped_ = stopped_ || !report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0);
+    require(!stopped_, StatusCode::cancelled, "search: stopped by its progress function");
   }
 
  private:
   const std::function<bool(double)>& report_;
   double total_;
   double done_ = 0;
+  bool stopped_ = false;
   std::mutex mutex_;
 };
 

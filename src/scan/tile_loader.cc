@@ -113,7 +113,6 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
 
 void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                       ScanTile* tile) const {
-  tile->blocks = 0;
   if (packs()) {
     load_packed(first, count, packed, tile);
   } else {

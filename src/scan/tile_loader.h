@@ -27,8 +27,9 @@ class TileLoader {
   /// The row-format code of the row at this position, which is one of those loaded; `code` has
   /// room.
   void get_row(int64_t row, uint8_t* code) const;
-  /// Loads blocks first … first+count−1 (at most kTileBlocks), leaving out those of which the
-  /// filter lets no row through. `packed` is memory that the tile may point into.
+  /// Adds blocks first … first+count−1 to a tile that has room for them, leaving out those of which
+  /// the filter lets no row through. `packed` is memory that the tile may point into; a loader that
+  /// packs takes it anew, and begins with an empty tile.
   void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:

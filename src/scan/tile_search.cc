@@ -126,40 +126,46 @@ void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* 
   search->found.count = 0;
 }
 
+void TileSearch::begin(const ScanQuery* queries, int count) {
+  for (int i = 0; i < count; ++i) {
+    searches_[i].query = &queries[i];
+    searches_[i].found = found_.list(static_cast<size_t>(i) * kListRoom);
+  }
+  count_ = count;
+  slice_ = kFirstSliceBlocks;
+}
+
 // Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
 // until the tile's end: by then most fall by the bound they have.
-void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries, int count,
-                                 TopK* best, const ThreadLimits& limits) {
-  SurvivorSearch searches[kMaxQueriesTogether];
-  for (int i = 0; i < count; ++i) {
-    searches[i].query = &queries[i];
-    searches[i].found = found_.list(static_cast<size_t>(i) * kListRoom);
-  }
-  int slice = kFirstSliceBlocks;
-  for (int block = 0; block < tile.blocks;) {
-    const int end = std::min(tile.blocks, block + slice);
+void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best,
+                               const ThreadLimits& limits) {
+  for (int block = first_block; block < tile.blocks;) {
+    const int end = std::min(tile.blocks, block + slice_);
     int before[kMaxQueriesTogether];
-    for (int i = 0; i < count; ++i) {
-      if (searches[i].found.count > kMostWaiting) search_all(tile, &searches[i], &best[i]);
-      before[i] = searches[i].found.count;
-      searches[i].threshold = -best[i].worst_key();
+    for (int i = 0; i < count_; ++i) {
+      if (searches_[i].found.count > kMostWaiting) search_all(tile, &searches_[i], &best[i]);
+      before[i] = searches_[i].found.count;
+      searches_[i].threshold = -best[i].worst_key();
     }
-    const int read_together = count == 1 ? slice : kSharedBlocks;
+    const int read_together = count_ == 1 ? slice_ : kSharedBlocks;
     for (; block < end; block = std::min(end, block + read_together)) {
-      find_sign_survivors(codec_, tile, block, std::min(end, block + read_together), searches,
-                          count);
+      find_sign_survivors(codec_, tile, block, std::min(end, block + read_together),
+                          searches_.data(), count_);
     }
     bool all_have_thresholds = true;
-    for (int i = 0; i < count; ++i) {
-      search_promising(tile, &searches[i], before[i], &best[i]);
+    for (int i = 0; i < count_; ++i) {
+      search_promising(tile, &searches_[i], before[i], &best[i]);
       limits.exchange(i, &best[i]);
       all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
     }
     // Without a threshold every row survives, with an early one many do.
-    if (all_have_thresholds) slice = std::min(kSliceBlocks, 4 * slice);
+    if (all_have_thresholds) slice_ = std::min(kSliceBlocks, 4 * slice_);
   }
-  for (int i = 0; i < count; ++i) {
-    search_all(tile, &searches[i], &best[i]);
+}
+
+void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits) {
+  for (int i = 0; i < count_; ++i) {
+    search_all(tile, &searches_[i], &best[i]);
     limits.exchange(i, &best[i]);
   }
 }
@@ -167,8 +173,9 @@ void TileSearch::search_together(const ScanTile& tile, const ScanQuery* queries,
 void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
                         const ThreadLimits& limits) {
   for (int64_t first = 0; first < count; first += together_) {
-    const auto together = static_cast<int>(std::min<int64_t>(together_, count - first));
-    search_together(tile, queries + first, together, best + first, limits.from(first));
+    begin(queries + first, static_cast<int>(std::min<int64_t>(together_, count - first)));
+    search_blocks(tile, 0, best + first, limits.from(first));
+    search_waiting(tile, best + first, limits.from(first));
   }
 }
 

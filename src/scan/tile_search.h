@@ -2,6 +2,7 @@
 // One thread's search of tiles: rows go through the stages of docs/scan.md, the best stay.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -17,6 +18,9 @@ namespace polarquant {
 
 class TileSearch {
  public:
+  /// Queries whose survivors are found together: a block's signs are then read once for all.
+  static constexpr int kMaxQueriesTogether = 8;
+
   /// For codes with signs. Memory is taken for `queries` ≥ 1 or kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
 
@@ -24,9 +28,14 @@ class TileSearch {
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
               const ThreadLimits& limits = {});
 
+  /// The same as a tile grows, for at most kMaxQueriesTogether queries: after begin,
+  /// search_blocks for the blocks from `first_block` on as often as some were added; search_waiting
+  /// before the tile is given up.
+  void begin(const ScanQuery* queries, int count);
+  void search_blocks(const ScanTile& tile, int first_block, TopK* best, const ThreadLimits& limits);
+  void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
+
  private:
-  /// Queries whose survivors are found together: a block's signs are then read once for all.
-  static constexpr int kMaxQueriesTogether = 8;
   /// Blocks that they are held against in turn: their fronts stay in a first-level cache.
   static constexpr int kSharedBlocks = 16;
   /// Rows that go through the later stages together: between two pieces the threshold rises.
@@ -39,8 +48,6 @@ class TileSearch {
   static constexpr int kMostWaiting = 16384;
   static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
 
-  void search_together(const ScanTile& tile, const ScanQuery* queries, int count, TopK* best,
-                       const ThreadLimits& limits);
   void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
   void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
   int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
@@ -60,6 +67,10 @@ class TileSearch {
 
   const ScanCodec& codec_;
   int together_;
+  // The queries at hand.
+  std::array<SurvivorSearch, kMaxQueriesTogether> searches_;
+  int count_ = 0;
+  int slice_ = kFirstSliceBlocks;
   ListMemory found_;  // of the queries that are searched together, (together_, kListRoom)
   ListMemory taken_;  // (kSliceRows)
   // The piece at hand, (kPieceRows).

@@ -131,9 +131,14 @@ TEST_CASE("block_search tells its progress and stops when told", "[scan][search]
       CHECK(found == search_blocks(rows, queries, 5, search_options(exactness, threads)));
       CHECK(falls == 0);
       CHECK(last > .999);
-      options.progress = [](double done) { return done < .3; };
+      int stops = 0;
+      options.progress = [&](double done) {
+        stops += done < .3 ? 0 : 1;
+        return done < .3;
+      };
       require_error(StatusCode::cancelled, "progress",
                     [&] { search_blocks(rows, queries, 5, options); });
+      CHECK(stops == 1);
     }
   }
 }
