@@ -147,11 +147,8 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       before[i] = searches_[i].found.count;
       searches_[i].threshold = -best[i].worst_key();
     }
-    const int read_together = count_ == 1 ? slice_ : kSharedBlocks;
-    for (; block < end; block = std::min(end, block + read_together)) {
-      find_sign_survivors(codec_, tile, block, std::min(end, block + read_together),
-                          searches_.data(), count_);
-    }
+    find_sign_survivors(codec_, tile, block, end, searches_.data(), count_);
+    block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
       search_promising(tile, &searches_[i], before[i], &best[i]);

@@ -36,8 +36,6 @@ class TileSearch {
   void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
 
  private:
-  /// Blocks that they are held against in turn: their fronts stay in a first-level cache.
-  static constexpr int kSharedBlocks = 16;
   /// Rows that go through the later stages together: between two pieces the threshold rises.
   static constexpr int kPieceRows = 256;
   /// Blocks between two looks at what survived, and those at the beginning.

@@ -123,10 +123,13 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
               const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
               check_survivors(rows, tile, query, alone, bounds, threshold, slack);
               if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
-              const Survivors among =
-                  survivors_of(rows, tile, {&other, &query, &other}, threshold, 1);
-              REQUIRE(among.rows == alone.rows);
-              REQUIRE(among.bounds == alone.bounds);
+              for (const size_t others : {1, 8}) {
+                std::vector<const ScanQuery*> queries(others, &other);
+                queries.insert(queries.end(), {&query, &other});
+                const Survivors among = survivors_of(rows, tile, queries, threshold, others);
+                REQUIRE(among.rows == alone.rows);
+                REQUIRE(among.bounds == alone.bounds);
+              }
             }
           });
         }
@@ -160,9 +163,12 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
       CAPTURE(dim);
       for (const float threshold : thresholds_among(bounds)) {
         if (threshold < -1e30F) continue;
-        const auto found = survivors_of(rows, tile, {&query}, threshold, 0);
-        check_survivors(rows, tile, query, found, bounds, threshold,
-                        1e-4F * std::sqrt(static_cast<float>(dim)));
+        for (const size_t queries : {1, 2}) {
+          const auto found = survivors_of(
+              rows, tile, std::vector<const ScanQuery*>(queries, &query), threshold, queries - 1);
+          check_survivors(rows, tile, query, found, bounds, threshold,
+                          1e-4F * std::sqrt(static_cast<float>(dim)));
+        }
       }
     });
   }

@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/block_factors-inl.h"
+#include "src/scan/kernels/sign_tables-inl.h"
 #include "src/scan/kernels/weighted_counts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,6 +56,10 @@ struct SignBlocks {
             fetch_next && i + 1 < end ? tile.front[i + 1] : nullptr};
   }
 };
+
+/// Blocks that queries are held against in turn: their fronts stay in a first-level cache, and
+/// their factors are widened once.
+constexpr int kSharedBlocks = 16;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -186,9 +191,6 @@ SurvivorsOfBlocks survivors_kernel(int words, bool half, bool l2) {
 
 #else
 
-/// Blocks whose factors are widened before all queries look at them.
-constexpr int kFactorBlocks = 16;
-
 struct BlockFactors {
   alignas(64) float norm[kBlockRows + kGroupRows];
   alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
@@ -236,6 +238,60 @@ void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_o
 
 #else
 
+/// Which rows of a block reach a line: bits of one number, looked at when all are there, since
+/// which rows do is not predictable.
+template <class D32>
+class LineOfBlock {
+ public:
+  static constexpr int kRows = static_cast<int>(hn::MaxLanes(D32()));
+
+  HWY_ATTR HWY_INLINE explicit LineOfBlock(const SurvivorLine& line)
+      : base_(hn::Set(Floats(), line.base)),
+        weight_(hn::Set(Floats(), line.weight)),
+        height_(hn::Set(Floats(), line.height)),
+        tilt_(hn::Set(Floats(), line.tilt)),
+        threshold_(hn::Set(Floats(), line.threshold)) {}
+
+  /// Bits, from the row's place on, of the next kRows rows that reach the line.
+  HWY_ATTR HWY_INLINE uint64_t reached(int row, hn::Vec<D32> distances,
+                                       const BlockFactors& factors) {
+    const Floats df;
+    const hn::RebindToSigned<D32> di;
+    const auto distance = hn::ConvertTo(df, hn::BitCast(di, distances));
+    const auto offset = hn::Add(base_, hn::Mul(weight_, hn::Load(df, factors.constant + row)));
+    const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
+                                  hn::NegMulAdd(tilt_, distance, height_), offset);
+    hn::Store(bound, df, bounds_ + row);
+    // Read back as wide as it was stored, so that it does not have to reach memory first.
+    alignas(8) uint8_t bits[8];
+    std::conditional_t<kRows == 16, uint16_t, uint8_t> mask;
+    hn::StoreMaskBits(df, hn::Ge(bound, threshold_), bits);
+    std::memcpy(&mask, bits, sizeof mask);
+    return uint64_t{mask} << row;
+  }
+
+  /// Adds those of the block to `found`.
+  HWY_INLINE void take(const SignBlock& block, uint64_t reached, const uint32_t* distances,
+                       SurvivorList* found) const {
+    for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
+      const int row = std::countr_zero(reached);
+      found->survivors[found->count] =
+          survivor_of(block.first + static_cast<uint32_t>(row), static_cast<int>(distances[row]));
+      found->bounds[found->count++] = bounds_[row];
+    }
+  }
+
+ private:
+  using Floats = hn::RebindToFloat<D32>;
+
+  hn::Vec<Floats> base_;
+  hn::Vec<Floats> weight_;
+  hn::Vec<Floats> height_;
+  hn::Vec<Floats> tilt_;
+  hn::Vec<Floats> threshold_;
+  alignas(64) float bounds_[kBlockRows + kGroupRows];
+};
+
 /// Distances of the rows of a vector, in 64-bit lanes.
 template <int kWords>
 HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const ScanQuery& query) {
@@ -251,24 +307,14 @@ HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const Sc
   return hn::SumsOf8(sums);
 }
 
-// Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes. The rows that reach the
-// threshold are bits of one number until the block's end: which rows do is not predictable.
+// Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
 template <int kWords>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
                                   SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
-  const hn::RebindToSigned<decltype(d32)> di;
-  const hn::RebindToFloat<decltype(d32)> df;
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
-  const ScanQuery& query = *search->query;
-  const SurvivorLine& line = search->line;
-  const auto base = hn::Set(df, line.base);
-  const auto weight = hn::Set(df, line.weight);
-  const auto height = hn::Set(df, line.height);
-  const auto tilt = hn::Set(df, line.tilt);
-  const auto threshold = hn::Set(df, line.threshold);
+  LineOfBlock<decltype(d32)> line(search->line);
   alignas(64) uint32_t distances_of_rows[kBlockRows + kGroupRows];
-  alignas(64) float bounds[kBlockRows + kGroupRows];
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     const BlockFactors& factors = *factors_of_blocks++;
@@ -280,28 +326,68 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
     for (int row = 0; row < block.room; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
       const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-      const auto low = distances<kWords>(words_of(row), query);
-      const auto high = distances<kWords>(words_of(second), query);
+      const auto low = distances<kWords>(words_of(row), *search->query);
+      const auto high = distances<kWords>(words_of(second), *search->query);
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
       hn::Store(both, d32, distances_of_rows + row);
-      const auto distance = hn::ConvertTo(df, hn::BitCast(di, both));
-      const auto offset = hn::Add(base, hn::Mul(weight, hn::Load(df, factors.constant + row)));
-      const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
-                                    hn::NegMulAdd(tilt, distance, height), offset);
-      hn::Store(bound, df, bounds + row);
-      // Read back as wide as it was stored, so that it does not have to reach memory first.
-      alignas(8) uint8_t bits[8];
-      std::conditional_t<2 * kVectorRows == 16, uint16_t, uint8_t> mask;
-      hn::StoreMaskBits(df, hn::Ge(bound, threshold), bits);
-      std::memcpy(&mask, bits, sizeof mask);
-      reached |= uint64_t{mask} << row;
+      reached |= line.reached(row, both, factors);
     }
-    for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
-      const int row = std::countr_zero(reached);
-      search->found.survivors[search->found.count] = survivor_of(
-          block.first + static_cast<uint32_t>(row), static_cast<int>(distances_of_rows[row]));
-      search->found.bounds[search->found.count++] = bounds[row];
+    line.take(block, reached, distances_of_rows, &search->found);
+  }
+}
+
+/// The same for several queries, by tables.
+HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* factors,
+                                  const SignNibbles* nibbles, const SignTables& tables,
+                                  SurvivorSearch* search) {
+  using D32 = hn::Repartition<uint32_t, RowBytes>;
+  const int front_words = blocks.layout.front_words();
+  LineOfBlock<D32> line(search->line);
+  alignas(64) uint32_t distances_of_rows[kBlockRows];
+  for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++nibbles) {
+    const SignBlock block = blocks.block(i);
+    look_up_distances(tables, *nibbles, front_words, distances_of_rows);
+    uint64_t reached = 0;
+    for (int row = 0; row < block.room; row += LineOfBlock<D32>::kRows)
+      reached |= line.reached(row, hn::Load(D32(), distances_of_rows + row), *factors);
+    line.take(block, reached, distances_of_rows, &search->found);
+  }
+}
+
+/// Queries from which on a block's signs are laid out for tables: that takes about as long as
+/// tables then save for one query.
+constexpr int kMinTableQueries = 2;
+/// Blocks that lie so in a first-level cache.
+constexpr int kNibbleBlocks = 4;
+
+HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                             int end_block, SurvivorSearch* searches, int count) {
+  constexpr int kMostTables = 8;
+  if (count > kMostTables) {
+    find_by_tables(codec, tile, first_block, end_block, searches + kMostTables,
+                   count - kMostTables);
+    count = kMostTables;
+  }
+  const BlockLayout& layout = codec.layout();
+  const bool half = codec.factor_format().half;
+  const bool l2 = codec.metric() == Metric::l2;
+  SignTables tables[kMostTables];
+  for (int i = 0; i < count; ++i) tables[i].make(*searches[i].query);
+  BlockFactors factors[kNibbleBlocks];
+  SignNibbles nibbles[kNibbleBlocks];
+  for (int first = first_block; first < end_block; first += kNibbleBlocks) {
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks),
+                               false};
+    for (int i = first; i < blocks.end; ++i) {
+      const SignBlock block = blocks.block(i);
+      factors[i - first].load(block, half, l2);
+      nibbles[i - first].load(block.words, layout.front_words(), block.room);
     }
+    // Near when the queries are done with these.
+    for (int i = blocks.end; i < std::min(end_block, blocks.end + kNibbleBlocks); ++i)
+      fetch(tile.front[i], layout.front_bytes(tile.room[i]));
+    for (int search = 0; search < count; ++search)
+      survivors_by_tables(blocks, factors, nibbles, tables[search], searches + search);
   }
 }
 
@@ -327,13 +413,23 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
   const bool l2 = codec.metric() == Metric::l2;
 #if HWY_TARGET == HWY_AVX3_DL
   const auto kernel = survivors_kernel(layout.front_words(), half, l2);
-  const SignBlocks blocks = {layout, tile, first_block, end_block, count == 1};
-  for (int search = 0; search < count; ++search) kernel(blocks, searches + search);
+  const int together = count == 1 ? end_block - first_block : kSharedBlocks;
+  for (int first = first_block; first < end_block; first += together) {
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),
+                               count == 1};
+    for (int search = 0; search < count; ++search) kernel(blocks, searches + search);
+  }
 #else
+#if HWY_TARGET != HWY_SCALAR
+  if (count >= kMinTableQueries) {
+    find_by_tables(codec, tile, first_block, end_block, searches, count);
+    return;
+  }
+#endif
   const auto kernel = survivors_kernel(layout.front_words());
-  BlockFactors factors[kFactorBlocks];
-  for (int first = first_block; first < end_block; first += kFactorBlocks) {
-    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kFactorBlocks),
+  BlockFactors factors[kSharedBlocks];
+  for (int first = first_block; first < end_block; first += kSharedBlocks) {
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kSharedBlocks),
                                count == 1};
     for (int i = first; i < blocks.end; ++i) factors[i - first].load(blocks.block(i), half, l2);
     for (int search = 0; search < count; ++search) kernel(blocks, factors, searches + search);
