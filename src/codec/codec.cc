@@ -272,7 +272,7 @@ void Codec::score(const PreparedQuery& query, CodeRows codes, int64_t first, int
   AlignedVector<float> y(dim_);
   for (int64_t i = 0; i < count; ++i) {
     const RowTerms terms = decode_for_score(codes, first + i, y.data());
-    scores[i] = score_of(query, terms, dot_float(query.rotated.data(), y.data(), dim_));
+    scores[i] = score_decoded(query, terms, y.data());
   }
 }
 

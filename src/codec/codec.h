@@ -68,11 +68,6 @@ struct RowTerms {
   float scale = 0;
 };
 
-/// The score of a row, given ⟨rotated, ŷ⟩; one expression for all scans, so that their bits agree.
-inline float score_of(const PreparedQuery& query, const RowTerms& row, float dot) {
-  return query.offset + query.bias_weight * row.constant + row.scale * dot;
-}
-
 class Codec {
  public:
   Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options);
@@ -125,6 +120,11 @@ class Codec {
   PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
   /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
   RowTerms decode_for_score(CodeRows codes, int64_t row, float* y) const;
+  /// The score of a decoded row: one expression for all scans, so that their bits agree.
+  float score_decoded(const PreparedQuery& query, const RowTerms& row, const float* y) const {
+    const float dot = kernels_.dot_float(query.rotated.data(), y, dim_);
+    return query.offset + query.bias_weight * row.constant + row.scale * dot;
+  }
   /// Scores of rows first … first+count−1: inner product, cosine or squared L2 distance estimates.
   void score(const PreparedQuery& query, CodeRows codes, int64_t first, int64_t count,
              float* scores) const;

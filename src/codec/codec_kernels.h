@@ -16,6 +16,7 @@ struct CodecKernels {
   TrellisKernels trellis;
   void (*walsh_hadamard)(float* x, int size) = polarquant::walsh_hadamard;
   double (*dot_exact)(const float* a, const float* b, int n) = polarquant::dot_exact;
+  float (*dot_float)(const float* a, const float* b, int n) = polarquant::dot_float;
   void (*add_multiple)(double factor, const float* x, int n,
                        double* sum) = polarquant::add_multiple;
 };

@@ -7,7 +7,6 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/faiss_compat.h"
@@ -71,7 +70,7 @@ class PolarDistanceComputer final : public ::faiss::DistanceComputer {
   }
   float operator()(idx_t i) override {
     const RowTerms terms = codes_.decode_for_score(codec_, i, row_.data());
-    return score_of(query_, terms, dot_float(query_.rotated.data(), row_.data(), codec_.dim()));
+    return codec_.score_decoded(query_, terms, row_.data());
   }
   float symmetric_dis(idx_t i, idx_t j) override { return codes_.score_codes(codec_, i, j); }
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <vector>
 
-#include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/block_claims.h"
@@ -211,8 +210,7 @@ class GroupSearch {
     for (Candidate& candidate : candidates) {
       loader_.get_row(candidate.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
-      const float score =
-          score_of(query, terms, dot_float(query.rotated.data(), decoded.data(), codec_.dim()));
+      const float score = codec_.score_decoded(query, terms, decoded.data());
       candidate.score = key_of_score(score, codec_.higher_is_nearer());
     }
   }

@@ -9,7 +9,6 @@
 #include <memory>
 #include <vector>
 
-#include "src/codec/dot.h"
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/query_tasks.h"
@@ -53,8 +52,7 @@ class Tile {
   void score(const Codec& codec, const PreparedQuery& query, TopK& best) const {
     for (size_t slot = 0; slot < static_cast<size_t>(size_); ++slot) {
       const float* y = values_.data() + slot * stride_;
-      const float score =
-          score_of(query, terms_[slot], dot_float(query.rotated.data(), y, codec.dim()));
+      const float score = codec.score_decoded(query, terms_[slot], y);
       best.push({key_of_score(score, codec.higher_is_nearer()), ids_[slot]});
     }
   }

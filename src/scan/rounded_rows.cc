@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "src/codec/dot.h"
+#include "src/scan/kernels/exact_sums.h"
 #include "src/scan/kernels/round_levels.h"
 
 namespace polarquant {
@@ -31,7 +31,7 @@ struct Rounded {
 Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
   Rounded result;
   // In double: squares of small floats would be 0, and the bound no bound.
-  result.norm = static_cast<float>(std::sqrt(dot_exact(x, x, dim))) * kLonger;
+  result.norm = static_cast<float>(std::sqrt(simd_exact_sums().dot_exact(x, x, dim))) * kLonger;
   const float largest = largest_magnitude(x, dim);
   const float to_levels = kMaxLevel / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) {
@@ -127,8 +127,7 @@ void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int ro
   const auto slot = static_cast<size_t>(row);
   const PreparedQuery& exact = queries.query(query);
   const float* y = values_.data() + slot * static_cast<size_t>(lanes_);
-  const float score =
-      score_of(exact, terms_[slot], dot_float(exact.rotated.data(), y, codec_.dim()));
+  const float score = codec_.score_decoded(exact, terms_[slot], y);
   best[query].push({key_of_score(score, codec_.higher_is_nearer()), ids_[slot]});
 }
 

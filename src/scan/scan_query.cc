@@ -8,7 +8,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "src/codec/dot.h"
+#include "src/scan/kernels/exact_sums.h"
 #include "src/scan/kernels/round_levels.h"
 
 namespace polarquant {
@@ -75,7 +75,7 @@ FrontSums set_front(const float* x, int front_dims, float heavy_from, ScanQuery*
       heavy_count += std::popcount(heavy);
     }
   });
-  return {dot_exact(weights, x, front_dims), front_dims + 2 * heavy_count,
+  return {simd_exact_sums().dot_exact(weights, x, front_dims), front_dims + 2 * heavy_count,
           front_dims + 8 * heavy_count};
 }
 
@@ -96,7 +96,8 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   query->front_weight = sums.weights;
   const double unit = sums.along / sums.squares;
   const double front_energy = unit * sums.along;
-  const double energy = front_energy + dot_exact(x + front_dims, x + front_dims, dim - front_dims);
+  const double energy =
+      front_energy + simd_exact_sums().dot_exact(x + front_dims, x + front_dims, dim - front_dims);
   const auto bound_of = [&](double e) {
     struct {
       double slope = 0;
@@ -145,7 +146,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     scan.score.dot_scale[stage] = factor * step * codec.stages()[stage].step;
   }
 
-  const double norm = std::sqrt(dot_exact(rotated, rotated, dim));
+  const double norm = std::sqrt(simd_exact_sums().dot_exact(rotated, rotated, dim));
   const BoundConstants& constants = codec.bounds();
   const double length = factor * constants.length_of_norm;  // per norm term
   if (codec.has_signs())

@@ -13,7 +13,8 @@ CodecKernels simd_codec_kernels() {
   kernels.rotation = simd_rotation_kernels();
   kernels.walsh_hadamard = simd_walsh_hadamard();
   const ExactSums sums = simd_exact_sums();
-  kernels.dot_exact = sums.dot;
+  kernels.dot_exact = sums.dot_exact;
+  kernels.dot_float = sums.dot_float;
   kernels.add_multiple = sums.add_multiple;
   kernels.trellis = simd_trellis_kernels();
   kernels.trellis.decode_front = simd_decode_front();

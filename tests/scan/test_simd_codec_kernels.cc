@@ -204,7 +204,7 @@ TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
   }
 }
 
-TEST_CASE("exact dot products are the plain ones, bit for bit", "[scan][kernels]") {
+TEST_CASE("dot products are the plain ones, bit for bit", "[scan][kernels]") {
   for (const NamedKernels& one : all_kernels()) {
     for (int n = 0; n <= 100; ++n) {
       const std::vector<float> a = normal_numbers(n + 1, 1);
@@ -212,6 +212,8 @@ TEST_CASE("exact dot products are the plain ones, bit for bit", "[scan][kernels]
       CAPTURE(one.target, n);
       REQUIRE(std::bit_cast<uint64_t>(one.kernels.dot_exact(&a[1], b.data(), n)) ==
               std::bit_cast<uint64_t>(dot_exact(&a[1], b.data(), n)));
+      REQUIRE(std::bit_cast<uint32_t>(one.kernels.dot_float(&a[1], b.data(), n)) ==
+              std::bit_cast<uint32_t>(dot_float(&a[1], b.data(), n)));
     }
   }
 }

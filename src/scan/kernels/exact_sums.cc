@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/kernels/exact_sums.h"
 
+#include <algorithm>
+
 #include "src/codec/dot.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,38 +19,51 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-ExactSums exact_sums() { return {dot_exact, add_multiple}; }
+ExactSums exact_sums() { return {dot_exact, dot_float, add_multiple}; }
 
 #else
 
-/// The plain code's 16 partial sums, two registers of them in one go.
-HWY_ATTR double dot_in_registers(const float* a, const float* b, int n) {
-  const hn::CappedTag<double, 8> d;
-  const hn::Rebind<float, decltype(d)> df;
+template <class D>
+HWY_ATTR HWY_INLINE hn::Vec<D> load_floats(D d, const float* x) {
+  if constexpr (sizeof(hn::TFromD<D>) == sizeof(float)) {
+    return hn::LoadU(d, x);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+  }
+}
+
+/// The plain code's 16 partial sums, at most two registers of them in one go.
+template <typename T>
+HWY_ATTR HWY_INLINE T dot_in_registers(const float* a, const float* b, int n) {
   constexpr int kPartialSums = 16;
+  const hn::CappedTag<T, 64 / sizeof(T)> d;
   const int lanes = static_cast<int>(hn::Lanes(d));
+  const int together = std::min(2 * lanes, kPartialSums);
   const int whole = n - n % kPartialSums;
-  alignas(64) double sums[kPartialSums];
-  for (int part = 0; part < kPartialSums; part += 2 * lanes) {
+  alignas(64) T sums[kPartialSums];
+  for (int part = 0; part < kPartialSums; part += together) {
     auto sum0 = hn::Zero(d);
     auto sum1 = hn::Zero(d);
     for (int i = part; i < whole; i += kPartialSums) {
-      const auto a0 = hn::PromoteTo(d, hn::LoadU(df, a + i));
-      const auto b0 = hn::PromoteTo(d, hn::LoadU(df, b + i));
-      const auto a1 = hn::PromoteTo(d, hn::LoadU(df, a + i + lanes));
-      const auto b1 = hn::PromoteTo(d, hn::LoadU(df, b + i + lanes));
-      sum0 = hn::Add(sum0, hn::Mul(a0, b0));
-      sum1 = hn::Add(sum1, hn::Mul(a1, b1));
+      sum0 = hn::Add(sum0, hn::Mul(load_floats(d, a + i), load_floats(d, b + i)));
+      if (together == lanes) continue;
+      sum1 = hn::Add(sum1, hn::Mul(load_floats(d, a + i + lanes), load_floats(d, b + i + lanes)));
     }
     hn::Store(sum0, d, sums + part);
-    hn::Store(sum1, d, sums + part + lanes);
+    if (together != lanes) hn::Store(sum1, d, sums + part + lanes);
   }
-  for (int i = whole; i < n; ++i)
-    sums[i - whole] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
+  for (int i = whole; i < n; ++i) sums[i - whole] += static_cast<T>(a[i]) * static_cast<T>(b[i]);
   for (int width = kPartialSums / 2; width >= 1; width /= 2) {
     for (int i = 0; i < width; ++i) sums[i] += sums[i + width];
   }
   return sums[0];
+}
+
+HWY_ATTR double exact_dot_in_registers(const float* a, const float* b, int n) {
+  return dot_in_registers<double>(a, b, n);
+}
+HWY_ATTR float float_dot_in_registers(const float* a, const float* b, int n) {
+  return dot_in_registers<float>(a, b, n);
 }
 
 HWY_ATTR void add_multiple_in_registers(double factor, const float* x, int n, double* sum) {
@@ -64,7 +79,9 @@ HWY_ATTR void add_multiple_in_registers(double factor, const float* x, int n, do
   add_multiple(factor, x + i, n - i, sum + i);
 }
 
-ExactSums exact_sums() { return {dot_in_registers, add_multiple_in_registers}; }
+ExactSums exact_sums() {
+  return {exact_dot_in_registers, float_dot_in_registers, add_multiple_in_registers};
+}
 
 #endif
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// dot_exact and add_multiple (codec/dot.h) for the best target of this machine.
+// The sums of codec/dot.h for the best target of this machine.
 #pragma once
 
 namespace polarquant {
 
 struct ExactSums {
-  double (*dot)(const float* a, const float* b, int n);
+  double (*dot_exact)(const float* a, const float* b, int n);
+  float (*dot_float)(const float* a, const float* b, int n);
   void (*add_multiple)(double factor, const float* x, int n, double* sum);
 };
 
