@@ -40,6 +40,11 @@ else()
   target_link_libraries(polarquant_highway INTERFACE hwy)
 endif()
 
+# Training of -pca codecs: eigenvectors. Any LAPACK, with its BLAS.
+find_package(LAPACK REQUIRED)
+add_library(polarquant_lapack INTERFACE)
+target_link_libraries(polarquant_lapack INTERFACE LAPACK::LAPACK)
+
 if(POLARQUANT_FAISS)
   # Debian's package configuration names libblas.so.3's development link; OpenBLAS provides it.
   find_package(faiss REQUIRED)

@@ -94,11 +94,18 @@ class Codec {
   const CodeLayout& layout() const { return layout_; }
   const FactorFormat& factor_format() const { return factor_format_; }
   bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }
-  /// False only for codecs that cannot encode before train() (PolarPair…, PolarTree…-online).
+  /// False only for codecs that cannot encode before train() (…-pca, PolarPair…,
+  /// PolarTree…-online).
   bool is_trained() const { return quantizer_->is_trained(); }
   /// True when larger scores are nearer (inner product, cosine), false for L2.
   bool higher_is_nearer() const { return metric_ != Metric::l2; }
   size_t memory_bytes() const;
+  /// Whether training found a rotation of its own (…-pca, where that is better than none).
+  bool has_basis() const { return !rotation_.basis().empty(); }
+  /// How much worse rows x, (n, dim), are coded than those that training held out: the error of
+  /// these (CodingError) divided by the error then. Throws unsupported unless the spec is …-pca,
+  /// and bad_argument when all of them equal the centre.
+  double drift(int64_t n, const float* x) const;
 
   /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Throws state_mismatch once anything
   /// was encoded: those codes would be of another state.
@@ -143,12 +150,16 @@ class Codec {
     std::vector<float> centre;  // (dim)
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
+    AlignedVector<float> basis;            // of a trained rotation; empty: keep
     StateOrigin origin = StateOrigin::initial;
   };
 
   void adopt(Learned learned);
   Learned learn(int64_t n, const float* x, bool with_centre) const;
   void train_quantizer(int64_t n, const float* x, Learned* learned) const;
+  void require_finite_rows(int64_t n, const float* x) const;
+  bool direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
+                    float* u) const;
   std::vector<uint8_t> state_body() const;
 
   void metric_input(const float* x, float* input) const;

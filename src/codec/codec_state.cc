@@ -7,6 +7,8 @@
 
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
+#include "src/codec/plan_training.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
 #include "src/core/checksum.h"
 
@@ -83,6 +85,18 @@ FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit
   return format;
 }
 
+// Rows of length 1 have no larger numbers, but for rounding.
+AlignedVector<float> load_basis(ByteReader& in, int dim) {
+  const auto numbers = static_cast<uint64_t>(dim) * static_cast<uint64_t>(dim);
+  const std::vector<float> basis = in.get_array<float>("basis", numbers);
+  require(basis.empty() || basis.size() == numbers, StatusCode::corrupt_data,
+          "basis: {} numbers; dim {} has {}", basis.size(), dim, numbers);
+  for (const float value : basis)
+    require(std::fabs(value) <= 1.001F, StatusCode::corrupt_data, "basis: {}; -1 to 1 are allowed",
+            value);
+  return {basis.begin(), basis.end()};
+}
+
 }  // namespace
 
 Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options)
@@ -122,6 +136,10 @@ void Codec::adopt(Learned learned) {
   unit_exponent_ = learned.unit_exponent;
   origin_ = learned.origin;
   if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
+  if (!learned.basis.empty()) {
+    rotation_ = Rotation(dim_, std::move(learned.basis));
+    rotation_.use_kernels(kernels_.rotation);
+  }
   quantizer_->use_kernels(kernels_);
   centre_norm2_ = dot_exact(centre_.data(), centre_.data(), dim_);
   centre_norm_ = std::sqrt(centre_norm2_);
@@ -138,15 +156,19 @@ void Codec::adopt(Learned learned) {
   state_id_ = checksum64(body.data(), body.size());
 }
 
+void Codec::require_finite_rows(int64_t n, const float* x) const {
+  for (int64_t row = 0; row < n; ++row, x += dim_) {
+    for (int j = 0; j < dim_; ++j) {
+      require(std::isfinite(x[j]), StatusCode::bad_argument,
+              "x: row {} column {} is {}; finite numbers are allowed", row, j, x[j]);
+    }
+  }
+}
+
 Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
   require(n >= 1, StatusCode::bad_argument, "n: {} training rows are not allowed; 1 or more", n);
   const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
-  for (int64_t row = 0; row < n; ++row) {
-    for (int j = 0; j < dim_; ++j) {
-      require(std::isfinite(row_of_x(row)[j]), StatusCode::bad_argument,
-              "x: row {} column {} is {}; finite numbers are allowed", row, j, row_of_x(row)[j]);
-    }
-  }
+  require_finite_rows(n, x);
   Learned learned;
   learned.centre = centre_;
   learned.unit_exponent = unit_exponent_;
@@ -174,8 +196,36 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
   return learned;
 }
 
+// √dim·(x−c)/‖x−c‖; false where x is c.
+bool Codec::direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
+                         float* u) const {
+  thread_local AlignedVector<float> input;
+  input.resize(static_cast<size_t>(dim_));
+  metric_input(x, input.data());
+  const double norm2 = centred(input.data(), centre, centre_norm2, u);
+  if (norm2 == 0) return false;
+  const double to_direction = std::sqrt(dim_ / norm2);
+  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * to_direction);
+  return true;
+}
+
 void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   if (!quantizer_->needs_training()) return;
+  if (spec_.rotation == RotationKind::pca) {
+    const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer_.get());
+    require(planned != nullptr, StatusCode::internal, "{}: has no plan", print_spec(spec_));
+    const std::vector<float>& centre = learned->centre;
+    const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
+    const Directions directions = [&](int64_t row, float* u) {
+      return direction_of(x + row * dim_, centre, centre_norm2, u);
+    };
+    TrainedPlan trained = train_plan(dim_, spec_.numbers[0], seed_, n, directions, kernels_);
+    auto quantizer = std::make_unique<PlannedQuantizer>(dim_, spec_.numbers[0]);
+    quantizer->set_plan(std::move(trained.plan), trained.errors);
+    learned->quantizer = std::move(quantizer);
+    learned->basis = std::move(trained.basis);
+    return;
+  }
   const auto dim = static_cast<size_t>(dim_);
   AlignedVector<float> vectors(checked_mul(n, dim, "n x dim"));
   for (int64_t row = 0; row < n; ++row) {
@@ -183,6 +233,21 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   }
   learned->quantizer = make_quantizer(spec_, dim_);
   learned->quantizer->train(n, vectors.data(), seed_);
+}
+
+double Codec::drift(int64_t n, const float* x) const {
+  const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer_.get());
+  require(planned != nullptr, StatusCode::unsupported, "{}: only -pca codecs know drift",
+          print_spec(spec_));
+  require(planned->is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
+  require(n >= 1, StatusCode::bad_argument, "n: {} rows are not allowed; 1 or more", n);
+  require_finite_rows(n, x);
+  const Directions directions = [&](int64_t row, float* u) {
+    return direction_of(x + row * dim_, centre_, centre_norm2_, u);
+  };
+  const CodingError now = coding_error(rotation_, *quantizer_, dim_, n, 0, 1, directions);
+  require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
+  return now.error / planned->errors().error;
 }
 
 void Codec::train(int64_t n, const float* x) {
@@ -214,6 +279,7 @@ std::vector<uint8_t> Codec::state_body() const {
   out.put<int32_t>(unit_exponent_);
   out.put_array(centre_);
   quantizer_->save_tables(out);
+  if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
   return out.bytes();
 }
 
@@ -287,6 +353,7 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
     learned.origin = static_cast<StateOrigin>(origin);
     learned.quantizer = make_quantizer(codec->spec_, codec->dim_);
     learned.quantizer->load_tables(in);
+    if (codec->spec_.rotation == RotationKind::pca) learned.basis = load_basis(in, codec->dim_);
     in.expect_end();
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));

@@ -41,9 +41,11 @@ void ResidualQuantizer::encode_and_decode(const float* v, uint8_t* code, float* 
   scratch.resize(2 * static_cast<size_t>(dim_));
   float* error = scratch.data();
   float* decoded_error = error + dim_;
-  first_.encode_and_decode(v, code, y);
+  first_.encode(v, code);
+  first_.decode(code, y);
   for (int j = 0; j < dim_; ++j) error[j] = codebook_.gain * (v[j] - y[j]);
-  second_.encode_and_decode(error, code + first_.bytes(), decoded_error);
+  second_.encode(error, code + first_.bytes());
+  second_.decode(code + first_.bytes(), decoded_error);
   for (int j = 0; j < dim_; ++j) y[j] += decoded_error[j] / codebook_.gain;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "src/codec/rotation.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "src/codec/dot.h"
 #include "src/codec/walsh_hadamard.h"
@@ -58,13 +60,33 @@ void rotate_transpose(const HadamardTables& tables, float* x) {
   }
 }
 
+void multiply_rows(const float* rows, int dim, const float* x, float* y) {
+  for (int i = 0; i < dim; ++i) y[i] = dot_float(rows + static_cast<size_t>(i) * dim, x, dim);
+}
+
+void multiply_columns(const float* rows, int dim, const float* x, float* y) {
+  std::fill_n(y, dim, 0.0F);
+  for (int i = 0; i < dim; ++i, rows += dim) {
+    for (int j = 0; j < dim; ++j) y[j] += x[i] * rows[j];
+  }
+}
+
 }  // namespace
 
-RotationKernels::RotationKernels() : apply(rotate), apply_transpose(rotate_transpose) {}
+RotationKernels::RotationKernels()
+    : apply(rotate),
+      apply_transpose(rotate_transpose),
+      multiply(multiply_rows),
+      multiply_transpose(multiply_columns) {}
 
-Rotation::Rotation(RotationKind kind, int dim, uint64_t seed) : kind_(kind), dim_(dim) {
-  switch (kind) {
+Rotation::Rotation(int dim, AlignedVector<float> basis)
+    : kind_(RotationKind::pca), dim_(dim), basis_(std::move(basis)) {}
+
+Rotation::Rotation(RotationKind kind, int dim, uint64_t seed)
+    : kind_(kind == RotationKind::pca ? RotationKind::hadamard : kind), dim_(dim) {
+  switch (kind_) {
     case RotationKind::none:
+    case RotationKind::pca:
       break;
     case RotationKind::hadamard:
       transform_size_ = static_cast<int>(std::bit_floor(static_cast<unsigned>(dim)));
@@ -127,6 +149,8 @@ void Rotation::apply(float* x) const {
   } else if (kind_ == RotationKind::dense) {
     flip(tables(), 0, x);
     for (int first = dim_ - 2; first >= 0; --first) reflect(first, x);
+  } else if (kind_ == RotationKind::pca) {
+    multiply(kernels_.multiply, x);
   }
 }
 
@@ -136,11 +160,20 @@ void Rotation::apply_transpose(float* x) const {
   } else if (kind_ == RotationKind::dense) {
     for (int first = 0; first + 1 < dim_; ++first) reflect(first, x);
     flip(tables(), 0, x);
+  } else if (kind_ == RotationKind::pca) {
+    multiply(kernels_.multiply_transpose, x);
   }
 }
 
+void Rotation::multiply(void (*kernel)(const float*, int, const float*, float*), float* x) const {
+  thread_local AlignedVector<float> before;
+  before.assign(x, x + dim_);
+  kernel(basis_.data(), dim_, before.data(), x);
+}
+
 size_t Rotation::memory_bytes() const {
-  return sizeof *this + sign_masks_.size() * sizeof(uint32_t) + reflectors_.size() * sizeof(float);
+  return sizeof *this + sign_masks_.size() * sizeof(uint32_t) +
+         (reflectors_.size() + basis_.size()) * sizeof(float);
 }
 
 }  // namespace polarquant

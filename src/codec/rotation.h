@@ -8,7 +8,7 @@
 // coding error; without the butterfly it is 1.4 to 1.8 times as large where the two transforms
 // barely overlap (dim = 127, 511). dense: Haar-distributed, as a product of dim−1 Householder
 // reflections (Stewart, SIAM J. Numer. Anal. 17, 1980, §3), O(dim²) to make, keep and apply. none:
-// the identity.
+// the identity. pca: a matrix that training found, O(dim²).
 //
 // The same seed gives the same bytes everywhere: our own random numbers, float additions and
 // multiplications in one stated order. Rounds and random numbers are part of the format version.
@@ -27,7 +27,7 @@ inline constexpr int kSignLayersPerRound = 3;
 /// √½, what a butterfly multiplies by.
 inline constexpr float kSqrtHalf = 0.70710678F;
 
-enum class RotationKind : uint8_t { none = 0, hadamard = 1, dense = 2 };
+enum class RotationKind : uint8_t { none = 0, hadamard = 1, dense = 2, pca = 3 };
 
 /// A hadamard rotation's numbers: nine layers of dim masks, three for each round, in order.
 struct HadamardTables {
@@ -36,20 +36,29 @@ struct HadamardTables {
   int transform_size;  // 2^m
 };
 
-/// x := R·x and x := Rᵀ·x for a hadamard rotation, as functions that may be replaced by faster ones
-/// of the same results (codec_kernels.h). These are the plain ones.
+/// x := R·x and x := Rᵀ·x as functions that may be replaced by faster ones of the same results
+/// (codec_kernels.h). These are the plain ones.
 struct RotationKernels {
   const char* target = "plain";
+  /// For a hadamard rotation.
   void (*apply)(const HadamardTables& tables, float* x);
   void (*apply_transpose)(const HadamardTables& tables, float* x);
+  /// y := R·x for R of rows (dim, dim), every sum as dot_float's; and y := Rᵀ·x, every sum by
+  /// rising rows.
+  void (*multiply)(const float* rows, int dim, const float* x, float* y);
+  void (*multiply_transpose)(const float* rows, int dim, const float* x, float* y);
 
   RotationKernels();
 };
 
 class Rotation {
  public:
-  /// dim in [1, 65535]. dense takes 2·dim² bytes.
+  /// dim in [1, 65535]. dense takes 2·dim² bytes. pca is hadamard, until a basis takes its place.
   Rotation(RotationKind kind, int dim, uint64_t seed);
+  /// pca: rows (dim, dim), orthogonal and of length 1.
+  Rotation(int dim, AlignedVector<float> basis);
+  /// (dim, dim), or empty where training found none.
+  const AlignedVector<float>& basis() const { return basis_; }
 
   void use_kernels(const RotationKernels& kernels) { kernels_ = kernels; }
 
@@ -65,12 +74,14 @@ class Rotation {
   HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
   size_t reflector_offset(int first) const;
   void reflect(int first, float* x) const;
+  void multiply(void (*kernel)(const float*, int, const float*, float*), float* x) const;
 
   RotationKind kind_;
   int dim_;
   int transform_size_ = 1;            // hadamard: 2^m
   std::vector<uint32_t> sign_masks_;  // layers of dim masks: 0, or the float's sign bit
   AlignedVector<float> reflectors_;  // dense: of lengths dim, dim−1, …, 2, one behind the other
+  AlignedVector<float> basis_;       // pca
   RotationKernels kernels_;
 };
 

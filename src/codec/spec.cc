@@ -9,6 +9,7 @@
 #include "src/codec/byte_quantizer.h"
 #include "src/codec/pair_group_quantizer.h"
 #include "src/codec/pair_quantizer.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/codec/residual_quantizer.h"
 #include "src/codec/scalar_quantizer.h"
 #include "src/codec/tree_quantizer.h"
@@ -21,6 +22,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "Polar";
 constexpr int kByteTwiceBits = 16;
+constexpr std::string_view kOnline = "online";
+constexpr std::string_view kPca = "pca";
 
 // Where a parser stands: the whole spec for error texts, and the body between "Polar" and the
 // options.
@@ -32,7 +35,7 @@ struct Body {
 struct Row {
   CodecFamily family;
   RotationKind default_rotation;
-  bool can_be_online;
+  std::string_view own_option;  // that no other family has
   bool (*owns)(std::string_view body);
   std::vector<int> (*parse)(const Body& body);
   std::string (*print)(const Spec& spec);
@@ -154,7 +157,7 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
       {CodecFamily::tree,
        RotationKind::hadamard,
-       true,
+       kOnline,
        [](std::string_view body) { return body.starts_with(kTree); },
        parse_tree,
        [](const Spec& spec) { return fmt::format("Tree{}", fmt::join(spec.numbers, ".")); },
@@ -166,7 +169,7 @@ const std::vector<Row>& rows() {
         "PolarTree4.2.2.2"}},
       {CodecFamily::pair_group,
        RotationKind::none,
-       false,
+       "",
        [](std::string_view body) { return body.starts_with(kPair) && body.ends_with(kGroup); },
        parse_pair_group,
        [](const Spec& spec) {
@@ -180,7 +183,7 @@ const std::vector<Row>& rows() {
         "PolarPair4x4g128"}},
       {CodecFamily::pair,
        RotationKind::none,
-       false,
+       "",
        [](std::string_view body) { return body.starts_with(kPair); },
        parse_pair,
        [](const Spec& spec) { return fmt::format("Pair{}x{}", spec.numbers[0], spec.numbers[1]); },
@@ -192,7 +195,7 @@ const std::vector<Row>& rows() {
         "PolarPair4x4"}},
       {CodecFamily::scalar,
        RotationKind::none,
-       false,
+       "",
        [](std::string_view body) { return body.starts_with(kScalar); },
        parse_scalar,
        [](const Spec& spec) { return fmt::format("Scalar{}", spec.numbers[0]); },
@@ -203,7 +206,7 @@ const std::vector<Row>& rows() {
         "PolarScalar4"}},
       {CodecFamily::residual,
        RotationKind::hadamard,
-       false,
+       "",
        [](std::string_view body) { return body.find('+') != std::string_view::npos; },
        parse_residual,
        [](const Spec& spec) {
@@ -216,7 +219,7 @@ const std::vector<Row>& rows() {
         "Polar4+2"}},
       {CodecFamily::byte,
        RotationKind::hadamard,
-       false,
+       "",
        [](std::string_view body) { return body == print_rate(kByteTwiceBits); },
        [](const Body&) { return std::vector<int>{kByteTwiceBits}; },
        [](const Spec&) { return print_rate(kByteTwiceBits); },
@@ -226,14 +229,19 @@ const std::vector<Row>& rows() {
        {"Polar8", "one byte a dimension, 256 levels", "Polar8"}},
       {CodecFamily::trellis,
        RotationKind::hadamard,
-       false,
+       kPca,
        [](std::string_view) { return true; },
        parse_trellis,
        [](const Spec& spec) { return print_rate(spec.numbers[0]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         if (spec.rotation == RotationKind::pca)
+           return std::make_unique<PlannedQuantizer>(dim, spec.numbers[0]);
          return std::make_unique<TrellisQuantizer>(dim, spec.numbers[0]);
        },
-       {"Polar<bits>", "the trellis code at 0.5 to 5 bits a dimension, in half bits", "Polar2"}},
+       {"Polar<bits>",
+        "the trellis code at 0.5 to 5 bits a dimension, in half bits; -pca: trained, rates by "
+        "energy",
+        "Polar2"}},
   };
   return table;
 }
@@ -252,22 +260,23 @@ struct RotationName {
 
 constexpr RotationName kRotationNames[] = {{RotationKind::hadamard, "hadamard"},
                                            {RotationKind::dense, "dense"},
-                                           {RotationKind::none, "norot"}};
-constexpr std::string_view kOnline = "online";
+                                           {RotationKind::none, "norot"},
+                                           {RotationKind::pca, kPca}};
 
 void parse_option(const Body& body, const Row& row, std::string_view option, Spec* spec) {
   for (const RotationName& rotation : kRotationNames) {
-    if (option == rotation.name) {
+    if (option == rotation.name && (option != kPca || row.own_option == kPca)) {
       spec->rotation = rotation.kind;
       return;
     }
   }
-  if (row.can_be_online && option == kOnline) {
+  if (option == kOnline && row.own_option == kOnline) {
     spec->online = true;
     return;
   }
   fail_part(body, option,
-            fmt::format("options: -hadamard -dense -norot{}", row.can_be_online ? " -online" : ""));
+            fmt::format("options: -hadamard -dense -norot{}{}", row.own_option.empty() ? "" : " -",
+                        row.own_option));
 }
 
 }  // namespace

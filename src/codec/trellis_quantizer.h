@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "src/codec/quantizer.h"
+#include "src/codec/segment_plan.h"
 #include "src/codec/trellis.h"
 #include "src/codec/trellis_codebooks.h"
 
 namespace polarquant {
 
-inline constexpr int kSegmentDims = 64;
+/// Throws bad_argument unless it is one of trellis_codebooks().
+const TrellisCodebook& trellis_codebook(int twice_bits);
 
-/// Codes and decodes the two planes of one codebook; shared by the flagship and both of its stages.
+/// Codes and decodes the two planes of one codebook, which may lie apart; shared by the flagship,
+/// both of its stages, and plans.
 class TrellisPlanes {
  public:
   TrellisPlanes(int dim, const TrellisCodebook& codebook);
@@ -26,15 +29,19 @@ class TrellisPlanes {
   const TrellisCodebook& codebook() const { return codebook_; }
   size_t quadrant_bytes() const;
   size_t cell_bytes() const;
-  /// Quadrant plane first, then cell plane.
   size_t bytes() const { return quadrant_bytes() + cell_bytes(); }
 
   void use_kernels(const TrellisKernels& kernels);
 
-  void encode(const float* u, uint8_t* planes) const { encode_and_decode(u, planes, nullptr); }
-  /// decoded may be null.
-  void encode_and_decode(const float* u, uint8_t* planes, float* decoded) const;
-  void decode(const uint8_t* planes, float* u) const;
+  void encode(const float* u, uint8_t* signs, uint8_t* cells) const;
+  void decode(const uint8_t* signs, const uint8_t* cells, float* u) const;
+  /// With the cell plane right behind the quadrant plane.
+  void encode(const float* u, uint8_t* planes) const {
+    encode(u, planes, planes + quadrant_bytes());
+  }
+  void decode(const uint8_t* planes, float* u) const {
+    decode(planes, planes + quadrant_bytes(), u);
+  }
 
  private:
   /// Of the coordinates from `first` on, a segment's first; windows are those of their pairs.
@@ -58,7 +65,8 @@ class TrellisQuantizer : public Quantizer {
   double mse() const override { return planes_.codebook().mse; }
   void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
   void encode_and_decode(const float* v, uint8_t* code, float* y) const override {
-    planes_.encode_and_decode(v, code, y);
+    planes_.encode(v, code);
+    planes_.decode(code, y);
   }
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;

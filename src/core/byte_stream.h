@@ -27,8 +27,8 @@ class ByteWriter {
   void put(T value) {
     put_bytes(&value, sizeof value);
   }
-  template <StoredNumber T>
-  void put_array(const std::vector<T>& values) {
+  template <StoredNumber T, typename Allocator>
+  void put_array(const std::vector<T, Allocator>& values) {
     put<uint64_t>(values.size());
     put_bytes(values.data(), values.size() * sizeof(T));
   }

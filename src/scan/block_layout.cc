@@ -12,9 +12,6 @@ namespace {
 
 constexpr int kPairsPerWord = kSegmentDims / 2;
 
-/// The coordinates of the segment that starts at `start`.
-int segment_dims(int dim, int start) { return std::min(kSegmentDims, dim - start); }
-
 uint64_t low_bits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 }  // namespace
@@ -31,7 +28,7 @@ uint64_t to_coordinate_order(uint64_t signs, int count) {
 
 int lane_of(int j, int dim) {
   const int start = j / kSegmentDims * kSegmentDims;
-  const int half = (segment_dims(dim, start) + 1) / 2;
+  const int half = (segment_dims(dim, j / kSegmentDims) + 1) / 2;
   const int place = j - start;
   return start + (place < half ? place : kPairsPerWord + place - half);
 }
@@ -66,7 +63,7 @@ void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
                 at.row % kGroupRows;
   uint8_t* rest = at.rest + at.row * rest_bytes_;
   for (int w = 0; w < sign_words_; ++w) {
-    const int count = segment_dims(dim_, w * kSegmentDims);
+    const int count = segment_dims(dim_, w);
     uint64_t signs = 0;
     std::memcpy(&signs, code, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
@@ -86,7 +83,7 @@ void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
 
 void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
   for (int w = 0; w < sign_words_; ++w) {
-    const int count = segment_dims(dim_, w * kSegmentDims);
+    const int count = segment_dims(dim_, w);
     const uint64_t signs = to_coordinate_order(sign_word(at, w), count);
     std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;

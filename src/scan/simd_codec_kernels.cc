@@ -2,6 +2,7 @@
 #include "src/scan/simd_codec_kernels.h"
 
 #include "src/scan/kernels/exact_sums.h"
+#include "src/scan/kernels/multiply_basis.h"
 #include "src/scan/kernels/rotate.h"
 #include "src/scan/kernels/trellis_decode.h"
 #include "src/scan/kernels/trellis_search.h"
@@ -11,6 +12,9 @@ namespace polarquant {
 CodecKernels simd_codec_kernels() {
   CodecKernels kernels;
   kernels.rotation = simd_rotation_kernels();
+  const BasisProducts products = simd_basis_products();
+  kernels.rotation.multiply = products.multiply;
+  kernels.rotation.multiply_transpose = products.multiply_transpose;
   kernels.walsh_hadamard = simd_walsh_hadamard();
   const ExactSums sums = simd_exact_sums();
   kernels.dot_exact = sums.dot_exact;

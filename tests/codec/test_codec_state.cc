@@ -32,7 +32,7 @@ void sign_again(std::vector<uint8_t>& state) {
 TEST_CASE("a state comes back whole: same id, same codes", "[state]") {
   const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
   for (const char* spec :
-       {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "PolarTree4.2",
+       {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "Polar2-pca", "PolarTree4.2",
         "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       CAPTURE(spec);
@@ -57,7 +57,7 @@ TEST_CASE("a state comes back whole: same id, same codes", "[state]") {
 
 TEST_CASE("damaged states are refused at every cut and every flipped bit", "[state]") {
   const std::vector<float> rows = clustered_rows(200, 5, 4, 1);
-  for (const char* spec : {"Polar2", "PolarPair4x4", "PolarTree2.2-online"}) {
+  for (const char* spec : {"Polar2", "Polar2-pca", "PolarPair4x4", "PolarTree2.2-online"}) {
     Codec codec(parse_spec(spec), 5, Metric::l2, {});
     codec.train(200, rows.data());
     const std::vector<uint8_t> state = codec.save_state();
@@ -77,7 +77,7 @@ TEST_CASE("damaged states are refused at every cut and every flipped bit", "[sta
 TEST_CASE("hostile states with a right checksum are refused or load into a valid codec",
           "[state]") {
   const std::vector<float> rows = clustered_rows(200, 5, 4, 1);
-  for (const char* spec : {"Polar2", "PolarPair4x4", "PolarTree2.2-online"}) {
+  for (const char* spec : {"Polar2", "Polar2-pca", "PolarPair4x4", "PolarTree2.2-online"}) {
     Codec codec(parse_spec(spec), 5, Metric::l2, {});
     codec.train(200, rows.data());
     const std::vector<uint8_t> state = codec.save_state();

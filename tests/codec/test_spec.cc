@@ -30,6 +30,8 @@ TEST_CASE("parse and print round-trip", "[spec]") {
                            "Polar8",
                            "Polar8-norot",
                            "Polar2-dense",
+                           "Polar0.5-pca",
+                           "Polar4-pca",
                            "Polar1+1",
                            "Polar2+2",
                            "Polar4+2-norot",
@@ -72,6 +74,9 @@ TEST_CASE("a wrong name gets an error that names the bad part and what is allowe
   bad("Polar2-", "options: -hadamard -dense -norot");
   bad("Polar2-fast", "\"fast\"");
   bad("Polar2-online", "\"online\"");
+  bad("Polar2-fast", "-norot -pca");
+  bad("Polar8-pca", "\"pca\"");
+  bad("PolarTree4.2-pca", "\"pca\"");
   bad("PolarTree", "bits: 1 to 8");
   bad("PolarTree4..2", "bits: 1 to 8");
   bad("PolarTree4.9", "\"9\"");

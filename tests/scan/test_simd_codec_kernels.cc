@@ -204,6 +204,25 @@ TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
   }
 }
 
+TEST_CASE("products with a basis are the plain ones, bit for bit", "[scan][kernels]") {
+  for (const int dim : {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 129, 200}) {
+    const std::vector<float> rows = normal_numbers(dim * dim + 1, 3);
+    const std::vector<float> x = normal_numbers(dim + 1, 4);
+    AlignedVector<float> expected(dim);
+    AlignedVector<float> found(dim);
+    const RotationKernels plain;
+    for (const NamedKernels& one : all_kernels()) {
+      CAPTURE(one.target, dim);
+      plain.multiply(&rows[1], dim, &x[1], expected.data());
+      one.kernels.rotation.multiply(&rows[1], dim, &x[1], found.data());
+      REQUIRE(same_bits(expected.data(), found.data(), dim));
+      plain.multiply_transpose(&rows[1], dim, &x[1], expected.data());
+      one.kernels.rotation.multiply_transpose(&rows[1], dim, &x[1], found.data());
+      REQUIRE(same_bits(expected.data(), found.data(), dim));
+    }
+  }
+}
+
 TEST_CASE("dot products are the plain ones, bit for bit", "[scan][kernels]") {
   for (const NamedKernels& one : all_kernels()) {
     for (int n = 0; n <= 100; ++n) {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "src/codec/plan_training.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/codec/dot.h"
+#include "src/codec/principal_axes.h"
+#include "src/codec/rotation.h"
+#include "src/codec/trellis_quantizer.h"
+#include "src/core/random.h"
+#include "src/core/status.h"
+
+namespace polarquant {
+namespace {
+
+/// Every so-manieth row is held out, or fewer: 2,000 say an error within 1 %.
+constexpr int64_t kHoldOutStride = 10;
+constexpr int64_t kMostHeldOut = 2000;
+/// A basis makes a query's rotation cost dim² instead of dim·log dim: it has to gain this share of
+/// the untrained code's error. On isotropic data gains and losses stay below it.
+constexpr double kLeastGain = .01;
+/// Streams of the codec's seed, one a segment.
+constexpr uint64_t kSegmentStream = 1000;
+/// A code that points away from its vector counts as one that nearly does.
+constexpr double kLeastAlignment = .05;
+
+std::vector<double> energies_of_segments(int dim, const std::vector<double>& energies) {
+  double total = 0;
+  for (const double energy : energies) total += energy;
+  std::vector<double> means;
+  for (int segment = 0; segment < segments_of(dim); ++segment) {
+    const int dims = segment_dims(dim, segment);
+    double sum = 0;
+    for (int j = 0; j < dims; ++j) sum += energies[static_cast<size_t>(segment * kSegmentDims + j)];
+    means.push_back(sum / dims * dim / total);
+  }
+  return means;
+}
+
+/// Axes as the rows of a rotation, turned at random within each segment.
+AlignedVector<float> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
+  AlignedVector<float> basis(axes.size());
+  std::vector<float> column(kSegmentDims);
+  for (int segment = 0; segment < segments_of(dim); ++segment) {
+    const int first = segment * kSegmentDims;
+    const int dims = segment_dims(dim, segment);
+    const uint64_t own_seed = Random(seed, kSegmentStream + static_cast<uint64_t>(segment)).next();
+    const Rotation turn(RotationKind::dense, dims, own_seed);
+    for (int j = 0; j < dim; ++j) {
+      const auto at = [&](int i) {
+        return static_cast<size_t>(first + i) * static_cast<size_t>(dim) + static_cast<size_t>(j);
+      };
+      for (int i = 0; i < dims; ++i)
+        column[static_cast<size_t>(i)] = static_cast<float>(axes[at(i)]);
+      turn.apply(column.data());
+      for (int i = 0; i < dims; ++i) basis[at(i)] = column[static_cast<size_t>(i)];
+    }
+  }
+  return basis;
+}
+
+}  // namespace
+
+CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, int dim, int64_t n,
+                         int64_t first, int64_t stride, const Directions& directions) {
+  AlignedVector<float> u(static_cast<size_t>(dim));
+  AlignedVector<float> decoded(static_cast<size_t>(dim));
+  std::vector<uint8_t> code(quantizer.code_bytes());
+  CodingError sums;
+  int64_t count = 0;
+  for (int64_t row = first; row < n; row += stride) {
+    if (!directions(row, u.data())) continue;
+    rotation.apply(u.data());
+    quantizer.encode_and_decode(u.data(), code.data(), decoded.data());
+    const double alignment =
+        std::max(dot_exact(u.data(), decoded.data(), dim) / dim, kLeastAlignment);
+    const double length2 = dot_exact(decoded.data(), decoded.data(), dim) / dim;
+    sums.error += length2 / (alignment * alignment) - 1;
+    sums.alignment += alignment;
+    ++count;
+  }
+  if (count == 0) return sums;
+  const auto rows = static_cast<double>(count);
+  return {sums.error / rows, sums.alignment / rows};
+}
+
+TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
+                       const Directions& directions, const CodecKernels& kernels) {
+  require(n >= kMinRowsPerDim * dim, StatusCode::bad_argument,
+          "n: {} training rows; -pca at dim {} needs at least {}, and does well from {} on", n, dim,
+          kMinRowsPerDim * dim, kGoodRowsPerDim * dim);
+  const int64_t stride = std::max(kHoldOutStride, n / kMostHeldOut);
+  SecondMoments moments(dim);
+  AlignedVector<float> u(static_cast<size_t>(dim));
+  int64_t count = 0;
+  for (int64_t row = 0; row < n; ++row) {
+    if (row % stride == stride - 1 || !directions(row, u.data())) continue;
+    moments.add(u.data());
+    ++count;
+  }
+  require(count > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
+  const SecondMoments::Axes axes = moments.axes();
+
+  PlannedQuantizer planned(dim, twice_bits);
+  TrainedPlan result;
+  result.plan = allocate_rates(dim, energies_of_segments(dim, axes.energies), planned.code_bytes());
+  result.basis = turned_axes(dim, seed, axes.rows);
+  planned.set_plan(result.plan, {});
+  planned.use_kernels(kernels);
+  Rotation basis(dim, result.basis);
+  basis.use_kernels(kernels.rotation);
+  const CodingError trained = coding_error(basis, planned, dim, n, stride - 1, stride, directions);
+
+  planned.set_plan(uniform_plan(dim, twice_bits), {});
+  planned.use_kernels(kernels);
+  Rotation hadamard(RotationKind::hadamard, dim, seed);
+  hadamard.use_kernels(kernels.rotation);
+  const CodingError untrained =
+      coding_error(hadamard, planned, dim, n, stride - 1, stride, directions);
+
+  result.errors = {1 - trained.alignment, trained.error, untrained.error};
+  if (trained.error <= (1 - kLeastGain) * untrained.error) return result;
+  return {{},
+          uniform_plan(dim, twice_bits),
+          {trellis_codebook(twice_bits).mse, untrained.error, untrained.error}};
+}
+
+}  // namespace polarquant

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Learns what "-pca" stands for from a sample: the axes along which directions x−c spread, how much
+// energy each segment of 64 of them has, and so which rate. Within a segment the axes are rotated
+// at random, which heavy-tailed coordinates need. Rows that are held out say whether all that is
+// better than the untrained code.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "src/codec/codec_kernels.h"
+#include "src/codec/planned_quantizer.h"
+#include "src/codec/segment_plan.h"
+#include "src/core/aligned_buffer.h"
+
+namespace polarquant {
+
+/// Fewer rows than this a dimension say too little, and are refused.
+inline constexpr int64_t kMinRowsPerDim = 2;
+inline constexpr int64_t kGoodRowsPerDim = 10;
+/// An eigenproblem's time grows with dim³: minutes, from here on.
+inline constexpr int kMaxPcaDim = 8192;
+
+struct TrainedPlan {
+  /// (dim, dim), for Rotation; empty where the untrained rotation with one rate is as good.
+  AlignedVector<float> basis;
+  SegmentPlan plan;
+  PlanErrors errors;
+};
+
+/// Writes √dim·(x−c)/‖x−c‖ of a row, (dim), not rotated; false where x is c.
+using Directions = std::function<bool(int64_t row, float* u)>;
+
+/// n ≥ kMinRowsPerDim·dim rows; throws bad_argument for fewer, or when all of them are c.
+TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
+                       const Directions& directions, const CodecKernels& kernels);
+
+/// Mean over rows of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's code adds to its scores,
+/// unbiased as they are. `row` goes through `rotation` first.
+struct CodingError {
+  double error = 0;      // 0: nothing was coded
+  double alignment = 0;  // mean ⟨u,û⟩/dim
+};
+CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, int dim, int64_t n,
+                         int64_t first, int64_t stride, const Directions& directions);
+
+}  // namespace polarquant

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The axes along which vectors spread most: eigenvectors of their second moments, in double, by
+// BLAS and LAPACK. Vectors come in any number, a few at a time.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace polarquant {
+
+class SecondMoments {
+ public:
+  explicit SecondMoments(int dim);
+
+  /// Takes one vector, (dim).
+  void add(const float* x);
+
+  struct Axes {
+    /// (dim, dim), one axis a row, of length 1, by falling energy; the first of an axis's largest
+    /// coordinates is positive.
+    std::vector<double> rows;
+    /// (dim): the mean of ⟨axis, x⟩² over the vectors, ≥ 0.
+    std::vector<double> energies;
+  };
+  /// Of at least one vector. Throws internal if LAPACK finds no solution. Memory: 4·dim² doubles at
+  /// the most, with what is held already. The same bytes for the same vectors on one machine and
+  /// BLAS, whose sums may differ elsewhere.
+  Axes axes();
+
+ private:
+  static constexpr int kBlockRows = 256;
+
+  void add_block();
+
+  int dim_;
+  int64_t count_ = 0;
+  int in_block_ = 0;
+  std::vector<double> block_;  // (kBlockRows, dim)
+  std::vector<double> sums_;   // (dim, dim), the lower triangle in columns
+};
+
+}  // namespace polarquant

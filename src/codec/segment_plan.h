@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What a trained trellis code spends its bytes on. Rotated coordinates are taken in segments of 64,
+// the last may be shorter; those of a trained rotation come by falling energy, and a segment with
+// more of it gets more bits. A plan says, segment by segment, which rate and which scale: its
+// coordinates divided by the scale have variance 1, as the codebooks want them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace polarquant {
+
+inline constexpr int kSegmentDims = 64;
+
+/// What a segment can be coded at: the trellis codes of up to 5 bits a dimension, magnitudes
+/// (magnitude_planes.h) above.
+struct Rate {
+  int twice_bits;  // 2 × bits per dimension
+  double mse;      // error per dimension on the unit Gaussian
+  bool signs;      // whether a plane of signs goes with it
+  int pair_bits;   // of a pair, beside the signs
+};
+/// Ascending.
+const std::vector<Rate>& plan_rates();
+/// Null where there is none.
+const Rate* find_plan_rate(int twice_bits);
+
+struct SegmentRate {
+  int twice_bits = 0;  // 0, or one of plan_rates()
+  float scale = 1;
+
+  bool operator==(const SegmentRate&) const = default;
+};
+
+/// One entry a segment. Rates do not rise: segments with a sign plane so come first.
+using SegmentPlan = std::vector<SegmentRate>;
+
+int segments_of(int dim);
+/// Coordinates of a segment: 64, or what is left for the last.
+int segment_dims(int dim, int segment);
+
+/// Bytes of a segment's planes at a rate.
+size_t segment_bytes(int dims, int twice_bits);
+/// Bytes of a code by the plan, without padding.
+size_t plan_bytes(int dim, const SegmentPlan& plan);
+
+/// The untrained code's plan: one rate everywhere.
+SegmentPlan uniform_plan(int dim, int twice_bits);
+/// The plan of the least error in at most `bytes`, for segments of these energies (variance per
+/// coordinate, falling): from 0 bits on, the step that removes most error a byte, again and again
+/// (greedy; the rates' errors are nearly convex, so that little is left to gain).
+SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t bytes);
+
+}  // namespace polarquant

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <vector>
+
+#include "src/codec/segment_plan.h"
+#include "src/codec/trellis_quantizer.h"
+#include "tests/support/catch.h"
+
+using namespace polarquant;
+
+namespace {
+
+double error_of(int dim, const SegmentPlan& plan, const std::vector<double>& energies) {
+  double error = 0;
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const double mse = plan[i].twice_bits == 0 ? 1 : find_plan_rate(plan[i].twice_bits)->mse;
+    error += energies[i] * segment_dims(dim, static_cast<int>(i)) * mse;
+  }
+  return error;
+}
+
+/// The least error of all plans whose rates do not rise, by trying them.
+double least_error(int dim, const std::vector<double>& energies, size_t bytes, size_t segment = 0,
+                   int most = 16) {
+  if (segment == energies.size()) return 0;
+  const int dims = segment_dims(dim, static_cast<int>(segment));
+  double best = INFINITY;
+  const auto try_rate = [&](int twice_bits, double mse) {
+    const size_t used = segment_bytes(dims, twice_bits);
+    if (used > bytes) return;
+    best = std::min(best, energies[segment] * dims * mse +
+                              least_error(dim, energies, bytes - used, segment + 1, twice_bits));
+  };
+  try_rate(0, 1);
+  for (const Rate& rate : plan_rates())
+    if (rate.twice_bits <= most) try_rate(rate.twice_bits, rate.mse);
+  return best;
+}
+
+}  // namespace
+
+TEST_CASE("rates remove error the more the more bits they have", "[plan]") {
+  int twice_bits = 0;
+  double mse = 1;
+  for (const Rate& rate : plan_rates()) {
+    CAPTURE(rate.twice_bits);
+    CHECK(rate.twice_bits > twice_bits);
+    CHECK(rate.mse < mse);
+    // No code is better than Shannon's bound; these stay within 2.8 of it.
+    const double shannon = std::pow(2.0, -rate.twice_bits);
+    CHECK(rate.mse > shannon);
+    CHECK(rate.mse < 2.8 * shannon);
+    twice_bits = rate.twice_bits;
+    mse = rate.mse;
+  }
+  CHECK(twice_bits == 16);
+  CHECK(find_plan_rate(11) == nullptr);
+}
+
+TEST_CASE("a uniform plan takes the untrained code's bytes", "[plan]") {
+  for (const int dim : {1, 2, 63, 64, 65, 100, 384, 1000}) {
+    for (int twice_bits = 1; twice_bits <= 10; ++twice_bits) {
+      CAPTURE(dim, twice_bits);
+      const size_t untrained = TrellisPlanes(dim, trellis_codebook(twice_bits)).bytes();
+      const size_t planned = plan_bytes(dim, uniform_plan(dim, twice_bits));
+      CHECK(planned >= untrained);
+      CHECK(planned <= untrained + 1);
+    }
+  }
+}
+
+TEST_CASE("equal energies get equal rates", "[plan]") {
+  for (int twice_bits = 1; twice_bits <= 10; ++twice_bits) {
+    CAPTURE(twice_bits);
+    const std::vector<double> energies(6, 1.0);
+    const size_t bytes = plan_bytes(384, uniform_plan(384, twice_bits));
+    CHECK(allocate_rates(384, energies, bytes) == uniform_plan(384, twice_bits));
+  }
+}
+
+TEST_CASE("plans fit, fall, and are near the best there is", "[plan]") {
+  for (const int dim : {64, 100, 200, 256, 300}) {
+    for (const double decay : {.2, 1.0, 3.0}) {
+      for (int twice_bits = 1; twice_bits <= 10; ++twice_bits) {
+        CAPTURE(dim, decay, twice_bits);
+        std::vector<double> energies;
+        for (int i = 0; i < segments_of(dim); ++i) energies.push_back(std::exp(-decay * i));
+        const size_t bytes = plan_bytes(dim, uniform_plan(dim, twice_bits));
+        const SegmentPlan plan = allocate_rates(dim, energies, bytes);
+        REQUIRE(plan.size() == energies.size());
+        CHECK(plan_bytes(dim, plan) <= bytes);
+        for (size_t i = 0; i < plan.size(); ++i) {
+          CHECK(plan[i].scale == static_cast<float>(std::sqrt(energies[i])));
+          if (i > 0) CHECK(plan[i].twice_bits <= plan[i - 1].twice_bits);
+        }
+        CHECK(error_of(dim, plan, energies) <= 1.25 * least_error(dim, energies, bytes));
+      }
+    }
+  }
+}
+
+TEST_CASE("segments without energy get nothing", "[plan]") {
+  const SegmentPlan plan = allocate_rates(192, std::vector<double>{3, 0, 0}, 48);
+  CHECK(plan[0].twice_bits == 12);
+  CHECK(plan[1] == SegmentRate{0, 1});
+  CHECK(plan[2] == SegmentRate{0, 1});
+}
