@@ -6,7 +6,7 @@
 # is tested. After a wanted change of the bytes (a new format version), run it once with
 # POLARQUANT_UPDATE_EXPECTED=1 in the environment: the first build's lines become expected.txt.
 #
-# usage: check_compilers.sh WORK_FOLDER INCLUDE_FOLDER… -- SOURCE…
+# usage: check_compilers.sh WORK_FOLDER INCLUDE_FOLDER… -- SOURCE… -- LIBRARY…
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -23,7 +23,13 @@ while [[ $1 != -- ]]; do
 done
 shift
 flags+=(-I "$(cd "$here/../.." && pwd)")
-sources=("$@" "$here/encode_hash.cc")
+sources=("$here/encode_hash.cc")
+while [[ $1 != -- ]]; do
+  sources+=("$1")
+  shift
+done
+shift
+libraries=("$@")
 
 launcher=()
 if command -v ccache >/dev/null; then launcher=(ccache); fi
@@ -59,7 +65,7 @@ for variant in "${variants[@]}"; do
   read -ra compiler <<<"$variant"
   objects=()
   for source in "${sources[@]}"; do objects+=("$folder/$(basename "$source").o"); done
-  "${compiler[0]}" "${objects[@]}" -pthread -o "$folder/encode_hash"
+  "${compiler[0]}" "${objects[@]}" "${libraries[@]}" -pthread -o "$folder/encode_hash"
   "$folder/encode_hash" >"$folder/out.txt"
   if [[ ! -s $folder/out.txt ]]; then
     echo "$variant: encode_hash printed nothing" >&2

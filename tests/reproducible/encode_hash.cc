@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/core/checksum.h"
 #include "src/core/random.h"
 
@@ -23,10 +24,42 @@ struct Case {
 constexpr Case kCases[] = {
     {3, Metric::l2}, {40, Metric::inner_product}, {100, Metric::cosine}, {193, Metric::l2}};
 
+constexpr int64_t kRows = 130;  // one full group of 128 and a tail
+
+std::vector<float> rows_of(int dim) {
+  Random random(42);
+  std::vector<float> rows(static_cast<size_t>(kRows * dim));
+  for (float& value : rows) value = static_cast<float>(0.3 + random.normal());
+  return rows;
+}
+
+// Training is LAPACK's, whose last bits differ; what it finds is a basis and a plan, given here.
+void print_planned() {
+  constexpr int kDim = 330;
+  const Rotation dense(RotationKind::dense, kDim, 7);
+  AlignedVector<float> basis(size_t{kDim} * kDim);
+  for (int i = 0; i < kDim; ++i) {
+    float* axis = &basis[static_cast<size_t>(i * kDim)];
+    axis[i] = 1;
+    dense.apply_transpose(axis);
+  }
+  const Rotation rotation(kDim, basis);
+  PlannedQuantizer quantizer(kDim, 8);
+  quantizer.set_plan({{14, 1.7F}, {9, 1.2F}, {9, 1}, {5, .8F}, {2, .5F}, {0, .3F}}, {});
+  std::vector<float> rows = rows_of(kDim);
+  std::vector<uint8_t> codes(quantizer.code_bytes() * kRows);
+  for (int64_t row = 0; row < kRows; ++row) {
+    float* x = rows.data() + row * kDim;
+    rotation.apply(x);
+    quantizer.encode(x, codes.data() + static_cast<size_t>(row) * quantizer.code_bytes());
+  }
+  fmt::print("plan dim {} codes {:016x}\n", kDim, checksum64(codes.data(), codes.size()));
+}
+
 }  // namespace
 
 int main() {
-  constexpr int64_t kRows = 130;  // one full group of 128 and a tail
+  print_planned();
   for (const char* text : {"Polar0.5",
                            "Polar1",
                            "Polar1.5",
@@ -48,9 +81,7 @@ int main() {
                            "PolarPair4x4g128",
                            "PolarScalar4"}) {
     for (const Case& one : kCases) {
-      Random random(42);
-      std::vector<float> rows(kRows * one.dim);
-      for (float& value : rows) value = static_cast<float>(0.3 + random.normal());
+      const std::vector<float> rows = rows_of(one.dim);
       Codec codec(parse_spec(text), one.dim, one.metric, CodecOptions{});
       codec.train(kRows, rows.data());
       std::vector<uint8_t> codes(codec.layout().bytes(kRows));
