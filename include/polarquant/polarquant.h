@@ -185,10 +185,44 @@ POLAR_API size_t polar_codec_memory_bytes(const polar_codec* codec);
 
 /*
  * Learns the centre (the mean), the unit and, where the codec has them, codebooks from n ≥ 1 rows
- * x, (n, dim). Optional for most codecs, required for PolarPairMxN and PolarTree…-online.
+ * x, (n, dim). Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca,
+ * which also learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³).
  * POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. Needs sole use. since 0.1
  */
 POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x);
+
+/* A segment of a …-pca codec's plan: rotated coordinates that have one rate. */
+typedef struct polar_segment {
+  int32_t first; /* its first coordinate; segments lie one behind the other, by falling energy */
+  int32_t dim;   /* coordinates: 64, or fewer in the last one */
+  double bits;   /* a dimension: 0 (nothing of it is stored), 0.5 … 5, 6, 7, 8 */
+  double scale;  /* standard deviation of its coordinates of √dim·R(x−c)/‖x−c‖ */
+} polar_segment;
+
+typedef struct polar_codec_plan {
+  uint32_t struct_size; /* set by the caller to sizeof(polar_codec_plan) before the call */
+  int32_t has_basis;    /* 1: rotation and rates are trained; 0: they gained too little on rows that
+                           were held out, so that codes are those of the untrained codec */
+  int64_t segments;     /* of dim */
+  double error; /* on rows that were held out: mean ‖x̂−x‖²/‖x−c‖², x̂ unbiased */
+  double untrained_error; /* the same of the untrained codec */
+} polar_codec_plan;
+
+/*
+ * Fills *plan, and the first min(cap, plan->segments) of segments, which may be NULL when cap is 0.
+ * POLAR_ERROR_UNSUPPORTED unless the codec is …-pca; POLAR_ERROR_NOT_TRAINED before train.
+ * since 0.1
+ */
+POLAR_API polar_status polar_codec_get_plan(const polar_codec* codec, polar_codec_plan* plan,
+                                            polar_segment* segments, int64_t cap);
+
+/*
+ * How well a …-pca codec still fits: *drift becomes the error of n ≥ 1 rows x, (n, dim), divided by
+ * the error of the rows that training held out. Near 1: as well as then; above 1.2 or so it is time
+ * to train a new codec. Errors as polar_codec_get_plan. Cost: that of encoding. since 0.1
+ */
+POLAR_API polar_status polar_codec_drift(const polar_codec* codec, int64_t n, const float* x,
+                                         double* drift);
 
 /*
  * Bytes of n ≥ 0 encoded rows: n·code_bytes, or for group_rows > 1:

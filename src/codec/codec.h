@@ -28,6 +28,8 @@
 
 namespace polarquant {
 
+class PlannedQuantizer;
+
 inline constexpr int kMaxDim = 65535;
 /// The unit is 2^-40 to 2^40.
 inline constexpr int kMaxUnitExponent = 40;
@@ -100,7 +102,9 @@ class Codec {
   /// True when larger scores are nearer (inner product, cosine), false for L2.
   bool higher_is_nearer() const { return metric_ != Metric::l2; }
   size_t memory_bytes() const;
-  /// Whether training found a rotation of its own (…-pca, where that is better than none).
+  /// What training found for …-pca: null for other specs.
+  const PlannedQuantizer* planned() const;
+  /// Whether training found a rotation too: not where the untrained code is as good.
   bool has_basis() const { return !rotation_.basis().empty(); }
   /// How much worse rows x, (n, dim), are coded than those that training held out: the error of
   /// these (CodingError) divided by the error then. Throws unsupported unless the spec is …-pca,

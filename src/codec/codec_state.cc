@@ -212,8 +212,6 @@ bool Codec::direction_of(const float* x, const std::vector<float>& centre, doubl
 void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   if (!quantizer_->needs_training()) return;
   if (spec_.rotation == RotationKind::pca) {
-    const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer_.get());
-    require(planned != nullptr, StatusCode::internal, "{}: has no plan", print_spec(spec_));
     const std::vector<float>& centre = learned->centre;
     const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
     const Directions directions = [&](int64_t row, float* u) {
@@ -235,11 +233,14 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   learned->quantizer->train(n, vectors.data(), seed_);
 }
 
+const PlannedQuantizer* Codec::planned() const {
+  return dynamic_cast<const PlannedQuantizer*>(quantizer_.get());
+}
+
 double Codec::drift(int64_t n, const float* x) const {
-  const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer_.get());
-  require(planned != nullptr, StatusCode::unsupported, "{}: only -pca codecs know drift",
+  require(planned() != nullptr, StatusCode::unsupported, "{}: only -pca codecs know drift",
           print_spec(spec_));
-  require(planned->is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
+  require(is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
   require(n >= 1, StatusCode::bad_argument, "n: {} rows are not allowed; 1 or more", n);
   require_finite_rows(n, x);
   const Directions directions = [&](int64_t row, float* u) {
@@ -247,7 +248,7 @@ double Codec::drift(int64_t n, const float* x) const {
   };
   const CodingError now = coding_error(rotation_, *quantizer_, dim_, n, 0, 1, directions);
   require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
-  return now.error / planned->errors().error;
+  return now.error / planned()->errors().error;
 }
 
 void Codec::train(int64_t n, const float* x) {

@@ -109,6 +109,18 @@ TEST_CASE("info: size and places are pinned", "[capi]") {
   }
 }
 
+TEST_CASE("plan: sizes and places are pinned", "[capi]") {
+  CHECK(sizeof(polar_segment) == 24);
+  CHECK(offsetof(polar_segment, dim) == 4);
+  CHECK(offsetof(polar_segment, bits) == 8);
+  CHECK(offsetof(polar_segment, scale) == 16);
+  CHECK(sizeof(polar_codec_plan) == 32);
+  CHECK(offsetof(polar_codec_plan, has_basis) == 4);
+  CHECK(offsetof(polar_codec_plan, segments) == 8);
+  CHECK(offsetof(polar_codec_plan, error) == 16);
+  CHECK(offsetof(polar_codec_plan, untrained_error) == 24);
+}
+
 TEST_CASE("the version is the project's", "[capi]") {
   CHECK(std::string(polar_version_string()) == POLARQUANT_PROJECT_VERSION);
   CHECK(polar_version() ==

@@ -33,8 +33,9 @@ polar_status load(const std::vector<uint8_t>& state, CodecHandle* codec) {
 }  // namespace
 
 TEST_CASE("a loaded codec is the saved one", "[capi]") {
-  for (const char* spec : {"Polar2", "Polar4+2", "Polar8-dense", "PolarTree4.2-online",
-                           "PolarPair4x4", "PolarPair3x2g128", "PolarScalar3"}) {
+  for (const char* spec :
+       {"Polar2", "Polar2-pca", "Polar4+2", "Polar8-dense", "PolarTree4.2-online", "PolarPair4x4",
+        "PolarPair3x2g128", "PolarScalar3"}) {
     for (const polar_metric metric :
          {POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2, POLAR_METRIC_COSINE}) {
       INFO(spec << " metric " << metric);
