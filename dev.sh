@@ -12,7 +12,7 @@ packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
-  libxxhash-dev:arm64 libgomp1:arm64)
+  libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
 
 # What `demo` compares, by size: ours, other papers' codes, and FAISS's own.
 demo_base=bench/data/base.npy
