@@ -120,7 +120,8 @@ TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
   const CodingError untrained =
       coding_error(hadamard, planned, dim, n, stride - 1, stride, directions);
 
-  result.errors = {1 - trained.alignment, trained.error, untrained.error};
+  // Few dimensions may align better than they should.
+  result.errors = {std::clamp(1 - trained.alignment, 0.0, .99), trained.error, untrained.error};
   if (trained.error <= (1 - kLeastGain) * untrained.error) return result;
   return {{},
           uniform_plan(dim, twice_bits),

@@ -32,6 +32,9 @@ void check_plan(const SegmentPlan& plan, int dim, size_t bytes) {
     const int rate = plan[i].twice_bits;
     require(rate == 0 || find_plan_rate(rate) != nullptr, StatusCode::bad_argument,
             "plan: segment {} has {} bits a dimension, which is not a rate", i, rate / 2.0);
+    require(can_have_rate(segment_dims(dim, static_cast<int>(i)), rate), StatusCode::bad_argument,
+            "plan: segment {} has {} bits a dimension, which only full segments have", i,
+            rate / 2.0);
     require(i == 0 || rate <= plan[i - 1].twice_bits, StatusCode::bad_argument,
             "plan: segment {} has more bits than the one before it", i);
     require(plan[i].scale >= 1 / kLargestScale && plan[i].scale <= kLargestScale,

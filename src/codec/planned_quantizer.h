@@ -33,6 +33,15 @@ class PlannedQuantizer final : public Quantizer {
   /// Throws bad_argument for a plan that does not fit.
   void set_plan(SegmentPlan plan, const PlanErrors& errors);
 
+  /// Segments of one rate, above 0.
+  struct Run {
+    int first = 0;            // coordinate
+    size_t cells_offset = 0;  // in the code
+    std::variant<TrellisPlanes, MagnitudePlanes> planes;
+  };
+  const std::vector<Run>& runs() const { return runs_; }
+  /// (dim), of the coordinates.
+  const std::vector<float>& scales() const { return scales_; }
   const SegmentPlan& plan() const { return plan_; }
   const PlanErrors& errors() const { return errors_; }
 
@@ -51,13 +60,6 @@ class PlannedQuantizer final : public Quantizer {
   size_t memory_bytes() const override;
 
  private:
-  /// Segments of one rate.
-  struct Run {
-    int first = 0;  // coordinate
-    size_t cells_offset = 0;
-    std::variant<TrellisPlanes, MagnitudePlanes> planes;
-  };
-
   int dim_;
   size_t code_bytes_;
   size_t sign_bytes_ = 0;

@@ -11,6 +11,8 @@ namespace polarquant {
 namespace {
 
 constexpr int kMaxTrellisTwiceBits = 10;
+/// Less than float32 resolves beside the others; scales would leave their range.
+constexpr double kLeastEnergy = 0x1p-38;
 
 std::vector<Rate> make_rates() {
   std::vector<Rate> rates;
@@ -43,12 +45,14 @@ int segment_dims(int dim, int segment) {
   return std::min(kSegmentDims, dim - segment * kSegmentDims);
 }
 
+bool can_have_rate(int dims, int twice_bits) {
+  return twice_bits <= kMaxTrellisTwiceBits || dims == kSegmentDims;
+}
+
 size_t segment_bytes(int dims, int twice_bits) {
   if (twice_bits == 0) return 0;
   const Rate& rate = *find_plan_rate(twice_bits);
-  // With an odd count the last pair has one coordinate: trellis codes spend a pair's bits on it.
-  const int bits = rate.twice_bits > kMaxTrellisTwiceBits ? dims * (rate.pair_bits / 2)
-                                                          : (dims + 1) / 2 * rate.pair_bits;
+  const int bits = (dims + 1) / 2 * rate.pair_bits;
   return static_cast<size_t>((rate.signs ? (dims + 7) / 8 : 0) + (bits + 7) / 8);
 }
 
@@ -67,7 +71,7 @@ SegmentPlan uniform_plan(int dim, int twice_bits) {
 SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t bytes) {
   SegmentPlan plan(energies.size());
   for (size_t i = 0; i < plan.size(); ++i) {
-    if (energies[i] > 0) plan[i].scale = static_cast<float>(std::sqrt(energies[i]));
+    if (energies[i] >= kLeastEnergy) plan[i].scale = static_cast<float>(std::sqrt(energies[i]));
   }
   size_t used = 0;
   for (;;) {
@@ -78,11 +82,13 @@ SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t byt
       size_t bytes = 0;
     } best;
     for (size_t i = 0; i < plan.size(); ++i) {
+      if (energies[i] < kLeastEnergy) continue;
       const int dims = segment_dims(dim, static_cast<int>(i));
       const int now = plan[i].twice_bits;
       for (const Rate& rate : plan_rates()) {
         if (rate.twice_bits <= now) continue;
         if (i > 0 && rate.twice_bits > plan[i - 1].twice_bits) continue;
+        if (!can_have_rate(dims, rate.twice_bits)) continue;
         const size_t more = segment_bytes(dims, rate.twice_bits) - segment_bytes(dims, now);
         if (used + more > bytes) continue;
         const double gain = energies[i] * dims * (mse_of(now) - rate.mse);

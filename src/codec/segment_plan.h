@@ -40,6 +40,8 @@ int segments_of(int dim);
 /// Coordinates of a segment: 64, or what is left for the last.
 int segment_dims(int dim, int segment);
 
+/// Magnitudes are for full segments.
+bool can_have_rate(int dims, int twice_bits);
 /// Bytes of a segment's planes at a rate.
 size_t segment_bytes(int dims, int twice_bits);
 /// Bytes of a code by the plan, without padding.

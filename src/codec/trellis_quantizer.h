@@ -25,6 +25,7 @@ class TrellisPlanes {
  public:
   TrellisPlanes(int dim, const TrellisCodebook& codebook);
 
+  int dim() const { return dim_; }
   int pairs() const { return static_cast<int>(weight_y_.size()); }
   const TrellisCodebook& codebook() const { return codebook_; }
   size_t quadrant_bytes() const;

@@ -123,6 +123,8 @@ void IndexPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
     require_rows("train", n, d, x);
     codec_->train(n, x);
+    // A trained plan says where signs are.
+    codes_ = RowStore::make(*codec_);
     is_trained = codec_->is_trained();
   });
 }

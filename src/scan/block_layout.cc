@@ -45,7 +45,8 @@ BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
   row_format_bytes_ = codec.layout().group_bytes;
   factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
   const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
-  if (sign_bytes > 0) sign_words_ = (dim_ + kSegmentDims - 1) / kSegmentDims;
+  // Of a trained code, the first segments' alone.
+  sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   front_words_ = std::min(sign_words_, kMaxFrontWords);
   rest_bytes_ = rest_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
   row_bytes_ = front_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;

@@ -14,41 +14,47 @@
 namespace polarquant {
 
 QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads)
-    : queries_(queries), panel_levels_(int64_t{codec.lanes()} * kPanelQueries) {
+    : codec_(codec), queries_(queries) {
   const int64_t panels = panels_of(size());
-  const auto levels = static_cast<size_t>(panels * panel_levels_);
-  if (codec.wide()) {
-    wide_.resize(levels);
-  } else {
-    narrow_.resize(levels);
+  for (size_t stage = 0; stage <= panels_of_stage(codec.stages().size() - 1); ++stage) {
+    const auto levels = static_cast<size_t>(panels * panel_levels(stage));
+    if (codec.wide()) {
+      wide_.emplace_back(levels);
+    } else {
+      narrow_.emplace_back(levels);
+    }
   }
   constants_.resize(static_cast<size_t>(panels));
   parallel_for(panels, thread_count(threads, panels), [&](int64_t panel, int) {
     const int64_t first = panel * kPanelQueries;
     for (int64_t q = first; q < std::min(size(), first + kPanelQueries); ++q)
-      put_query(codec, queries_[static_cast<size_t>(q)], panel, static_cast<int>(q - first));
+      put_query(queries_[static_cast<size_t>(q)], panel, static_cast<int>(q - first));
   });
 }
 
-void QueryPanels::put_query(const ScanCodec& codec, const ScanQuery& query, int64_t panel,
-                            int slot) {
+void QueryPanels::put_query(const ScanQuery& query, int64_t panel, int slot) {
   PanelConstants& constants = constants_[static_cast<size_t>(panel)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
   constants.dot_scale[0][slot] = query.score.dot_scale[0];
   constants.dot_scale[1][slot] = query.score.dot_scale[1];
-  const int64_t start = panel * panel_levels_;
-  if (codec.wide()) {
-    put_in_panel(query.wide_levels.data(), codec.lanes(), slot, wide_.data() + start);
-  } else {
-    put_in_panel(query.levels.data(), codec.lanes(), slot, narrow_.data() + start);
+  for (size_t i = 0; i < std::max(narrow_.size(), wide_.size()); ++i) {
+    const LevelStage& stage = codec_.stages()[i];
+    const int64_t start = panel * panel_levels(i);
+    if (codec_.wide()) {
+      put_in_panel(query.wide_levels.data() + stage.first_lane(), stage.lanes(), slot,
+                   wide_[i].data() + start);
+    } else {
+      put_in_panel(query.levels.data() + stage.first_lane(), stage.lanes(), slot,
+                   narrow_[i].data() + start);
+    }
   }
 }
 
 DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
     : codec_(codec), bounded_(bounded), hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries) {
-  const auto levels = static_cast<size_t>(codec.lanes()) * kChunkRows;
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    const auto levels = static_cast<size_t>(codec.stages()[stage].lanes()) * kChunkRows;
     if (codec.wide()) {
       wide_levels_.emplace_back(levels);
     } else {
@@ -84,11 +90,12 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
   const size_t stages = codec_.stages().size();
   for (size_t stage = 0; stage < stages; ++stage) {
     int32_t* dots = dots_[stage].data();
+    const int lanes = codec_.stages()[stage].lanes();
     if (codec_.wide()) {
-      panel_dots(wide_levels_[stage].data(), codec_.lanes(), panels.wide_panel(first_panel), count,
+      panel_dots(wide_levels_[stage].data(), lanes, panels.wide_panel(stage, first_panel), count,
                  dots);
     } else {
-      panel_dots(narrow_levels_[stage].data(), codec_.lanes(), panels.narrow_panel(first_panel),
+      panel_dots(narrow_levels_[stage].data(), lanes, panels.narrow_panel(stage, first_panel),
                  count, dots);
     }
   }

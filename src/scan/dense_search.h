@@ -22,17 +22,27 @@ class QueryPanels {
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
-  const int8_t* narrow_panel(int64_t panel) const { return narrow_.data() + panel * panel_levels_; }
-  const int16_t* wide_panel(int64_t panel) const { return wide_.data() + panel * panel_levels_; }
+  /// Of the stage's lanes.
+  const int8_t* narrow_panel(size_t stage, int64_t panel) const {
+    return narrow_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
+  }
+  const int16_t* wide_panel(size_t stage, int64_t panel) const {
+    return wide_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
+  }
   const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
 
  private:
-  void put_query(const ScanCodec& codec, const ScanQuery& query, int64_t panel, int slot);
+  int64_t panel_levels(size_t stage) const {
+    return int64_t{codec_.stages()[stage].lanes()} * kPanelQueries;
+  }
+  /// Stages of the same lanes share them.
+  size_t panels_of_stage(size_t stage) const { return codec_.has_split_stages() ? stage : 0; }
+  void put_query(const ScanQuery& query, int64_t panel, int slot);
 
+  const ScanCodec& codec_;
   std::span<const ScanQuery> queries_;
-  int64_t panel_levels_;
-  AlignedVector<int8_t> narrow_;
-  AlignedVector<int16_t> wide_;
+  std::vector<AlignedVector<int8_t>> narrow_;
+  std::vector<AlignedVector<int16_t>> wide_;
   AlignedVector<PanelConstants> constants_;
 };
 
@@ -62,7 +72,7 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
-  std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, lanes)
+  std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, stage's lanes)
   std::vector<AlignedVector<int16_t>> wide_levels_;
   AlignedVector<int32_t> dots_[2];  // by stage
   Terms terms_;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <vector>
 
+#include "src/codec/bit_packing.h"
 #include "src/codec/trellis.h"
 
 namespace polarquant {
@@ -15,6 +16,46 @@ constexpr int kPairsPerSegment = kSegmentLanes / 2;
 void apply_signs(uint64_t signs, int16_t* levels) {
   for (int lane = 0; lane < kSegmentLanes; ++lane) {
     if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int16_t>(-levels[lane]);
+  }
+}
+
+void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                 int16_t* levels) {
+  const uint8_t* rest = codec.layout().row_rest(at);
+  const uint8_t* codes = rest + part.codes_offset;
+  switch (part.kind) {
+    case LevelPart::Kind::bytes:
+      for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+      return;
+    case LevelPart::Kind::magnitudes:
+      for (int j = 0; j < part.dim; ++j) {
+        const auto first_bit = static_cast<size_t>(j * part.step_bits);
+        levels[j] = part.x[read_bits(codes, first_bit, part.step_bits)];
+      }
+      break;
+    case LevelPart::Kind::windows: {
+      const int pairs = pairs_of(part.dim);
+      for (int pair = 0; pair < pairs; ++pair) {
+        const int window = read_window(codes, pairs, part.step_bits, pair);
+        int16_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
+        segment[pair % kPairsPerSegment] = part.x[window];
+        segment[kPairsPerSegment + pair % kPairsPerSegment] = part.y[window];
+      }
+      break;
+    }
+  }
+  if (part.signs == LevelPart::Signs::none) return;
+  for (int start = 0; start < part.dim; start += kSegmentLanes) {
+    uint64_t signs = 0;
+    if (part.signs == LevelPart::Signs::words) {
+      signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentLanes);
+    } else {
+      const int count = std::min(kSegmentLanes, part.dim - start);
+      std::copy_n(rest + part.signs_offset + start / 8, (count + 7) / 8,
+                  reinterpret_cast<uint8_t*>(&signs));
+      signs = to_pair_order(signs, count);
+    }
+    apply_signs(signs, levels + start);
   }
 }
 
@@ -39,7 +80,8 @@ int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
 
 int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int32_t dot = 0;
-  for (int lane = codec.layout().front_words() * kSegmentLanes; lane < codec.lanes(); ++lane) {
+  for (int lane = codec.layout().front_words() * kSegmentLanes;
+       lane < codec.layout().sign_words() * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
@@ -49,40 +91,18 @@ int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowP
 
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                    int16_t* levels) {
-  const uint8_t* rest = codec.layout().row_rest(at);
-  const uint8_t* codes = rest + stage.codes_offset;
-  const int dim = codec.dim();
-  std::fill_n(levels, codec.lanes(), int16_t{0});
-  if (stage.kind == LevelStage::Kind::bytes) {
-    for (int j = 0; j < dim; ++j) levels[lane_of(j, dim)] = stage.x[codes[j]];
-    return;
-  }
-  const int pairs = pairs_of(dim);
-  for (int pair = 0; pair < pairs; ++pair) {
-    const int window = read_window(codes, pairs, stage.window_step, pair);
-    int16_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
-    segment[pair % kPairsPerSegment] = stage.x[window];
-    segment[kPairsPerSegment + pair % kPairsPerSegment] = stage.y[window];
-  }
-  if (stage.signs == LevelStage::Signs::none) return;
-  for (int start = 0; start < dim; start += kSegmentLanes) {
-    uint64_t signs = 0;
-    if (stage.signs == LevelStage::Signs::words) {
-      signs = codec.layout().sign_word(at, start / kSegmentLanes);
-    } else {
-      const int count = std::min(kSegmentLanes, dim - start);
-      std::copy_n(rest + stage.signs_offset + start / 8, (count + 7) / 8,
-                  reinterpret_cast<uint8_t*>(&signs));
-      signs = to_pair_order(signs, count);
-    }
-    apply_signs(signs, levels + start);
-  }
+  std::fill_n(levels, stage.lanes(), int16_t{0});
+  for (const LevelPart& part : stage.parts)
+    decode_part(codec, part, at,
+                levels + (part.first_segment - stage.first_segment) * kSegmentLanes);
 }
 
-int32_t level_dot(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels) {
+int32_t level_dot(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
+                  const int16_t* levels) {
   int32_t dot = 0;
-  for (size_t lane = 0; lane < query.levels.size(); ++lane) {
-    dot += levels[lane] * (codec.wide() ? query.wide_levels[lane] : query.levels[lane]);
+  for (int i = 0; i < stage.lanes(); ++i) {
+    const auto lane = static_cast<size_t>(stage.first_lane() + i);
+    dot += levels[i] * (codec.wide() ? query.wide_levels[lane] : query.levels[lane]);
   }
   return dot;
 }
@@ -94,7 +114,7 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     decode_levels(codec, codec.stages()[stage], at, levels.data());
-    dots[stage] = level_dot(codec, query, levels.data());
+    dots[stage] = level_dot(codec, codec.stages()[stage], query, levels.data());
   }
   RowScore row;
   const bool two_stages = codec.stages().size() == 2;

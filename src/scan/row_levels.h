@@ -14,10 +14,13 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
 int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 /// Σ level·(−1)^sign over the lanes behind the front.
 int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
-/// The levels of one stage, signs applied, in lanes order; lanes beyond the pairs have any value.
+/// The levels of one stage, (stage.lanes()), signs applied, in lanes order; lanes without a
+/// coordinate have any value, those of no part 0.
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                    int16_t* levels);
-int32_t level_dot(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels);
+/// Σ query level·level over the stage's lanes.
+int32_t level_dot(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
+                  const int16_t* levels);
 
 /// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
 /// false, the score alone.

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
+#include <variant>
 
 #include "src/codec/byte_quantizer.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/codec/residual_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
 
@@ -16,42 +19,130 @@ namespace {
 // so that no sum of lanes · max_level² passes an int32, whatever bytes a code has.
 constexpr int kWideLevel = 2047;
 
+/// Bytes resolve rates of up to 4 bits, and the segments of a trained code up to 5.
+bool needs_wide_levels(const Codec& codec) {
+  if (!codec.factor_format().half) return true;
+  const PlannedQuantizer* planned = codec.planned();
+  return planned != nullptr && planned->is_trained() && planned->plan().front().twice_bits > 10;
+}
+
 int wide_level(int lanes) {
   return std::min(kWideLevel, static_cast<int>(std::sqrt(2147483647.0 / lanes)));
 }
 
-/// Rounds 256 values to levels; returns the step.
-float round_to_levels(std::span<const float> x, std::span<const float> y, int max_level,
-                      LevelStage* stage) {
+float largest_of(std::span<const float> values) {
   float largest = 0;
-  for (const float value : x) largest = std::max(largest, std::fabs(value));
-  for (const float value : y) largest = std::max(largest, std::fabs(value));
-  const float step = largest / static_cast<float>(max_level);
-  const auto round = [&](float value) { return static_cast<int16_t>(std::lrint(value / step)); };
-  std::transform(x.begin(), x.end(), stage->x, round);
-  std::transform(y.begin(), y.end(), stage->y, round);
-  stage->make_tables();
-  return step;
+  for (const float value : values) largest = std::max(largest, std::fabs(value));
+  return largest;
 }
 
-LevelStage window_stage(const TrellisPlanes& planes, LevelStage::Signs signs, size_t offset,
+/// Rounds up to 256 values to levels.
+void round_to_levels(std::span<const float> values, float step, int16_t* levels) {
+  std::transform(values.begin(), values.end(), levels,
+                 [&](float value) { return static_cast<int16_t>(std::lrint(value / step)); });
+}
+
+/// The largest value of a part's cells.
+float largest_of(const TrellisPlanes& planes) {
+  const Cells& cells = planes.codebook().cells;
+  return std::max(largest_of(cells.x), largest_of(cells.y));
+}
+float largest_of(const MagnitudePlanes& planes) { return planes.levels().back(); }
+
+// Cells of codes with signs are magnitudes: not negative.
+LevelPart make_part(const TrellisPlanes& planes, LevelPart::Signs signs, float step) {
+  LevelPart part;
+  part.kind = LevelPart::Kind::windows;
+  part.signs = planes.codebook().quadrant ? signs : LevelPart::Signs::none;
+  part.dim = planes.dim();
+  part.step_bits = planes.codebook().step;
+  round_to_levels(planes.codebook().cells.x, step, part.x);
+  round_to_levels(planes.codebook().cells.y, step, part.y);
+  part.make_tables();
+  return part;
+}
+LevelPart make_part(const MagnitudePlanes& planes, LevelPart::Signs signs, float step) {
+  LevelPart part;
+  part.kind = LevelPart::Kind::magnitudes;
+  part.signs = signs;
+  part.dim = planes.dim();
+  part.step_bits = planes.magnitude_bits();
+  round_to_levels(planes.levels(), step, part.x);
+  part.make_tables();
+  return part;
+}
+
+LevelStage window_stage(const TrellisPlanes& planes, LevelPart::Signs signs, size_t offset,
                         int max_level) {
   LevelStage stage;
-  stage.kind = LevelStage::Kind::windows;
-  stage.signs = planes.codebook().quadrant ? signs : LevelStage::Signs::none;
-  stage.window_step = planes.codebook().step;
-  stage.signs_offset = offset;
-  const bool plane_in_rest = stage.signs == LevelStage::Signs::plane;
-  stage.codes_offset = offset + (plane_in_rest ? planes.quadrant_bytes() : 0);
-  // Cells of codes with signs are magnitudes: not negative.
-  stage.step =
-      round_to_levels(planes.codebook().cells.x, planes.codebook().cells.y, max_level, &stage);
+  stage.segments = segments_of(planes.dim());
+  stage.step = largest_of(planes) / static_cast<float>(max_level);
+  stage.parts.push_back(make_part(planes, signs, stage.step));
+  LevelPart& part = stage.parts.back();
+  part.signs_offset = offset;
+  const bool plane_in_rest = part.signs == LevelPart::Signs::plane;
+  part.codes_offset = offset + (plane_in_rest ? planes.quadrant_bytes() : 0);
+  return stage;
+}
+
+/// Share of Σ scale⁴, by which scores spread, that a trained code's first stage is to have. Bytes
+/// hold the levels of a query better in two stages: one step for all would be that of the few large
+/// ones.
+constexpr double kFirstStageShare = .75;
+
+/// Segments of a trained code's first stage; 0: there is one stage. Sign words behind the front
+/// must all be of the second: their levels have one step.
+int first_stage_segments(const PlannedQuantizer& planned, const BlockLayout& layout) {
+  const SegmentPlan& plan = planned.plan();
+  std::vector<double> shares;
+  double total = 0;
+  for (const SegmentRate& segment : plan) {
+    shares.push_back(segment.twice_bits > 0 ? std::pow(segment.scale, 4) : 0);
+    total += shares.back();
+  }
+  // One rate everywhere: the untrained code.
+  if (plan.empty() || plan.front().twice_bits == plan.back().twice_bits) return 0;
+  const int most = layout.sign_words() > layout.front_words() ? layout.front_words()
+                                                              : static_cast<int>(plan.size()) - 1;
+  double share = 0;
+  for (int segments = 1; segments <= most; ++segments) {
+    share += shares[static_cast<size_t>(segments - 1)] / total;
+    const auto at = static_cast<size_t>(segments);
+    const bool ends_run = plan[at].twice_bits != plan[at - 1].twice_bits;
+    if (share >= kFirstStageShare && ends_run) return share < 1 ? segments : 0;
+  }
+  return 0;
+}
+
+/// The stage of segments first … end−1. All its parts have one step, so that a query's levels mean
+/// the same everywhere. `offset`: of the code's first cell plane in a row's rest.
+LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset,
+                         int max_level) {
+  LevelStage stage;
+  stage.first_segment = first;
+  stage.segments = end - first;
+  const auto for_each_run = [&](const auto& body) {
+    for (const PlannedQuantizer::Run& run : planned.runs()) {
+      const int segment = run.first / kSegmentDims;
+      if (segment >= first && segment < end)
+        std::visit([&](const auto& p) { body(run, p); }, run.planes);
+    }
+  };
+  float largest = 0;
+  for_each_run(
+      [&](const auto&, const auto& planes) { largest = std::max(largest, largest_of(planes)); });
+  stage.step = largest / static_cast<float>(max_level);
+  for_each_run([&](const auto& run, const auto& planes) {
+    stage.parts.push_back(make_part(planes, LevelPart::Signs::words, stage.step));
+    stage.parts.back().first_segment = run.first / kSegmentDims;
+    stage.parts.back().codes_offset = offset + run.cells_offset - planned.sign_plane_bytes();
+  });
   return stage;
 }
 
 }  // namespace
 
-void LevelStage::make_tables() {
+void LevelPart::make_tables() {
   for (int i = 0; i < 256; ++i) {
     for (int byte = 0; byte < 2; ++byte) {
       x_bytes[byte][i] = static_cast<uint8_t>(x[i] >> (8 * byte));
@@ -60,13 +151,15 @@ void LevelStage::make_tables() {
     narrow_pairs[i] = static_cast<uint16_t>(x_bytes[0][i] | y_bytes[0][i] << 8);
     wide_pairs[i] = static_cast<uint16_t>(x[i]) | static_cast<uint32_t>(y[i]) << 16;
   }
+  // Windows end where their pair's own bits do, and are read from one byte before the ring on.
+  fields.set(step_bits, kind == Kind::windows ? step_bits : 0);
 }
 
 bool ScanCodec::supports(const Codec& codec) {
   const Quantizer* quantizer = &codec.quantizer();
   return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
          dynamic_cast<const ResidualQuantizer*>(quantizer) != nullptr ||
-         dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
+         codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
 }
 
 ScanCodec::ScanCodec(const Codec& codec)
@@ -74,31 +167,51 @@ ScanCodec::ScanCodec(const Codec& codec)
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
       lanes_((codec.dim() + kSegmentDims - 1) / kSegmentDims * kSegmentLanes) {
-  max_level_ = factor_format_.half ? kNarrowLevel : wide_level(lanes_);
+  if (needs_wide_levels(codec)) max_level_ = wide_level(lanes_);
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   bounds_.length_of_norm =
       metric_ == Metric::l2 ? 1.0F : static_cast<float>(root_dim * (1 - codec.mse()));
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
-    stages_.push_back(window_stage(trellis->planes(), LevelStage::Signs::words,
+    stages_.push_back(window_stage(trellis->planes(), LevelPart::Signs::words,
                                    layout_.rest_sign_bytes(), max_level_));
   } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
     const TrellisPlanes& first = residual->first();
     const double first_mse = first.codebook().mse;
     stages_.push_back(
-        window_stage(first, LevelStage::Signs::words, layout_.rest_sign_bytes(), max_level_));
-    stages_.push_back(window_stage(residual->second(), LevelStage::Signs::plane,
+        window_stage(first, LevelPart::Signs::words, layout_.rest_sign_bytes(), max_level_));
+    stages_.push_back(window_stage(residual->second(), LevelPart::Signs::plane,
                                    layout_.rest_sign_bytes() + first.cell_bytes(), max_level_));
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
     bounds_.first_stage_error =
         static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
+  } else if (const PlannedQuantizer* planned = codec.planned()) {
+    const int segments = segments_of(codec.dim());
+    const int first = first_stage_segments(*planned, layout_);
+    const size_t offset = layout_.rest_sign_bytes();
+    if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset, max_level_));
+    stages_.push_back(planned_stage(*planned, first, segments, offset, max_level_));
+    scales_ = planned->scales();
+    double coded = 0;
+    for (size_t j = 0; j < scales_.size(); ++j) {
+      if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;
+      coded += scales_[j] * scales_[j];
+    }
+    // s is larger for what is not coded.
+    if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
-    stage.kind = LevelStage::Kind::bytes;
-    stage.step = round_to_levels(bytes->table().levels(), {}, max_level_, &stage);
-    stages_.push_back(stage);
+    stage.segments = segments_of(codec.dim());
+    stage.step = largest_of(bytes->table().levels()) / static_cast<float>(max_level_);
+    LevelPart part;
+    part.kind = LevelPart::Kind::bytes;
+    part.dim = codec.dim();
+    round_to_levels(bytes->table().levels(), stage.step, part.x);
+    part.make_tables();
+    stage.parts.push_back(part);
+    stages_.push_back(std::move(stage));
   } else {
     fail(StatusCode::unsupported, "{}: its codes have no integer levels", print_spec(codec.spec()));
   }

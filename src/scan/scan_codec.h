@@ -11,6 +11,7 @@
 // without a coordinate 0. A full segment so is in its own order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -24,11 +25,28 @@ inline constexpr int kSegmentLanes = 64;
 /// The largest level of a byte; symmetric, so that a level can change its sign.
 inline constexpr int kNarrowLevel = 127;
 
-/// Integer levels of one stage of a code: a table, and where a row's indices into it lie.
-struct LevelStage {
+/// What brings 64 fields of up to 8 bits, one behind the other, into 64 bytes
+/// (kernels/window_decode-inl.h): which bytes each eight of them lie in, and at which bits of
+/// these.
+struct FieldSpread {
+  alignas(64) uint8_t bytes[64] = {};
+  alignas(64) uint8_t shifts[64] = {};
+
+  /// The first field begins `first_bit` bits behind the first byte; `step` bits lie between fields.
+  void set(int step, int first_bit) {
+    for (int i = 0; i < 64; ++i) {
+      bytes[i] = static_cast<uint8_t>(std::min(i / 8 * step + i % 8, 63));
+      shifts[i] = static_cast<uint8_t>(first_bit + i % 8 * step);
+    }
+  }
+};
+
+/// Integer levels of some segments: a table, and where a row's indices into it lie.
+struct LevelPart {
   enum class Kind : uint8_t {
-    windows,  // the table's x, y for each pair's window over a ring of bits
-    bytes,    // the table's x for each coordinate's byte
+    windows,     // the table's x, y for each pair's window over a ring of bits
+    bytes,       // the table's x for each coordinate's byte
+    magnitudes,  // the table's x for each coordinate's field of `step_bits` bits; full segments
   };
   enum class Signs : uint8_t {
     none,   // the table has them
@@ -37,10 +55,11 @@ struct LevelStage {
   };
   Kind kind = Kind::windows;
   Signs signs = Signs::none;
-  int window_step = 0;      // windows: bits a pair
+  int first_segment = 0;
+  int dim = 0;              // coordinates
+  int step_bits = 0;        // windows: bits a pair; magnitudes: bits a coordinate
   size_t signs_offset = 0;  // plane: from the start of a row's rest
-  size_t codes_offset = 0;  // ring or bytes, from the start of a row's rest
-  float step = 0;           // level × step is the value
+  size_t codes_offset = 0;  // ring, bytes or fields, from the start of a row's rest
   int16_t x[256] = {};
   int16_t y[256] = {};
   /// The same by bytes, for kernels: low bytes (all there is to narrow levels), then high bytes.
@@ -49,9 +68,24 @@ struct LevelStage {
   /// Both in one number, x in the low half.
   uint16_t narrow_pairs[256] = {};
   uint32_t wide_pairs[256] = {};
+  FieldSpread fields;  // of windows and magnitudes
 
-  /// Makes the kernels' tables from x and y.
+  int segments() const { return (dim + kSegmentLanes - 1) / kSegmentLanes; }
+  /// Makes the kernels' tables from x, y, kind and step_bits.
   void make_tables();
+};
+
+/// Integer levels of one stage of a code, by parts, in order. A residual code's two stages are of
+/// all segments, a trained code's of the first ones and of the others. A query has 0 in lanes of no
+/// part.
+struct LevelStage {
+  std::vector<LevelPart> parts;
+  int first_segment = 0;
+  int segments = 0;
+  float step = 0;  // level × step is the value
+
+  int first_lane() const { return first_segment * kSegmentLanes; }
+  int lanes() const { return segments * kSegmentLanes; }
 };
 
 /// Standard deviations that a bound stands off, for each of exactness. With 1 most of what a search
@@ -63,7 +97,8 @@ inline constexpr double kBoundMargin = 1.3;
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
-  float length_of_norm = 0;     // ‖x−c‖ / ScanTerms::norm
+  float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
+  // Of a residual code.
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
 };
@@ -77,8 +112,8 @@ struct ScanTerms {
 
 class ScanCodec {
  public:
-  /// Whether searches of this codec's codes run on integer levels: the flagship, its residual codes
-  /// and Polar8.
+  /// Whether searches of this codec's codes run on integer levels: the flagship, its residual and
+  /// trained codes, and Polar8.
   static bool supports(const Codec& codec);
   explicit ScanCodec(const Codec& codec);
 
@@ -91,7 +126,14 @@ class ScanCodec {
   int max_level() const { return max_level_; }
   Metric metric() const { return metric_; }
   const FactorFormat& factor_format() const { return factor_format_; }
+  /// Whether the two stages are of different lanes.
+  bool has_split_stages() const { return stages_.size() == 2 && stages_[1].first_segment > 0; }
   bool has_signs() const { return layout_.sign_words() > 0; }
+  /// Coordinates that a row's sign words cover.
+  int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
+  /// (dim): what levels of coordinates are multiplied by to be û; empty: 1. The query's coordinates
+  /// take it over. 0 where a code has nothing of a coordinate.
+  const std::vector<float>& scales() const { return scales_; }
   const BoundConstants& bounds() const { return bounds_; }
 
  private:
@@ -101,6 +143,7 @@ class ScanCodec {
   int lanes_;
   int max_level_ = kNarrowLevel;
   std::vector<LevelStage> stages_;
+  std::vector<float> scales_;
   BoundConstants bounds_;
 };
 

@@ -28,14 +28,15 @@ void for_each_run(int dim, const Body& body) {
   if (dim - full > half) body(full + half, dim - full - half, full + kSegmentLanes / 2);
 }
 
-/// Rounds x, (dim), to levels in lanes; returns the step, 0 where all levels are 0.
+/// Rounds x, (dim), whole segments but for the last, to levels in lanes, which are 0 before;
+/// returns the step, 0 where all levels are 0.
 template <typename Level>
-float round_to_lanes(const float* x, int dim, int max_level, AlignedVector<Level>* levels) {
+float round_to_lanes(const float* x, int dim, int max_level, Level* levels) {
   const float largest = largest_magnitude(x, dim);
   const float to_levels = static_cast<float>(max_level) / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
   for_each_run(dim, [&](int first, int count, int lane) {
-    round_levels(x + first, count, to_levels, levels->data() + lane);
+    round_levels(x + first, count, to_levels, levels + lane);
   });
   return largest / static_cast<float>(max_level);
 }
@@ -91,13 +92,15 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   query->heavy_words.resize(words);
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
-  const auto heavy_from = static_cast<float>(kHeavyFrom * norm / std::sqrt(dim));
+  const int rest_dims = codec.sign_dims() - front_dims;
+  const auto& dot = simd_exact_sums().dot_exact;
+  const auto heavy_from =
+      static_cast<float>(kHeavyFrom * std::sqrt(dot(x, x, front_dims) / front_dims));
   const FrontSums sums = set_front(x, front_dims, heavy_from, query);
   query->front_weight = sums.weights;
   const double unit = sums.along / sums.squares;
   const double front_energy = unit * sums.along;
-  const double energy =
-      front_energy + simd_exact_sums().dot_exact(x + front_dims, x + front_dims, dim - front_dims);
+  const double energy = front_energy + dot(x + front_dims, x + front_dims, rest_dims);
   const auto bound_of = [&](double e) {
     struct {
       double slope = 0;
@@ -116,45 +119,76 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
                   static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
 }
 
+/// More than any score differs by.
+constexpr float kNoBound = 0x1p100F;
+
+/// `step`: of the first stage's Σ level·level. What a split stage leaves to the other varies with
+/// the data: axes of little energy tell rows apart in their own way, so that there is no bound.
+DotBound first_stage_bound(const ScanCodec& codec, double norm, double length, float exactness,
+                           double step) {
+  if (codec.has_split_stages()) return {0, kNoBound};
+  const BoundConstants& constants = codec.bounds();
+  return {static_cast<float>(length * constants.first_stage_scale * step),
+          static_cast<float>(exactness * norm * length * constants.first_stage_error)};
+}
+
+// With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the
+// bounds have it.
+AlignedVector<float> scaled_query(const ScanCodec& codec, const PreparedQuery& query) {
+  const std::vector<float>& scales = codec.scales();
+  AlignedVector<float> scaled(scales.size());
+  for (size_t j = 0; j < scales.size(); ++j) scaled[j] = query.rotated[j] * scales[j];
+  return scaled;
+}
+
 }  // namespace
 
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
   exactness = std::min(exactness, kMaxExactness);
   const int dim = codec.dim();
   const auto lanes = static_cast<size_t>(codec.lanes());
-  const float* rotated = query.rotated.data();
+  const AlignedVector<float> scaled = scaled_query(codec, query);
+  const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
+  const bool l2 = codec.metric() == Metric::l2;
+  const float factor = l2 ? 2.0F : 1.0F;
   ScanQuery scan;
+  scan.score.base = l2 ? -query.offset : query.offset;
+  scan.score.weight = l2 ? 1.0F : query.bias_weight;
   scan.levels.resize(lanes);
-  const float narrow_step = round_to_lanes(rotated, dim, kNarrowLevel, &scan.levels);
-  float step = narrow_step;
-  if (codec.wide()) {
-    scan.wide_levels.resize(lanes);
-    step = round_to_lanes(rotated, dim, codec.max_level(), &scan.wide_levels);
+  if (codec.wide()) scan.wide_levels.resize(lanes);
+  float narrow_step = 0;
+  float steps[2] = {0, 0};
+  for (size_t i = 0; i < codec.stages().size(); ++i) {
+    const LevelStage& stage = codec.stages()[i];
+    const int first = stage.first_segment * kSegmentLanes;
+    const int count = std::min(dim - first, stage.lanes());
+    if (i > 0 && !codec.has_split_stages()) {
+      steps[i] = steps[0];
+    } else {
+      narrow_step = steps[i] =
+          round_to_lanes(x + first, count, kNarrowLevel, scan.levels.data() + first);
+      if (codec.wide())
+        steps[i] =
+            round_to_lanes(x + first, count, codec.max_level(), scan.wide_levels.data() + first);
+    }
+    scan.score.dot_scale[i] = factor * steps[i] * stage.step;
   }
   scan.biased_levels.resize(lanes);
   std::transform(
       scan.levels.begin(), scan.levels.end(), scan.biased_levels.begin(),
       [](int8_t level) { return static_cast<uint8_t>(static_cast<uint8_t>(level) ^ 128); });
-  const auto rest = scan.levels.begin() + int64_t{codec.layout().front_words()} * kSegmentLanes;
-  scan.rest_level_sum = std::accumulate(rest, scan.levels.end(), 0);
-  scan.level_sum = std::accumulate(scan.levels.begin(), rest, scan.rest_level_sum);
-  const bool l2 = codec.metric() == Metric::l2;
-  const float factor = l2 ? 2.0F : 1.0F;
-  scan.score.base = l2 ? -query.offset : query.offset;
-  scan.score.weight = l2 ? 1.0F : query.bias_weight;
-  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-    scan.score.dot_scale[stage] = factor * step * codec.stages()[stage].step;
-  }
+  const BlockLayout& layout = codec.layout();
+  scan.rest_level_sum =
+      std::accumulate(scan.levels.begin() + int64_t{layout.front_words()} * kSegmentLanes,
+                      scan.levels.begin() + int64_t{layout.sign_words()} * kSegmentLanes, 0);
 
-  const double norm = std::sqrt(simd_exact_sums().dot_exact(rotated, rotated, dim));
-  const BoundConstants& constants = codec.bounds();
-  const double length = factor * constants.length_of_norm;  // per norm term
-  if (codec.has_signs())
-    set_sign_bounds(codec, rotated, norm, length, exactness, narrow_step, &scan);
-  scan.first_stage.slope =
-      static_cast<float>(length * constants.first_stage_scale * step * codec.stages()[0].step);
-  scan.first_stage.margin =
-      static_cast<float>(exactness * norm * length * constants.first_stage_error);
+  const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
+  const double length = factor * codec.bounds().length_of_norm;  // per norm term
+  // Words behind the front are of the last stage.
+  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, narrow_step, &scan);
+  if (codec.stages().size() == 2)
+    scan.first_stage =
+        first_stage_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
   return scan;
 }
 

@@ -45,8 +45,7 @@ struct ScanQuery {
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for signs, and for scores unless wide
   AlignedVector<uint8_t> biased_levels;  // level + 128
   AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide
-  int32_t level_sum = 0;                 // Σ levels
-  int32_t rest_level_sum = 0;            // of the lanes behind the front
+  int32_t rest_level_sum = 0;            // Σ levels of the lanes of sign words behind the front
   ScoreConstants score;
   DotBound front;  // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
   SignBound signs;

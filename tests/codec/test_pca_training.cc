@@ -84,7 +84,8 @@ TEST_CASE("axes are orthonormal, sorted, and explain the second moments", "[pca]
   }
 }
 
-TEST_CASE("training takes a third of the error of rows that spread unevenly, in the same bytes", "[pca]") {
+TEST_CASE("training takes a third of the error of rows that spread unevenly, in the same bytes",
+          "[pca]") {
   for (const int dim : {200, 256}) {
     const std::vector<float> rows = spread_rows(10 * dim, dim, 1.5, 1);
     const std::vector<float> others = spread_rows(300, dim, 1.5, 2);

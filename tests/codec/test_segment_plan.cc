@@ -100,7 +100,7 @@ TEST_CASE("plans fit, fall, and are near the best there is", "[plan]") {
 }
 
 TEST_CASE("segments without energy get nothing", "[plan]") {
-  const SegmentPlan plan = allocate_rates(192, std::vector<double>{3, 0, 0}, 48);
+  const SegmentPlan plan = allocate_rates(192, std::vector<double>{3, 1e-12, 0}, 48);
   CHECK(plan[0].twice_bits == 12);
   CHECK(plan[1] == SegmentRate{0, 1});
   CHECK(plan[2] == SegmentRate{0, 1});

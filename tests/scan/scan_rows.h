@@ -6,9 +6,11 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -36,8 +38,32 @@ inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
+/// Rows whose energy falls by 12 from one segment to the next: plans get every kind of rate.
+inline std::vector<float> falling_rows(int64_t n, int dim, uint64_t seed) {
+  std::vector<float> x = normal_numbers(n * dim, seed);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] *= static_cast<float>(std::exp2(-static_cast<double>(i % static_cast<size_t>(dim)) / 36));
+  return x;
+}
+
+inline void train_if_needed(Codec* codec) {
+  if (codec->is_trained()) return;
+  const int64_t n = std::max(100, 3 * codec->dim());
+  codec->train(n, falling_rows(n, codec->dim(), 17).data());
+}
+
 inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric) {
   auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
+  codec->use_kernels(simd_codec_kernels());
+  if (codec->is_trained()) return codec;
+  // Training takes a second at 1,000 dimensions: once for each.
+  static std::map<std::tuple<std::string, int, Metric>, std::vector<uint8_t>> trained;
+  std::vector<uint8_t>& state = trained[{spec, dim, metric}];
+  if (state.empty()) {
+    train_if_needed(codec.get());
+    state = codec->save_state();
+  }
+  codec = Codec::load_state(state.data(), state.size());
   codec->use_kernels(simd_codec_kernels());
   return codec;
 }
@@ -55,7 +81,8 @@ inline std::vector<uint8_t> made_up_codes(const Codec& codec, int64_t n, uint64_
   for (uint8_t& byte : codes) byte = static_cast<uint8_t>(random.next());
   for (int64_t row = 0; row < n; ++row) {
     uint8_t* code = codes.data() + static_cast<size_t>(row) * bytes;
-    if (sign_bytes > 0 && codec.dim() % 8 != 0) code[sign_bytes - 1] &= (1 << codec.dim() % 8) - 1;
+    if (8 * sign_bytes > static_cast<size_t>(codec.dim()))
+      code[sign_bytes - 1] &= (1 << codec.dim() % 8) - 1;
     if (!codec.has_factors()) continue;
     const double length = terms == Terms::alike ? 1 : std::exp2(2 * random.uniform() - 1);
     Factors factors;

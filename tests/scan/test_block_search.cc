@@ -27,6 +27,7 @@ ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n
   options.centre = centre;
   rows.codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
   rows.codec->use_kernels(simd_codec_kernels());
+  train_if_needed(rows.codec.get());
   const auto row = [&](int64_t i) { return x.begin() + i * dim; };
   for (int64_t i = 0; i + 1 < n; i += 9) std::copy(row(i), row(i) + dim, row(n - 1 - i));
   for (int64_t i = 5; i < n; i += 67) std::copy(centre.begin(), centre.end(), row(i));
@@ -55,8 +56,9 @@ std::vector<float> first_queries(const std::vector<float>& queries, int64_t nq, 
 }  // namespace
 
 TEST_CASE("block_search finds the plain search's rows and scores", "[scan][search]") {
-  for (const std::string spec : {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8",
-                                 "Polar1+1", "Polar2+2", "Polar4+2"}) {
+  for (const std::string spec :
+       {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8", "Polar1-pca", "Polar4-pca",
+        "Polar5-pca", "Polar1+1", "Polar2+2", "Polar4+2"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const int dim = metric == Metric::l2 ? 100 : 65;
       const ScanRows rows = encoded_rows(spec, dim, metric, 170);
@@ -104,7 +106,7 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
 }
 
 TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][search]") {
-  for (const std::string spec : {"Polar2", "Polar4+2"}) {
+  for (const std::string spec : {"Polar2", "Polar4+2", "Polar3-pca"}) {
     const int dim = 64;
     const int64_t n = kTileRows + 5333;
     const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, n);
@@ -126,7 +128,7 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
 }
 
 TEST_CASE("a search of few dimensions scores every row", "[scan][search]") {
-  for (const std::string spec : {"Polar0.5", "Polar2", "Polar8", "Polar4+2"}) {
+  for (const std::string spec : {"Polar0.5", "Polar2", "Polar8", "Polar4+2", "Polar2-pca"}) {
     for (const int dim : {1, 2, 3, 63}) {
       const ScanRows rows = encoded_rows(spec, dim, Metric::l2, 150);
       const std::vector<float> queries = test_queries(18, dim);
@@ -238,7 +240,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
 TEST_CASE("any finite exactness is one", "[scan][search]") {
   // Bounds of 1e30 and more, where sums of them may be infinite.
   const int dim = 100;
-  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2"}) {
+  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2", "Polar4-pca"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const ScanRows rows = encoded_rows(spec, dim, metric, 300);
       const std::vector<float> queries = test_queries(20, dim);

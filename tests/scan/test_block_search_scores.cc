@@ -114,6 +114,43 @@ TEST_CASE("block_search names arguments it cannot take", "[scan][search]") {
   search(0, 1, 1);  // no queries: nothing is read or written
 }
 
+TEST_CASE("levels of trained codes add little to the code's own error", "[scan][search]") {
+  // Energies that fall from segment to segment leave less code error where scores come from, and
+  // the steps of bytes count for more: a third of the code's error at 4 bits, .1 at 2.
+  constexpr int kDim = 384;
+  constexpr int64_t kRows = 300;
+  const std::vector<float> x = falling_rows(kRows + 10, kDim, 5);
+  for (const std::string spec : {"Polar2-pca", "Polar4-pca", "Polar5-pca"}) {
+    const auto codec = make_codec(spec, kDim, Metric::inner_product);
+    const ScanCodec scan(*codec);
+    CodeBlocks blocks{BlockLayout(*codec)};
+    std::vector<uint8_t> codes(codec->layout().bytes(kRows));
+    codec->encode(kRows, x.data(), codes.data(), 1);
+    blocks.append(kRows, codes.data());
+    const BlockRows span = blocks.spans()[0];
+    double levels_error = 0;
+    double code_error = 0;
+    for (int64_t q = kRows; q < kRows + 10; ++q) {
+      const float* vector = x.data() + q * kDim;
+      const PreparedQuery prepared = codec->prepare_query(vector);
+      const ScanQuery query = make_scan_query(scan, prepared, 0);
+      std::vector<float> scores(kRows);
+      codec->score(prepared, {codes.data(), kRows}, 0, kRows, scores.data());
+      for (int64_t row = 0; row < std::min<int64_t>(kRows, span.rows); ++row) {
+        const RowPlace at = span.place(blocks.layout(), row);
+        double exact = 0;
+        for (int j = 0; j < kDim; ++j)
+          exact += static_cast<double>(vector[j]) * x[static_cast<size_t>(row * kDim + j)];
+        const float score = scores[static_cast<size_t>(row)];
+        levels_error += std::pow(score_row(scan, query, false, at).score - score, 2);
+        code_error += std::pow(exact - score, 2);
+      }
+    }
+    CAPTURE(spec);
+    CHECK(std::sqrt(levels_error / code_error) < (spec == "Polar2-pca" ? .2 : .45));
+  }
+}
+
 TEST_CASE("block_search tells its progress and stops when told", "[scan][search]") {
   const ScanRows rows = made_up_rows("Polar2", 64, Metric::l2, 5000);
   const std::vector<float> queries = normal_numbers(50 * 64, 1);

@@ -17,26 +17,32 @@ namespace polarquant::test {
 namespace {
 
 /// Every step of windows, bytes, and signs of each kind.
-const char* const kLevelSpecs[] = {"Polar0.5", "Polar1",   "Polar1.5", "Polar2",   "Polar2.5",
-                                   "Polar3",   "Polar3.5", "Polar4",   "Polar4.5", "Polar5",
-                                   "Polar8",   "Polar1+1", "Polar1+3", "Polar2+2", "Polar2+4",
-                                   "Polar4+2", "Polar4+4"};
+const char* const kLevelSpecs[] = {
+    "Polar0.5", "Polar1",   "Polar1.5", "Polar2",     "Polar2.5",   "Polar3",    "Polar3.5",
+    "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",  "Polar2+2",
+    "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca"};
 
 template <typename Level>
 void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
                   const std::vector<uint32_t>& which) {
-  const auto lanes = static_cast<size_t>(rows.scan.lanes());
+  const auto lanes = static_cast<size_t>(stage.lanes());
   AlignedVector<Level> found(lanes * which.size() + 64, Level{99});
   decode_level_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
                     found.data());
   for (size_t i = lanes * which.size(); i < found.size(); ++i) REQUIRE(found[i] == 99);
+  // Lanes that have a coordinate, of a part.
+  std::vector<bool> coded(lanes);
+  for (const LevelPart& part : stage.parts) {
+    const int first = (part.first_segment - stage.first_segment) * kSegmentLanes;
+    for (int j = 0; j < part.dim; ++j)
+      coded[static_cast<size_t>(first + lane_of(j, part.dim))] = true;
+  }
   std::vector<int16_t> expected(lanes);
   for (size_t i = 0; i < which.size(); ++i) {
     decode_levels(rows.scan, stage, place_of(tile, which[i]), expected.data());
-    for (int j = 0; j < rows.scan.dim(); ++j) {
-      const auto lane = static_cast<size_t>(lane_of(j, rows.scan.dim()));
-      if (found[i * lanes + lane] == expected[lane]) continue;
-      CAPTURE(which[i], j, static_cast<int>(found[i * lanes + lane]), expected[lane]);
+    for (size_t lane = 0; lane < lanes; ++lane) {
+      if (!coded[lane] || found[i * lanes + lane] == expected[lane]) continue;
+      CAPTURE(which[i], lane, static_cast<int>(found[i * lanes + lane]), expected[lane]);
       FAIL("another level");
     }
   }
@@ -46,16 +52,21 @@ void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& 
 
 TEST_CASE("the specs of these tests have every kind of stage", "[scan][kernels]") {
   std::set<int> steps;
-  std::set<LevelStage::Signs> signs;
+  std::set<LevelPart::Signs> signs;
+  std::set<LevelPart::Kind> kinds;
   for (const char* spec : kLevelSpecs) {
-    const ScanRows rows(spec, 10, Metric::l2);
+    const ScanRows rows(spec, 200, Metric::l2);
     for (const LevelStage& stage : rows.scan.stages()) {
-      if (stage.kind == LevelStage::Kind::windows) steps.insert(stage.window_step);
-      signs.insert(stage.signs);
+      for (const LevelPart& part : stage.parts) {
+        if (part.kind == LevelPart::Kind::windows) steps.insert(part.step_bits);
+        kinds.insert(part.kind);
+        signs.insert(part.signs);
+      }
     }
   }
   CHECK(steps.size() >= 7);
   CHECK(signs.size() == 3);
+  CHECK(kinds.size() == 3);
 }
 
 TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
@@ -66,7 +77,7 @@ TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
       const std::vector<uint32_t> which = {0, 1, 7, 8, 63, 64, 70, 71, 72, 84, 3, 3};
       on_every_target([&] {
         for (const LevelStage& stage : rows.scan.stages()) {
-          CAPTURE(spec, dim, stage.window_step);
+          CAPTURE(spec, dim);
           if (!rows.scan.wide()) check_levels<int8_t>(rows, tile, stage, which);
           check_levels<int16_t>(rows, tile, stage, which);
         }
@@ -82,13 +93,15 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
     const ScanTile tile = tile_of(rows);
     for (int step = 1; step <= 8; ++step) {
       Random random(static_cast<uint64_t>(step));
-      LevelStage stage;
-      stage.window_step = step;
+      LevelPart part;
+      part.dim = dim;
+      part.step_bits = step;
       for (int i = 0; i < 256; ++i) {
-        stage.x[i] = static_cast<int16_t>(random.below(255)) - 127;
-        stage.y[i] = static_cast<int16_t>(random.below(255)) - 127;
+        part.x[i] = static_cast<int16_t>(random.below(255)) - 127;
+        part.y[i] = static_cast<int16_t>(random.below(255)) - 127;
       }
-      stage.make_tables();
+      part.make_tables();
+      const LevelStage stage = {{part}, 0, part.segments(), 1};
       const std::vector<uint32_t> which = {0, 5, 63, 64, 69};
       on_every_target([&] {
         CAPTURE(dim, step);
@@ -162,12 +175,13 @@ TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
           CAPTURE(spec, dim, extreme);
           int32_t dots[5];
           if (rows.scan.wide()) {
-            dot_level_rows(rows.scan, query, levels.data(), 5, dots);
+            dot_level_rows(rows.scan.stages()[0], query, levels.data(), 5, dots);
           } else {
-            dot_level_rows(rows.scan, query, narrow.data(), 5, dots);
+            dot_level_rows(rows.scan.stages()[0], query, narrow.data(), 5, dots);
           }
           for (size_t i = 0; i < 5; ++i)
-            REQUIRE(dots[i] == level_dot(rows.scan, query, levels.data() + i * lanes));
+            REQUIRE(dots[i] ==
+                    level_dot(rows.scan, rows.scan.stages()[0], query, levels.data() + i * lanes));
         });
       }
     }
@@ -187,7 +201,7 @@ TEST_CASE("survivors' dot products are the plain ones", "[scan][kernels]") {
         std::vector<int32_t> expected;
         for (const uint32_t row : some) {
           decode_levels(rows.scan, stage, place_of(tile, row), levels.data());
-          expected.push_back(level_dot(rows.scan, query, levels.data()));
+          expected.push_back(level_dot(rows.scan, stage, query, levels.data()));
         }
         on_every_target([&] {
           for (int count = 0; count <= static_cast<int>(some.size()); ++count) {

@@ -23,14 +23,16 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The signs of a segment, in lanes order.
-HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelStage& stage,
+/// The signs of a part's segment, in lanes order.
+HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& part,
                                        const RowPlace& at, int segment) {
-  if (stage.signs == LevelStage::Signs::words) return codec.layout().sign_word(at, segment);
+  if (part.signs == LevelPart::Signs::none) return 0;
+  if (part.signs == LevelPart::Signs::words)
+    return codec.layout().sign_word(at, part.first_segment + segment);
   const int start = segment * kSegmentLanes;
-  const int count = codec.dim() - start < kSegmentLanes ? codec.dim() - start : kSegmentLanes;
+  const int count = part.dim - start < kSegmentLanes ? part.dim - start : kSegmentLanes;
   uint64_t signs = 0;
-  const uint8_t* plane = codec.layout().row_rest(at) + stage.signs_offset + start / 8;
+  const uint8_t* plane = codec.layout().row_rest(at) + part.signs_offset + start / 8;
   std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
   return count == kSegmentLanes ? signs : to_pair_order(signs, count);
 }
@@ -65,57 +67,52 @@ HWY_ATTR inline void store_segment(__m512i low, __m512i high, uint64_t signs, in
 }
 
 template <typename Level>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage,
-                             const WindowReader& reader, const RowPlace& at, Level* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                             Level* levels) {
   constexpr bool kWide = sizeof(Level) == 2;
-  const bool has_signs = stage.signs != LevelStage::Signs::none;
-  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
-  const int pairs = pairs_of(codec.dim());
-  const uint8_t before = bits_before_ring(ring, pairs * stage.window_step);
-  const int segments = codec.lanes() / kSegmentLanes;
+  const WindowReader reader(part);
+  const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
+  const uint8_t before = bits_before_ring(ring, pairs_of(part.dim) * part.step_bits);
+  const int segments = part.segments();
   const __m512i zero = _mm512_setzero_si512();
   for (int segment = 0; segment < segments; segment += 2) {
     const __m512i windows = reader.read(ring, segment / 2, before);
-    const __m512i x = look_up(stage.x_bytes[0], windows);
-    const __m512i y = look_up(stage.y_bytes[0], windows);
-    const __m512i x_high = kWide ? look_up(stage.x_bytes[1], windows) : zero;
-    const __m512i y_high = kWide ? look_up(stage.y_bytes[1], windows) : zero;
+    const __m512i x = look_up(part.x_bytes[0], windows);
+    const __m512i y = look_up(part.y_bytes[0], windows);
+    const __m512i x_high = kWide ? look_up(part.x_bytes[1], windows) : zero;
+    const __m512i y_high = kWide ? look_up(part.y_bytes[1], windows) : zero;
     store_segment(low_segment(x, y), low_segment(x_high, y_high),
-                  has_signs ? segment_signs(codec, stage, at, segment) : 0,
-                  levels + segment * kSegmentLanes);
+                  segment_signs(codec, part, at, segment), levels + segment * kSegmentLanes);
     if (segment + 1 == segments) break;
     store_segment(high_segment(x, y), high_segment(x_high, y_high),
-                  has_signs ? segment_signs(codec, stage, at, segment + 1) : 0,
+                  segment_signs(codec, part, at, segment + 1),
                   levels + (segment + 1) * kSegmentLanes);
   }
 }
 
 template <typename Level>
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                           Level* levels) {
-  const uint8_t* codes = codec.layout().row_rest(at) + stage.codes_offset;
-  const int dim = codec.dim();
-  int j = 0;
-  for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
-    const __m512i index = _mm512_loadu_si512(codes + j);
-    store_segment(look_up(stage.x_bytes[0], index), look_up(stage.x_bytes[1], index), 0,
-                  levels + j);
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                                Level* levels) {
+  const WindowReader reader(part);
+  const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
+  for (int segment = 0; segment < part.segments(); ++segment) {
+    const __m512i index = reader.read_fields(fields, segment);
+    store_segment(look_up(part.x_bytes[0], index), look_up(part.x_bytes[1], index),
+                  segment_signs(codec, part, at, segment), levels + segment * kSegmentLanes);
   }
-  for (; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
 }
 
 template <typename Level>
-HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                          const uint32_t* rows, int count, Level* levels) {
-  const WindowReader reader(stage.kind == LevelStage::Kind::windows ? stage.window_step : 8);
-  for (int i = 0; i < count; ++i, levels += codec.lanes()) {
-    const RowPlace at = place_of(tile, rows[i]);
-    if (stage.kind == LevelStage::Kind::windows) {
-      decode_windows(codec, stage, reader, at, levels);
-    } else {
-      decode_bytes(codec, stage, at, levels);
-    }
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                           Level* levels) {
+  const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
+  const int dim = part.dim;
+  int j = 0;
+  for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
+    const __m512i index = _mm512_loadu_si512(codes + j);
+    store_segment(look_up(part.x_bytes[0], index), look_up(part.x_bytes[1], index), 0, levels + j);
   }
+  for (; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(part.x[codes[j]]);
 }
 
 #else
@@ -123,11 +120,11 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
 /// A window's x and y side by side.
 template <typename Level>
 using LevelPair = std::conditional_t<sizeof(Level) == 1, uint16_t, uint32_t>;
-inline const uint16_t* pair_table(const LevelStage& stage, const int8_t* /*levels*/) {
-  return stage.narrow_pairs;
+inline const uint16_t* pair_table(const LevelPart& part, const int8_t* /*levels*/) {
+  return part.narrow_pairs;
 }
-inline const uint32_t* pair_table(const LevelStage& stage, const int16_t* /*levels*/) {
-  return stage.wide_pairs;
+inline const uint32_t* pair_table(const LevelPart& part, const int16_t* /*levels*/) {
+  return part.wide_pairs;
 }
 
 /// Pairs of a segment.
@@ -197,46 +194,79 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
 template <typename Level>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
                              Level* levels) {
   using Pair = LevelPair<Level>;
   constexpr int kSegmentsTogether = 8;
   alignas(64) Pair found[kSegmentsTogether * kSegmentPairs] = {};
-  const auto find =
-      find_pairs_of_step<Pair>(stage.window_step, std::make_integer_sequence<int, 8>());
-  const uint8_t* ring = codec.layout().row_rest(at) + stage.codes_offset;
-  const int pairs = pairs_of(codec.dim());
-  const int segments = codec.lanes() / kSegmentLanes;
-  const bool has_signs = stage.signs != LevelStage::Signs::none;
-  const uint8_t before = bits_before_ring(ring, pairs * stage.window_step);
+  const auto find = find_pairs_of_step<Pair>(part.step_bits, std::make_integer_sequence<int, 8>());
+  const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
+  const int pairs = pairs_of(part.dim);
+  const int segments = part.segments();
+  const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
   for (int first = 0; first < segments; first += kSegmentsTogether) {
     const int end = std::min(segments, first + kSegmentsTogether);
-    find(ring, before, pair_table(stage, levels), first * kSegmentPairs,
+    find(ring, before, pair_table(part, levels), first * kSegmentPairs,
          std::min(pairs, end * kSegmentPairs), found);
     for (int segment = first; segment < end; ++segment) {
       store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
-                    has_signs ? segment_signs(codec, stage, at, segment) : 0,
+                    segment_signs(codec, part, at, segment),
                     levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
     }
   }
 }
 
+// Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
 template <typename Level>
-HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                          const uint32_t* rows, int count, Level* levels) {
-  for (int i = 0; i < count; ++i, levels += codec.lanes()) {
-    const RowPlace at = place_of(tile, rows[i]);
-    if (stage.kind == LevelStage::Kind::windows) {
-      decode_windows(codec, stage, at, levels);
-      continue;
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                                Level* levels) {
+  const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
+  const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
+  for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
+    const uint64_t signs = segment_signs(codec, part, at, segment);
+    for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
+      uint64_t eight;
+      std::memcpy(&eight, fields, sizeof eight);
+      for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
+        // Without a branch: signs are as random as can be.
+        const int negative = -static_cast<int>(signs >> (first + i) & 1);
+        levels[first + i] = static_cast<Level>((part.x[eight & mask] ^ negative) - negative);
+      }
     }
-    const uint8_t* codes = codec.layout().row_rest(at) + stage.codes_offset;
-    const int dim = codec.dim();
-    for (int j = 0; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(stage.x[codes[j]]);
   }
 }
 
+template <typename Level>
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                           Level* levels) {
+  const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
+  for (int j = 0; j < part.dim; ++j)
+    levels[lane_of(j, part.dim)] = static_cast<Level>(part.x[codes[j]]);
+}
+
 #endif
+
+template <typename Level>
+HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                          const uint32_t* rows, int count, Level* levels) {
+  for (int i = 0; i < count; ++i, levels += stage.lanes()) {
+    const RowPlace at = place_of(tile, rows[i]);
+    for (const LevelPart& part : stage.parts) {
+      Level* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
+      switch (part.kind) {
+        case LevelPart::Kind::windows:
+          decode_windows(codec, part, at, of_part);
+          break;
+        case LevelPart::Kind::magnitudes:
+          decode_magnitudes(codec, part, at, of_part);
+          break;
+        case LevelPart::Kind::bytes:
+          decode_bytes(codec, part, at, of_part);
+          break;
+      }
+    }
+  }
+}
 
 HWY_ATTR void decode_narrow_rows(const ScanTile& tile, const ScanCodec& codec,
                                  const LevelStage& stage, const uint32_t* rows, int count,
@@ -308,13 +338,15 @@ void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const Level
                        const uint32_t* rows, int count, int16_t* levels) {
   HWY_DYNAMIC_DISPATCH(decode_wide_rows)(tile, codec, stage, rows, count, levels);
 }
-void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int8_t* levels, int count,
-                    int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(dot_narrow_rows)(query.levels.data(), levels, codec.lanes(), count, dots);
-}
-void dot_level_rows(const ScanCodec& codec, const ScanQuery& query, const int16_t* levels,
+void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(dot_wide_rows)(query.wide_levels.data(), levels, codec.lanes(), count, dots);
+  HWY_DYNAMIC_DISPATCH(dot_narrow_rows)
+  (query.levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
+}
+void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int16_t* levels,
+                    int count, int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(dot_wide_rows)
+  (query.wide_levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
 }
 
 }  // namespace polarquant

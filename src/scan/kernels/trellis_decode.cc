@@ -65,7 +65,9 @@ constexpr LaneOrder kLaneOrder;
 HWY_ATTR int decode_front(const CellBytes& cells, int step, const TrellisCode& code, float* u) {
   const int segments = code.dim / kSegmentLanes;
   if (segments == 0) return 0;
-  const WindowReader reader(step);
+  FieldSpread spread;
+  spread.set(step, step);
+  const WindowReader reader(step, spread);
   const uint8_t before = bits_before_ring(code.ring, (code.dim + 1) / 2 * step);
   const __m512i order = _mm512_load_si512(kLaneOrder.window);
   for (int segment = 0; segment < segments; segment += 2) {

@@ -37,25 +37,15 @@ HWY_ATTR inline uint8_t bits_before_ring(const uint8_t* ring, int bits) {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// 64 windows of one ring at a time: vpermb brings each 8 pairs' bytes to a 64-bit lane,
-/// vpmultishiftqb cuts the windows, for any step.
+/// What brings 64 windows of a ring, or fields of as many bits, into 64 bytes: vpermb brings each
+/// eight's bytes to a 64-bit lane, vpmultishiftqb cuts them, for any number of bits.
 class WindowReader {
  public:
-  HWY_ATTR explicit WindowReader(int step) : step_(step) {
-    alignas(64) uint8_t spread[64];
-    alignas(64) uint8_t shifts[64];
-    for (int lane = 0; lane < 8; ++lane) {
-      for (int i = 0; i < 8; ++i) {
-        const int byte = lane * step + i;
-        spread[8 * lane + i] = static_cast<uint8_t>(byte < 63 ? byte : 63);
-        shifts[8 * lane + i] = static_cast<uint8_t>(step + i * step);
-      }
-    }
-    std::memcpy(spread_, spread, sizeof spread_);
-    std::memcpy(shifts_, shifts, sizeof shifts_);
-  }
-  /// How far behind the ring's start the windows of `groups` groups make `read` read.
-  size_t bytes_read(int groups) const { return static_cast<size_t>(8 * step_ * (groups - 1)) + 64; }
+  /// `spread` is borrowed.
+  HWY_ATTR WindowReader(int step, const FieldSpread& spread) : step_(step), spread_(spread) {}
+  HWY_ATTR explicit WindowReader(const LevelPart& part)
+      : WindowReader(part.step_bits, part.fields) {}
+
   /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read.
   HWY_ATTR __m512i read(const uint8_t* ring, int group, uint8_t before) const {
     if (step_ == 8) return _mm512_loadu_si512(ring + 64 * group);
@@ -73,16 +63,22 @@ class WindowReader {
     if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
     return cut(bytes);
   }
+  /// Fields 64·group … 64·group+63 of up to 7 bits, the bits above them 0; up to 64 bytes behind
+  /// the fields' first are read.
+  HWY_ATTR __m512i read_fields(const uint8_t* fields, int group) const {
+    const __m512i bytes = _mm512_loadu_si512(fields + 8 * step_ * group);
+    return _mm512_and_si512(cut(bytes), _mm512_set1_epi8(static_cast<char>((1 << step_) - 1)));
+  }
 
  private:
   HWY_ATTR __m512i cut(__m512i bytes) const {
-    return _mm512_multishift_epi64_epi8(_mm512_load_si512(shifts_),
-                                        _mm512_permutexvar_epi8(_mm512_load_si512(spread_), bytes));
+    return _mm512_multishift_epi64_epi8(
+        _mm512_load_si512(spread_.shifts),
+        _mm512_permutexvar_epi8(_mm512_load_si512(spread_.bytes), bytes));
   }
 
   int step_;
-  alignas(64) uint8_t spread_[64];
-  alignas(64) uint8_t shifts_[64];
+  const FieldSpread& spread_;
 };
 
 /// 256 bytes in four registers.
