@@ -18,8 +18,6 @@ namespace polarquant {
 /// Fewer rows than this a dimension say too little, and are refused.
 inline constexpr int64_t kMinRowsPerDim = 2;
 inline constexpr int64_t kGoodRowsPerDim = 10;
-/// An eigenproblem's time grows with dim³: minutes, from here on.
-inline constexpr int kMaxPcaDim = 8192;
 
 struct TrainedPlan {
   /// (dim, dim), for Rotation; empty where the untrained rotation with one rate is as good.

@@ -48,7 +48,10 @@ void check_plan(const SegmentPlan& plan, int dim, size_t bytes) {
 }  // namespace
 
 PlannedQuantizer::PlannedQuantizer(int dim, int twice_bits)
-    : dim_(dim), code_bytes_(untrained_bytes(dim, twice_bits)) {}
+    : dim_(dim), code_bytes_(untrained_bytes(dim, twice_bits)) {
+  require(dim <= kMaxPlannedDim, StatusCode::bad_argument,
+          "dim: {} is not allowed with -pca; 1 to {}", dim, kMaxPlannedDim);
+}
 
 void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
   check_plan(plan, dim_, code_bytes_);

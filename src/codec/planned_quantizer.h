@@ -16,6 +16,9 @@
 
 namespace polarquant {
 
+/// The eigenproblem of training takes minutes from here on: its time grows with dim³.
+inline constexpr int kMaxPlannedDim = 8192;
+
 /// What training measured on rows that it held out.
 struct PlanErrors {
   double mse = 0;              // 1 − mean ⟨u,û⟩/dim
@@ -28,6 +31,7 @@ struct PlanErrors {
 class PlannedQuantizer final : public Quantizer {
  public:
   /// Without a plan yet; twice_bits, one of trellis_codebooks(), says how many bytes there are.
+  /// Throws bad_argument for more than kMaxPlannedDim dimensions.
   PlannedQuantizer(int dim, int twice_bits);
 
   /// Throws bad_argument for a plan that does not fit.

@@ -86,6 +86,7 @@ TEST_CASE("plans that do not fit are refused", "[plan]") {
   refused("5.5 bits", {{11, 1}, {0, 1}}, {});
   refused("segment 1 has more bits", {{2, 1}, {4, 1}}, {});
   refused("36 bytes", {{5, 1}, {4, 1}}, {});
+  require_error(StatusCode::bad_argument, "1 to 8192", [] { PlannedQuantizer(8193, 4); });
   PlannedQuantizer small(100, 10);
   require_error(StatusCode::bad_argument, "only full segments", [&] {
     small.set_plan({{12, 1}, {12, 1}}, {});
