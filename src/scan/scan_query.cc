@@ -45,39 +45,70 @@ float round_to_lanes(const float* x, int dim, int max_level, Level* levels) {
 /// border at .98 standard deviations (Max 1960).
 constexpr double kHeavyFrom = .98;
 
-/// The front of a query in ±1 and ±3.
+/// A front, or a word of it, in ±1 and ±3, times the words' weights.
 struct FrontSums {
   double along = 0;     // Σ weight·|x_j|
   int32_t weights = 0;  // Σ weight
   int32_t squares = 0;  // Σ weight²
+
+  /// What a weight of 1 stands for, at best.
+  double unit() const { return squares > 0 ? along / squares : 0; }
 };
 
-/// Rounds the front's coordinates of x, (dim), to the query's words.
-FrontSums set_front(const float* x, int front_dims, float heavy_from, ScanQuery* query) {
-  float weights[kMaxFrontWords * kSegmentLanes];
+/// Rounds a word's coordinates, at most 64 of them, to the query's words.
+FrontSums set_word(const float* x, int dims, size_t word, ScanQuery* query) {
+  const double mean_square = simd_exact_sums().dot_exact(x, x, dims) / dims;
+  const auto heavy_from = static_cast<float>(kHeavyFrom * std::sqrt(mean_square));
+  float weights[kSegmentLanes];
   int heavy_count = 0;
-  for_each_run(front_dims, [&](int first, int count, int first_lane) {
+  for_each_run(dims, [&](int first, int count, int lane) {
     for (int j = 0; j < count; ++j) {
       const float value = x[first + j];
       weights[first + j] = std::copysign(std::fabs(value) > heavy_from ? 3.0F : 1.0F, value);
     }
-    // By words, so that bits gather in a register; without branches: signs are as random as can be.
-    for (int start = 0; start < count; start += kSegmentLanes) {
-      const int end = std::min(count, start + kSegmentLanes);
-      uint64_t negative = 0;
-      uint64_t heavy = 0;
-      for (int j = start; j < end; ++j) {
-        negative |= static_cast<uint64_t>(x[first + j] < 0) << (j - start);
-        heavy |= static_cast<uint64_t>(std::fabs(weights[first + j]) > 1) << (j - start);
-      }
-      const auto lane = static_cast<size_t>(first_lane + start);
-      query->sign_words[lane / kSegmentLanes] |= negative << (lane % kSegmentLanes);
-      query->heavy_words[lane / kSegmentLanes] |= heavy << (lane % kSegmentLanes);
-      heavy_count += std::popcount(heavy);
+    // Bits gather in a register; without branches: signs are as random as can be.
+    uint64_t negative = 0;
+    uint64_t heavy = 0;
+    for (int j = 0; j < count; ++j) {
+      negative |= static_cast<uint64_t>(x[first + j] < 0) << j;
+      heavy |= static_cast<uint64_t>(std::fabs(weights[first + j]) > 1) << j;
     }
+    query->sign_words[word] |= negative << lane;
+    query->heavy_words[word] |= heavy << lane;
+    heavy_count += std::popcount(heavy);
   });
-  return {simd_exact_sums().dot_exact(weights, x, front_dims), front_dims + 2 * heavy_count,
-          front_dims + 8 * heavy_count};
+  return {simd_exact_sums().dot_exact(weights, x, dims), dims + 2 * heavy_count,
+          dims + 8 * heavy_count};
+}
+
+/// Rounds the front's coordinates of x, and weighs its words by what a weight of 1 is in each.
+FrontSums set_front(const float* x, int front_dims, ScanQuery* query) {
+  FrontSums words[kMaxFrontWords];
+  const size_t count = query->sign_words.size();
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t word = 0; word < count; ++word) {
+    const int first = static_cast<int>(word) * kSegmentLanes;
+    words[word] = set_word(x + first, std::min(kSegmentLanes, front_dims - first), word, query);
+    if (words[word].unit() > 0) least = std::min(least, words[word].unit());
+  }
+  query->word_weights.assign(count, 1);
+  for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
+    int sum = 0;
+    for (size_t word = 0; word < count; ++word) {
+      const double weight = std::clamp(std::rint(words[word].unit() * per_unit), 1.0, 99.0);
+      query->word_weights[word] = static_cast<uint8_t>(weight);
+      sum += query->word_weights[word];
+    }
+    if (sum <= kMaxWordWeights) break;
+  }
+  FrontSums sums;
+  for (size_t word = 0; word < count; ++word) {
+    const int weight = query->word_weights[word];
+    sums.along += weight * words[word].along;
+    sums.weights += weight * words[word].weights;
+    sums.squares += weight * weight * words[word].squares;
+  }
+  return sums;
 }
 
 /// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
@@ -94,11 +125,9 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
   const int rest_dims = codec.sign_dims() - front_dims;
   const auto& dot = simd_exact_sums().dot_exact;
-  const auto heavy_from =
-      static_cast<float>(kHeavyFrom * std::sqrt(dot(x, x, front_dims) / front_dims));
-  const FrontSums sums = set_front(x, front_dims, heavy_from, query);
+  const FrontSums sums = set_front(x, front_dims, query);
   query->front_weight = sums.weights;
-  const double unit = sums.along / sums.squares;
+  const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + dot(x + front_dims, x + front_dims, rest_dims);
   const auto bound_of = [&](double e) {

@@ -36,12 +36,18 @@ struct SignBound {
   float margin = 0;
 };
 
+/// So that a front's distance fits 15 bits.
+inline constexpr int kMaxWordWeights = 16;
+
 struct ScanQuery {
   /// Two bits of each coordinate of the front, (front_words): its sign, and whether a row whose
   /// sign differs is 3 further away instead of 1.
   AlignedVector<uint64_t> sign_words;
   AlignedVector<uint64_t> heavy_words;
-  int32_t front_weight = 0;      // Σ of those 1 and 3
+  /// What a word's counts are multiplied by, (front_words): words differ in energy where the code
+  /// is trained. 1 or more, kMaxWordWeights together at the most.
+  AlignedVector<uint8_t> word_weights;
+  int32_t front_weight = 0;      // Σ of those 1 and 3, times the words' weights
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for signs, and for scores unless wide
   AlignedVector<uint8_t> biased_levels;  // level + 128
   AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -157,6 +158,8 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
     }
     REQUIRE(heavy > front_dims / 5);
     REQUIRE(heavy < front_dims / 2);
+    REQUIRE(std::set<int>(query.word_weights.begin(), query.word_weights.end()) ==
+            std::set<int>{1});  // an untrained code's words are alike
     REQUIRE(query.front_weight == front_dims + 2 * heavy);
     REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == query.front_weight);
     const std::vector<float> bounds = front_bounds(rows, tile, query);

@@ -264,7 +264,8 @@ HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, co
   for (int word = 0; word < layout.front_words(); ++word) {
     const auto i = static_cast<size_t>(word);
     const uint64_t differ = query.sign_words[i] ^ layout.sign_word(at, word);
-    distance += std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]);
+    distance += query.word_weights[i] *
+                (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]));
   }
   return {distance, query.rest_level_sum - 2 * negative_levels(layout, at, query)};
 }

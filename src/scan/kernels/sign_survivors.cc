@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/block_factors-inl.h"
+#include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/sign_tables-inl.h"
 #include "src/scan/kernels/weighted_counts-inl.h"
 
@@ -90,28 +91,35 @@ HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
   }
 }
 
-/// Σ of the bits that differ in 8 rows, by weight 1 and again by weight 2 where that is heavy.
+/// Σ of the bits that differ in 8 rows, by their weights, in two halves of 32 bits a row. Counts of
+/// bytes go through the dot product of bytes, which multiplies them with the word's weight, or
+/// three times as much in all for heavy ones, and adds them up at no further cost.
 struct Differing {
-  __m512i all;
-  __m512i heavy;
+  __m512i sums;
 
-  HWY_ATTR void add(__m512i rows, __m512i query, __m512i heavy_bits) {
+  HWY_ATTR void add(__m512i rows, __m512i query, __m512i heavy_bits, __m512i weight,
+                    __m512i heavy_weight) {
     const __m512i bits = _mm512_xor_si512(rows, query);
-    all = _mm512_add_epi64(all, _mm512_popcnt_epi64(bits));
-    heavy = _mm512_add_epi64(heavy, _mm512_popcnt_epi64(_mm512_and_si512(bits, heavy_bits)));
+    sums = dot_bytes(sums, _mm512_popcnt_epi8(bits), weight);
+    sums = dot_bytes(sums, _mm512_popcnt_epi8(_mm512_and_si512(bits, heavy_bits)), heavy_weight);
   }
-  HWY_ATTR __m512i distance() const { return _mm512_add_epi64(all, _mm512_slli_epi64(heavy, 1)); }
+  /// In the low halves of 64-bit lanes.
+  HWY_ATTR __m512i distance() const { return _mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)); }
 };
 
 // 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by
 // the two ports that have 512-bit vectors: for 4 words 8 each of xor and `and`, 16 of popcount, 16
-// additions and 18 for the line, so 33 cycles.
+// dot products and 18 for the line, so 33 cycles.
 template <int kWords, bool kHalf, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   __m512i query[kWords];
   __m512i heavy[kWords];
+  __m512i word_weight[kWords];
+  __m512i heavy_weight[kWords];
   for (int word = 0; word < kWords; ++word) {
     const auto at = static_cast<size_t>(word);
+    word_weight[word] = _mm512_set1_epi8(static_cast<char>(search->query->word_weights[at]));
+    heavy_weight[word] = _mm512_add_epi8(word_weight[word], word_weight[word]);
     query[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->sign_words[at]));
     heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->heavy_words[at]));
   }
@@ -136,13 +144,15 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       // A last group alone is paired with itself: the places behind it have no rows.
       const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
       const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
-      Differing low = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+      Differing low = {_mm512_setzero_si512()};
       Differing high = low;
 #pragma GCC unroll 4
       for (int word = 0; word < kWords; ++word) {
         const size_t at = static_cast<size_t>(word) * kGroupRows;
-        low.add(_mm512_load_si512(group0 + at), query[word], heavy[word]);
-        high.add(_mm512_load_si512(group1 + at), query[word], heavy[word]);
+        low.add(_mm512_load_si512(group0 + at), query[word], heavy[word], word_weight[word],
+                heavy_weight[word]);
+        high.add(_mm512_load_si512(group1 + at), query[word], heavy[word], word_weight[word],
+                 heavy_weight[word]);
       }
       if (next != nullptr) {
         for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
@@ -223,7 +233,8 @@ void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_o
         const auto at = static_cast<size_t>(word);
         const uint64_t differ = words[word * kGroupRows] ^ search->query->sign_words[at];
         distance +=
-            std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]);
+            search->query->word_weights[at] *
+            (std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]));
       }
       const float offset = line.base + line.weight * factors.constant[row];
       const float bound =
@@ -292,25 +303,34 @@ class LineOfBlock {
   alignas(64) float bounds_[kBlockRows + kGroupRows];
 };
 
-/// Distances of the rows of a vector, in 64-bit lanes.
-template <int kWords>
+/// Distances of the rows of a vector, in 64-bit lanes. Without weights counts of bytes are added up
+/// before those of a row.
+template <int kWords, bool kWeighted>
 HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const ScanQuery& query) {
   const WordLanes d64;
+  const hn::Repartition<uint16_t, WordLanes> d16;
   auto sums = hn::Zero(ByteLanes());
+  auto weighted = hn::Zero(d16);
 #pragma GCC unroll 4
   for (int word = 0; word < kWords; ++word) {
     const auto at = static_cast<size_t>(word);
     const auto differ =
         hn::Xor(hn::Set(d64, query.sign_words[at]), hn::Load(d64, words + at * kGroupRows));
-    sums = hn::Add(sums, WeightedCounts(query.heavy_words[at]).of(differ));
+    const auto counts = WeightedCounts(query.heavy_words[at]).of(differ);
+    if constexpr (kWeighted) {
+      const auto of_row = hn::BitCast(d16, hn::SumsOf8(counts));
+      weighted = hn::Add(weighted, hn::Mul(of_row, hn::Set(d16, query.word_weights[at])));
+    } else {
+      sums = hn::Add(sums, counts);
+    }
   }
-  return hn::SumsOf8(sums);
+  return kWeighted ? hn::BitCast(d64, weighted) : hn::SumsOf8(sums);
 }
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
-template <int kWords>
-HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
-                                  SurvivorSearch* search) {
+template <int kWords, bool kWeighted>
+HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
+                                 SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
   LineOfBlock<decltype(d32)> line(search->line);
@@ -326,8 +346,8 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
     for (int row = 0; row < block.room; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
       const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-      const auto low = distances<kWords>(words_of(row), *search->query);
-      const auto high = distances<kWords>(words_of(second), *search->query);
+      const auto low = distances<kWords, kWeighted>(words_of(row), *search->query);
+      const auto high = distances<kWords, kWeighted>(words_of(second), *search->query);
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
       hn::Store(both, d32, distances_of_rows + row);
       reached |= line.reached(row, both, factors);
@@ -336,17 +356,27 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* 
   }
 }
 
+template <int kWords>
+HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors,
+                                  SurvivorSearch* search) {
+  const auto& weights = search->query->word_weights;
+  if (std::all_of(weights.begin(), weights.end(), [](uint8_t weight) { return weight == 1; })) {
+    survivors_of_words<kWords, false>(blocks, factors, search);
+  } else {
+    survivors_of_words<kWords, true>(blocks, factors, search);
+  }
+}
+
 /// The same for several queries, by tables.
 HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* factors,
                                   const SignNibbles* nibbles, const SignTables& tables,
                                   SurvivorSearch* search) {
   using D32 = hn::Repartition<uint32_t, RowBytes>;
-  const int front_words = blocks.layout.front_words();
   LineOfBlock<D32> line(search->line);
   alignas(64) uint32_t distances_of_rows[kBlockRows];
   for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++nibbles) {
     const SignBlock block = blocks.block(i);
-    look_up_distances(tables, *nibbles, front_words, distances_of_rows);
+    look_up_distances(tables, *nibbles, *search->query, distances_of_rows);
     uint64_t reached = 0;
     for (int row = 0; row < block.room; row += LineOfBlock<D32>::kRows)
       reached |= line.reached(row, hn::Load(D32(), distances_of_rows + row), *factors);

@@ -128,7 +128,7 @@ struct SignNibbles {
 
 /// distances: of the block's 64 rows, in order.
 HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
-                                           int front_words, uint32_t* distances) {
+                                           const ScanQuery& query, uint32_t* distances) {
   const RowBytes d;
   const hn::Repartition<uint16_t, RowBytes> d16;
   const hn::Repartition<uint32_t, RowBytes> d32;
@@ -141,7 +141,8 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignN
     hn::Vec<decltype(d16)> high[kTogether];
 #pragma GCC unroll 2
     for (int i = 0; i < kTogether; ++i) low[i] = high[i] = zero16;
-    for (int word = 0; word < front_words; ++word) {
+    for (int word = 0; word < static_cast<int>(query.word_weights.size()); ++word) {
+      const auto weight = hn::Set(d16, query.word_weights[static_cast<size_t>(word)]);
       hn::Vec<RowBytes> sums[kTogether];
 #pragma GCC unroll 2
       for (int i = 0; i < kTogether; ++i) sums[i] = zero;
@@ -158,8 +159,10 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignN
       }
 #pragma GCC unroll 2
       for (int i = 0; i < kTogether; ++i) {
-        low[i] = hn::Add(low[i], hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero)));
-        high[i] = hn::Add(high[i], hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero)));
+        const auto low_rows = hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero));
+        const auto high_rows = hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero));
+        low[i] = hn::Add(low[i], hn::Mul(low_rows, weight));
+        high[i] = hn::Add(high[i], hn::Mul(high_rows, weight));
       }
     }
 #pragma GCC unroll 2
