@@ -193,7 +193,7 @@ ScanCodec::ScanCodec(const Codec& codec)
     const size_t offset = layout_.rest_sign_bytes();
     if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset, max_level_));
     stages_.push_back(planned_stage(*planned, first, segments, offset, max_level_));
-    scales_ = planned->scales();
+    if (codec.has_basis()) scales_ = planned->scales();
     double coded = 0;
     for (size_t j = 0; j < scales_.size(); ++j) {
       if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;

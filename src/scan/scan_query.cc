@@ -130,6 +130,7 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + dot(x + front_dims, x + front_dims, rest_dims);
+  const double margin = codec.scales().empty() ? kBoundMargin : kTrainedBoundMargin;
   const auto bound_of = [&](double e) {
     struct {
       double slope = 0;
@@ -138,7 +139,7 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
     if (!(e > 0)) return bound;
     bound.slope = std::sqrt(std::numbers::pi / 2 / dim) * norm * norm * length / e;
     const double variance = e - 2 / std::numbers::pi * e * e / (norm * norm);
-    bound.margin = kBoundMargin * exactness * bound.slope * std::sqrt(variance);
+    bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
     return bound;
   };
   const auto front = bound_of(front_energy);
