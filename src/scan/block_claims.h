@@ -19,8 +19,8 @@ class BlockClaims {
 
   BlockClaims(int64_t blocks, int threads) : blocks_(blocks), threads_(threads) {}
 
-  /// A thread's share of what is left, at least `least` and at most `most` blocks; none once all
-  /// are taken.
+  /// A thread's share of what is left, at least `least` and at most `most` ≥ `least` blocks;
+  /// none once all are taken.
   Range take(int64_t least, int64_t most) {
     int64_t first = next_.load(std::memory_order_relaxed);
     int64_t count;

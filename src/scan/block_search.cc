@@ -169,8 +169,9 @@ class GroupSearch {
   void scan_staged(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
     const ScanQuery* queries = queries_.data() + slice.first;
     const int64_t room = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
+    const int64_t least = std::min(room, kLeastClaim);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
-      for (BlockClaims::Range range; (range = claims->take(kLeastClaim, room)).count > 0;) {
+      for (BlockClaims::Range range; (range = claims->take(least, room)).count > 0;) {
         worker->tile.blocks = 0;
         load(slice, range, worker);
         worker->staged->search(worker->tile, queries, slice.count, slice.best, slice.limits);
@@ -182,7 +183,7 @@ class GroupSearch {
     worker->tile.blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
-      const BlockClaims::Range range = claims->take(kLeastClaim, most);
+      const BlockClaims::Range range = claims->take(least, most);
       if (range.count == 0 || worker->tile.blocks + range.count > room) {
         worker->staged->search_waiting(worker->tile, slice.best, slice.limits);
         worker->tile.blocks = 0;

@@ -166,7 +166,7 @@ ScanCodec::ScanCodec(const Codec& codec)
     : layout_(codec),
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
-      lanes_((codec.dim() + kSegmentDims - 1) / kSegmentDims * kSegmentLanes) {
+      lanes_(segments_of(codec.dim()) * kSegmentLanes) {
   if (needs_wide_levels(codec)) max_level_ = wide_level(lanes_);
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   bounds_.length_of_norm =

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/codec/segment_plan.h"
 #include "src/scan/block_layout.h"
 
 namespace polarquant {
@@ -70,7 +71,7 @@ struct LevelPart {
   uint32_t wide_pairs[256] = {};
   FieldSpread fields;  // of windows and magnitudes
 
-  int segments() const { return (dim + kSegmentLanes - 1) / kSegmentLanes; }
+  int segments() const { return segments_of(dim); }
   /// Makes the kernels' tables from x, y, kind and step_bits.
   void make_tables();
 };
