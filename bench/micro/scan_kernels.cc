@@ -106,7 +106,7 @@ void survivor_dots(benchmark::State& state, int64_t target, const char* spec, in
   const Rows rows(spec, dim);
   std::vector<uint32_t> list(kSurvivors + 4);
   for (int i = 0; i < kSurvivors; ++i) list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
-  AlignedVector<int16_t> levels(static_cast<size_t>(rows.scan_codec.lanes()));
+  AlignedVector<int8_t> levels(static_cast<size_t>(rows.scan_codec.lanes()));
   AlignedVector<int32_t> dots(kSurvivors + 4);
   for (auto _ : state) {
     polarquant::survivor_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0],

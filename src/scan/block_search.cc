@@ -54,6 +54,7 @@ class GroupSearch {
         scan_codec_(scan_codec),
         loader_(loader),
         k_(k),
+        kept_(scan_codec.candidates(k)),
         exactness_(options.exactness),
         bounded_(scan_codec.has_signs() && codec.dim() >= kMinBoundedDims &&
                  options.exactness < kScoreEveryRow),
@@ -76,8 +77,8 @@ class GroupSearch {
             ? div_up(tasks_wanted, std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1))
             : tasks_wanted);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
-    best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
-    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, k_) : nullptr;
+    best_.assign(static_cast<size_t>(threads_ * nq), TopK(kept_));
+    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, kept_) : nullptr;
     for (auto& worker : workers_)
       if (worker != nullptr) worker->tiles = 0;
     std::deque<BlockClaims> claims;
@@ -198,13 +199,13 @@ class GroupSearch {
   void merge(int64_t nq, float* scores, int64_t* ids) {
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
-      keep_best(all, k_);
+      keep_best(all, kept_);
       rescore(prepared_[static_cast<size_t>(q)], all);
       write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
     });
   }
 
-  // What is returned is what Codec::score says of a row.
+  // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
   void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
@@ -213,6 +214,7 @@ class GroupSearch {
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
       const float score = codec_.score_decoded(query, terms, decoded.data());
       candidate.score = key_of_score(score, codec_.higher_is_nearer());
+      if (kept_ > k_) candidate.key = candidate.score;
     }
   }
 
@@ -220,6 +222,7 @@ class GroupSearch {
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
   int64_t k_;
+  int64_t kept_;  // rows by levels
   float exactness_;
   bool bounded_;
   int threads_;
@@ -242,8 +245,8 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
   checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   const int64_t rows = loader.blocks() * kBlockRows;
   const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
-  const int64_t query_bytes = scan_codec.lanes() * (scan_codec.wide() ? 9 : 7) + 512;
-  const int64_t heap_entries = std::max<int64_t>(1, std::min(k, rows));
+  const int64_t query_bytes = scan_codec.lanes() * 7 + 512;
+  const int64_t heap_entries = std::max<int64_t>(1, std::min(scan_codec.candidates(k), rows));
   const int64_t group =
       std::max<int64_t>(1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads,
                                     kMaxHeapEntries / heap_entries));

@@ -17,12 +17,7 @@ QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> quer
     : codec_(codec), queries_(queries) {
   const int64_t panels = panels_of(size());
   for (size_t stage = 0; stage <= panels_of_stage(codec.stages().size() - 1); ++stage) {
-    const auto levels = static_cast<size_t>(panels * panel_levels(stage));
-    if (codec.wide()) {
-      wide_.emplace_back(levels);
-    } else {
-      narrow_.emplace_back(levels);
-    }
+    panels_.emplace_back(static_cast<size_t>(panels * panel_levels(stage)));
   }
   constants_.resize(static_cast<size_t>(panels));
   parallel_for(panels, thread_count(threads, panels), [&](int64_t panel, int) {
@@ -38,16 +33,10 @@ void QueryPanels::put_query(const ScanQuery& query, int64_t panel, int slot) {
   constants.weight[slot] = query.score.weight;
   constants.dot_scale[0][slot] = query.score.dot_scale[0];
   constants.dot_scale[1][slot] = query.score.dot_scale[1];
-  for (size_t i = 0; i < std::max(narrow_.size(), wide_.size()); ++i) {
+  for (size_t i = 0; i < panels_.size(); ++i) {
     const LevelStage& stage = codec_.stages()[i];
-    const int64_t start = panel * panel_levels(i);
-    if (codec_.wide()) {
-      put_in_panel(query.wide_levels.data() + stage.first_lane(), stage.lanes(), slot,
-                   wide_[i].data() + start);
-    } else {
-      put_in_panel(query.levels.data() + stage.first_lane(), stage.lanes(), slot,
-                   narrow_[i].data() + start);
-    }
+    put_in_panel(query.levels.data() + stage.first_lane(), stage.lanes(), slot,
+                 panels_[i].data() + panel * panel_levels(i));
   }
 }
 
@@ -55,11 +44,7 @@ DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
     : codec_(codec), bounded_(bounded), hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries) {
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     const auto levels = static_cast<size_t>(codec.stages()[stage].lanes()) * kChunkRows;
-    if (codec.wide()) {
-      wide_levels_.emplace_back(levels);
-    } else {
-      narrow_levels_.emplace_back(levels);
-    }
+    levels_.emplace_back(levels);
     dots_[stage].resize(hits_.size());
   }
 }
@@ -75,12 +60,8 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   uint32_t rows[kChunkRows];
   std::iota(rows, rows + tile.room[block], static_cast<uint32_t>(block * kBlockRows));
   for (size_t stage = 0; stage < codec_.stages().size(); ++stage) {
-    const LevelStage& levels = codec_.stages()[stage];
-    if (codec_.wide()) {
-      decode_level_rows(tile, codec_, levels, rows, tile.room[block], wide_levels_[stage].data());
-    } else {
-      decode_level_rows(tile, codec_, levels, rows, tile.room[block], narrow_levels_[stage].data());
-    }
+    decode_level_rows(tile, codec_, codec_.stages()[stage], rows, tile.room[block],
+                      levels_[stage].data());
   }
 }
 
@@ -89,15 +70,8 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
   float* thresholds = thresholds_.data() + first_slot;
   const size_t stages = codec_.stages().size();
   for (size_t stage = 0; stage < stages; ++stage) {
-    int32_t* dots = dots_[stage].data();
-    const int lanes = codec_.stages()[stage].lanes();
-    if (codec_.wide()) {
-      panel_dots(wide_levels_[stage].data(), lanes, panels.wide_panel(stage, first_panel), count,
-                 dots);
-    } else {
-      panel_dots(narrow_levels_[stage].data(), lanes, panels.narrow_panel(stage, first_panel),
-                 count, dots);
-    }
+    panel_dots(levels_[stage].data(), codec_.stages()[stage].lanes(),
+               panels.panel(stage, first_panel), count, dots_[stage].data());
   }
   const int first_row = block * kBlockRows;
   const int hits =

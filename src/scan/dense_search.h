@@ -23,11 +23,8 @@ class QueryPanels {
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
   /// Of the stage's lanes.
-  const int8_t* narrow_panel(size_t stage, int64_t panel) const {
-    return narrow_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
-  }
-  const int16_t* wide_panel(size_t stage, int64_t panel) const {
-    return wide_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
+  const int8_t* panel(size_t stage, int64_t panel) const {
+    return panels_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
   }
   const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
 
@@ -41,8 +38,7 @@ class QueryPanels {
 
   const ScanCodec& codec_;
   std::span<const ScanQuery> queries_;
-  std::vector<AlignedVector<int8_t>> narrow_;
-  std::vector<AlignedVector<int16_t>> wide_;
+  std::vector<AlignedVector<int8_t>> panels_;
   AlignedVector<PanelConstants> constants_;
 };
 
@@ -72,9 +68,8 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
-  std::vector<AlignedVector<int8_t>> narrow_levels_;  // by stage: (kChunkRows, stage's lanes)
-  std::vector<AlignedVector<int16_t>> wide_levels_;
-  AlignedVector<int32_t> dots_[2];  // by stage
+  std::vector<AlignedVector<int8_t>> levels_;  // by stage: (kChunkRows, stage's lanes)
+  AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;
   AlignedVector<float> thresholds_;  // of the queries being searched, padded to whole panels

@@ -13,14 +13,14 @@ namespace {
 
 constexpr int kPairsPerSegment = kSegmentLanes / 2;
 
-void apply_signs(uint64_t signs, int16_t* levels) {
+void apply_signs(uint64_t signs, int8_t* levels) {
   for (int lane = 0; lane < kSegmentLanes; ++lane) {
-    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int16_t>(-levels[lane]);
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
   }
 }
 
 void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                 int16_t* levels) {
+                 int8_t* levels) {
   const uint8_t* rest = codec.layout().row_rest(at);
   const uint8_t* codes = rest + part.codes_offset;
   switch (part.kind) {
@@ -37,7 +37,7 @@ void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& 
       const int pairs = pairs_of(part.dim);
       for (int pair = 0; pair < pairs; ++pair) {
         const int window = read_window(codes, pairs, part.step_bits, pair);
-        int16_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
+        int8_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
         segment[pair % kPairsPerSegment] = part.x[window];
         segment[kPairsPerSegment + pair % kPairsPerSegment] = part.y[window];
       }
@@ -91,19 +91,18 @@ int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowP
 }
 
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                   int16_t* levels) {
-  std::fill_n(levels, stage.lanes(), int16_t{0});
+                   int8_t* levels) {
+  std::fill_n(levels, stage.lanes(), int8_t{0});
   for (const LevelPart& part : stage.parts)
     decode_part(codec, part, at,
                 levels + (part.first_segment - stage.first_segment) * kSegmentLanes);
 }
 
-int32_t level_dot(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
-                  const int16_t* levels) {
+int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels) {
   int32_t dot = 0;
   for (int i = 0; i < stage.lanes(); ++i) {
     const auto lane = static_cast<size_t>(stage.first_lane() + i);
-    dot += levels[i] * (codec.wide() ? query.wide_levels[lane] : query.levels[lane]);
+    dot += levels[i] * query.levels[lane];
   }
   return dot;
 }
@@ -111,11 +110,11 @@ int32_t level_dot(const ScanCodec& codec, const LevelStage& stage, const ScanQue
 RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                    const RowPlace& at) {
   const ScanTerms terms = load_terms(codec, at);
-  std::vector<int16_t> levels(static_cast<size_t>(codec.lanes()));
+  std::vector<int8_t> levels(static_cast<size_t>(codec.lanes()));
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     decode_levels(codec, codec.stages()[stage], at, levels.data());
-    dots[stage] = level_dot(codec, codec.stages()[stage], query, levels.data());
+    dots[stage] = level_dot(codec.stages()[stage], query, levels.data());
   }
   RowScore row;
   const bool two_stages = codec.stages().size() == 2;

@@ -17,10 +17,9 @@ int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowP
 /// The levels of one stage, (stage.lanes()), signs applied, in lanes order; lanes without a
 /// coordinate have any value, those of no part 0.
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                   int16_t* levels);
+                   int8_t* levels);
 /// Σ query level·level over the stage's lanes.
-int32_t level_dot(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
-                  const int16_t* levels);
+int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels);
 
 /// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
 /// false, the score alone.

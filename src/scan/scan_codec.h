@@ -5,14 +5,16 @@
 // A row's decoded direction û and the rotated query are both rounded to integer levels, so that an
 // inner product is an integer sum, the same on every machine and in every order:
 //   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_level · level.
-// Levels fit a byte (−127 to 127) for codes of up to 4 bits a dimension, where rounding costs at
-// most .0005 of recall@10, and 16 bits above. Vectors are taken as lanes: 64 for each segment of 64
-// coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second, lanes
-// without a coordinate 0. A full segment so is in its own order.
+// Levels fit a byte, −127 to 127. Rounding to them moves scores by about .013/√dim of ‖q‖‖x‖, more
+// than the best codes are off themselves, so that searches of these keep more than k rows for the
+// codec's own scores to choose from (candidates()). Vectors are taken as lanes: 64 for each segment
+// of 64 coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second,
+// lanes without a coordinate 0. A full segment so is in its own order.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,8 +25,8 @@
 namespace polarquant {
 
 inline constexpr int kSegmentLanes = 64;
-/// The largest level of a byte; symmetric, so that a level can change its sign.
-inline constexpr int kNarrowLevel = 127;
+/// Symmetric, so that a level can change its sign.
+inline constexpr int kMaxLevel = 127;
 
 /// What brings 64 fields of up to 8 bits, one behind the other, into 64 bytes
 /// (kernels/window_decode-inl.h): which bytes each eight of them lie in, and at which bits of
@@ -61,18 +63,14 @@ struct LevelPart {
   int step_bits = 0;        // windows: bits a pair; magnitudes: bits a coordinate
   size_t signs_offset = 0;  // plane: from the start of a row's rest
   size_t codes_offset = 0;  // ring, bytes or fields, from the start of a row's rest
-  int16_t x[256] = {};
-  int16_t y[256] = {};
-  /// The same by bytes, for kernels: low bytes (all there is to narrow levels), then high bytes.
-  alignas(64) uint8_t x_bytes[2][256] = {};
-  alignas(64) uint8_t y_bytes[2][256] = {};
-  /// Both in one number, x in the low half.
-  uint16_t narrow_pairs[256] = {};
-  uint32_t wide_pairs[256] = {};
+  alignas(64) int8_t x[256] = {};
+  alignas(64) int8_t y[256] = {};
+  /// Both in one number, x in the low half, for kernels.
+  uint16_t pairs[256] = {};
   FieldSpread fields;  // of windows and magnitudes
 
   int segments() const { return segments_of(dim); }
-  /// Makes the kernels' tables from x, y, kind and step_bits.
+  /// Makes `pairs` and `fields` from the others.
   void make_tables();
 };
 
@@ -125,9 +123,6 @@ class ScanCodec {
   const std::vector<LevelStage>& stages() const { return stages_; }
   int lanes() const { return lanes_; }
   int dim() const { return layout_.dim(); }
-  /// Levels of 16 bits, not 8.
-  bool wide() const { return max_level_ > kNarrowLevel; }
-  int max_level() const { return max_level_; }
   Metric metric() const { return metric_; }
   const FactorFormat& factor_format() const { return factor_format_; }
   /// Whether the two stages are of different lanes.
@@ -140,13 +135,17 @@ class ScanCodec {
   /// coordinate.
   const std::vector<float>& scales() const { return scales_; }
   const BoundConstants& bounds() const { return bounds_; }
+  /// How many rows a search for the k best by the codec's scores keeps by levels.
+  int64_t candidates(int64_t k) const {
+    return fine_ ? k + std::min(k / 4 + 3, std::numeric_limits<int64_t>::max() - k) : k;
+  }
 
  private:
   BlockLayout layout_;
   Metric metric_;
   FactorFormat factor_format_;
   int lanes_;
-  int max_level_ = kNarrowLevel;
+  bool fine_;  // codes' own error is not much above that of rounding to levels
   std::vector<LevelStage> stages_;
   std::vector<float> scales_;
   BoundConstants bounds_;

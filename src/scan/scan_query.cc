@@ -30,15 +30,14 @@ void for_each_run(int dim, const Body& body) {
 
 /// Rounds x, (dim), whole segments but for the last, to levels in lanes, which are 0 before;
 /// returns the step, 0 where all levels are 0.
-template <typename Level>
-float round_to_lanes(const float* x, int dim, int max_level, Level* levels) {
+float round_to_lanes(const float* x, int dim, int8_t* levels) {
   const float largest = largest_magnitude(x, dim);
-  const float to_levels = static_cast<float>(max_level) / largest;
+  const float to_levels = kMaxLevel / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
   for_each_run(dim, [&](int first, int count, int lane) {
     round_levels(x + first, count, to_levels, levels + lane);
   });
-  return largest / static_cast<float>(max_level);
+  return largest / kMaxLevel;
 }
 
 /// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the
@@ -185,8 +184,6 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   scan.score.base = l2 ? -query.offset : query.offset;
   scan.score.weight = l2 ? 1.0F : query.bias_weight;
   scan.levels.resize(lanes);
-  if (codec.wide()) scan.wide_levels.resize(lanes);
-  float narrow_step = 0;
   float steps[2] = {0, 0};
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
@@ -195,11 +192,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     if (i > 0 && !codec.has_split_stages()) {
       steps[i] = steps[0];
     } else {
-      narrow_step = steps[i] =
-          round_to_lanes(x + first, count, kNarrowLevel, scan.levels.data() + first);
-      if (codec.wide())
-        steps[i] =
-            round_to_lanes(x + first, count, codec.max_level(), scan.wide_levels.data() + first);
+      steps[i] = round_to_lanes(x + first, count, scan.levels.data() + first);
     }
     scan.score.dot_scale[i] = factor * steps[i] * stage.step;
   }
@@ -215,7 +208,8 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   // Words behind the front are of the last stage.
-  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, narrow_step, &scan);
+  const float last_step = steps[codec.stages().size() - 1];
+  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, &scan);
   if (codec.stages().size() == 2)
     scan.first_stage =
         first_stage_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);

@@ -47,10 +47,9 @@ struct ScanQuery {
   /// What a word's counts are multiplied by, (front_words): words differ in energy where the code
   /// is trained. 1 or more, kMaxWordWeights together at the most.
   AlignedVector<uint8_t> word_weights;
-  int32_t front_weight = 0;      // Σ of those 1 and 3, times the words' weights
-  AlignedVector<int8_t> levels;  // (lanes), −127 to 127: for signs, and for scores unless wide
+  int32_t front_weight = 0;              // Σ of those 1 and 3, times the words' weights
+  AlignedVector<int8_t> levels;          // (lanes), −127 to 127
   AlignedVector<uint8_t> biased_levels;  // level + 128
-  AlignedVector<int16_t> wide_levels;    // (lanes) for scores, where the codec's levels are wide
   int32_t rest_level_sum = 0;            // Σ levels of the lanes of sign words behind the front
   ScoreConstants score;
   DotBound front;  // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance

@@ -77,7 +77,7 @@ class TileSearch {
   std::vector<SignSums> sums_;
   std::vector<ScanTerms> terms_;
   AlignedVector<int32_t> dots_[2];  // by stage
-  AlignedVector<int16_t> levels_;   // (lanes)
+  AlignedVector<int8_t> levels_;    // (lanes)
 };
 
 }  // namespace polarquant

@@ -65,7 +65,7 @@ class PlainScores {
  public:
   PlainScores(const Codec& codec, const ScanCodec& scan, std::span<const BlockRows> spans,
               const std::vector<float>& queries, float exactness)
-      : higher_(codec.higher_is_nearer()) {
+      : scan_(scan), higher_(codec.higher_is_nearer()) {
     std::vector<uint8_t> codes;
     std::vector<uint8_t> code(scan.layout().row_format_bytes());
     const bool bounded = scan.has_signs() && codec.dim() >= 64 && exactness < kScoreEveryRow;
@@ -100,7 +100,7 @@ class PlainScores {
     for (const std::vector<Row>& rows : queries_) {
       std::vector<Row> top;
       for (const Row& row : rows) {
-        if (static_cast<int64_t>(top.size()) < k && keep(row.id)) top.push_back(row);
+        if (std::ssize(top) < scan_.candidates(k) && keep(row.id)) top.push_back(row);
       }
       std::sort(top.begin(), top.end(), [](const Row& a, const Row& b) {
         return a.score > b.score || (a.score == b.score && a.id < b.id);
@@ -124,6 +124,7 @@ class PlainScores {
     int64_t id;
   };
 
+  const ScanCodec& scan_;
   bool higher_;
   std::vector<std::vector<Row>> queries_;  // each sorted by (key, id)
 };

@@ -24,47 +24,37 @@ size_t dot_at(int row, int query) {
 }
 
 /// A chunk's levels and panels of random queries, and their plain dot products.
-template <typename Level>
 struct Chunk {
   int lanes;
   int panels;
-  AlignedVector<Level> levels;
-  AlignedVector<Level> panel_levels;
+  AlignedVector<int8_t> levels;
+  AlignedVector<int8_t> panel_levels;
   std::vector<int32_t> expected;
 
   /// `extreme`: all levels the largest in magnitude.
   Chunk(const ScanRows& rows, int panel_count, bool extreme)
       : lanes(rows.scan.lanes()), panels(panel_count) {
     Random random(static_cast<uint64_t>(lanes + panel_count));
-    const int largest = rows.scan.max_level();
     const auto level = [&] {
-      const auto value =
-          static_cast<int>(random.below(static_cast<uint64_t>(2 * largest + 1))) - largest;
-      return static_cast<int16_t>(extreme ? largest : value);
+      const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
+      return static_cast<int8_t>(extreme ? kMaxLevel : value);
     };
     levels.resize(static_cast<size_t>(kChunkRows * lanes));
-    for (Level& value : levels) value = static_cast<Level>(level());
+    for (int8_t& value : levels) value = level();
     panel_levels.resize(static_cast<size_t>(panels * kPanelQueries * lanes));
     expected.resize(static_cast<size_t>(kChunkRows * panels * kPanelQueries));
     for (int q = 0; q < panels * kPanelQueries; ++q) {
       ScanQuery query;
       query.levels.resize(static_cast<size_t>(lanes));
-      query.wide_levels.resize(static_cast<size_t>(lanes));
-      for (size_t lane = 0; lane < query.levels.size(); ++lane) {
-        query.wide_levels[lane] = extreme && q % 2 == 0 ? static_cast<int16_t>(-largest) : level();
-        query.levels[lane] = static_cast<int8_t>(rows.scan.wide() ? 0 : query.wide_levels[lane]);
-      }
-      Level* panel =
+      for (int8_t& value : query.levels)
+        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxLevel) : level();
+      int8_t* panel =
           panel_levels.data() + static_cast<size_t>(q / kPanelQueries * kPanelQueries * lanes);
-      if constexpr (sizeof(Level) == 1) {
-        put_in_panel(query.levels.data(), lanes, q % kPanelQueries, panel);
-      } else {
-        put_in_panel(query.wide_levels.data(), lanes, q % kPanelQueries, panel);
-      }
+      put_in_panel(query.levels.data(), lanes, q % kPanelQueries, panel);
       for (int row = 0; row < kChunkRows; ++row) {
         int32_t dot = 0;
         for (int lane = 0; lane < lanes; ++lane) {
-          dot += query.wide_levels[static_cast<size_t>(lane)] *
+          dot += query.levels[static_cast<size_t>(lane)] *
                  levels[static_cast<size_t>(row * lanes + lane)];
         }
         expected[dot_at(row, q)] = dot;
@@ -81,14 +71,17 @@ struct Chunk {
   }
 };
 
-template <typename Level>
-void check_panels(const std::string& spec) {
+using Hit = std::tuple<int32_t, int32_t, int32_t, int32_t>;
+
+}  // namespace
+
+TEST_CASE("panels give the plain sums", "[scan][kernels]") {
   for (const int dim : {1, 64, 65, 192, 384, 1000}) {
-    const ScanRows rows(spec, dim, Metric::l2);
+    const ScanRows rows("Polar2", dim, Metric::l2);
     for (int panels = 1; panels <= 7; ++panels) {
       for (const bool extreme : {false, true}) {
-        const Chunk<Level> chunk(rows, panels, extreme);
-        CAPTURE(spec, dim, panels, extreme);
+        const Chunk chunk(rows, panels, extreme);
+        CAPTURE(dim, panels, extreme);
         on_every_target([&] {
           chunk.check();
           const WithoutAmx without;
@@ -100,18 +93,6 @@ void check_panels(const std::string& spec) {
   }
 }
 
-using Hit = std::tuple<int32_t, int32_t, int32_t, int32_t>;
-
-}  // namespace
-
-TEST_CASE("panels of bytes give the plain sums", "[scan][kernels]") {
-  check_panels<int8_t>("Polar2");
-}
-
-TEST_CASE("panels of 16-bit levels give the plain sums", "[scan][kernels]") {
-  check_panels<int16_t>("Polar8");
-}
-
 TEST_CASE("AMX gives the plain sums", "[scan][kernels]") {
   if (!amx_is_usable()) {
     WARN("this machine has no AMX");
@@ -120,7 +101,7 @@ TEST_CASE("AMX gives the plain sums", "[scan][kernels]") {
   for (const int dim : {1, 128, 129, 1000}) {
     const ScanRows rows("Polar4", dim, Metric::l2);
     for (int panels = 1; panels <= 5; ++panels) {
-      const Chunk<int8_t> chunk(rows, panels, false);
+      const Chunk chunk(rows, panels, false);
       std::vector<int32_t> dots(chunk.expected.size());
       amx_begin();
       amx_panel_dots(chunk.levels.data(), chunk.lanes, chunk.panel_levels.data(), panels,

@@ -22,11 +22,10 @@ const char* const kLevelSpecs[] = {
     "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",  "Polar2+2",
     "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca"};
 
-template <typename Level>
 void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
                   const std::vector<uint32_t>& which) {
   const auto lanes = static_cast<size_t>(stage.lanes());
-  AlignedVector<Level> found(lanes * which.size() + 64, Level{99});
+  AlignedVector<int8_t> found(lanes * which.size() + 64, int8_t{99});
   decode_level_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
                     found.data());
   for (size_t i = lanes * which.size(); i < found.size(); ++i) REQUIRE(found[i] == 99);
@@ -37,12 +36,13 @@ void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& 
     for (int j = 0; j < part.dim; ++j)
       coded[static_cast<size_t>(first + lane_of(j, part.dim))] = true;
   }
-  std::vector<int16_t> expected(lanes);
+  std::vector<int8_t> expected(lanes);
   for (size_t i = 0; i < which.size(); ++i) {
     decode_levels(rows.scan, stage, place_of(tile, which[i]), expected.data());
     for (size_t lane = 0; lane < lanes; ++lane) {
       if (!coded[lane] || found[i * lanes + lane] == expected[lane]) continue;
-      CAPTURE(which[i], lane, static_cast<int>(found[i * lanes + lane]), expected[lane]);
+      CAPTURE(which[i], lane, static_cast<int>(found[i * lanes + lane]),
+              static_cast<int>(expected[lane]));
       FAIL("another level");
     }
   }
@@ -78,8 +78,7 @@ TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
       on_every_target([&] {
         for (const LevelStage& stage : rows.scan.stages()) {
           CAPTURE(spec, dim);
-          if (!rows.scan.wide()) check_levels<int8_t>(rows, tile, stage, which);
-          check_levels<int16_t>(rows, tile, stage, which);
+          check_levels(rows, tile, stage, which);
         }
       });
     }
@@ -97,16 +96,15 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
       part.dim = dim;
       part.step_bits = step;
       for (int i = 0; i < 256; ++i) {
-        part.x[i] = static_cast<int16_t>(random.below(255)) - 127;
-        part.y[i] = static_cast<int16_t>(random.below(255)) - 127;
+        part.x[i] = static_cast<int8_t>(static_cast<int>(random.below(255)) - 127);
+        part.y[i] = static_cast<int8_t>(static_cast<int>(random.below(255)) - 127);
       }
       part.make_tables();
       const LevelStage stage = {{part}, 0, part.segments(), 1};
       const std::vector<uint32_t> which = {0, 5, 63, 64, 69};
       on_every_target([&] {
         CAPTURE(dim, step);
-        check_levels<int8_t>(rows, tile, stage, which);
-        check_levels<int16_t>(rows, tile, stage, which);
+        check_levels(rows, tile, stage, which);
       });
     }
   }
@@ -127,18 +125,14 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
         for (const int first : {0, 1}) {
           if (first + n > static_cast<int>(x.size())) continue;
           CAPTURE(scale, n, first);
-          std::vector<int8_t> narrow(static_cast<size_t>(n) + 1, 99);
-          std::vector<int16_t> wide(static_cast<size_t>(n) + 1, 99);
-          round_levels(&x[static_cast<size_t>(first)], n, scale, narrow.data());
-          round_levels(&x[static_cast<size_t>(first)], n, scale, wide.data());
+          std::vector<int8_t> levels(static_cast<size_t>(n) + 1, 99);
+          round_levels(&x[static_cast<size_t>(first)], n, scale, levels.data());
           float largest = 0;
-          bool right = narrow.back() == 99 && wide.back() == 99;
+          bool right = levels.back() == 99;
           for (int j = 0; j < n; ++j) {
             const float value = x[static_cast<size_t>(first + j)];
             largest = std::max(largest, std::fabs(value));
-            const auto level = std::lrint(value * scale);
-            right = right && narrow[static_cast<size_t>(j)] == level;
-            right = right && wide[static_cast<size_t>(j)] == level;
+            right = right && levels[static_cast<size_t>(j)] == std::lrint(value * scale);
           }
           REQUIRE(right);
           REQUIRE(same_bits(largest_magnitude(&x[static_cast<size_t>(first)], n), largest));
@@ -149,41 +143,28 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
 }
 
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar8"}) {
-    for (const int dim : kScanDims) {
-      const ScanRows rows(spec, dim, Metric::l2);
-      const int largest = rows.scan.max_level();
-      const auto lanes = static_cast<size_t>(rows.scan.lanes());
-      for (const bool extreme : {false, true}) {
-        Random random(2);
-        const auto level = [&] {
-          const auto value =
-              static_cast<int>(random.below(static_cast<uint64_t>(2 * largest + 1))) - largest;
-          return static_cast<int16_t>(extreme ? largest : value);
-        };
-        ScanQuery query;
-        query.levels.resize(lanes);
-        query.wide_levels.resize(lanes);
-        for (size_t lane = 0; lane < lanes; ++lane) {
-          query.wide_levels[lane] = extreme ? static_cast<int16_t>(-largest) : level();
-          query.levels[lane] = static_cast<int8_t>(rows.scan.wide() ? 0 : query.wide_levels[lane]);
-        }
-        AlignedVector<int16_t> levels(5 * lanes);
-        for (int16_t& value : levels) value = level();
-        const AlignedVector<int8_t> narrow(levels.begin(), levels.end());
-        on_every_target([&] {
-          CAPTURE(spec, dim, extreme);
-          int32_t dots[5];
-          if (rows.scan.wide()) {
-            dot_level_rows(rows.scan.stages()[0], query, levels.data(), 5, dots);
-          } else {
-            dot_level_rows(rows.scan.stages()[0], query, narrow.data(), 5, dots);
-          }
-          for (size_t i = 0; i < 5; ++i)
-            REQUIRE(dots[i] ==
-                    level_dot(rows.scan, rows.scan.stages()[0], query, levels.data() + i * lanes));
-        });
-      }
+  for (const int dim : kScanDims) {
+    const ScanRows rows("Polar2", dim, Metric::l2);
+    const LevelStage& stage = rows.scan.stages()[0];
+    const auto lanes = static_cast<size_t>(rows.scan.lanes());
+    for (const bool extreme : {false, true}) {
+      Random random(2);
+      const auto level = [&] {
+        const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
+        return static_cast<int8_t>(extreme ? kMaxLevel : value);
+      };
+      ScanQuery query;
+      query.levels.resize(lanes);
+      for (int8_t& value : query.levels) value = extreme ? int8_t{-kMaxLevel} : level();
+      AlignedVector<int8_t> levels(5 * lanes);
+      for (int8_t& value : levels) value = level();
+      on_every_target([&] {
+        CAPTURE(dim, extreme);
+        int32_t dots[5];
+        dot_level_rows(stage, query, levels.data(), 5, dots);
+        for (size_t i = 0; i < 5; ++i)
+          REQUIRE(dots[i] == level_dot(stage, query, levels.data() + i * lanes));
+      });
     }
   }
 }
@@ -194,14 +175,14 @@ TEST_CASE("survivors' dot products are the plain ones", "[scan][kernels]") {
       const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, 85);
       const ScanTile tile = tile_of(rows);
       const ScanQuery query = rows.query(3, 1);
-      std::vector<int16_t> levels(static_cast<size_t>(rows.scan.lanes()));
-      AlignedVector<int16_t> scratch(levels.size());
+      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+      AlignedVector<int8_t> scratch(levels.size());
       const std::vector<uint32_t> some = {84, 0, 8, 63, 64, 17, 71, 72, 1};
       for (const LevelStage& stage : rows.scan.stages()) {
         std::vector<int32_t> expected;
         for (const uint32_t row : some) {
           decode_levels(rows.scan, stage, place_of(tile, row), levels.data());
-          expected.push_back(level_dot(rows.scan, stage, query, levels.data()));
+          expected.push_back(level_dot(stage, query, levels.data()));
         }
         on_every_target([&] {
           for (int count = 0; count <= static_cast<int>(some.size()); ++count) {

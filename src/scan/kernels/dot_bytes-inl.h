@@ -23,12 +23,6 @@ HWY_ATTR inline __m512i dot_bytes(__m512i sums, __m512i unsigned_bytes, __m512i 
   return sums;
 }
 
-/// sums[i] + Σ of the two products of 16-bit numbers 2i, 2i+1.
-HWY_ATTR inline __m512i dot_words(__m512i sums, __m512i a, __m512i b) {
-  asm("vpdpwssd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
-  return sums;
-}
-
 /// The four registers' sums over their lanes.
 HWY_ATTR inline __m128i sum_each(__m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include "src/scan/row_levels.h"
@@ -47,106 +46,72 @@ HWY_ATTR inline __m512i high_segment(__m512i x, __m512i y) {
   return _mm512_shuffle_i64x2(x, y, 0xEE);
 }
 
-HWY_ATTR inline void store_segment(__m512i values, __m512i /*high*/, uint64_t signs,
-                                   int8_t* levels) {
+HWY_ATTR inline void store_segment(__m512i values, uint64_t signs, int8_t* levels) {
   values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
   _mm512_store_si512(levels, values);
 }
-HWY_ATTR inline void store_segment(__m512i low, __m512i high, uint64_t signs, int16_t* levels) {
-  const __m512i zero = _mm512_setzero_si512();
-  const auto halves = [&](__m256i low_bytes, __m256i high_bytes) HWY_ATTR {
-    return _mm512_or_si512(_mm512_cvtepu8_epi16(low_bytes),
-                           _mm512_slli_epi16(_mm512_cvtepu8_epi16(high_bytes), 8));
-  };
-  __m512i front = halves(_mm512_castsi512_si256(low), _mm512_castsi512_si256(high));
-  __m512i back = halves(_mm512_extracti64x4_epi64(low, 1), _mm512_extracti64x4_epi64(high, 1));
-  front = _mm512_mask_sub_epi16(front, static_cast<__mmask32>(signs), zero, front);
-  back = _mm512_mask_sub_epi16(back, static_cast<__mmask32>(signs >> 32), zero, back);
-  _mm512_store_si512(levels, front);
-  _mm512_store_si512(levels + 32, back);
-}
 
-template <typename Level>
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                             Level* levels) {
-  constexpr bool kWide = sizeof(Level) == 2;
+                             int8_t* levels) {
   const WindowReader reader(part);
   const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
   const uint8_t before = bits_before_ring(ring, pairs_of(part.dim) * part.step_bits);
   const int segments = part.segments();
-  const __m512i zero = _mm512_setzero_si512();
   for (int segment = 0; segment < segments; segment += 2) {
     const __m512i windows = reader.read(ring, segment / 2, before);
-    const __m512i x = look_up(part.x_bytes[0], windows);
-    const __m512i y = look_up(part.y_bytes[0], windows);
-    const __m512i x_high = kWide ? look_up(part.x_bytes[1], windows) : zero;
-    const __m512i y_high = kWide ? look_up(part.y_bytes[1], windows) : zero;
-    store_segment(low_segment(x, y), low_segment(x_high, y_high),
-                  segment_signs(codec, part, at, segment), levels + segment * kSegmentLanes);
+    const __m512i x = look_up(part.x, windows);
+    const __m512i y = look_up(part.y, windows);
+    store_segment(low_segment(x, y), segment_signs(codec, part, at, segment),
+                  levels + segment * kSegmentLanes);
     if (segment + 1 == segments) break;
-    store_segment(high_segment(x, y), high_segment(x_high, y_high),
-                  segment_signs(codec, part, at, segment + 1),
+    store_segment(high_segment(x, y), segment_signs(codec, part, at, segment + 1),
                   levels + (segment + 1) * kSegmentLanes);
   }
 }
 
-template <typename Level>
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                                Level* levels) {
+                                int8_t* levels) {
   const WindowReader reader(part);
   const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
   for (int segment = 0; segment < part.segments(); ++segment) {
     const __m512i index = reader.read_fields(fields, segment);
-    store_segment(look_up(part.x_bytes[0], index), look_up(part.x_bytes[1], index),
-                  segment_signs(codec, part, at, segment), levels + segment * kSegmentLanes);
+    store_segment(look_up(part.x, index), segment_signs(codec, part, at, segment),
+                  levels + segment * kSegmentLanes);
   }
 }
 
-template <typename Level>
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                           Level* levels) {
+                           int8_t* levels) {
   const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
   const int dim = part.dim;
   int j = 0;
   for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
     const __m512i index = _mm512_loadu_si512(codes + j);
-    store_segment(look_up(part.x_bytes[0], index), look_up(part.x_bytes[1], index), 0, levels + j);
+    store_segment(look_up(part.x, index), 0, levels + j);
   }
-  for (; j < dim; ++j) levels[lane_of(j, dim)] = static_cast<Level>(part.x[codes[j]]);
+  for (; j < dim; ++j) levels[lane_of(j, dim)] = part.x[codes[j]];
 }
 
 #else
-
-/// A window's x and y side by side.
-template <typename Level>
-using LevelPair = std::conditional_t<sizeof(Level) == 1, uint16_t, uint32_t>;
-inline const uint16_t* pair_table(const LevelPart& part, const int8_t* /*levels*/) {
-  return part.narrow_pairs;
-}
-inline const uint32_t* pair_table(const LevelPart& part, const int16_t* /*levels*/) {
-  return part.wide_pairs;
-}
 
 /// Pairs of a segment.
 constexpr int kSegmentPairs = kSegmentLanes / 2;
 
 /// Pairs side by side to a segment's lanes, signs applied.
 #if HWY_TARGET == HWY_SCALAR
-template <typename Level>
-void store_segment(const LevelPair<Level>* pairs, uint64_t signs, Level* levels) {
+void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
   for (int i = 0; i < kSegmentPairs; ++i) {
-    levels[i] = static_cast<Level>(pairs[i]);
-    levels[kSegmentPairs + i] = static_cast<Level>(pairs[i] >> (8 * sizeof(Level)));
+    levels[i] = static_cast<int8_t>(pairs[i]);
+    levels[kSegmentPairs + i] = static_cast<int8_t>(pairs[i] >> 8);
   }
   for (int lane = 0; lane < kSegmentLanes; ++lane)
-    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<Level>(-levels[lane]);
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
 }
 #else
-template <typename Level>
-HWY_ATTR void store_segment(const LevelPair<Level>* pairs, uint64_t signs, Level* levels) {
-  const hn::CappedTag<Level, kSegmentPairs> d;
+HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
+  const hn::CappedTag<int8_t, kSegmentPairs> d;
   const size_t lanes = hn::Lanes(d);
-  const auto* both = reinterpret_cast<const Level*>(pairs);
+  const auto* both = reinterpret_cast<const int8_t*>(pairs);
   const auto store = [&](hn::Vec<decltype(d)> values, size_t lane) HWY_ATTR {
     alignas(8) uint8_t mask_bits[16] = {};
     const uint64_t part = signs >> lane;
@@ -164,9 +129,9 @@ HWY_ATTR void store_segment(const LevelPair<Level>* pairs, uint64_t signs, Level
 #endif
 
 /// Looks pairs first … end−1 up one by one; `end` is rounded up to a multiple of 8.
-template <int kStep, typename Pair>
-HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const Pair* table, int first, int end,
-                         Pair* found) {
+template <int kStep>
+HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const uint16_t* table, int first,
+                         int end, uint16_t* found) {
   constexpr int kShift = kStep == 8 ? 0 : kStep;
   for (int pair = first; pair < end; pair += 8) {
     uint64_t windows = 0;
@@ -184,30 +149,28 @@ HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const Pair* table,
   }
 }
 
-template <typename Pair, int... kLess>
+template <int... kLess>
 auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/) {
-  using FindPairs = void (*)(const uint8_t*, uint8_t, const Pair*, int, int, Pair*);
-  static constexpr FindPairs kOfStep[] = {&find_pairs<kLess + 1, Pair>...};
+  using FindPairs = void (*)(const uint8_t*, uint8_t, const uint16_t*, int, int, uint16_t*);
+  static constexpr FindPairs kOfStep[] = {&find_pairs<kLess + 1>...};
   return kOfStep[step - 1];
 }
 
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
-template <typename Level>
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                             Level* levels) {
-  using Pair = LevelPair<Level>;
+                             int8_t* levels) {
   constexpr int kSegmentsTogether = 8;
-  alignas(64) Pair found[kSegmentsTogether * kSegmentPairs] = {};
-  const auto find = find_pairs_of_step<Pair>(part.step_bits, std::make_integer_sequence<int, 8>());
+  alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
+  const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
   const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
   const int pairs = pairs_of(part.dim);
   const int segments = part.segments();
   const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
   for (int first = 0; first < segments; first += kSegmentsTogether) {
     const int end = std::min(segments, first + kSegmentsTogether);
-    find(ring, before, pair_table(part, levels), first * kSegmentPairs,
-         std::min(pairs, end * kSegmentPairs), found);
+    find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
+         found);
     for (int segment = first; segment < end; ++segment) {
       store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
                     segment_signs(codec, part, at, segment),
@@ -217,9 +180,8 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
 }
 
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
-template <typename Level>
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                                Level* levels) {
+                                int8_t* levels) {
   const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
   for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
@@ -230,29 +192,26 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
       for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
         // Without a branch: signs are as random as can be.
         const int negative = -static_cast<int>(signs >> (first + i) & 1);
-        levels[first + i] = static_cast<Level>((part.x[eight & mask] ^ negative) - negative);
+        levels[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
       }
     }
   }
 }
 
-template <typename Level>
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                           Level* levels) {
+                           int8_t* levels) {
   const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
-  for (int j = 0; j < part.dim; ++j)
-    levels[lane_of(j, part.dim)] = static_cast<Level>(part.x[codes[j]]);
+  for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
 }
 
 #endif
 
-template <typename Level>
 HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                          const uint32_t* rows, int count, Level* levels) {
+                          const uint32_t* rows, int count, int8_t* levels) {
   for (int i = 0; i < count; ++i, levels += stage.lanes()) {
     const RowPlace at = place_of(tile, rows[i]);
     for (const LevelPart& part : stage.parts) {
-      Level* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
+      int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
       switch (part.kind) {
         case LevelPart::Kind::windows:
           decode_windows(codec, part, at, of_part);
@@ -268,18 +227,7 @@ HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const Le
   }
 }
 
-HWY_ATTR void decode_narrow_rows(const ScanTile& tile, const ScanCodec& codec,
-                                 const LevelStage& stage, const uint32_t* rows, int count,
-                                 int8_t* levels) {
-  decode_rows(tile, codec, stage, rows, count, levels);
-}
-HWY_ATTR void decode_wide_rows(const ScanTile& tile, const ScanCodec& codec,
-                               const LevelStage& stage, const uint32_t* rows, int count,
-                               int16_t* levels) {
-  decode_rows(tile, codec, stage, rows, count, levels);
-}
-
-HWY_ATTR int32_t dot_narrow(const int8_t* a, const int8_t* b, int lanes) {
+HWY_ATTR int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
   const hn::CappedTag<int8_t, kSegmentLanes> d8;
   const hn::RepartitionToWide<decltype(d8)> d16;
   const hn::RepartitionToWide<decltype(d16)> d32;
@@ -295,27 +243,10 @@ HWY_ATTR int32_t dot_narrow(const int8_t* a, const int8_t* b, int lanes) {
   return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
 }
 
-HWY_ATTR int32_t dot_wide(const int16_t* a, const int16_t* b, int lanes) {
-  const hn::CappedTag<int16_t, kSegmentLanes> d16;
-  const hn::RepartitionToWide<decltype(d16)> d32;
-  auto sum0 = hn::Zero(d32);
-  auto sum1 = hn::Zero(d32);
-  for (int lane = 0; lane < lanes; lane += static_cast<int>(hn::Lanes(d16))) {
-    sum0 = hn::ReorderWidenMulAccumulate(d32, hn::Load(d16, a + lane), hn::Load(d16, b + lane),
-                                         sum0, sum1);
-  }
-  return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
-}
-
-HWY_ATTR void dot_narrow_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
-                              int32_t* dots) {
+HWY_ATTR void dot_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
+                       int32_t* dots) {
   for (int i = 0; i < count; ++i)
-    dots[i] = dot_narrow(query, levels + static_cast<size_t>(i) * lanes, lanes);
-}
-HWY_ATTR void dot_wide_rows(const int16_t* query, const int16_t* levels, int lanes, int count,
-                            int32_t* dots) {
-  for (int i = 0; i < count; ++i)
-    dots[i] = dot_wide(query, levels + static_cast<size_t>(i) * lanes, lanes);
+    dots[i] = dot_row(query, levels + static_cast<size_t>(i) * lanes, lanes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -325,28 +256,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(decode_narrow_rows);
-HWY_EXPORT(decode_wide_rows);
-HWY_EXPORT(dot_narrow_rows);
-HWY_EXPORT(dot_wide_rows);
+HWY_EXPORT(decode_rows);
+HWY_EXPORT(dot_rows);
 
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(decode_narrow_rows)(tile, codec, stage, rows, count, levels);
-}
-void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                       const uint32_t* rows, int count, int16_t* levels) {
-  HWY_DYNAMIC_DISPATCH(decode_wide_rows)(tile, codec, stage, rows, count, levels);
+  HWY_DYNAMIC_DISPATCH(decode_rows)(tile, codec, stage, rows, count, levels);
 }
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(dot_narrow_rows)
+  HWY_DYNAMIC_DISPATCH(dot_rows)
   (query.levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
-}
-void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int16_t* levels,
-                    int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(dot_wide_rows)
-  (query.wide_levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
 }
 
 }  // namespace polarquant

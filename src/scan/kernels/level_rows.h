@@ -10,17 +10,12 @@
 namespace polarquant {
 
 /// Decodes one stage of `count` rows of the tile into levels, (count, stage.lanes()) on 64-byte
-/// boundaries; lanes without a coordinate, or of no part, get any value. Levels must fit a byte
-/// (!codec.wide()) for the first form.
+/// boundaries; lanes without a coordinate, or of no part, get any value.
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels);
-void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                       const uint32_t* rows, int count, int16_t* levels);
 
 /// dots[i] = Σ query level·level over the stage's lanes, row i of `levels`.
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
-                    int count, int32_t* dots);
-void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int16_t* levels,
                     int count, int32_t* dots);
 
 }  // namespace polarquant

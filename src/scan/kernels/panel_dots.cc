@@ -19,25 +19,16 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The 32 bits that stand for lanes 4i … (narrow) or 2i … (wide) of a row.
-template <typename Level>
-HWY_ATTR inline int32_t lanes_of_row(const Level* row, int step) {
+/// Lanes 4·step … 4·step+3 of a row.
+HWY_ATTR inline int32_t lanes_of_row(const int8_t* row, int step) {
   int32_t bits;
-  std::memcpy(&bits, row + static_cast<size_t>(step) * (4 / sizeof(Level)), sizeof bits);
+  std::memcpy(&bits, row + static_cast<size_t>(step) * kLanesPerStep, sizeof bits);
   return bits;
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
 
 constexpr int kRowsTogether = 8;
-
-HWY_ATTR inline __m512i add_products(__m512i sums, __m512i queries, __m512i row,
-                                     int8_t /*narrow*/) {
-  return dot_bytes(sums, queries, row);
-}
-HWY_ATTR inline __m512i add_products(__m512i sums, __m512i queries, __m512i row, int16_t /*wide*/) {
-  return dot_words(sums, queries, row);
-}
 
 /// What a row's sums start from: VNNI takes the queries' bytes as level + 128, so −128·Σ row
 /// levels.
@@ -48,36 +39,33 @@ HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
     sums = dot_bytes(sums, ones, _mm512_load_si512(row + lane));
   return -128 * _mm512_reduce_add_epi32(sums);
 }
-HWY_ATTR inline int32_t first_sum(const int16_t* /*row*/, int /*lanes*/) { return 0; }
 
 // 8 rows × kPanels panels in registers: each step loads the panels' vectors and broadcasts 8 rows'
 // bytes for 8·kPanels dot products. With three panels that is 24 accumulators, 11 loads for 12
 // cycles of VNNI.
-template <int kPanels, typename Level>
-HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels,
+template <int kPanels>
+HWY_ATTR void dots_of_panels(const int8_t* levels, int lanes, const int8_t* panels,
                              const int32_t* firsts, int32_t* dots) {
-  constexpr int kLanesPerStep = 4 / sizeof(Level);
   const int steps = lanes / kLanesPerStep;
   const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
-  const __m512i bias = _mm512_set1_epi8(sizeof(Level) == 1 ? -128 : 0);
+  const __m512i bias = _mm512_set1_epi8(-128);
   for (int row = 0; row < kChunkRows; row += kRowsTogether) {
     __m512i sums[kRowsTogether][kPanels];
     for (int r = 0; r < kRowsTogether; ++r) {
       for (int p = 0; p < kPanels; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
     }
-    const Level* rows = levels + static_cast<size_t>(row) * lanes;
+    const int8_t* rows = levels + static_cast<size_t>(row) * lanes;
     for (int step = 0; step < steps; ++step) {
       __m512i queries[kPanels];
       for (int p = 0; p < kPanels; ++p) {
-        const Level* at =
+        const int8_t* at =
             panels + p * panel_levels + static_cast<size_t>(step) * kLanesPerStep * kPanelQueries;
         queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
       }
       for (int r = 0; r < kRowsTogether; ++r) {
         const __m512i row_lanes =
             _mm512_set1_epi32(lanes_of_row(rows + static_cast<size_t>(r) * lanes, step));
-        for (int p = 0; p < kPanels; ++p)
-          sums[r][p] = add_products(sums[r][p], queries[p], row_lanes, Level{});
+        for (int p = 0; p < kPanels; ++p) sums[r][p] = dot_bytes(sums[r][p], queries[p], row_lanes);
       }
     }
     for (int r = 0; r < kRowsTogether; ++r) {
@@ -87,8 +75,7 @@ HWY_ATTR void dots_of_panels(const Level* levels, int lanes, const Level* panels
   }
 }
 
-template <typename Level>
-HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count,
+HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
                        int32_t* dots) {
   alignas(64) int32_t firsts[kChunkRows];
   for (int row = 0; row < kChunkRows; ++row)
@@ -107,13 +94,9 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
 
 bool uses_amx() { return amx_is_usable(); }
 
-HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
-                          int32_t* dots) {
-  if (amx_is_usable()) return amx_panel_dots(levels, lanes, panels, count, dots);
-  all_dots(levels, lanes, panels, count, dots);
-}
-HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count,
+HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
                         int32_t* dots) {
+  if (amx_is_usable()) return amx_panel_dots(levels, lanes, panels, count, dots);
   all_dots(levels, lanes, panels, count, dots);
 }
 
@@ -121,12 +104,10 @@ HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels,
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <typename Level>
-void all_dots(const Level* levels, int lanes, const Level* panels, int count, int32_t* dots) {
-  constexpr int kLanesPerStep = 4 / sizeof(Level);
+void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
   for (int row = 0; row < kChunkRows; ++row) {
     for (int query = 0; query < count * kPanelQueries; ++query) {
-      const Level* panel =
+      const int8_t* panel =
           panels + static_cast<size_t>(query / kPanelQueries) * lanes * kPanelQueries;
       int32_t sum = 0;
       for (int lane = 0; lane < lanes; ++lane) {
@@ -174,27 +155,27 @@ HWY_ATTR V16 odd_bytes(V16 v) {
   return hn::ShiftRight<8>(v);
 }
 
-// Four rows share the load of a panel's vector, and for bytes its two halves.
-template <typename Level>
-HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int count,
+// Four rows share the load of a panel's vector, and its two halves.
+HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
                        int32_t* dots) {
   const hn::CappedTag<int32_t, kPanelQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
-  const int steps = lanes * static_cast<int>(sizeof(Level)) / 4;
+  const int steps = lanes / kLanesPerStep;
   for (int slot = 0; slot < count * kPanelQueries; slot += vector) {
-    const Level* panel = panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
+    const int8_t* panel =
+        panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
     const int32_t* queries = reinterpret_cast<const int32_t*>(panel) + slot % kPanelQueries;
     for (int row = 0; row < kChunkRows; row += kRowsTogether) {
-      const Level* r0 = levels + static_cast<size_t>(row) * lanes;
-      const Level* r1 = r0 + lanes;
-      const Level* r2 = r1 + lanes;
-      const Level* r3 = r2 + lanes;
+      const int8_t* r0 = levels + static_cast<size_t>(row) * lanes;
+      const int8_t* r1 = r0 + lanes;
+      const int8_t* r2 = r1 + lanes;
+      const int8_t* r3 = r2 + lanes;
       auto s0 = hn::Zero(d32);
       auto s1 = s0;
       auto s2 = s0;
       auto s3 = s0;
-      const auto row_lanes = [&](const Level* r, int step) HWY_ATTR {
+      const auto row_lanes = [&](const int8_t* r, int step) HWY_ATTR {
         return hn::BitCast(d16, hn::Set(d32, lanes_of_row(r, step)));
       };
       for (int step = 0; step < steps; ++step) {
@@ -204,19 +185,12 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
         const auto x1 = row_lanes(r1, step);
         const auto x2 = row_lanes(r2, step);
         const auto x3 = row_lanes(r3, step);
-        if constexpr (sizeof(Level) == 1) {
-          const auto even = even_bytes(q);
-          const auto odd = odd_bytes(q);
-          s0 = add_pairs(add_pairs(s0, even, even_bytes(x0)), odd, odd_bytes(x0));
-          s1 = add_pairs(add_pairs(s1, even, even_bytes(x1)), odd, odd_bytes(x1));
-          s2 = add_pairs(add_pairs(s2, even, even_bytes(x2)), odd, odd_bytes(x2));
-          s3 = add_pairs(add_pairs(s3, even, even_bytes(x3)), odd, odd_bytes(x3));
-        } else {
-          s0 = add_pairs(s0, q, x0);
-          s1 = add_pairs(s1, q, x1);
-          s2 = add_pairs(s2, q, x2);
-          s3 = add_pairs(s3, q, x3);
-        }
+        const auto even = even_bytes(q);
+        const auto odd = odd_bytes(q);
+        s0 = add_pairs(add_pairs(s0, even, even_bytes(x0)), odd, odd_bytes(x0));
+        s1 = add_pairs(add_pairs(s1, even, even_bytes(x1)), odd, odd_bytes(x1));
+        s2 = add_pairs(add_pairs(s2, even, even_bytes(x2)), odd, odd_bytes(x2));
+        s3 = add_pairs(add_pairs(s3, even, even_bytes(x3)), odd, odd_bytes(x3));
       }
       int32_t* out =
           dots + (slot / kPanelQueries * kChunkRows + row) * kPanelQueries + slot % kPanelQueries;
@@ -232,11 +206,7 @@ HWY_ATTR void all_dots(const Level* levels, int lanes, const Level* panels, int 
 
 bool uses_amx() { return false; }
 
-HWY_ATTR void narrow_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
-                          int32_t* dots) {
-  all_dots(levels, lanes, panels, count, dots);
-}
-HWY_ATTR void wide_dots(const int16_t* levels, int lanes, const int16_t* panels, int count,
+HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
                         int32_t* dots) {
   all_dots(levels, lanes, panels, count, dots);
 }
@@ -250,29 +220,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-namespace {
-
-template <typename Level>
-void put(const Level* levels, int lanes, int slot, Level* panel) {
-  constexpr int kLanesPerStep = 4 / sizeof(Level);
+void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel) {
   for (int step = 0; step < lanes / kLanesPerStep; ++step) {
     std::memcpy(panel + (static_cast<size_t>(step) * kPanelQueries + slot) * kLanesPerStep,
-                levels + static_cast<size_t>(step) * kLanesPerStep, 4);
+                levels + static_cast<size_t>(step) * kLanesPerStep, kLanesPerStep);
   }
 }
 
-}  // namespace
-
-void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel) {
-  put(levels, lanes, slot, panel);
-}
-void put_in_panel(const int16_t* levels, int lanes, int slot, int16_t* panel) {
-  put(levels, lanes, slot, panel);
-}
-
 HWY_EXPORT(uses_amx);
-HWY_EXPORT(narrow_dots);
-HWY_EXPORT(wide_dots);
+HWY_EXPORT(best_dots);
 
 PanelSession::PanelSession() : tiles_(HWY_DYNAMIC_DISPATCH(uses_amx)()) {
   if (tiles_) amx_begin();
@@ -285,10 +241,7 @@ PanelSession::~PanelSession() {
 bool panel_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 
 void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(narrow_dots)(levels, lanes, panels, count, dots);
-}
-void panel_dots(const int16_t* levels, int lanes, const int16_t* panels, int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(wide_dots)(levels, lanes, panels, count, dots);
+  HWY_DYNAMIC_DISPATCH(best_dots)(levels, lanes, panels, count, dots);
 }
 
 }  // namespace polarquant

@@ -27,10 +27,9 @@ HWY_ATTR float largest(const float* x, int n) {
   return result;
 }
 
-template <typename Level>
-HWY_ATTR void round_all(const float* x, int n, float scale, Level* levels) {
+HWY_ATTR void round_all(const float* x, int n, float scale, int8_t* levels) {
   const hn::CappedTag<float, 16> df;
-  const hn::Rebind<Level, decltype(df)> dl;
+  const hn::Rebind<int8_t, decltype(df)> dl;
   const int lanes = static_cast<int>(hn::Lanes(df));
   const auto scales = hn::Set(df, scale);
   int j = 0;
@@ -38,14 +37,7 @@ HWY_ATTR void round_all(const float* x, int n, float scale, Level* levels) {
     hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales))), dl,
                levels + j);
   }
-  for (; j < n; ++j) levels[j] = static_cast<Level>(std::lrint(x[j] * scale));
-}
-
-HWY_ATTR void round_narrow(const float* x, int n, float scale, int8_t* levels) {
-  round_all(x, n, scale, levels);
-}
-HWY_ATTR void round_wide(const float* x, int n, float scale, int16_t* levels) {
-  round_all(x, n, scale, levels);
+  for (; j < n; ++j) levels[j] = static_cast<int8_t>(std::lrint(x[j] * scale));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -56,15 +48,11 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(largest);
-HWY_EXPORT(round_narrow);
-HWY_EXPORT(round_wide);
+HWY_EXPORT(round_all);
 
 float largest_magnitude(const float* x, int n) { return HWY_DYNAMIC_DISPATCH(largest)(x, n); }
 void round_levels(const float* x, int n, float scale, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(round_narrow)(x, n, scale, levels);
-}
-void round_levels(const float* x, int n, float scale, int16_t* levels) {
-  HWY_DYNAMIC_DISPATCH(round_wide)(x, n, scale, levels);
+  HWY_DYNAMIC_DISPATCH(round_all)(x, n, scale, levels);
 }
 
 }  // namespace polarquant

@@ -10,6 +10,5 @@ namespace polarquant {
 float largest_magnitude(const float* x, int n);
 /// levels[j] = x_j·scale rounded to nearest, ties to even; |x_j·scale| fits the levels.
 void round_levels(const float* x, int n, float scale, int8_t* levels);
-void round_levels(const float* x, int n, float scale, int16_t* levels);
 
 }  // namespace polarquant

@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Narrow levels whose signs are the block's words, or that have none: what is not 0 in a row's
+/// Levels whose signs are the block's words, or that have none: what is not 0 in a row's
 /// code never leaves the registers. Magnitudes are the unsigned operand of VNNI and the query's
 /// levels, with the row's signs, the signed one; levels without sign plane are biased by 128
 /// instead.
@@ -97,8 +97,8 @@ class RowDots {
     const __m512i bias = _mm512_set1_epi8(-128);
     for (int segment = 0; segment < segments; segment += 2) {
       const __m512i windows = reader.read(ring, segment / 2, before);
-      const __m512i x = look_up(part.x_bytes[0], windows);
-      const __m512i y = look_up(part.y_bytes[0], windows);
+      const __m512i x = look_up(part.x, windows);
+      const __m512i y = look_up(part.y, windows);
       __m512i front = _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
       __m512i back = _mm512_shuffle_i64x2(x, y, 0xEE);
       const int8_t* levels = part_levels + static_cast<size_t>(segment) * kSegmentLanes;
@@ -129,7 +129,7 @@ class RowDots {
     const WindowReader reader(part);
     const uint8_t* fields = layout_.row_rest(at) + part.codes_offset;
     for (int segment = 0; segment < part.segments(); ++segment) {
-      const __m512i levels = look_up(part.x_bytes[0], reader.read_fields(fields, segment));
+      const __m512i levels = look_up(part.x, reader.read_fields(fields, segment));
       const __m512i query =
           _mm512_load_si512(levels_of(part) + static_cast<size_t>(segment) * kSegmentLanes);
       const uint64_t negative = layout_.sign_word(at, part.first_segment + segment);
@@ -150,7 +150,6 @@ class RowDots {
 HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
                                 const LevelStage& stage, const ScanQuery& query, uint32_t* rows,
                                 int count, int32_t* dots) {
-  if (codec.wide()) return false;
   for (const LevelPart& part : stage.parts)
     if (part.kind == LevelPart::Kind::bytes || part.signs == LevelPart::Signs::plane) return false;
   RowDots(tile, codec, stage, query).rows(rows, count, dots);
@@ -176,7 +175,7 @@ namespace polarquant {
 HWY_EXPORT(dots_in_registers);
 
 void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                   const ScanQuery& query, uint32_t* rows, int count, int16_t* scratch,
+                   const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
                    int32_t* dots) {
   if (HWY_DYNAMIC_DISPATCH(dots_in_registers)(tile, codec, stage, query, rows, count, dots)) return;
   const BlockLayout& layout = codec.layout();
@@ -185,14 +184,8 @@ void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStag
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count)
       fetch_code(tile, layout, rows[i + kFetchAhead], layout.rest_bytes());
-    if (codec.wide()) {
-      decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
-      dot_level_rows(stage, query, scratch, 1, dots + i);
-    } else {
-      auto* narrow = reinterpret_cast<int8_t*>(scratch);
-      decode_level_rows(tile, codec, stage, rows + i, 1, narrow);
-      dot_level_rows(stage, query, narrow, 1, dots + i);
-    }
+    decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
+    dot_level_rows(stage, query, scratch, 1, dots + i);
   }
 }
 

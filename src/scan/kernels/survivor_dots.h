@@ -10,10 +10,10 @@
 namespace polarquant {
 
 /// dots[i] = Σ query level·level of one stage of row rows[i] of the tile; `dots` and `rows` have
-/// room for 4 more. `scratch`: room for the levels of one row, (codec.lanes()) of 16 bits, on a
-/// 64-byte boundary.
+/// room for 4 more. `scratch`: room for the levels of one row, (codec.lanes()), on a 64-byte
+/// boundary.
 void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                   const ScanQuery& query, uint32_t* rows, int count, int16_t* scratch,
+                   const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
                    int32_t* dots);
 
 }  // namespace polarquant

@@ -81,8 +81,9 @@ class WindowReader {
   const FieldSpread& spread_;
 };
 
-/// 256 bytes in four registers.
-HWY_ATTR inline __m512i look_up(const uint8_t* table, __m512i index) {
+/// `bytes`: 256 of them, on a 64-byte boundary; taken as four registers.
+HWY_ATTR inline __m512i look_up(const void* bytes, __m512i index) {
+  const auto* table = static_cast<const uint8_t*>(bytes);
   const __m512i low =
       _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
   const __m512i high = _mm512_permutex2var_epi8(_mm512_load_si512(table + 128), index,
