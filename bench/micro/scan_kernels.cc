@@ -96,7 +96,7 @@ void sign_dots(benchmark::State& state, int64_t target, int dim) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(keep_by_signs(rows.scan_codec, rows.tile, rows.queries[0], 0,
                                            list.data(), kSurvivors,
-                                           {kept.data(), sums.data(), terms.data()}));
+                                           {kept.data(), sums.data(), terms.data(), nullptr}));
   }
   set_rate(state, kSurvivors);
 }

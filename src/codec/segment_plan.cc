@@ -39,8 +39,6 @@ const Rate* find_plan_rate(int twice_bits) {
   return nullptr;
 }
 
-int segments_of(int dim) { return (dim + kSegmentDims - 1) / kSegmentDims; }
-
 int segment_dims(int dim, int segment) {
   return std::min(kSegmentDims, dim - segment * kSegmentDims);
 }

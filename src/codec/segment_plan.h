@@ -36,7 +36,7 @@ struct SegmentRate {
 /// One entry a segment. Rates do not rise: segments with a sign plane so come first.
 using SegmentPlan = std::vector<SegmentRate>;
 
-int segments_of(int dim);
+constexpr int segments_of(int dim) { return (dim + kSegmentDims - 1) / kSegmentDims; }
 /// Coordinates of a segment: 64, or what is left for the last.
 int segment_dims(int dim, int segment);
 

@@ -24,6 +24,7 @@
 #include <cstring>
 
 #include "src/codec/codec.h"
+#include "src/codec/segment_plan.h"
 
 namespace polarquant {
 
@@ -39,7 +40,10 @@ uint64_t to_coordinate_order(uint64_t signs, int count);
 /// The lane of coordinate j of `dim`: its bit in the words, 64 to a segment.
 int lane_of(int j, int dim);
 /// Pairs of `dim` coordinates: 32 a segment, half of the last, rounded up.
-int pairs_of(int dim);
+constexpr int pairs_of(int dim) {
+  const int rest = dim % kSegmentDims;
+  return dim / kSegmentDims * (kSegmentDims / 2) + (rest + 1) / 2;
+}
 
 /// A row of a block: the block's parts, how many rows it has room for, and which row.
 struct RowPlace {

@@ -79,9 +79,9 @@ int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
   return distance;
 }
 
-int32_t rest_sign_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+int32_t sign_level_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int32_t dot = 0;
-  for (int lane = codec.layout().front_words() * kSegmentLanes;
+  for (int lane = codec.first_level_word() * kSegmentLanes;
        lane < codec.layout().sign_words() * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
@@ -122,7 +122,7 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                          : goodness(query.score, terms, dots[0]);
   row.key = row.score;
   if (!bounded) return row;
-  const SignSums signs = {front_distance(codec, query, at), rest_sign_dot(codec, query, at)};
+  const SignSums signs = {front_distance(codec, query, at), sign_level_dot(codec, query, at)};
   row.key = bounded_score(query, terms, row.score, signs, two_stages, dots[0]);
   return row;
 }

@@ -83,9 +83,8 @@ LevelStage window_stage(const TrellisPlanes& planes, LevelPart::Signs signs, siz
 /// ones.
 constexpr double kFirstStageShare = .75;
 
-/// Segments of a trained code's first stage; 0: there is one stage. Sign words behind the front
-/// must all be of the second: their levels have one step.
-int first_stage_segments(const PlannedQuantizer& planned, const BlockLayout& layout) {
+/// Segments of a trained code's first stage; 0: there is one stage.
+int first_stage_segments(const PlannedQuantizer& planned) {
   const SegmentPlan& plan = planned.plan();
   std::vector<double> shares;
   double total = 0;
@@ -95,10 +94,8 @@ int first_stage_segments(const PlannedQuantizer& planned, const BlockLayout& lay
   }
   // One rate everywhere: the untrained code.
   if (plan.empty() || plan.front().twice_bits == plan.back().twice_bits) return 0;
-  const int most = layout.sign_words() > layout.front_words() ? layout.front_words()
-                                                              : static_cast<int>(plan.size()) - 1;
   double share = 0;
-  for (int segments = 1; segments <= most; ++segments) {
+  for (int segments = 1; segments < std::ssize(plan); ++segments) {
     share += shares[static_cast<size_t>(segments - 1)] / total;
     const auto at = static_cast<size_t>(segments);
     const bool ends_run = plan[at].twice_bits != plan[at - 1].twice_bits;
@@ -141,6 +138,14 @@ void LevelPart::make_tables() {
   fields.set(step_bits, kind == Kind::windows ? step_bits : 0);
 }
 
+size_t LevelPart::bytes_read() const {
+  if (kind == Kind::bytes) return static_cast<size_t>(dim);
+  const bool windows = kind == Kind::windows;
+  const int registers = windows ? (segments() + 1) / 2 : segments();
+  const bool half = windows && reads_half(registers - 1);
+  return static_cast<size_t>(8 * step_bits * (registers - 1) + (half ? 32 : 64));
+}
+
 bool ScanCodec::supports(const Codec& codec) {
   const Quantizer* quantizer = &codec.quantizer();
   return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
@@ -155,8 +160,10 @@ ScanCodec::ScanCodec(const Codec& codec)
       lanes_(segments_of(codec.dim()) * kSegmentLanes),
       fine_(codec.mse() < kFineError) {
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
-  bounds_.length_of_norm =
-      metric_ == Metric::l2 ? 1.0F : static_cast<float>(root_dim * (1 - codec.mse()));
+  const double length_of_scale = root_dim * (1 - codec.mse());
+  const bool norm_is_length = metric_ == Metric::l2;
+  bounds_.length_of_norm = static_cast<float>(norm_is_length ? 1 : length_of_scale);
+  bounds_.scale_of_norm = static_cast<float>(norm_is_length ? 1 / length_of_scale : 1);
 
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
@@ -174,7 +181,7 @@ ScanCodec::ScanCodec(const Codec& codec)
         static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
   } else if (const PlannedQuantizer* planned = codec.planned()) {
     const int segments = segments_of(codec.dim());
-    const int first = first_stage_segments(*planned, layout_);
+    const int first = first_stage_segments(*planned);
     const size_t offset = layout_.rest_sign_bytes();
     if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
     stages_.push_back(planned_stage(*planned, first, segments, offset));
@@ -199,6 +206,10 @@ ScanCodec::ScanCodec(const Codec& codec)
     stages_.push_back(std::move(stage));
   } else {
     fail(StatusCode::unsupported, "{}: its codes have no integer levels", print_spec(codec.spec()));
+  }
+  for (LevelStage& stage : stages_) {
+    for (const LevelPart& part : stage.parts)
+      stage.rest_bytes = std::max(stage.rest_bytes, part.codes_offset + part.bytes_read());
   }
 }
 

@@ -70,6 +70,10 @@ struct LevelPart {
   FieldSpread fields;  // of windows and magnitudes
 
   int segments() const { return segments_of(dim); }
+  /// Whether half a register holds what windows 64·group … 64·group+63 need.
+  bool reads_half(int group) const { return step_bits <= 3 || 2 * group + 1 == segments(); }
+  /// From codes_offset on, by kernels that take registers of 64 bytes.
+  size_t bytes_read() const;
   /// Makes `pairs` and `fields` from the others.
   void make_tables();
 };
@@ -81,7 +85,8 @@ struct LevelStage {
   std::vector<LevelPart> parts;
   int first_segment = 0;
   int segments = 0;
-  float step = 0;  // level × step is the value
+  float step = 0;         // level × step is the value
+  size_t rest_bytes = 0;  // of a row's rest, from its start: what the parts read
 
   int first_lane() const { return first_segment * kSegmentLanes; }
   int lanes() const { return segments * kSegmentLanes; }
@@ -100,6 +105,7 @@ inline constexpr double kTrainedBoundMargin = 1.45;
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
+  float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
   // Of a residual code.
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
@@ -128,6 +134,12 @@ class ScanCodec {
   /// Whether the two stages are of different lanes.
   bool has_split_stages() const { return stages_.size() == 2 && stages_[1].first_segment > 0; }
   bool has_signs() const { return layout_.sign_words() > 0; }
+  /// Sign words from this one on meet the query's full levels: those behind the front, or behind
+  /// the first of split stages. At most sign_words().
+  int first_level_word() const {
+    return std::min(layout_.sign_words(),
+                    has_split_stages() ? stages_[1].first_segment : layout_.front_words());
+  }
   /// Coordinates that a row's sign words cover.
   int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
   /// (dim), of a code with a trained rotation, else empty: what levels of coordinates are
@@ -137,7 +149,7 @@ class ScanCodec {
   const BoundConstants& bounds() const { return bounds_; }
   /// How many rows a search for the k best by the codec's scores keeps by levels.
   int64_t candidates(int64_t k) const {
-    return fine_ ? k + std::min(k / 4 + 3, std::numeric_limits<int64_t>::max() - k) : k;
+    return fine_ ? k + std::min(k / 8 + 2, std::numeric_limits<int64_t>::max() - k) : k;
   }
 
  private:

@@ -146,19 +146,40 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   const auto both = bound_of(energy);
   query->signs = {static_cast<float>(both.slope * unit),
                   static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
+  // The bound of the first of split stages has more to go by.
+  if (codec.has_split_stages()) query->signs = {query->front.slope, 0, query->front.margin};
 }
 
-/// More than any score differs by.
-constexpr float kNoBound = 0x1p100F;
-
-/// `step`: of the first stage's Σ level·level. What a split stage leaves to the other varies with
-/// the data: axes of little energy tell rows apart in their own way, so that there is no bound.
-DotBound first_stage_bound(const ScanCodec& codec, double norm, double length, float exactness,
-                           double step) {
-  if (codec.has_split_stages()) return {0, kNoBound};
+/// `step`: of the first stage's Σ level·level.
+SumBound residual_bound(const ScanCodec& codec, double norm, double length, float exactness,
+                        double step) {
   const BoundConstants& constants = codec.bounds();
-  return {static_cast<float>(length * constants.first_stage_scale * step),
+  return {static_cast<float>(length * constants.first_stage_scale * step), 0,
           static_cast<float>(exactness * norm * length * constants.first_stage_error)};
+}
+
+/// Of split stages: the first one's part of the score is known. Of the second's, words of signs
+/// give an estimate: a coordinate of variance 1 is √(π/2) for its sign, with an error of variance
+/// π/2 − 1. Coordinates that have bits but no sign words are taken to say as much for their share
+/// of ‖q‖², and to have an error of variance 1. `q`: the rotated query, `x`: times the scales.
+SumBound split_bound(const ScanCodec& codec, const float* q, const float* x, float exactness,
+                     const float (&steps)[2]) {
+  const auto& dot = simd_exact_sums().dot_exact;
+  const BoundConstants& constants = codec.bounds();
+  const int lead = std::min(codec.stages()[0].lanes(), codec.dim());
+  const int known = std::max(lead, codec.sign_dims());
+  double unknown = 0;  // of ‖q‖²
+  for (int j = known; j < codec.dim(); ++j)
+    if (codec.scales()[static_cast<size_t>(j)] > 0) unknown += double{q[j]} * q[j];
+  const double seen = dot(q, q, known);
+  const double more = seen > 0 ? 1 + unknown / seen : 1;
+  const double variance = (std::numbers::pi / 2 - 1) * dot(x + lead, x + lead, known - lead) +
+                          dot(x + known, x + known, codec.dim() - known);
+  const double factor = codec.metric() == Metric::l2 ? 2 : 1;
+  const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
+  return {static_cast<float>(more * unit * steps[0] * codec.stages()[0].step),
+          static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * steps[1]),
+          static_cast<float>(kTrainedBoundMargin * exactness * unit * std::sqrt(variance))};
 }
 
 // With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the
@@ -201,18 +222,20 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
       scan.levels.begin(), scan.levels.end(), scan.biased_levels.begin(),
       [](int8_t level) { return static_cast<uint8_t>(static_cast<uint8_t>(level) ^ 128); });
   const BlockLayout& layout = codec.layout();
-  scan.rest_level_sum =
-      std::accumulate(scan.levels.begin() + int64_t{layout.front_words()} * kSegmentLanes,
+  scan.sign_level_sum =
+      std::accumulate(scan.levels.begin() + int64_t{codec.first_level_word()} * kSegmentLanes,
                       scan.levels.begin() + int64_t{layout.sign_words()} * kSegmentLanes, 0);
 
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
-  // Words behind the front are of the last stage.
   const float last_step = steps[codec.stages().size() - 1];
   if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, &scan);
-  if (codec.stages().size() == 2)
+  if (codec.has_split_stages()) {
+    scan.first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
+  } else if (codec.stages().size() == 2) {
     scan.first_stage =
-        first_stage_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
+        residual_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
+  }
   return scan;
 }
 

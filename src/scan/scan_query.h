@@ -28,11 +28,11 @@ struct DotBound {
   float margin = 0;
 };
 
-/// bound by all of a row's signs: base + weight·constant + norm·(front_slope·(Σ ±w over the front)
-/// + rest_slope·(Σ level·(±1) over the other lanes) + margin).
-struct SignBound {
-  float front_slope = 0;
-  float rest_slope = 0;
+/// bound by two sums: base + weight·constant + norm·(slope·sum + level_slope·level_sum + margin).
+/// The second sum is Σ level·(±1) over the sign words from ScanCodec::first_level_word() on.
+struct SumBound {
+  float slope = 0;
+  float level_slope = 0;
   float margin = 0;
 };
 
@@ -50,11 +50,11 @@ struct ScanQuery {
   int32_t front_weight = 0;              // Σ of those 1 and 3, times the words' weights
   AlignedVector<int8_t> levels;          // (lanes), −127 to 127
   AlignedVector<uint8_t> biased_levels;  // level + 128
-  int32_t rest_level_sum = 0;            // Σ levels of the lanes of sign words behind the front
+  int32_t sign_level_sum = 0;            // Σ levels of the sign words from first_level_word() on
   ScoreConstants score;
-  DotBound front;  // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
-  SignBound signs;
-  DotBound first_stage;  // by the first of two stages' Σ level·level
+  DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
+  SumBound signs;        // by the front's Σ ±w and the other words; no bound of split stages
+  SumBound first_stage;  // by the first of two stages' Σ level·level, and the other words
 };
 
 /// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
@@ -80,17 +80,24 @@ inline float front_bound(const ScanQuery& query, const ScanTerms& row, int dista
   return dot_bound(query.score, query.front, row, query.front_weight - 2 * distance);
 }
 
-/// What the two stages of signs take from a row.
+/// What the stages of signs take from a row.
 struct SignSums {
-  int32_t distance = 0;  // of the front
-  int32_t rest_dot = 0;  // Σ level·(±1) over the signs behind it
+  int32_t distance = 0;   // of the front
+  int32_t level_dot = 0;  // Σ level·(±1) over the sign words from first_level_word() on
 };
+inline float sum_bound(const ScoreConstants& score, const SumBound& bound, const ScanTerms& row,
+                       int32_t sum, int32_t level_sum) {
+  return score.base + score.weight * row.constant +
+         row.norm * (bound.slope * static_cast<float>(sum) +
+                     bound.level_slope * static_cast<float>(level_sum) + bound.margin);
+}
 inline float sign_bound(const ScanQuery& query, const ScanTerms& row, const SignSums& sums) {
-  const auto front = static_cast<float>(query.front_weight - 2 * sums.distance);
-  const auto rest = static_cast<float>(sums.rest_dot);
-  return query.score.base + query.score.weight * row.constant +
-         row.norm *
-             (query.signs.front_slope * front + query.signs.rest_slope * rest + query.signs.margin);
+  return sum_bound(query.score, query.signs, row, query.front_weight - 2 * sums.distance,
+                   sums.level_dot);
+}
+inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int32_t first_dot,
+                               const SignSums& sums) {
+  return sum_bound(query.score, query.first_stage, row, first_dot, sums.level_dot);
 }
 /// The least of score and bounds: what a search at finite exactness orders rows by. `first_dot` is
 /// the first of two stages' Σ level·level.
@@ -98,8 +105,7 @@ inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float s
                            const SignSums& signs, bool two_stages, int32_t first_dot) {
   float least = std::min(score, front_bound(query, row, signs.distance));
   least = std::min(least, sign_bound(query, row, signs));
-  if (two_stages)
-    least = std::min(least, dot_bound(query.score, query.first_stage, row, first_dot));
+  if (two_stages) least = std::min(least, first_stage_bound(query, row, first_dot, signs));
   return least;
 }
 

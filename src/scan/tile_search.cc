@@ -48,30 +48,37 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
             AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// Scores the first `count` rows of the piece, whose sums_ and terms_ stand ready.
+// Of the first `count` rows of the piece, those that may be among the best by the first stage of a
+// residual code; returns how many they are.
+int TileSearch::keep_by_residual(const ScanQuery& query, int count, float worst_key) {
+  int32_t* dots = dots_[0].data();
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    const auto from = static_cast<size_t>(i);
+    const auto to = static_cast<size_t>(kept);
+    const float bound = first_stage_bound(query, terms_[from], dots[i], sums_[from]);
+    rows_[to] = rows_[from];
+    dots[kept] = dots[i];
+    sums_[to] = sums_[from];
+    terms_[to] = terms_[from];
+    kept += -bound <= worst_key ? 1 : 0;
+  }
+  return kept;
+}
+
+// Scores the first `count` rows of the piece, whose sums_ and terms_ stand ready, and for split
+// stages the first one's dots_.
 void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best) {
-  if (count == 0) return;
   const auto& stages = codec_.stages();
   uint32_t* rows = rows_.data();
   int32_t* first = dots_[0].data();
   int32_t* second = dots_[1].data();
-  survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first);
-  if (stages.size() == 2) {
-    int kept = 0;
-    for (int i = 0; i < count; ++i) {
-      const auto from = static_cast<size_t>(i);
-      const auto to = static_cast<size_t>(kept);
-      const float bound = dot_bound(query.score, query.first_stage, terms_[from], first[i]);
-      rows[kept] = rows[i];
-      first[kept] = first[i];
-      sums_[to] = sums_[from];
-      terms_[to] = terms_[from];
-      kept += -bound <= best->worst_key() ? 1 : 0;
-    }
-    count = kept;
-    if (count == 0) return;
-    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
+  if (!codec_.has_split_stages()) {
+    survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first);
+    if (stages.size() == 2) count = keep_by_residual(query, count, best->worst_key());
   }
+  if (stages.size() == 2)
+    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
     const ScanTerms& terms = terms_[at];
@@ -97,8 +104,9 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Su
       survivors_[static_cast<size_t>(reached)] = taken.survivors[i];
       reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
-    const int kept = keep_by_signs(codec_, tile, query, threshold, survivors_.data(), reached,
-                                   {rows_.data(), sums_.data(), terms_.data()});
+    const KeptRows out = {rows_.data(), sums_.data(), terms_.data(), dots_[0].data()};
+    const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
+    const int kept = keep(codec_, tile, query, threshold, survivors_.data(), reached, out);
     score_piece(tile, query, kept, best);
   }
   return list.count;

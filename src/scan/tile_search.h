@@ -50,6 +50,7 @@ class TileSearch {
   void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
   int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
                       TopK* best);
+  int keep_by_residual(const ScanQuery& query, int count, float worst_key);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);
 
   /// Memory of a SurvivorList.

@@ -11,6 +11,7 @@
 #include "src/scan/kernels/load_terms.h"
 #include "src/scan/kernels/sign_dots.h"
 #include "src/scan/kernels/sign_survivors.h"
+#include "src/scan/row_levels.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 
@@ -186,63 +187,114 @@ TEST_CASE("a full tile survives whole", "[scan][kernels]") {
       [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0).rows == rows_of(tile)); });
 }
 
+namespace {
+
+/// What keep_by_signs or keep_by_first_stage must find of rows that all survive.
+struct PlainStage {
+  std::vector<uint32_t> rows;
+  std::vector<uint32_t> survivors;
+  std::vector<SignSums> sums;
+  std::vector<int32_t> first_dots;  // of split stages
+  std::vector<float> bounds;
+
+  PlainStage(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query)
+      : rows(rows_of(tile)) {
+    const ScanCodec& scan = made_up.scan;
+    std::vector<int8_t> levels(static_cast<size_t>(scan.lanes()));
+    for (const uint32_t row : rows) {
+      const RowPlace at = place_of(tile, row);
+      sums.push_back({front_distance(scan, query, at), sign_level_dot(scan, query, at)});
+      survivors.push_back(survivor_of(row, sums.back().distance));
+      decode_levels(scan, scan.stages()[0], at, levels.data());
+      first_dots.push_back(level_dot(scan.stages()[0], query, levels.data()));
+      const ScanTerms terms = load_terms(scan, at);
+      bounds.push_back(scan.has_split_stages()
+                           ? first_stage_bound(query, terms, first_dots.back(), sums.back())
+                           : sign_bound(query, terms, sums.back()));
+    }
+  }
+};
+
+void check_kept(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                const PlainStage& plain, int count, float threshold) {
+  const bool split = rows.scan.has_split_stages();
+  std::vector<uint32_t> list(plain.survivors.begin(), plain.survivors.begin() + count);
+  list.resize(static_cast<size_t>(count) + 4);
+  std::vector<uint32_t> kept(list.size());
+  std::vector<SignSums> sums(list.size());
+  std::vector<ScanTerms> terms(list.size());
+  std::vector<int32_t> first_dots(list.size());
+  const auto& keep = split ? keep_by_first_stage : keep_by_signs;
+  const int left = keep(rows.scan, tile, query, threshold, list.data(), count,
+                        {kept.data(), sums.data(), terms.data(), first_dots.data()});
+  int next = 0;
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    if (!(plain.bounds[i] >= threshold)) continue;
+    REQUIRE(next < left);
+    const auto at = static_cast<size_t>(next++);
+    const ScanTerms expected = load_terms(rows.scan, place_of(tile, plain.rows[i]));
+    REQUIRE(kept[at] == plain.rows[i]);
+    REQUIRE(sums[at].distance == plain.sums[i].distance);
+    REQUIRE(sums[at].level_dot == plain.sums[i].level_dot);
+    REQUIRE(same_bits(terms[at].scale, expected.scale));
+    REQUIRE(same_bits(terms[at].constant, expected.constant));
+    REQUIRE(same_bits(terms[at].norm, expected.norm));
+    if (split) REQUIRE(first_dots[at] == plain.first_dots[i]);
+  }
+  REQUIRE(next == left);
+}
+
+void check_second_stage(const ScanRows& rows) {
+  const ScanTile tile = tile_of(rows);
+  const ScanQuery query = rows.query(9, 2);
+  const PlainStage plain(rows, tile, query);
+  const std::vector<float> thresholds = thresholds_among(plain.bounds);
+  on_every_target([&] {
+    for (const int count : {0, 1, 2, 3, 4, 5, 60, 147}) {
+      for (const float threshold : thresholds) {
+        CAPTURE(count, threshold);
+        check_kept(rows, tile, query, plain, count, threshold);
+      }
+    }
+    for (size_t i = 0; i < plain.rows.size(); ++i) {
+      const SignSums found = sign_sums(rows.scan, query, place_of(tile, plain.rows[i]));
+      REQUIRE(found.distance == plain.sums[i].distance);
+      REQUIRE(found.level_dot == plain.sums[i].level_dot);
+    }
+  });
+}
+
+}  // namespace
+
 TEST_CASE("rows are kept by all of their signs exactly as in plain code", "[scan][kernels]") {
   for (const std::string spec : {"Polar2", "Polar5"}) {
     for (const int dim : kScanDims) {
       for (const Metric metric : kMetrics) {
-        const ScanRows rows = made_up_rows(spec, dim, metric, 147);
-        const ScanTile tile = tile_of(rows);
-        const ScanQuery query = rows.query(9, 2);
-        const std::vector<uint32_t> all = rows_of(tile);
-        std::vector<uint32_t> survivors;
-        std::vector<SignSums> sums;
-        std::vector<float> bounds;
-        for (const uint32_t row : all) {
-          const RowPlace at = place_of(tile, row);
-          sums.push_back(
-              {front_distance(rows.scan, query, at), rest_sign_dot(rows.scan, query, at)});
-          survivors.push_back(survivor_of(row, sums.back().distance));
-          bounds.push_back(sign_bound(query, load_terms(rows.scan, at), sums.back()));
-        }
-        const std::vector<float> thresholds = thresholds_among(bounds);
-        on_every_target([&] {
-          CAPTURE(spec, dim, static_cast<int>(metric));
-          for (const int count : {0, 1, 2, 3, 4, 5, 60, 147}) {
-            for (const float threshold : thresholds) {
-              CAPTURE(count, threshold);
-              std::vector<uint32_t> list(survivors.begin(), survivors.begin() + count);
-              list.resize(static_cast<size_t>(count) + 4);
-              std::vector<uint32_t> kept(list.size());
-              std::vector<SignSums> found(list.size());
-              std::vector<ScanTerms> terms(list.size());
-              const int left = keep_by_signs(rows.scan, tile, query, threshold, list.data(), count,
-                                             {kept.data(), found.data(), terms.data()});
-              int next = 0;
-              for (int i = 0; i < count; ++i) {
-                if (!(bounds[static_cast<size_t>(i)] >= threshold)) continue;
-                REQUIRE(next < left);
-                const auto at = static_cast<size_t>(next++);
-                const ScanTerms plain =
-                    load_terms(rows.scan, place_of(tile, all[static_cast<size_t>(i)]));
-                REQUIRE(kept[at] == all[static_cast<size_t>(i)]);
-                REQUIRE(found[at].distance == sums[static_cast<size_t>(i)].distance);
-                REQUIRE(found[at].rest_dot == sums[static_cast<size_t>(i)].rest_dot);
-                REQUIRE(same_bits(terms[at].scale, plain.scale));
-                REQUIRE(same_bits(terms[at].constant, plain.constant));
-                REQUIRE(same_bits(terms[at].norm, plain.norm));
-              }
-              REQUIRE(next == left);
-            }
-          }
-          for (size_t i = 0; i < all.size(); ++i) {
-            const SignSums found = sign_sums(rows.scan, query, place_of(tile, all[i]));
-            REQUIRE(found.distance == sums[i].distance);
-            REQUIRE(found.rest_dot == sums[i].rest_dot);
-          }
-        });
+        CAPTURE(spec, dim, static_cast<int>(metric));
+        check_second_stage(made_up_rows(spec, dim, metric, 147));
       }
     }
   }
+}
+
+TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
+          "[scan][kernels]") {
+  std::set<LevelPart::Kind> kinds;
+  std::set<int> words;
+  for (const std::string spec : {"Polar1-pca", "Polar2-pca", "Polar3-pca", "Polar5-pca"}) {
+    for (const int dim : {384, 500, 700}) {
+      for (const Metric metric : kMetrics) {
+        CAPTURE(spec, dim, static_cast<int>(metric));
+        const ScanRows rows = made_up_rows(spec, dim, metric, 147);
+        REQUIRE(rows.scan.has_split_stages());
+        kinds.insert(rows.scan.stages()[0].parts[0].kind);
+        words.insert(rows.scan.layout().sign_words() - rows.scan.first_level_word());
+        check_second_stage(rows);
+      }
+    }
+  }
+  CHECK(kinds.size() == 2);  // windows and magnitudes
+  CHECK(words.size() >= 3);  // none to several behind the first stage
 }
 
 TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan][kernels]") {

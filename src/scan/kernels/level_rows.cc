@@ -58,7 +58,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
   const uint8_t before = bits_before_ring(ring, pairs_of(part.dim) * part.step_bits);
   const int segments = part.segments();
   for (int segment = 0; segment < segments; segment += 2) {
-    const __m512i windows = reader.read(ring, segment / 2, before);
+    const __m512i windows = reader.read(ring, segment / 2, part.reads_half(segment / 2), before);
     const __m512i x = look_up(part.x, windows);
     const __m512i y = look_up(part.y, windows);
     store_segment(low_segment(x, y), segment_signs(codec, part, at, segment),

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include "src/scan/kernels/sign_survivors.h"
+#include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/row_levels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -15,36 +17,40 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/scan/kernels/row_dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Brings what the second stage reads of a row near.
-HWY_ATTR HWY_INLINE void fetch_signs(const ScanTile& tile, const BlockLayout& layout,
-                                     uint32_t row) {
+/// Brings what the second stage reads of a row near, and what the first of split stages does, which
+/// nearly all rows go on to.
+HWY_ATTR HWY_INLINE void fetch_signs(const ScanTile& tile, const ScanCodec& codec, uint32_t row) {
+  const BlockLayout& layout = codec.layout();
   const RowPlace at = place_of(tile, row);
   __builtin_prefetch(layout.row_factors(at));
-  fetch(layout.row_rest(at), layout.rest_sign_bytes());
+  if (codec.has_split_stages()) {
+    fetch_code(tile, layout, row, codec.stages()[0].rest_bytes);
+  } else {
+    fetch(layout.row_rest(at), layout.rest_sign_bytes());
+  }
 }
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Terms and bounds of four rows: load_terms (row_levels.h) and sign_bound (scan_query.h).
+/// Terms and bounds of four rows: load_terms (row_levels.h) and sum_bound (scan_query.h).
 class FourRows {
  public:
-  HWY_ATTR FourRows(const ScanCodec& codec, const ScanQuery& query)
+  HWY_ATTR FourRows(const ScanCodec& codec, const ScoreConstants& score, const SumBound& bound)
       : layout_(codec.layout()),
         format_(codec.factor_format()),
         l2_(codec.metric() == Metric::l2),
-        front_weight_(_mm_set1_epi32(query.front_weight)),
-        base_(_mm_set1_ps(query.score.base)),
-        weight_(_mm_set1_ps(query.score.weight)),
-        front_slope_(_mm_set1_ps(query.signs.front_slope)),
-        rest_slope_(_mm_set1_ps(query.signs.rest_slope)),
-        margin_(_mm_set1_ps(query.signs.margin)) {}
+        base_(_mm_set1_ps(score.base)),
+        weight_(_mm_set1_ps(score.weight)),
+        slope_(_mm_set1_ps(bound.slope)),
+        level_slope_(_mm_set1_ps(bound.level_slope)),
+        margin_(_mm_set1_ps(bound.margin)) {}
 
   HWY_ATTR HWY_INLINE void load(const RowPlace (&at)[4]) {
     __m128 low;
@@ -69,14 +75,13 @@ class FourRows {
     norm_ = l2_ ? bias : scale_;
   }
 
-  HWY_ATTR HWY_INLINE __m128 bound(__m128i distance, __m128i rest_dot) const {
-    const __m128 front =
-        _mm_cvtepi32_ps(_mm_sub_epi32(front_weight_, _mm_add_epi32(distance, distance)));
-    const __m128 rest = _mm_cvtepi32_ps(rest_dot);
-    const __m128 by_signs = _mm_add_ps(
-        _mm_add_ps(_mm_mul_ps(front_slope_, front), _mm_mul_ps(rest_slope_, rest)), margin_);
+  HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i level_sum) const {
+    const __m128 by_sums =
+        _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
+                              _mm_mul_ps(level_slope_, _mm_cvtepi32_ps(level_sum))),
+                   margin_);
     return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
-                      _mm_mul_ps(norm_, by_signs));
+                      _mm_mul_ps(norm_, by_sums));
   }
 
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
@@ -93,60 +98,86 @@ class FourRows {
   const BlockLayout& layout_;
   const FactorFormat& format_;
   bool l2_;
-  __m128i front_weight_;
-  __m128 base_, weight_, front_slope_, rest_slope_, margin_;
+  __m128 base_, weight_, slope_, level_slope_, margin_;
   __m128 scale_, constant_, norm_;
+};
+
+/// The first sum of sign_bound.
+struct FrontSums {
+  __m128i front_weight;
+
+  HWY_ATTR explicit FrontSums(const ScanQuery& query)
+      : front_weight(_mm_set1_epi32(query.front_weight)) {}
+  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&)[4], __m128i distances) const {
+    return _mm_sub_epi32(front_weight, _mm_add_epi32(distances, distances));
+  }
+};
+
+/// That of first_stage_bound.
+struct FirstStageDots {
+  RowDots dots;
+  __m128i bias;
+
+  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query)
+      : dots(codec.layout(), codec.stages()[0], query), bias(_mm_set1_epi32(dots.bias())) {}
+  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&at)[4], __m128i /*distances*/) const {
+    return _mm_add_epi32(
+        bias, sum_each(dots.row(at[0]), dots.row(at[1]), dots.row(at[2]), dots.row(at[3])));
+  }
 };
 
 // Σ level·(±1) = Σ levels − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of
 // 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
-HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+template <class Sums>
+HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                        const SumBound& bound, const Sums& first_sums, float threshold,
+                        uint32_t* survivors, int count, const KeptRows& out) {
   const BlockLayout& layout = codec.layout();
-  const int rest_words = layout.sign_words() - layout.front_words();
-  const int8_t* rest_levels =
-      query.levels.data() + static_cast<size_t>(layout.front_words()) * kSegmentLanes;
   const __m512i ones = _mm512_set1_epi8(1);
-  const __m128i level_sum = _mm_set1_epi32(query.rest_level_sum);
+  const __m128i level_sum = _mm_set1_epi32(query.sign_level_sum);
   const __m128 least = _mm_set1_ps(threshold);
-  FourRows four(codec, query);
+  FourRows four(codec, query.score, bound);
   int kept = 0;
   for (int i = count; i % 4 != 0; ++i) survivors[i] = survivors[count - 1];
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, layout, row_of(survivors[i]));
+    fetch_signs(tile, codec, row_of(survivors[i]));
   for (int i = 0; i < count; i += 4) {
     for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-      fetch_signs(tile, layout, row_of(survivors[j]));
+      fetch_signs(tile, codec, row_of(survivors[j]));
     RowPlace at[4];
     for (int j = 0; j < 4; ++j) at[j] = place_of(tile, row_of(survivors[i + j]));
     __m512i sums[4] = {};
-    for (int word = 0; word < rest_words; ++word) {
+    for (int word = codec.first_level_word(); word < layout.sign_words(); ++word) {
       const __m512i levels =
-          _mm512_load_si512(rest_levels + static_cast<size_t>(word) * kSegmentLanes);
+          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
-        const uint64_t negative = layout.rest_word(at[j], word);
+        const uint64_t negative = layout.sign_word(at[j], word);
         sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
       }
     }
     const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
-    const __m128i rest_dots = _mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative));
+    const __m128i level_dots = _mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative));
     const __m128i found = _mm_loadu_si128(reinterpret_cast<const __m128i*>(survivors + i));
     const __m128i distances = _mm_srli_epi32(found, kTileRowBits);
+    const __m128i firsts = first_sums.of(at, distances);
     four.load(at);
-    const auto reached = static_cast<unsigned>(
-        _mm_movemask_ps(_mm_cmpge_ps(four.bound(distances, rest_dots), least)));
+    const auto reached =
+        static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(four.bound(firsts, level_dots), least)));
     alignas(16) int32_t distance[4];
-    alignas(16) int32_t rest_dot[4];
+    alignas(16) int32_t level_dot[4];
+    alignas(16) int32_t first[4];
     _mm_store_si128(reinterpret_cast<__m128i*>(distance), distances);
-    _mm_store_si128(reinterpret_cast<__m128i*>(rest_dot), rest_dots);
+    _mm_store_si128(reinterpret_cast<__m128i*>(level_dot), level_dots);
+    _mm_store_si128(reinterpret_cast<__m128i*>(first), firsts);
     ScanTerms terms[4];
     four.store(terms);
     // Without branches: which rows stay is not predictable.
     for (int j = 0; j < 4; ++j) {
       out.rows[kept] = row_of(survivors[i + j]);
-      out.sums[kept] = {distance[j], rest_dot[j]};
+      out.sums[kept] = {distance[j], level_dot[j]};
       out.terms[kept] = terms[j];
+      if constexpr (std::is_same_v<Sums, FirstStageDots>) out.first_dots[kept] = first[j];
       kept += static_cast<int>(reached >> j & 1);
     }
     // Places that only fill up the last four.
@@ -155,12 +186,24 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   return kept;
 }
 
-/// Σ of the levels behind the front whose sign bit is 1.
-HWY_ATTR int32_t negative_levels(const BlockLayout& layout, const RowPlace& at,
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+  return keep_fours(codec, tile, query, query.signs, FrontSums(query), threshold, survivors, count,
+                    out);
+}
+HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                             float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+  return keep_fours(codec, tile, query, query.first_stage, FirstStageDots(codec, query), threshold,
+                    survivors, count, out);
+}
+
+/// Σ of the levels from first_level_word() on whose sign bit is 1.
+HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
                                  const ScanQuery& query) {
+  const BlockLayout& layout = codec.layout();
   const __m512i ones = _mm512_set1_epi8(1);
   __m512i sums = _mm512_setzero_si512();
-  for (int segment = layout.front_words(); segment < layout.sign_words(); ++segment) {
+  for (int segment = codec.first_level_word(); segment < layout.sign_words(); ++segment) {
     const __m512i levels =
         _mm512_load_si512(query.levels.data() + static_cast<size_t>(segment) * kSegmentLanes);
     const uint64_t negative = layout.sign_word(at, segment);
@@ -196,11 +239,12 @@ inline ScanTerms terms_of(const ScanCodec& codec, const RowPlace& at) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// Σ of the levels behind the front whose sign bit is 1.
-int32_t negative_levels(const BlockLayout& layout, const RowPlace& at, const ScanQuery& query) {
+/// Σ of the levels from first_level_word() on whose sign bit is 1.
+int32_t negative_levels(const ScanCodec& codec, const RowPlace& at, const ScanQuery& query) {
+  const BlockLayout& layout = codec.layout();
   int32_t sum = 0;
-  for (int lane = layout.front_words() * kSegmentLanes; lane < layout.sign_words() * kSegmentLanes;
-       ++lane) {
+  for (int lane = codec.first_level_word() * kSegmentLanes;
+       lane < layout.sign_words() * kSegmentLanes; ++lane) {
     const uint64_t word = layout.sign_word(at, lane / kSegmentLanes);
     if ((word >> (lane % kSegmentLanes) & 1) != 0) sum += query.levels[static_cast<size_t>(lane)];
   }
@@ -209,20 +253,21 @@ int32_t negative_levels(const BlockLayout& layout, const RowPlace& at, const Sca
 
 #else
 
-/// Σ of the levels behind the front whose sign bit is 1. Levels are taken biased, level + 128 in a
-/// byte without sign, which sums of bytes can add up; the bias goes out with the number of bits.
-HWY_ATTR int32_t negative_levels(const BlockLayout& layout, const RowPlace& at,
+/// Σ of the levels from first_level_word() on whose sign bit is 1. Levels are taken biased, level +
+/// 128 in a byte without sign, which sums of bytes can add up; the bias goes out with the number of
+/// bits.
+HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
                                  const ScanQuery& query) {
   const uint8_t* biased_levels =
-      query.biased_levels.data() + static_cast<size_t>(layout.front_words()) * kSegmentLanes;
+      query.biased_levels.data() + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
   const hn::Repartition<uint64_t, decltype(d8)> d64;
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  for (int segment = layout.front_words(); segment < layout.sign_words();
+  for (int segment = codec.first_level_word(); segment < codec.layout().sign_words();
        ++segment, biased_levels += kSegmentLanes) {
-    const uint64_t word = layout.sign_word(at, segment);
+    const uint64_t word = codec.layout().sign_word(at, segment);
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, &word, sizeof word);
     bits += std::popcount(word);
@@ -239,19 +284,42 @@ HWY_ATTR int32_t negative_levels(const BlockLayout& layout, const RowPlace& at,
 
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                        float threshold, uint32_t* survivors, int count, const KeptRows& out) {
-  const BlockLayout& layout = codec.layout();
   int kept = 0;
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, layout, row_of(survivors[i]));
+    fetch_signs(tile, codec, row_of(survivors[i]));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_signs(tile, layout, row_of(survivors[i + kFetchAhead]));
+    if (i + kFetchAhead < count) fetch_signs(tile, codec, row_of(survivors[i + kFetchAhead]));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
     out.rows[kept] = row;
     out.terms[kept] = terms_of(codec, at);
     out.sums[kept] = {distance_of(survivors[i]),
-                      query.rest_level_sum - 2 * negative_levels(layout, at, query)};
+                      query.sign_level_sum - 2 * negative_levels(codec, at, query)};
     kept += sign_bound(query, out.terms[kept], out.sums[kept]) >= threshold ? 1 : 0;
+  }
+  return kept;
+}
+
+// The rows' dots first, for all of them: decoding is the larger part.
+HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                             float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+  const LevelStage& stage = codec.stages()[0];
+  for (int i = 0; i < count; ++i) out.rows[i] = row_of(survivors[i]);
+  AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  survivor_dots(tile, codec, stage, query, out.rows, count, levels.data(), out.first_dots);
+  int kept = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t row = row_of(survivors[i]);
+    const RowPlace at = place_of(tile, row);
+    out.rows[kept] = row;
+    out.terms[kept] = terms_of(codec, at);
+    out.sums[kept] = {distance_of(survivors[i]),
+                      query.sign_level_sum - 2 * negative_levels(codec, at, query)};
+    out.first_dots[kept] = out.first_dots[i];
+    kept +=
+        first_stage_bound(query, out.terms[kept], out.first_dots[i], out.sums[kept]) >= threshold
+            ? 1
+            : 0;
   }
   return kept;
 }
@@ -267,7 +335,7 @@ HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, co
     distance += query.word_weights[i] *
                 (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]));
   }
-  return {distance, query.rest_level_sum - 2 * negative_levels(layout, at, query)};
+  return {distance, query.sign_level_sum - 2 * negative_levels(codec, at, query)};
 }
 
 }  // namespace HWY_NAMESPACE
@@ -278,11 +346,18 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(keep_rows);
+HWY_EXPORT(keep_split_rows);
 HWY_EXPORT(sums_of_row);
 
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                   float threshold, uint32_t* survivors, int count, const KeptRows& kept) {
   return HWY_DYNAMIC_DISPATCH(keep_rows)(codec, tile, query, threshold, survivors, count, kept);
+}
+
+int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                        float threshold, uint32_t* survivors, int count, const KeptRows& kept) {
+  return HWY_DYNAMIC_DISPATCH(keep_split_rows)(codec, tile, query, threshold, survivors, count,
+                                               kept);
 }
 
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The second stage of a staged search: of the rows that the first one leaves, those that may reach
-// a threshold by all of their signs (sign_bound in scan_query.h). Of the front it takes the
-// distance that the first stage found, so that only factors and the signs behind the front are
-// read.
+// a threshold by all of their signs (sign_bound in scan_query.h), or of codes with split stages by
+// the first one's score (first_stage_bound). Of the front it takes the distance that the first
+// stage found, so that only factors and the signs behind the front are read.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,18 @@ struct KeptRows {
   uint32_t* rows;  // of the tile
   SignSums* sums;
   ScanTerms* terms;
+  int32_t* first_dots;  // of split stages: the first one's Σ level·level
 };
 
 /// Writes those of `count` survivors (sign_survivors.h) whose bound is at least the threshold, in
 /// order, and returns how many they are. All arrays have room for 4 more; those of `survivors` are
-/// overwritten. The codec has signs.
+/// overwritten. The codec has signs; the second form is for split stages.
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                   float threshold, uint32_t* survivors, int count, const KeptRows& kept);
+int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                        float threshold, uint32_t* survivors, int count, const KeptRows& kept);
 
-/// front_distance() and rest_sign_dot() of row_levels.h.
+/// front_distance() and sign_level_dot() of row_levels.h.
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 
 }  // namespace polarquant

@@ -46,12 +46,17 @@ class WindowReader {
   HWY_ATTR explicit WindowReader(const LevelPart& part)
       : WindowReader(part.step_bits, part.fields) {}
 
-  /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read.
-  HWY_ATTR __m512i read(const uint8_t* ring, int group, uint8_t before) const {
-    if (step_ == 8) return _mm512_loadu_si512(ring + 64 * group);
-    __m512i bytes = _mm512_loadu_si512(ring + 8 * step_ * group - 1);
-    if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
-    return cut(bytes);
+  /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read, none before
+  /// it. `half`: 32 bytes hold them (LevelPart::reads_half), which touch fewer cache lines.
+  HWY_ATTR HWY_INLINE __m512i read(const uint8_t* ring, int group, bool half,
+                                   uint8_t before) const {
+    const uint8_t* first = ring + 8 * step_ * group;
+    if (step_ == 8) return load(first, half);
+    if (group > 0) return cut(load(first - 1, half), _mm512_load_si512(spread_.bytes));
+    // vpermb takes positions modulo 64: the byte before the ring is put at the end.
+    const __m512i bytes =
+        _mm512_mask_set1_epi8(load(first, half), uint64_t{1} << 63, static_cast<char>(before));
+    return cut(bytes, _mm512_sub_epi8(_mm512_load_si512(spread_.bytes), _mm512_set1_epi8(1)));
   }
   /// The same, reading nothing but the `count` bytes that belong to the windows and the one before
   /// them.
@@ -61,20 +66,24 @@ class WindowReader {
     const uint64_t own = ~uint64_t{0} >> (64 - count) << 1;
     __m512i bytes = _mm512_maskz_loadu_epi8(group == 0 ? own : own | 1, first - 1);
     if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
-    return cut(bytes);
+    return cut(bytes, _mm512_load_si512(spread_.bytes));
   }
   /// Fields 64·group … 64·group+63 of up to 7 bits, the bits above them 0; up to 64 bytes behind
   /// the fields' first are read.
   HWY_ATTR __m512i read_fields(const uint8_t* fields, int group) const {
     const __m512i bytes = _mm512_loadu_si512(fields + 8 * step_ * group);
-    return _mm512_and_si512(cut(bytes), _mm512_set1_epi8(static_cast<char>((1 << step_) - 1)));
+    return _mm512_and_si512(cut(bytes, _mm512_load_si512(spread_.bytes)),
+                            _mm512_set1_epi8(static_cast<char>((1 << step_) - 1)));
   }
 
  private:
-  HWY_ATTR __m512i cut(__m512i bytes) const {
-    return _mm512_multishift_epi64_epi8(
-        _mm512_load_si512(spread_.shifts),
-        _mm512_permutexvar_epi8(_mm512_load_si512(spread_.bytes), bytes));
+  static HWY_ATTR HWY_INLINE __m512i load(const uint8_t* bytes, bool half) {
+    if (!half) return _mm512_loadu_si512(bytes);
+    return _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+  }
+  HWY_ATTR HWY_INLINE __m512i cut(__m512i bytes, __m512i positions) const {
+    return _mm512_multishift_epi64_epi8(_mm512_load_si512(spread_.shifts),
+                                        _mm512_permutexvar_epi8(positions, bytes));
   }
 
   int step_;
