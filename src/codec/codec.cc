@@ -199,6 +199,27 @@ void Codec::decode(CodeRows codes, int64_t first, int64_t count, Reconstruction 
 }
 
 PreparedQuery Codec::prepare_query(const float* q) const {
+  PreparedQuery query = centre_query(q);
+  rotation_.apply(query.rotated.data());
+  return query;
+}
+
+std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q) const {
+  std::vector<PreparedQuery> queries;
+  AlignedVector<float> rotated;
+  for (int64_t i = 0; i < n; ++i) {
+    queries.push_back(centre_query(q + i * dim_));
+    rotated.insert(rotated.end(), queries.back().rotated.begin(), queries.back().rotated.end());
+  }
+  rotation_.apply(rotated.data(), n);
+  for (int64_t i = 0; i < n; ++i)
+    std::copy_n(&rotated[static_cast<size_t>(i * dim_)], dim_,
+                queries[static_cast<size_t>(i)].rotated.begin());
+  return queries;
+}
+
+// All but the rotation.
+PreparedQuery Codec::centre_query(const float* q) const {
   require_finite(q, dim_, "query", 0);
   const double norm = std::sqrt(kernels_.dot_exact(q, q, dim_));
   require(norm <= kMaxQueryNorm, StatusCode::bad_argument,
@@ -223,7 +244,6 @@ PreparedQuery Codec::prepare_query(const float* q) const {
     query.bias_weight = static_cast<float>(beta);
     for (int j = 0; j < dim_; ++j) rotated[j] = static_cast<float>(input[j] - beta * centre_[j]);
   }
-  rotation_.apply(rotated);
   return query;
 }
 

@@ -127,6 +127,8 @@ class Codec {
 
   /// q: (dim), finite.
   PreparedQuery prepare_query(const float* q) const;
+  /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
+  std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q) const;
   /// The row's code standing for its vector as a query: c + s·Rᵀû with the exact b.
   PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
   /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
@@ -154,7 +156,7 @@ class Codec {
     std::vector<float> centre;  // (dim)
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
-    AlignedVector<float> basis;            // of a trained rotation; empty: keep
+    AlignedVector<uint16_t> basis;         // of a trained rotation; empty: keep
     StateOrigin origin = StateOrigin::initial;
   };
 
@@ -166,6 +168,7 @@ class Codec {
                     float* u) const;
   std::vector<uint8_t> state_body() const;
 
+  PreparedQuery centre_query(const float* q) const;
   void metric_input(const float* x, float* input) const;
   double centred(const float* input, const std::vector<float>& centre, double centre_norm2,
                  float* v) const;

@@ -7,6 +7,7 @@
 
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
+#include "src/codec/float16.h"
 #include "src/codec/plan_training.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
@@ -86,14 +87,16 @@ FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit
 }
 
 // Rows of length 1 have no larger numbers, but for rounding.
-AlignedVector<float> load_basis(ByteReader& in, int dim) {
+AlignedVector<uint16_t> load_basis(ByteReader& in, int dim) {
   const auto numbers = static_cast<uint64_t>(dim) * static_cast<uint64_t>(dim);
-  const std::vector<float> basis = in.get_array<float>("basis", numbers);
+  const std::vector<uint16_t> basis = in.get_array<uint16_t>("basis", numbers);
   require(basis.empty() || basis.size() == numbers, StatusCode::corrupt_data,
           "basis: {} numbers; dim {} has {}", basis.size(), dim, numbers);
-  for (const float value : basis)
+  for (const uint16_t half : basis) {
+    const float value = half_to_float(half);
     require(std::fabs(value) <= 1.001F, StatusCode::corrupt_data, "basis: {}; -1 to 1 are allowed",
             value);
+  }
   return {basis.begin(), basis.end()};
 }
 

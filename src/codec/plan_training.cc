@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/codec/dot.h"
+#include "src/codec/float16.h"
 #include "src/codec/principal_axes.h"
 #include "src/codec/rotation.h"
 #include "src/codec/trellis_quantizer.h"
@@ -39,9 +40,9 @@ std::vector<double> energies_of_segments(int dim, const std::vector<double>& ene
   return means;
 }
 
-/// Axes as the rows of a rotation, turned at random within each segment.
-AlignedVector<float> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
-  AlignedVector<float> basis(axes.size());
+/// Axes as the rows of a rotation, in binary16, turned at random within each segment.
+AlignedVector<uint16_t> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
+  AlignedVector<uint16_t> basis(axes.size());
   std::vector<float> column(kSegmentDims);
   for (int segment = 0; segment < segments_of(dim); ++segment) {
     const int first = segment * kSegmentDims;
@@ -55,7 +56,7 @@ AlignedVector<float> turned_axes(int dim, uint64_t seed, const std::vector<doubl
       for (int i = 0; i < dims; ++i)
         column[static_cast<size_t>(i)] = static_cast<float>(axes[at(i)]);
       turn.apply(column.data());
-      for (int i = 0; i < dims; ++i) basis[at(i)] = column[static_cast<size_t>(i)];
+      for (int i = 0; i < dims; ++i) basis[at(i)] = float_to_half(column[static_cast<size_t>(i)]);
     }
   }
   return basis;

@@ -21,7 +21,7 @@ inline constexpr int64_t kGoodRowsPerDim = 10;
 
 struct TrainedPlan {
   /// (dim, dim), for Rotation; empty where the untrained rotation with one rate is as good.
-  AlignedVector<float> basis;
+  AlignedVector<uint16_t> basis;
   SegmentPlan plan;
   PlanErrors errors;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "src/codec/dot.h"
+#include "src/codec/float16.h"
 #include "src/codec/walsh_hadamard.h"
 #include "src/core/checked_size.h"
 #include "src/core/random.h"
@@ -60,14 +61,18 @@ void rotate_transpose(const HadamardTables& tables, float* x) {
   }
 }
 
-void multiply_rows(const float* rows, int dim, const float* x, float* y) {
-  for (int i = 0; i < dim; ++i) y[i] = dot_float(rows + static_cast<size_t>(i) * dim, x, dim);
+void multiply_rows(const uint16_t* rows, int dim, int64_t count, const float* x, float* y) {
+  AlignedVector<float> row(static_cast<size_t>(dim));
+  for (int i = 0; i < dim; ++i, rows += dim) {
+    std::transform(rows, rows + dim, row.begin(), half_to_float);
+    for (int64_t n = 0; n < count; ++n) y[n * dim + i] = dot_float(row.data(), x + n * dim, dim);
+  }
 }
 
-void multiply_columns(const float* rows, int dim, const float* x, float* y) {
+void multiply_columns(const uint16_t* rows, int dim, const float* x, float* y) {
   std::fill_n(y, dim, 0.0F);
   for (int i = 0; i < dim; ++i, rows += dim) {
-    for (int j = 0; j < dim; ++j) y[j] += x[i] * rows[j];
+    for (int j = 0; j < dim; ++j) y[j] += x[i] * half_to_float(rows[j]);
   }
 }
 
@@ -79,7 +84,7 @@ RotationKernels::RotationKernels()
       multiply(multiply_rows),
       multiply_transpose(multiply_columns) {}
 
-Rotation::Rotation(int dim, AlignedVector<float> basis)
+Rotation::Rotation(int dim, AlignedVector<uint16_t> basis)
     : kind_(RotationKind::pca), dim_(dim), basis_(std::move(basis)) {}
 
 Rotation::Rotation(RotationKind kind, int dim, uint64_t seed)
@@ -143,14 +148,20 @@ void Rotation::reflect(int first, float* x) const {
   for (int i = 0; i < count; ++i) x[first + i] -= along * reflector[i];
 }
 
-void Rotation::apply(float* x) const {
-  if (kind_ == RotationKind::hadamard) {
-    kernels_.apply(tables(), x);
-  } else if (kind_ == RotationKind::dense) {
-    flip(tables(), 0, x);
-    for (int first = dim_ - 2; first >= 0; --first) reflect(first, x);
-  } else if (kind_ == RotationKind::pca) {
-    multiply(kernels_.multiply, x);
+void Rotation::apply(float* x, int64_t count) const {
+  if (kind_ == RotationKind::pca) {
+    thread_local AlignedVector<float> before;
+    before.assign(x, x + count * dim_);
+    kernels_.multiply(basis_.data(), dim_, count, before.data(), x);
+    return;
+  }
+  for (int64_t n = 0; n < count; ++n, x += dim_) {
+    if (kind_ == RotationKind::hadamard) {
+      kernels_.apply(tables(), x);
+    } else if (kind_ == RotationKind::dense) {
+      flip(tables(), 0, x);
+      for (int first = dim_ - 2; first >= 0; --first) reflect(first, x);
+    }
   }
 }
 
@@ -161,19 +172,15 @@ void Rotation::apply_transpose(float* x) const {
     for (int first = 0; first + 1 < dim_; ++first) reflect(first, x);
     flip(tables(), 0, x);
   } else if (kind_ == RotationKind::pca) {
-    multiply(kernels_.multiply_transpose, x);
+    thread_local AlignedVector<float> before;
+    before.assign(x, x + dim_);
+    kernels_.multiply_transpose(basis_.data(), dim_, before.data(), x);
   }
 }
 
-void Rotation::multiply(void (*kernel)(const float*, int, const float*, float*), float* x) const {
-  thread_local AlignedVector<float> before;
-  before.assign(x, x + dim_);
-  kernel(basis_.data(), dim_, before.data(), x);
-}
-
 size_t Rotation::memory_bytes() const {
-  return sizeof *this + sign_masks_.size() * sizeof(uint32_t) +
-         (reflectors_.size() + basis_.size()) * sizeof(float);
+  return sizeof *this + sign_masks_.size() * sizeof(uint32_t) + reflectors_.size() * sizeof(float) +
+         basis_.size() * sizeof(uint16_t);
 }
 
 }  // namespace polarquant

@@ -8,7 +8,8 @@
 // coding error; without the butterfly it is 1.4 to 1.8 times as large where the two transforms
 // barely overlap (dim = 127, 511). dense: Haar-distributed, as a product of dim−1 Householder
 // reflections (Stewart, SIAM J. Numer. Anal. 17, 1980, §3), O(dim²) to make, keep and apply. none:
-// the identity. pca: a matrix that training found, O(dim²).
+// the identity. pca: a matrix that training found, O(dim²), kept in binary16: a query reads all of
+// it, and rounding adds 1e-7 to a code's error.
 //
 // The same seed gives the same bytes everywhere: our own random numbers, float additions and
 // multiplications in one stated order. Rounds and random numbers are part of the format version.
@@ -43,10 +44,10 @@ struct RotationKernels {
   /// For a hadamard rotation.
   void (*apply)(const HadamardTables& tables, float* x);
   void (*apply_transpose)(const HadamardTables& tables, float* x);
-  /// y := R·x for R of rows (dim, dim), every sum as dot_float's; and y := Rᵀ·x, every sum by
-  /// rising rows.
-  void (*multiply)(const float* rows, int dim, const float* x, float* y);
-  void (*multiply_transpose)(const float* rows, int dim, const float* x, float* y);
+  /// For R of rows (dim, dim), binary16: y := R·x of `count` vectors x, y (count, dim), every sum
+  /// as dot_float's; and y := Rᵀ·x of one, every sum by rising rows.
+  void (*multiply)(const uint16_t* rows, int dim, int64_t count, const float* x, float* y);
+  void (*multiply_transpose)(const uint16_t* rows, int dim, const float* x, float* y);
 
   RotationKernels();
 };
@@ -55,15 +56,17 @@ class Rotation {
  public:
   /// dim in [1, 65535]. dense takes 2·dim² bytes. pca is hadamard, until a basis takes its place.
   Rotation(RotationKind kind, int dim, uint64_t seed);
-  /// pca: rows (dim, dim), orthogonal and of length 1.
-  Rotation(int dim, AlignedVector<float> basis);
+  /// pca: rows (dim, dim), orthogonal and of length 1 but for rounding to binary16.
+  Rotation(int dim, AlignedVector<uint16_t> basis);
   /// (dim, dim), or empty where training found none.
-  const AlignedVector<float>& basis() const { return basis_; }
+  const AlignedVector<uint16_t>& basis() const { return basis_; }
 
   void use_kernels(const RotationKernels& kernels) { kernels_ = kernels; }
 
-  /// x := R·x and x := Rᵀ·x in place, x of dim floats. Thread-safe.
-  void apply(float* x) const;
+  /// x := R·x and x := Rᵀ·x in place, x of dim floats, or (count, dim), of which several cost less
+  /// than one by one where R is a matrix. Thread-safe.
+  void apply(float* x) const { apply(x, 1); }
+  void apply(float* x, int64_t count) const;
   void apply_transpose(float* x) const;
 
   size_t memory_bytes() const;
@@ -74,14 +77,12 @@ class Rotation {
   HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
   size_t reflector_offset(int first) const;
   void reflect(int first, float* x) const;
-  void multiply(void (*kernel)(const float*, int, const float*, float*), float* x) const;
-
   RotationKind kind_;
   int dim_;
   int transform_size_ = 1;            // hadamard: 2^m
   std::vector<uint32_t> sign_masks_;  // layers of dim masks: 0, or the float's sign bit
   AlignedVector<float> reflectors_;  // dense: of lengths dim, dim−1, …, 2, one behind the other
-  AlignedVector<float> basis_;       // pca
+  AlignedVector<uint16_t> basis_;    // pca
   RotationKernels kernels_;
 };
 

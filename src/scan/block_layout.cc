@@ -61,8 +61,7 @@ BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
   const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
   // Of a trained code, the first segments' alone.
   sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-  front_words_ = std::min(sign_words_,
-                          getenv("FW") && codec.has_basis() ? atoi(getenv("FW")) : kMaxFrontWords);
+  front_words_ = std::min({sign_words_, kMaxFrontWords, telling_words(codec)});
   rest_bytes_ = rest_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
   row_bytes_ = front_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
 }

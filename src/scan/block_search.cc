@@ -9,6 +9,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/core/checked_size.h"
@@ -114,10 +115,14 @@ class GroupSearch {
   void prepare(int64_t nq, const float* queries) {
     prepared_.resize(static_cast<size_t>(nq));
     queries_.resize(static_cast<size_t>(nq));
-    for_each_query(nq, threads_, [&](int64_t q) {
-      const auto at = static_cast<size_t>(q);
-      prepared_[at] = codec_.prepare_query(queries + q * codec_.dim());
-      queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
+    for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
+      std::vector<PreparedQuery> some =
+          codec_.prepare_queries(count, queries + first * codec_.dim());
+      for (int64_t i = 0; i < count; ++i) {
+        const auto at = static_cast<size_t>(first + i);
+        prepared_[at] = std::move(some[static_cast<size_t>(i)]);
+        queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
+      }
     });
   }
 

@@ -19,13 +19,20 @@ inline constexpr int64_t kTasksPerThread = 4;
 
 inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// body(query) for each of nq queries, on `threads` threads.
+/// body(first, count) for nq queries, some at a time, on `threads` threads.
 template <typename Body>
-void for_each_query(int64_t nq, int threads, const Body& body) {
+void for_some_queries(int64_t nq, int threads, const Body& body) {
   const int64_t tasks = div_up(nq, kQueriesPerTask);
   parallel_for(tasks, thread_count(threads, tasks), [&](int64_t task, int) {
-    const int64_t end = std::min(nq, (task + 1) * kQueriesPerTask);
-    for (int64_t query = task * kQueriesPerTask; query < end; ++query) body(query);
+    const int64_t first = task * kQueriesPerTask;
+    body(first, std::min(nq - first, kQueriesPerTask));
+  });
+}
+/// body(query) for each.
+template <typename Body>
+void for_each_query(int64_t nq, int threads, const Body& body) {
+  for_some_queries(nq, threads, [&](int64_t first, int64_t count) {
+    for (int64_t query = first; query < first + count; ++query) body(query);
   });
 }
 

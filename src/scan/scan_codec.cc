@@ -187,12 +187,18 @@ ScanCodec::ScanCodec(const Codec& codec)
     stages_.push_back(planned_stage(*planned, first, segments, offset));
     if (codec.has_basis()) scales_ = planned->scales();
     double coded = 0;
+    double covered = 0;
+    double total = 0;
     for (size_t j = 0; j < scales_.size(); ++j) {
+      const double fourth = std::pow(scales_[j], 4);
+      total += fourth;
+      if (static_cast<int>(j) < sign_dims()) covered += fourth;
       if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;
       coded += scales_[j] * scales_[j];
     }
     // s is larger for what is not coded.
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
+    if (total > 0) bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * (1 - covered / total);
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
     stage.segments = segments_of(codec.dim());

@@ -129,7 +129,7 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + dot(x + front_dims, x + front_dims, rest_dims);
-  const double margin = codec.scales().empty() ? kBoundMargin : kTrainedBoundMargin;
+  const double margin = codec.bounds().margin;
   const auto bound_of = [&](double e) {
     struct {
       double slope = 0;
@@ -179,7 +179,7 @@ SumBound split_bound(const ScanCodec& codec, const float* q, const float* x, flo
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
   return {static_cast<float>(more * unit * steps[0] * codec.stages()[0].step),
           static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * steps[1]),
-          static_cast<float>(kTrainedBoundMargin * exactness * unit * std::sqrt(variance))};
+          static_cast<float>(constants.margin * exactness * unit * std::sqrt(variance))};
 }
 
 // With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/codec/float16.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checksum.h"
 #include "src/core/random.h"
@@ -37,11 +38,12 @@ std::vector<float> rows_of(int dim) {
 void print_planned() {
   constexpr int kDim = 330;
   const Rotation dense(RotationKind::dense, kDim, 7);
-  AlignedVector<float> basis(size_t{kDim} * kDim);
-  for (int i = 0; i < kDim; ++i) {
-    float* axis = &basis[static_cast<size_t>(i * kDim)];
+  AlignedVector<uint16_t> basis;
+  for (size_t i = 0; i < kDim; ++i) {
+    std::vector<float> axis(kDim);
     axis[i] = 1;
-    dense.apply_transpose(axis);
+    dense.apply_transpose(axis.data());
+    for (const float value : axis) basis.push_back(float_to_half(value));
   }
   const Rotation rotation(kDim, basis);
   PlannedQuantizer quantizer(kDim, 8);

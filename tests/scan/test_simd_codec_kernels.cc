@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/codec/float16.h"
 #include "src/codec/trellis_codebooks.h"
 #include "src/core/random.h"
 #include "src/scan/simd_codec_kernels.h"
@@ -206,16 +207,22 @@ TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
 
 TEST_CASE("products with a basis are the plain ones, bit for bit", "[scan][kernels]") {
   for (const int dim : {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 129, 200}) {
-    const std::vector<float> rows = normal_numbers(dim * dim + 1, 3);
-    const std::vector<float> x = normal_numbers(dim + 1, 4);
-    AlignedVector<float> expected(dim);
-    AlignedVector<float> found(dim);
+    constexpr int64_t kMost = 11;
+    std::vector<uint16_t> rows;
+    for (const float value : normal_numbers(dim * dim + 1, 3)) rows.push_back(float_to_half(value));
+    const std::vector<float> x = normal_numbers(kMost * dim + 1, 4);
+    AlignedVector<float> expected(static_cast<size_t>(kMost * dim));
+    AlignedVector<float> found(expected.size());
     const RotationKernels plain;
     for (const NamedKernels& one : all_kernels()) {
       CAPTURE(one.target, dim);
-      plain.multiply(&rows[1], dim, &x[1], expected.data());
-      one.kernels.rotation.multiply(&rows[1], dim, &x[1], found.data());
-      REQUIRE(same_bits(expected.data(), found.data(), dim));
+      for (int64_t count = 0; count <= kMost; ++count) {
+        std::fill(expected.begin(), expected.end(), 7.0F);
+        std::fill(found.begin(), found.end(), 7.0F);
+        plain.multiply(&rows[1], dim, count, &x[1], expected.data());
+        one.kernels.rotation.multiply(&rows[1], dim, count, &x[1], found.data());
+        REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(kMost) * dim));
+      }
       plain.multiply_transpose(&rows[1], dim, &x[1], expected.data());
       one.kernels.rotation.multiply_transpose(&rows[1], dim, &x[1], found.data());
       REQUIRE(same_bits(expected.data(), found.data(), dim));

@@ -3,11 +3,13 @@
 // machine.
 #pragma once
 
+#include <cstdint>
+
 namespace polarquant {
 
 struct BasisProducts {
-  void (*multiply)(const float* rows, int dim, const float* x, float* y);
-  void (*multiply_transpose)(const float* rows, int dim, const float* x, float* y);
+  void (*multiply)(const uint16_t* rows, int dim, int64_t count, const float* x, float* y);
+  void (*multiply_transpose)(const uint16_t* rows, int dim, const float* x, float* y);
 };
 
 BasisProducts simd_basis_products();
