@@ -12,8 +12,10 @@ namespace polarquant {
 /// What a caller's progress function hears of, and says.
 class SearchProgress {
  public:
-  SearchProgress(const std::function<bool(double)>& report, double total)
-      : report_(report), total_(total) {}
+  /// `what` begins the error of a stopped call.
+  SearchProgress(const std::function<bool(double)>& report, double total,
+                 const char* what = "search")
+      : report_(report), total_(total), what_(what) {}
 
   void advance(double work) {
     if (!report_) return;
@@ -21,12 +23,13 @@ class SearchProgress {
     done_ += work;
     // Once stopped, other threads stop too, and the function is not asked again.
     stopped_ = stopped_ || !report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0);
-    require(!stopped_, StatusCode::cancelled, "search: stopped by its progress function");
+    require(!stopped_, StatusCode::cancelled, "{}: stopped by its progress function", what_);
   }
 
  private:
   const std::function<bool(double)>& report_;
   double total_;
+  const char* what_;
   double done_ = 0;
   bool stopped_ = false;
   std::mutex mutex_;

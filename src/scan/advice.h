@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// The advisor: which code to take for vectors like these. Every candidate is trained, encodes and
+// searches a sample, so that the answer is measured and not looked up. docs/choosing.md explains
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "src/codec/factors.h"
+#include "src/scan/advice_choice.h"
+
+namespace polarquant {
+
+struct AdviceOptions {
+  AdviceWish wish;
+  /// Names of codes; empty: advice_candidates(). The counterpart of a trained one is measured too.
+  std::vector<std::string> specs;
+  /// Rows searched, and queries, at most; the rest of the sample is not looked at but for training.
+  int64_t max_rows = 20000;
+  int64_t max_queries = 1000;
+  /// Of the drawing and of rotations.
+  uint64_t seed = 1;
+  int threads = 0;  // as core/parallel.h
+  /// As SearchOptions::progress. Training one code is not interrupted.
+  std::function<bool(double done)> progress;
+};
+
+struct Advice {
+  std::vector<AdviceRow> rows;
+  AdviceChoice choice;
+  int64_t queries = 0;
+  bool held_out_queries = false;
+  int64_t train_rows = 0;
+  int64_t base_rows = 0;
+};
+
+/// Measures candidates on n rows x, (n, dim), finite, and nq queries, (nq, dim), or 0: rows that
+/// are held out. No row is in two of queries, training and base, so that recall is that of rows
+/// which training has not seen. Recall@k is that of a search with the default exactness against
+/// exact neighbours by float. The same for a seed, whatever the number of threads; where a code is
+/// trained, on one machine and LAPACK. A code that cannot be measured has its `problem`, the others
+/// go on. Throws bad_argument for options outside what is allowed, wrong names, and too few rows or
+/// queries; cancelled. Memory: the drawn rows as floats, and one candidate's codes.
+Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, const float* queries,
+              const AdviceOptions& options);
+
+}  // namespace polarquant

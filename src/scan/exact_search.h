@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// The k nearest of float vectors, exactly: what recall is counted against. Sums are in double and
+// in one stated order (codec/dot.h), so that every machine and number of threads finds the same.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "src/codec/factors.h"
+
+namespace polarquant {
+
+/// ids, (nq, k): for each of nq queries, (nq, dim), the k of n rows x, (n, dim), with the largest
+/// inner product or, for L2, the least distance; best first, ties to the lower id. 1 ≤ k ≤ n.
+/// Cosine is inner product over rows that the caller has normalized. `advance` hears how many
+/// queries more are done, from any thread; may be empty. Cost: O(nq·n·dim) in double; memory of the
+/// rows' norms.
+void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
+                  const float* queries, int64_t k, int threads,
+                  const std::function<void(int64_t queries)>& advance, int64_t* ids);
+
+}  // namespace polarquant
