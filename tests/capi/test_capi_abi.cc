@@ -121,6 +121,59 @@ TEST_CASE("plan: sizes and places are pinned", "[capi]") {
   CHECK(offsetof(polar_codec_plan, untrained_error) == 24);
 }
 
+TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_advice_options) == 88);
+    CHECK(offsetof(polar_advice_options, num_threads) == 4);
+    CHECK(offsetof(polar_advice_options, seed) == 8);
+    CHECK(offsetof(polar_advice_options, k) == 16);
+    CHECK(offsetof(polar_advice_options, wanted_recall) == 24);
+    CHECK(offsetof(polar_advice_options, allowed_bytes) == 32);
+    CHECK(offsetof(polar_advice_options, max_rows) == 40);
+    CHECK(offsetof(polar_advice_options, max_queries) == 48);
+    CHECK(offsetof(polar_advice_options, specs) == 56);
+    CHECK(offsetof(polar_advice_options, num_specs) == 64);
+    CHECK(offsetof(polar_advice_options, progress) == 72);
+    CHECK(offsetof(polar_advice_options, progress_user) == 80);
+    CHECK(sizeof(polar_advice_info) == 56);
+    CHECK(offsetof(polar_advice_info, held_out_queries) == 4);
+    CHECK(offsetof(polar_advice_info, rows) == 8);
+    CHECK(offsetof(polar_advice_info, recommended) == 16);
+    CHECK(offsetof(polar_advice_info, reason) == 24);
+    CHECK(offsetof(polar_advice_info, queries) == 32);
+    CHECK(offsetof(polar_advice_info, base_rows) == 40);
+    CHECK(offsetof(polar_advice_info, train_rows) == 48);
+    CHECK(sizeof(polar_advice_row) == 96);
+    CHECK(offsetof(polar_advice_row, needs_training) == 4);
+    CHECK(offsetof(polar_advice_row, spec) == 8);
+    CHECK(offsetof(polar_advice_row, problem) == 16);
+    CHECK(offsetof(polar_advice_row, bytes_per_vector) == 24);
+    CHECK(offsetof(polar_advice_row, recall) == 32);
+    CHECK(offsetof(polar_advice_row, recall_margin) == 40);
+    CHECK(offsetof(polar_advice_row, quarter_recall) == 48);
+    CHECK(offsetof(polar_advice_row, error) == 56);
+    CHECK(offsetof(polar_advice_row, gain) == 64);
+    CHECK(offsetof(polar_advice_row, gain_margin) == 72);
+    CHECK(offsetof(polar_advice_row, codec_bytes) == 80);
+    CHECK(offsetof(polar_advice_row, pays) == 88);
+    CHECK(offsetof(polar_advice_row, is_recommended) == 92);
+  }
+  polar_advice_options options;
+  polar_advice_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.num_threads == 0);
+  CHECK(options.seed == 1);
+  CHECK(options.k == 10);
+  CHECK(options.wanted_recall == 0);
+  CHECK(options.allowed_bytes == 0);
+  CHECK(options.max_rows == 20000);
+  CHECK(options.max_queries == 1000);
+  CHECK(options.specs == nullptr);
+  CHECK(options.num_specs == 0);
+  CHECK(options.progress == nullptr);
+  polar_advice_options_init(nullptr);
+}
+
 TEST_CASE("the version is the project's", "[capi]") {
   CHECK(std::string(polar_version_string()) == POLARQUANT_PROJECT_VERSION);
   CHECK(polar_version() ==
