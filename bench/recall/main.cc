@@ -78,6 +78,7 @@ std::vector<ReportRow> measure_index(const std::string& description, const std::
     row.cost = bytes_per_vector(*built.index);
     row.train_s = built.train_s;
     row.add_s = built.add_s;
+    row.plan = trained_plan(*built.index);
     std::set<std::string> seen;
     for (const auto& params : options.param_sets) {
       row.params = print_params(apply_known(*built.index, params));

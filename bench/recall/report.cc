@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "bench/recall/report_head.h"
 #include "src/core/status.h"
 
 namespace polarquant::bench {
@@ -35,10 +36,6 @@ std::string qps_text(bool measured, const Throughput& throughput) {
   return qps < 100 ? fmt::format("{:.1f}", qps) : fmt::format("{:.0f}", qps);
 }
 
-ordered_json source_json(const SourceFile& file) {
-  return {{"file", file.path}, {"bytes", file.bytes}, {"xxh3", file.xxh3}};
-}
-
 ordered_json throughput_json(bool measured, const Throughput& throughput) {
   if (!measured) return nullptr;
   ordered_json out = {{"queries_per_run", throughput.queries_per_run},
@@ -53,6 +50,22 @@ ordered_json throughput_json(bool measured, const Throughput& throughput) {
 ordered_json median_json(bool measured, const Throughput& throughput) {
   if (!measured) return nullptr;
   return throughput.median_qps;
+}
+
+/// Whole, for programs; the table has the rates alone.
+ordered_json plan_json(const TrainedPlanInfo& info) {
+  ordered_json segments = ordered_json::array();
+  for (int i = 0; i < segments_of(info.dim); ++i) {
+    const SegmentRate& rate = info.plan[static_cast<size_t>(i)];
+    segments.push_back({{"first", i * kSegmentDims},
+                        {"dim", segment_dims(info.dim, i)},
+                        {"bits", rate.twice_bits / 2.0},
+                        {"scale", rate.scale}});
+  }
+  return {{"has_basis", info.has_basis},
+          {"error", info.error},
+          {"untrained_error", info.untrained_error},
+          {"segments", segments}};
 }
 
 ordered_json row_json(const ReportRow& row, const BenchmarkData& data,
@@ -76,6 +89,7 @@ ordered_json row_json(const ReportRow& row, const BenchmarkData& data,
   out["qps_one"] = median_json(options.one, row.search.one);
   out["batch"] = throughput_json(options.batch, row.search.batch);
   out["one"] = throughput_json(options.one, row.search.one);
+  if (row.plan) out["plan"] = plan_json(*row.plan);
   return out;
 }
 
@@ -87,13 +101,17 @@ Table::Table(std::FILE* out, Distance distance, const MeasureOptions& options,
       metric_(distance_name(distance)),
       options_(options),
       index_width_(widest(indexes, 5)),
-      params_width_(widest(params, 6)) {}
+      params_width_(widest(params, 6)),
+      has_plans_(std::any_of(indexes.begin(), indexes.end(), [](const std::string& index) {
+        return index.find("-pca") != std::string::npos;
+      })) {}
 
 void Table::print_header() const {
-  fmt::print(
-      out_, "{:<{}}  {:<{}}  {:>6}  {:>9}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}  {:>7}\n",
-      "index", index_width_, "params", params_width_, "metric", "bytes/vec", "train s", "add s",
-      "recall@1", fmt::format("recall@{}", options_.k), "qps batch", "qps one", "threads");
+  fmt::print(out_,
+             "{:<{}}  {:<{}}  {:>6}  {:>9}  {:>8}  {:>8}  {:>8}  {:>10}  {:>10}  {:>10}  {:>7}{}\n",
+             "index", index_width_, "params", params_width_, "metric", "bytes/vec", "train s",
+             "add s", "recall@1", fmt::format("recall@{}", options_.k), "qps batch", "qps one",
+             "threads", has_plans_ ? "  bits of each 64 dimensions" : "");
   std::fflush(out_);
 }
 
@@ -106,10 +124,11 @@ void Table::print_row(const ReportRow& row) const {
     std::replace(text.begin(), text.end(), '\n', ' ');
     fmt::print(out_, "error: {}\n", text);
   } else {
-    fmt::print(out_, "{:>9}  {:>8.2f}  {:>8.2f}  {:>8.4f}  {:>10.4f}  {:>10}  {:>10}  {:>7}\n",
+    fmt::print(out_, "{:>9}  {:>8.2f}  {:>8.2f}  {:>8.4f}  {:>10.4f}  {:>10}  {:>10}  {:>7}{}\n",
                bytes_text(row.cost.bytes), row.train_s, row.add_s, row.search.recall.at_1,
                row.search.recall.at_k, qps_text(options_.batch, row.search.batch),
-               qps_text(options_.one, row.search.one), options_.threads);
+               qps_text(options_.one, row.search.one), options_.threads,
+               row.plan ? "  " + print_plan(*row.plan) : "");
   }
   std::fflush(out_);
 }
@@ -118,17 +137,7 @@ std::string report_json(const ReportContext& context, const BenchmarkData& data,
                         const std::vector<ReportRow>& rows) {
   const RunInfo& info = context.info;
   const MeasureOptions& options = context.options;
-  ordered_json out;
-  out["program"] = "polar-recall";
-  out["format"] = 1;
-  out["library_version"] = info.library_version;
-  out["git_commit"] = info.git_commit;
-  out["faiss_version"] = info.faiss_version;
-  out["compiler"] = info.compiler;
-  out["compiler_flags"] = info.compiler_flags;
-  out["build_type"] = info.build_type;
-  out["cpu"] = {{"model", info.cpu_model}, {"count", info.cpu_count}, {"governor", info.governor}};
-  out["command_line"] = context.command_line;
+  ordered_json out = run_json(info, context.command_line);
   out["settings"] = {{"metric", distance_name(data.distance)},
                      {"k", options.k},
                      {"threads", options.threads},
@@ -137,20 +146,13 @@ std::string report_json(const ReportContext& context, const BenchmarkData& data,
                      {"train_rows", std::min(options.train_rows == kAllRows ? kDefaultTrainRows
                                                                             : options.train_rows,
                                              data.base.rows)}};
-  ordered_json base = source_json(data.base_file);
-  base["rows"] = data.base.rows;
-  base["rows_in_file"] = data.base.rows_in_source;
-  base["dim"] = data.base.dim;
-  ordered_json query = source_json(data.query_file);
-  query["rows"] = data.query.rows;
-  query["rows_in_file"] = data.query.rows_in_source;
   ordered_json truth = {{"source", data.ground_truth_file ? "file" : "computed"}};
   if (data.ground_truth_file) truth.update(source_json(*data.ground_truth_file));
-  out["data"] = {{"base", base}, {"query", query}, {"ground_truth", truth}};
+  out["data"] = vectors_json(data);
+  out["data"]["ground_truth"] = truth;
   out["rows"] = ordered_json::array();
   for (const ReportRow& row : rows) out["rows"].push_back(row_json(row, data, options));
-  // Texts from outside (paths, FAISS's errors) may be no UTF-8; a report must not fail by that.
-  return out.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dump_report(out);
 }
 
 void require_writable(const std::string& path) {

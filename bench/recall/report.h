@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "bench/recall/bytes_per_vector.h"
 #include "bench/recall/measure.h"
 #include "bench/recall/run_info.h"
+#include "bench/recall/trained_plan.h"
 
 namespace polarquant::bench {
 
@@ -23,6 +25,7 @@ struct ReportRow {
   double train_s = 0;
   double add_s = 0;
   SearchResult search;
+  std::optional<TrainedPlanInfo> plan;  ///< of a trained code of ours
 };
 
 class Table {
@@ -39,6 +42,7 @@ class Table {
   MeasureOptions options_;
   size_t index_width_;
   size_t params_width_;
+  bool has_plans_;  // an index is of a trained code: a last column says its rates
 };
 
 struct ReportContext {
