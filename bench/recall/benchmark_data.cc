@@ -148,7 +148,8 @@ BenchmarkData load_benchmark_data(const DataRequest& request, const ProgressFact
   require_limit(request.max_base, "--nb");
   require_limit(request.max_queries, "--nq");
   const bool one_file = is_hdf5(request.base);
-  require(one_file || !request.query.empty(), StatusCode::bad_argument,
+  const bool has_query = one_file || !request.query.empty();
+  require(has_query || !request.with_ground_truth, StatusCode::bad_argument,
           "--query is missing (only an HDF5 base has queries in it)");
 
   BenchmarkData data;
@@ -158,17 +159,19 @@ BenchmarkData load_benchmark_data(const DataRequest& request, const ProgressFact
   if (one_file) {
     const Hdf5File file(request.base);
     attribute = file.distance();
-    file_has_neighbours = file.holds(MatrixRole::ground_truth);
+    file_has_neighbours = request.with_ground_truth && file.holds(MatrixRole::ground_truth);
   }
   std::string note;
   data.distance = choose_distance(request, attribute, &neighbours_hold, &note);
 
   const std::string query_path = request.query.empty() ? request.base : request.query;
-  data.query = read_float_matrix(query_path, MatrixRole::query, request.max_queries,
-                                 progress("reading queries"));
+  if (has_query) {
+    data.query = read_float_matrix(query_path, MatrixRole::query, request.max_queries,
+                                   progress("reading queries"));
+  }
   data.base =
       read_float_matrix(request.base, MatrixRole::base, request.max_base, progress("reading base"));
-  check_counts(request, data.base, data.query);
+  if (has_query) check_counts(request, data.base, data.query);
 
   // The file's own neighbours belong to its own queries only.
   std::string truth_path = request.ground_truth;
@@ -191,14 +194,16 @@ BenchmarkData load_benchmark_data(const DataRequest& request, const ProgressFact
     data.ground_truth_file = describe(truth_path, "ground truth", progress);
   }
   data.base_file = describe(request.base, "base", progress);
-  data.query_file =
-      query_path == request.base ? data.base_file : describe(query_path, "queries", progress);
+  if (has_query) {
+    data.query_file =
+        query_path == request.base ? data.base_file : describe(query_path, "queries", progress);
+  }
 
   if (data.distance == Distance::cosine) {
     normalize_rows(data.base);
     normalize_rows(data.query);
   }
-  if (truth_path.empty()) {
+  if (truth_path.empty() && request.with_ground_truth) {
     data.ground_truth = exact_neighbours(data.base, data.query, data.distance == Distance::l2,
                                          request.k, progress("exact neighbours"));
   }

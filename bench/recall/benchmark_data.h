@@ -40,6 +40,8 @@ struct DataRequest {
   int64_t max_base = kAllRows;
   int64_t max_queries = kAllRows;
   int64_t k = 10;
+  /// Whether true neighbours are read or computed; without, a base can do without queries too.
+  bool with_ground_truth = true;
 };
 
 struct BenchmarkData {

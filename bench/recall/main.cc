@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/recall/advice_report.h"
 #include "bench/recall/benchmark_data.h"
 #include "bench/recall/progress.h"
 #include "bench/recall/recall_options.h"
@@ -21,7 +22,7 @@
 namespace polarquant::bench {
 namespace {
 
-constexpr int kIndexFailed = 1;
+constexpr int kIndexFailed = 1;  // or no code is what was asked for
 constexpr int kBadInput = 2;
 
 /// Tried on empty indexes, so that a mistyped name ends the run before hours of building.
@@ -94,6 +95,35 @@ std::vector<ReportRow> measure_index(const std::string& description, const std::
   return rows;
 }
 
+int run_advice(int argc, const char* const* argv, const RecallOptions& options) {
+  const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
+  AdviceOptions advice_options = options.advice;
+  advice_options.wish.k = options.measure.k;
+  advice_options.threads = options.measure.threads;
+  advice_options.specs = options.indexes;
+  Advice advice;
+  {
+    constexpr int64_t kSteps = 1000;
+    Progress progress("measuring codes");
+    advice_options.progress = [&](double done) {
+      progress.update(static_cast<int64_t>(done * kSteps), kSteps);
+      return true;
+    };
+    const Metric metric = data.distance == Distance::l2       ? Metric::l2
+                          : data.distance == Distance::cosine ? Metric::cosine
+                                                              : Metric::inner_product;
+    advice =
+        advise(metric, static_cast<int>(data.base.dim), data.base.rows, data.base.values.data(),
+               data.query.rows, data.query.values.data(), advice_options);
+  }
+  print_advice(stdout, data, advice_options, advice);
+  if (!options.json_path.empty()) {
+    write_report(options.json_path, advice_json(std::vector<std::string>(argv, argv + argc),
+                                                collect_run_info(), data, advice_options, advice));
+  }
+  return advice.choice.row >= 0 ? 0 : kIndexFailed;
+}
+
 int run(int argc, const char* const* argv) {
   const ParsedCommandLine parsed = parse_command_line(argc, argv);
   if (parsed.exit_status >= 0) return parsed.exit_status;
@@ -101,6 +131,7 @@ int run(int argc, const char* const* argv) {
   limit_threads(options.measure.threads);
   // An unwritable path should fail now, not after the measuring.
   if (!options.json_path.empty()) require_writable(options.json_path);
+  if (options.advise) return run_advice(argc, argv, options);
 
   const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
   if (!data.note.empty()) {

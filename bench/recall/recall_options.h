@@ -8,6 +8,7 @@
 #include "bench/recall/benchmark_data.h"
 #include "bench/recall/index_params.h"
 #include "bench/recall/measure.h"
+#include "src/scan/advice.h"
 
 namespace polarquant::bench {
 
@@ -17,6 +18,10 @@ struct RecallOptions {
   /// One per --param; at least one, which may be empty.
   std::vector<std::vector<IndexParam>> param_sets;
   MeasureOptions measure;
+  /// Codes are measured on a sample, and one is recommended; `indexes` are then names of codes, or
+  /// none for the advisor's own.
+  bool advise = false;
+  AdviceOptions advice;
   std::string json_path;
 };
 

@@ -81,6 +81,73 @@ TEST_CASE("mistakes in the command line are named", "[unit]") {
   });
 }
 
+TEST_CASE("advice has options of its own", "[unit]") {
+  const ParsedCommandLine all = parse({"--advise", "--base", "b.npy", "--metric", "l2"});
+  REQUIRE(all.exit_status == -1);
+  REQUIRE(all.options.advise);
+  REQUIRE(all.options.indexes.empty());
+  REQUIRE_FALSE(all.options.data.with_ground_truth);
+  REQUIRE(all.options.advice.wish.recall == 0);
+  REQUIRE(all.options.advice.wish.bytes == 0);
+
+  const ParsedCommandLine some = parse({"--advise",
+                                        "--base",
+                                        "b.npy",
+                                        "--metric",
+                                        "l2",
+                                        "--index",
+                                        "Polar2;Polar2-pca",
+                                        "--want-recall",
+                                        "0.9",
+                                        "--max-bytes",
+                                        "100",
+                                        "--sample-rows",
+                                        "500",
+                                        "--sample-queries",
+                                        "50",
+                                        "--seed",
+                                        "7",
+                                        "--threads",
+                                        "2",
+                                        "-k",
+                                        "3"});
+  REQUIRE(some.exit_status == -1);
+  REQUIRE(some.options.indexes.size() == 2);
+  const AdviceOptions& advice = some.options.advice;
+  REQUIRE(advice.wish.recall == .9);
+  REQUIRE(advice.wish.bytes == 100);
+  REQUIRE(advice.max_rows == 500);
+  REQUIRE(advice.max_queries == 50);
+  REQUIRE(advice.seed == 7);
+  REQUIRE(some.options.measure.k == 3);
+}
+
+TEST_CASE("mistakes with advice are named", "[unit]") {
+  const auto status = [](std::vector<const char*> more) {
+    std::vector<const char*> arguments = {"--base", "b.npy", "--metric", "l2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return parse(arguments).exit_status;
+  };
+  REQUIRE(status({"--index", "Polar2"}) == -1);
+  REQUIRE(status({"--index", "Polar2", "--want-recall", "0.9"}) == 2);
+  REQUIRE(status({"--index", "Polar2", "--max-bytes", "100"}) == 2);
+  REQUIRE(status({"--index", "Polar2", "--seed", "7"}) == 2);
+  for (const char* bad : {"1.5", "-1", "high"}) {
+    INFO(bad);
+    REQUIRE(status({"--advise", "--want-recall", bad}) == 2);
+  }
+  REQUIRE(status({"--advise", "--max-bytes", "0"}) == 2);
+  REQUIRE(status({"--advise", "--sample-rows", "9"}) == 2);
+  REQUIRE(status({"--advise", "--gt", "g.npy"}) == 2);
+  REQUIRE(status({"--advise", "--param", "nprobe=8"}) == 2);
+  REQUIRE(status({"--advise", "--mode", "both"}) == 2);
+  REQUIRE(status({"--advise", "--train-rows", "100"}) == 2);
+  REQUIRE(status({"--advise", "--repeat", "2"}) == 2);
+  require_error(StatusCode::bad_argument, "--index is", [&] {
+    status({"--advise", "--index", ";"});
+  });
+}
+
 TEST_CASE("the report holds what a reader needs, and no bytes it cannot print", "[unit]") {
   BenchmarkData data;
   data.base_file = {"b\xff.npy", 12, "00ff"};
