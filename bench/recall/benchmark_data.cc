@@ -19,11 +19,12 @@ struct DistanceRow {
   const char* name;
   Distance distance;
   ::faiss::MetricType metric;
+  Metric codec_metric;
 };
 constexpr DistanceRow kDistances[] = {
-    {"ip", Distance::inner_product, ::faiss::METRIC_INNER_PRODUCT},
-    {"l2", Distance::l2, ::faiss::METRIC_L2},
-    {"cos", Distance::cosine, ::faiss::METRIC_INNER_PRODUCT},
+    {"ip", Distance::inner_product, ::faiss::METRIC_INNER_PRODUCT, Metric::inner_product},
+    {"l2", Distance::l2, ::faiss::METRIC_L2, Metric::l2},
+    {"cos", Distance::cosine, ::faiss::METRIC_INNER_PRODUCT, Metric::cosine},
 };
 
 const DistanceRow& row_of(Distance distance) {
@@ -93,6 +94,7 @@ void require_limit(int64_t rows, const char* option) {
 
 const char* distance_name(Distance distance) { return row_of(distance).name; }
 ::faiss::MetricType faiss_metric(Distance distance) { return row_of(distance).metric; }
+Metric codec_metric(Distance distance) { return row_of(distance).codec_metric; }
 
 Distance parse_distance(const std::string& text) {
   for (const DistanceRow& row : kDistances) {

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "bench/recall/matrix.h"
+#include "src/codec/factors.h"
 
 namespace polarquant::bench {
 
@@ -24,6 +25,7 @@ Distance parse_distance(const std::string& text);
 /// From ann-benchmarks' names: "angular", "euclidean", …; nullopt for those we do not measure.
 std::optional<Distance> distance_of_attribute(const std::string& text);
 ::faiss::MetricType faiss_metric(Distance distance);
+Metric codec_metric(Distance distance);
 
 /// One input file as the JSON names it.
 struct SourceFile {

@@ -18,6 +18,7 @@
 #include "bench/recall/run_info.h"
 #include "include/polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/scan/advice_candidates.h"
 
 namespace polarquant::bench {
 namespace {
@@ -96,6 +97,7 @@ std::vector<ReportRow> measure_index(const std::string& description, const std::
 }
 
 int run_advice(int argc, const char* const* argv, const RecallOptions& options) {
+  candidate_specs(options.indexes);  // a wrong name fails before anything is read
   const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
   AdviceOptions advice_options = options.advice;
   advice_options.wish.k = options.measure.k;
@@ -109,12 +111,9 @@ int run_advice(int argc, const char* const* argv, const RecallOptions& options) 
       progress.update(static_cast<int64_t>(done * kSteps), kSteps);
       return true;
     };
-    const Metric metric = data.distance == Distance::l2       ? Metric::l2
-                          : data.distance == Distance::cosine ? Metric::cosine
-                                                              : Metric::inner_product;
     advice =
-        advise(metric, static_cast<int>(data.base.dim), data.base.rows, data.base.values.data(),
-               data.query.rows, data.query.values.data(), advice_options);
+        advise(codec_metric(data.distance), static_cast<int>(data.base.dim), data.base.rows,
+               data.base.values.data(), data.query.rows, data.query.values.data(), advice_options);
   }
   print_advice(stdout, data, advice_options, advice);
   if (!options.json_path.empty()) {

@@ -57,6 +57,10 @@ void add_advice_options(CLI::App* app, const std::vector<CLI::Option*>& others,
       ->check(CLI::Range(10, INT32_MAX))
       ->capture_default_str()
       ->needs(advise);
+  app->add_option("--total-rows", advice.total_rows,
+                  "with --advise: rows there will be, if the base is a part of them")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->needs(advise);
   app->add_option("--seed", advice.seed, "with --advise: draws the sample")
       ->capture_default_str()
       ->needs(advise);

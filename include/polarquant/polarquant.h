@@ -383,6 +383,7 @@ typedef struct polar_advice_options {
   double allowed_bytes;
   int64_t max_rows;    /* rows searched at most; 10 to 2^40, default 20000 */
   int64_t max_queries; /* queries at most; 10 to 2^40, default 1000 */
+  int64_t total_rows;  /* rows there will be, up to 2^40; default 0: n, the sample is all */
   /* (num_specs) names of codes to measure, as polar_codec_create takes them; by default, NULL,
    * those of 0.5 to 8 bits a dimension that a user would choose among, with and without "-pca". The
    * untrained code of each "-pca" is measured too. */
@@ -405,10 +406,12 @@ POLAR_API void polar_advice_options_init(polar_advice_options* options);
  * has not seen. About 22·k rows are needed, "-pca" takes 2·dim to train on, better 10·dim.
  *
  * Recall@k is the share of the k exact neighbours among the k that a search with the default
- * exactness finds, in the rows searched. Over more rows it can be lower, as neighbours lie closer
- * together: the fall from a quarter of the rows, which is measured too, says how fast; so "surely"
- * above means recall less recall_margin. A trained code is recommended only when it finds more than
- * its untrained one by more than noise: query by query, by more than 1.96 standard errors.
+ * exactness finds, over the rows searched. Over more rows it is lower on some data, as neighbours
+ * lie closer together. So a quarter of these rows is searched alone, too: by how much more is
+ * missed over all of them, expected_recall tells recall over total_rows, and the recommendation
+ * goes by it; "surely" above means by more than recall_margin. A trained code is recommended only
+ * when it finds more than its untrained one by more than noise: query by query, by more than 1.96
+ * standard errors.
  *
  * The result is the same for the same arguments, whatever the number of threads; where a code is
  * trained, on one machine and LAPACK. A code that cannot be measured has its problem told in its
@@ -447,7 +450,8 @@ typedef struct polar_advice_row {
   double bytes_per_vector; /* factors included */
   double recall;           /* recall@k, 0 to 1 */
   double recall_margin;    /* half of its 95 % interval, by the queries' spread */
-  double quarter_recall;   /* the same when only a quarter of the rows is searched */
+  double quarter_recall;   /* recall@k when only a quarter of the rows is searched */
+  double expected_recall;  /* recall@k over total_rows; recall when nothing speaks against it */
   double error;       /* mean ‖x̂−x‖²/‖x−c‖², x̂ unbiased, of rows not trained on */
   double gain;        /* recall less that of the untrained code; 0 unless "-pca" */
   double gain_margin; /* half of the 95 % interval of the gain */

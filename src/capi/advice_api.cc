@@ -45,6 +45,7 @@ AdviceOptions read_advice_options(const polar_advice_options* given) {
     options.specs.emplace_back(require_name("options.specs", read.specs[i]));
   options.max_rows = read.max_rows;
   options.max_queries = read.max_queries;
+  options.total_rows = read.total_rows;
   options.seed = read.seed;
   options.threads = read.num_threads;
   if (read.progress != nullptr) {
@@ -66,6 +67,7 @@ polar_advice_row describe(const AdviceRow& row) {
   out.recall = row.recall.mean;
   out.recall_margin = row.recall.margin;
   out.quarter_recall = row.quarter_recall;
+  out.expected_recall = row.expected_recall;
   out.error = row.error;
   out.gain = gain.mean;
   out.gain_margin = gain.margin;

@@ -42,6 +42,8 @@ void check_options(const AdviceOptions& options) {
   const int64_t most_k = options.max_rows / kLeastRowsPerNeighbour;
   require(wish.k >= 1 && wish.k <= most_k, StatusCode::bad_argument,
           "k: {} is not allowed; 1 to {}, a tenth of max_rows", wish.k, most_k);
+  require(options.total_rows >= 0 && options.total_rows <= kMostRows, StatusCode::bad_argument,
+          "total_rows: {} is not allowed; 0 (those of the sample) to 2^40", options.total_rows);
   // Written so that a NaN is refused too.
   require(wish.recall >= 0 && wish.recall <= 1, StatusCode::bad_argument,
           "wanted_recall: {} is not allowed; 0 (not given) to 1", wish.recall);
@@ -72,6 +74,8 @@ class Advisor {
     truth_.whole = exact_neighbours(sample_.base_rows());
     truth_.quarter = exact_neighbours(quarter_rows_);
   }
+
+  int64_t quarter_rows() const { return quarter_rows_; }
 
   /// *found: neighbours found for each query; empty where the code could not be measured.
   AdviceRow measure(const Spec& spec, std::vector<int64_t>* found) {
@@ -237,6 +241,8 @@ Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, con
   for (size_t i = 0; i < specs.size(); ++i)
     advice.rows.push_back(advisor.measure(specs[i], &found[i]));
   judge_training(specs, found, options.wish.k, &advice.rows);
+  advice.total_rows = options.total_rows > 0 ? options.total_rows : n;
+  expect_recall(advisor.quarter_rows(), sample.base_rows(), advice.total_rows, &advice.rows);
   advice.choice = choose(dim, options.wish, advice.rows);
   advice.queries = sample.nq();
   advice.held_out_queries = sample.held_out_queries;

@@ -21,6 +21,8 @@ struct AdviceOptions {
   /// Rows searched, and queries, at most; the rest of the sample is not looked at but for training.
   int64_t max_rows = 20000;
   int64_t max_queries = 1000;
+  /// Rows that there will be, of which the sample is a part; 0: n.
+  int64_t total_rows = 0;
   /// Of the drawing and of rotations.
   uint64_t seed = 1;
   int threads = 0;  // as core/parallel.h
@@ -35,15 +37,17 @@ struct Advice {
   bool held_out_queries = false;
   int64_t train_rows = 0;
   int64_t base_rows = 0;
+  int64_t total_rows = 0;  // that expected_recall is for
 };
 
 /// Measures candidates on n rows x, (n, dim), finite, and nq queries, (nq, dim), or 0: rows that
 /// are held out. No row is in two of queries, training and base, so that recall is that of rows
 /// which training has not seen. Recall@k is that of a search with the default exactness against
-/// exact neighbours by float. The same for a seed, whatever the number of threads; where a code is
-/// trained, on one machine and LAPACK. A code that cannot be measured has its `problem`, the others
-/// go on. Throws bad_argument for options outside what is allowed, wrong names, and too few rows or
-/// queries; cancelled. Memory: the drawn rows as floats, and one candidate's codes.
+/// exact neighbours by float over the rows searched; a quarter of them is searched alone, too,
+/// which tells expected_recall. The same for a seed, whatever the number of threads; where a code
+/// is trained, on one machine and LAPACK. A code that cannot be measured has its `problem`, the
+/// others go on. Throws bad_argument for options outside what is allowed, wrong names, and too few
+/// rows or queries; cancelled. Memory: the drawn rows as floats, and one candidate's codes.
 Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, const float* queries,
               const AdviceOptions& options);
 

@@ -25,6 +25,9 @@ QueryMean mean_of(size_t count, const std::function<double(size_t)>& value) {
   return {mean, kStandardErrors * std::sqrt(variance / n)};
 }
 
+/// +inf for 1.
+double odds(double share) { return share / (1 - share); }
+
 bool can_be_chosen(const AdviceRow& row) { return row.problem.empty() && row.pays; }
 
 /// The row of the largest value among those for which `value` is a number; ties as `choose` says.
@@ -39,7 +42,7 @@ int best_row(std::span<const AdviceRow> rows,
       const double difference = value(row) - value(held);
       const bool better = difference != 0           ? difference > 0
                           : row.bytes != held.bytes ? row.bytes < held.bytes
-                                                    : row.recall.mean > held.recall.mean;
+                                                    : row.expected_recall > held.expected_recall;
       if (!better) continue;
     }
     best = static_cast<int>(i);
@@ -48,7 +51,7 @@ int best_row(std::span<const AdviceRow> rows,
 }
 
 std::string recall_text(const AdviceRow& row) {
-  return fmt::format("{:.4f} ± {:.4f}", row.recall.mean, row.recall.margin);
+  return fmt::format("{:.4f} ± {:.4f} expected", row.expected_recall, row.recall.margin);
 }
 
 /// What training gains, of the chosen code or of the trained one of its name.
@@ -73,8 +76,9 @@ AdviceChoice describe(int row, std::span<const AdviceRow> rows, const std::strin
 }
 
 AdviceChoice choose_by_bytes(const AdviceWish& wish, std::span<const AdviceRow> rows) {
-  const int highest = best_row(
-      rows, [&](const AdviceRow& row) { return row.bytes <= wish.bytes ? row.recall.mean : NAN; });
+  const int highest = best_row(rows, [&](const AdviceRow& row) {
+    return row.bytes <= wish.bytes ? row.expected_recall : NAN;
+  });
   if (highest < 0) {
     const AdviceRow& smallest =
         rows[static_cast<size_t>(best_row(rows, [](const AdviceRow& row) { return -row.bytes; }))];
@@ -89,11 +93,11 @@ AdviceChoice choose_by_bytes(const AdviceWish& wish, std::span<const AdviceRow> 
 
 AdviceChoice choose_by_recall(const AdviceWish& wish, std::span<const AdviceRow> rows) {
   const int fewest = best_row(rows, [&](const AdviceRow& row) {
-    return row.recall.mean - row.recall.margin >= wish.recall ? -row.bytes : NAN;
+    return row.expected_recall - row.recall.margin >= wish.recall ? -row.bytes : NAN;
   });
   if (fewest < 0) {
     const AdviceRow& highest = rows[static_cast<size_t>(
-        best_row(rows, [](const AdviceRow& row) { return row.recall.mean; }))];
+        best_row(rows, [](const AdviceRow& row) { return row.expected_recall; }))];
     return {-1,
             fmt::format("No code: none surely reaches recall@{} of {}; {} comes nearest with "
                         "{} in {:g} bytes. Scoring the best candidates again with the floats "
@@ -115,7 +119,7 @@ AdviceChoice choose_by_recall(const AdviceWish& wish, std::span<const AdviceRow>
 AdviceChoice choose_by_value(int dim, const AdviceWish& wish, std::span<const AdviceRow> rows) {
   const int best = best_row(rows, [&](const AdviceRow& row) {
     const double half_bits = 2 * 8 * row.bytes / dim;
-    return row.recall.mean - kRecallPerHalfBit * half_bits;
+    return row.expected_recall - kRecallPerHalfBit * half_bits;
   });
   const AdviceRow& row = rows[static_cast<size_t>(best)];
   return describe(
@@ -140,6 +144,29 @@ QueryMean mean_gain(std::span<const int64_t> found, std::span<const int64_t> oth
   return mean_of(found.size(), [&](size_t i) {
     return static_cast<double>(found[i] - other[i]) / static_cast<double>(k);
   });
+}
+
+void expect_recall(int64_t quarter, int64_t base, int64_t total, std::vector<AdviceRow>* rows) {
+  double missed = 0;
+  double missed_in_quarter = 0;
+  double count = 0;
+  for (const AdviceRow& row : *rows) {
+    if (!row.problem.empty()) continue;
+    missed += 1 - row.recall.mean;
+    missed_in_quarter += 1 - row.quarter_recall;
+    ++count;
+  }
+  double growth = 1;
+  if (missed_in_quarter > 0 && base > quarter && total > base) {
+    const double steps = std::log(static_cast<double>(total) / static_cast<double>(base)) /
+                         std::log(static_cast<double>(base) / static_cast<double>(quarter));
+    const double ratio = odds(missed / count) / odds(missed_in_quarter / count);
+    growth = std::pow(std::max(1.0, ratio), steps);
+  }
+  for (AdviceRow& row : *rows) {
+    row.expected_recall =
+        growth > 1 ? 1 / (1 + growth * odds(1 - row.recall.mean)) : row.recall.mean;
+  }
 }
 
 AdviceChoice choose(int dim, const AdviceWish& wish, std::span<const AdviceRow> rows) {

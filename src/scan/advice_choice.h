@@ -32,12 +32,19 @@ struct AdviceRow {
   double bytes = 0;        // of a vector, factors included
   size_t codec_bytes = 0;  // of memory for rotation and tables, once
   QueryMean recall;
-  double quarter_recall = 0;  // where a quarter of the base is all there is
+  double quarter_recall = 0;   // where a quarter of the base is all there is
+  double expected_recall = 0;  // over all rows there will be; see expect_recall
   double error = 0;  // mean ‖x̂−x‖²/‖x−c‖², x̂ unbiased, of rows not trained on
   std::optional<QueryMean> gain;  // of "…-pca" over the same name without it
   /// False for a trained code that gains no more than noise.
   bool pays = true;
 };
+
+/// Sets expected_recall of measured rows: more is missed among more rows, on some data, as
+/// neighbours lie closer together. From `quarter` rows to `base` rows the odds of a miss, by the
+/// mean of all codes, grew g-fold, 1 at least; to `total` rows each code's odds grow g^e-fold, e =
+/// log(total/base) / log(base/quarter), 0 at least. Odds, since shares would pass 1.
+void expect_recall(int64_t quarter, int64_t base, int64_t total, std::vector<AdviceRow>* rows);
 
 /// What the user asks for; 0: not given.
 struct AdviceWish {
@@ -56,10 +63,11 @@ struct AdviceChoice {
   std::string reason;  // for people
 };
 
-/// Of rows that were measured and pay: with a wanted recall, the fewest bytes whose recall less its
-/// margin reaches it (none, when these are more than the bytes allowed); with allowed bytes alone,
-/// the highest recall within them; with neither, the most of recall − kRecallPerHalfBit per half
-/// bit a dimension. Ties to fewer bytes, then higher recall, then the earlier row.
+/// Of rows that were measured and pay, by expected recall: with a wanted recall, the fewest bytes
+/// that reach it by more than the margin of recall (none, when these are more than the bytes
+/// allowed); with allowed bytes alone, the most recall within them; with neither, the most of
+/// recall − kRecallPerHalfBit per half bit a dimension. Ties to fewer bytes, then more recall, then
+/// the earlier row.
 AdviceChoice choose(int dim, const AdviceWish& wish, std::span<const AdviceRow> rows);
 
 }  // namespace polarquant

@@ -73,6 +73,7 @@ TEST_CASE("a base alone is enough for advice", "[bench]") {
   INFO(table);
   CHECK(has(table, "9000 x 384 vectors"));
   CHECK(has(table, "900 rows as queries, 4050 rows searched, 4050 others trained on"));
+  CHECK(has(table, "over 9000 rows"));
   CHECK(has(table, "--query"));
   CHECK(has(table, "> Polar2-pca "));
   CHECK(has(table, "  Polar4 "));
@@ -86,6 +87,7 @@ TEST_CASE("a base alone is enough for advice", "[bench]") {
   CHECK(json["data"]["base"]["rows"] == 9000);
   CHECK(json["data"]["query"].is_null());
   CHECK(json["sample"]["held_out_queries"] == true);
+  CHECK(json["sample"]["total_rows"] == 9000);
   CHECK(json["rows"].size() == 3);
   CHECK(json["rows"][0]["bytes_per_vector"] == 100);
   CHECK(json["rows"][0]["training_gain"].is_null());

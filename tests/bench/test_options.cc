@@ -105,6 +105,8 @@ TEST_CASE("advice has options of its own", "[unit]") {
                                         "500",
                                         "--sample-queries",
                                         "50",
+                                        "--total-rows",
+                                        "9000",
                                         "--seed",
                                         "7",
                                         "--threads",
@@ -119,6 +121,7 @@ TEST_CASE("advice has options of its own", "[unit]") {
   REQUIRE(advice.max_rows == 500);
   REQUIRE(advice.max_queries == 50);
   REQUIRE(advice.seed == 7);
+  REQUIRE(advice.total_rows == 9000);
   REQUIRE(some.options.measure.k == 3);
 }
 

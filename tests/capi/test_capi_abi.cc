@@ -123,7 +123,7 @@ TEST_CASE("plan: sizes and places are pinned", "[capi]") {
 
 TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
   if (sizeof(void*) == 8) {
-    CHECK(sizeof(polar_advice_options) == 88);
+    CHECK(sizeof(polar_advice_options) == 96);
     CHECK(offsetof(polar_advice_options, num_threads) == 4);
     CHECK(offsetof(polar_advice_options, seed) == 8);
     CHECK(offsetof(polar_advice_options, k) == 16);
@@ -131,10 +131,11 @@ TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
     CHECK(offsetof(polar_advice_options, allowed_bytes) == 32);
     CHECK(offsetof(polar_advice_options, max_rows) == 40);
     CHECK(offsetof(polar_advice_options, max_queries) == 48);
-    CHECK(offsetof(polar_advice_options, specs) == 56);
-    CHECK(offsetof(polar_advice_options, num_specs) == 64);
-    CHECK(offsetof(polar_advice_options, progress) == 72);
-    CHECK(offsetof(polar_advice_options, progress_user) == 80);
+    CHECK(offsetof(polar_advice_options, total_rows) == 56);
+    CHECK(offsetof(polar_advice_options, specs) == 64);
+    CHECK(offsetof(polar_advice_options, num_specs) == 72);
+    CHECK(offsetof(polar_advice_options, progress) == 80);
+    CHECK(offsetof(polar_advice_options, progress_user) == 88);
     CHECK(sizeof(polar_advice_info) == 56);
     CHECK(offsetof(polar_advice_info, held_out_queries) == 4);
     CHECK(offsetof(polar_advice_info, rows) == 8);
@@ -143,7 +144,7 @@ TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
     CHECK(offsetof(polar_advice_info, queries) == 32);
     CHECK(offsetof(polar_advice_info, base_rows) == 40);
     CHECK(offsetof(polar_advice_info, train_rows) == 48);
-    CHECK(sizeof(polar_advice_row) == 96);
+    CHECK(sizeof(polar_advice_row) == 104);
     CHECK(offsetof(polar_advice_row, needs_training) == 4);
     CHECK(offsetof(polar_advice_row, spec) == 8);
     CHECK(offsetof(polar_advice_row, problem) == 16);
@@ -151,12 +152,13 @@ TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
     CHECK(offsetof(polar_advice_row, recall) == 32);
     CHECK(offsetof(polar_advice_row, recall_margin) == 40);
     CHECK(offsetof(polar_advice_row, quarter_recall) == 48);
-    CHECK(offsetof(polar_advice_row, error) == 56);
-    CHECK(offsetof(polar_advice_row, gain) == 64);
-    CHECK(offsetof(polar_advice_row, gain_margin) == 72);
-    CHECK(offsetof(polar_advice_row, codec_bytes) == 80);
-    CHECK(offsetof(polar_advice_row, pays) == 88);
-    CHECK(offsetof(polar_advice_row, is_recommended) == 92);
+    CHECK(offsetof(polar_advice_row, expected_recall) == 56);
+    CHECK(offsetof(polar_advice_row, error) == 64);
+    CHECK(offsetof(polar_advice_row, gain) == 72);
+    CHECK(offsetof(polar_advice_row, gain_margin) == 80);
+    CHECK(offsetof(polar_advice_row, codec_bytes) == 88);
+    CHECK(offsetof(polar_advice_row, pays) == 96);
+    CHECK(offsetof(polar_advice_row, is_recommended) == 100);
   }
   polar_advice_options options;
   polar_advice_options_init(&options);
@@ -168,6 +170,7 @@ TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
   CHECK(options.allowed_bytes == 0);
   CHECK(options.max_rows == 20000);
   CHECK(options.max_queries == 1000);
+  CHECK(options.total_rows == 0);
   CHECK(options.specs == nullptr);
   CHECK(options.num_specs == 0);
   CHECK(options.progress == nullptr);

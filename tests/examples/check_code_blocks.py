@@ -10,8 +10,8 @@ import re
 import sys
 import textwrap
 
-PAGES = ["README.md", "docs/c_api.md", "docs/faiss.md"]
-EXAMPLES = {"c": ["examples/c/search.c"], "cpp": ["examples/faiss/search.cc"]}
+PAGES = ["README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md"]
+EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/search.c"], "cpp": ["examples/faiss/search.cc"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -91,6 +91,8 @@ TEST_CASE("the advisor's recall is that of coding and sorting by hand", "[scan]"
   CHECK(row.recall.mean > .5);
   CHECK(row.recall.mean < 1);
   CHECK(std::fabs(row.quarter_recall - row.recall.mean) < .1);
+  CHECK(advice.total_rows == 700);
+  CHECK(row.expected_recall <= row.recall.mean);
   CHECK(row.bytes == static_cast<double>(codec.layout().group_bytes));
   CHECK(row.error > 0);
   CHECK_FALSE(row.gain.has_value());
@@ -161,6 +163,23 @@ TEST_CASE("advice does not depend on the number of threads", "[scan]") {
     CHECK(one.rows[i].error == three.rows[i].error);
   }
   CHECK(one.choice.reason == three.choice.reason);
+}
+
+TEST_CASE("more rows to come lower what is expected, where rows are clustered", "[scan]") {
+  // 25 clusters: with few rows in each, the nearest ten are easy to tell apart from others.
+  std::vector<float> rows = spread_rows(3000, 32, 0, 5);
+  const std::vector<float> centres = spread_rows(25, 32, 0, 6);
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = .3F * rows[i] + centres[i / 32 % 25 * 32 + i % 32];
+  AdviceOptions options = options_for({"Polar2"});
+  const double now = advise_on(rows, options, Metric::l2, 32).rows[0].expected_recall;
+  options.total_rows = 1000000;
+  const Advice later = advise_on(rows, options, Metric::l2, 32);
+  CAPTURE(now, later.rows[0].expected_recall, later.rows[0].quarter_recall);
+  CHECK(later.total_rows == 1000000);
+  CHECK(later.rows[0].quarter_recall > later.rows[0].recall.mean);
+  CHECK(later.rows[0].expected_recall < now - .02);
+  CHECK(later.rows[0].expected_recall > 0);
 }
 
 TEST_CASE("queries of the caller's are taken as they are", "[scan]") {
@@ -234,6 +253,7 @@ TEST_CASE("the advisor's options are checked", "[scan]") {
   refused("max_rows: 9", [](AdviceOptions* o) { o->max_rows = 9; });
   refused("max_rows: 9223", [](AdviceOptions* o) { o->max_rows = INT64_MAX; });
   refused("max_queries: 9", [](AdviceOptions* o) { o->max_queries = 9; });
+  refused("total_rows: -1", [](AdviceOptions* o) { o->total_rows = -1; });
   refused("wanted_recall: 1.1", [](AdviceOptions* o) { o->wish.recall = 1.1; });
   refused("wanted_recall: nan", [](AdviceOptions* o) { o->wish.recall = NAN; });
   refused("allowed_bytes: -1", [](AdviceOptions* o) { o->wish.bytes = -1; });
