@@ -401,9 +401,10 @@ POLAR_API void polar_advice_options_init(polar_advice_options* options);
  * Measures codes on n rows x, (n, dim), drawn from what is to be stored, and nq queries, (nq, dim).
  * With nq = 0 (queries may then be NULL) a tenth of the rows is held out as queries; give queries
  * of your own, 10 or more, where they are of another kind than the rows. Parts are drawn at random
- * by the seed: queries; up to half of the other rows, 20·dim or 10,000 at most, to train on; of the
- * rest max_rows to search. No row is in two parts, so that recall is that of rows which training
- * has not seen. About 22·k rows are needed, "-pca" takes 2·dim to train on, better 10·dim.
+ * by the seed: queries; up to half of the other rows, at most the larger of 20·dim and 10,000, to
+ * train on; of the rest max_rows to search. No row is in two parts, so that recall is that of rows
+ * which training has not seen. About 22·k rows are needed, "-pca" takes 2·dim to train on, better
+ * 10·dim.
  *
  * Recall@k is the share of the k exact neighbours among the k that a search with the default
  * exactness finds, over the rows searched. Over more rows it is lower on some data, as neighbours
@@ -417,9 +418,9 @@ POLAR_API void polar_advice_options_init(polar_advice_options* options);
  * trained, on one machine and LAPACK. A code that cannot be measured has its problem told in its
  * row. POLAR_ERROR_BAD_ARGUMENT for too few rows, numbers that are not finite, wrong names;
  * POLAR_ERROR_CANCELLED. *out is NULL after a failure.
- * Cost: for each code a training, max_rows encoded and max_queries searched for: half a minute on
- * two cores for 384 dimensions by the defaults, and dim³ for each trained code. Memory: the drawn
- * rows as floats, and one code's rows. since 0.1
+ * Cost: for each code a training, max_rows encoded and max_queries searched for: a
+ * minute on two cores for 384 dimensions by the defaults, three for 1,536; training grows with
+ * dim³. Memory: the drawn rows as floats, and one code's rows. since 0.1
  */
 POLAR_API polar_status polar_advice_create(int32_t dim, polar_metric metric, int64_t n,
                                            const float* x, int64_t nq, const float* queries,

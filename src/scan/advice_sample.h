@@ -41,9 +41,9 @@ inline constexpr int64_t kLeastQueries = 10;
 
 /// Draws the parts from n rows x, (n, dim), and nq queries, (nq, dim), at random by the seed. With
 /// nq = 0 a tenth of the rows, max_queries at most, become the queries. Of the rows that are left
-/// up to half are for training, 20·dim or 10,000 at most (training does well from 10·dim on), and
-/// up to max_rows of the others are the base. For cosine every row is normalized. Throws
-/// bad_argument for too few rows or queries.
+/// up to half are for training, at most the larger of 20·dim and 10,000 (training does well from
+/// 10·dim on), and up to max_rows of the others are the base. For cosine every row is normalized.
+/// Throws bad_argument for too few rows or queries.
 AdviceSample split_sample(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
                           const float* queries, const AdviceSampleOptions& options);
 

@@ -221,13 +221,41 @@ static void check_index(void) {
   polar_index_destroy(index);
 }
 
+static void check_advice(void) {
+  static float x[kRows * kDim];
+  static const char* const specs[] = {"Polar2", "Polar4"};
+  polar_advice* advice = NULL;
+  polar_advice_options options;
+  polar_advice_info info;
+  polar_advice_row row;
+  fill(x, kRows, 3);
+  polar_advice_options_init(&options);
+  options.k = kK;
+  options.specs = specs;
+  options.num_specs = 2;
+  options.allowed_bytes = 20;
+  CHECK_OK(polar_advice_create(kDim, POLAR_METRIC_L2, kRows, x, 0, NULL, &options, &advice));
+  if (advice == NULL) return;
+  info.struct_size = sizeof info;
+  CHECK_OK(polar_advice_get_info(advice, &info));
+  CHECK(info.rows == 2 && info.recommended == 0 && info.queries == kRows / 10);
+  CHECK(strstr(info.reason, "Polar2") == info.reason);
+  row.struct_size = sizeof row;
+  CHECK_OK(polar_advice_get_row(advice, 1, &row));
+  CHECK(strcmp(row.spec, "Polar4") == 0 && row.problem[0] == 0 && row.is_recommended == 0);
+  CHECK(row.bytes_per_vector > 20 && row.recall > 0.5 && row.recall <= 1 && row.pays == 1);
+  polar_advice_destroy(advice);
+}
+
 int main(void) {
   check_texts();
   check_codec();
   check_index();
+  check_advice();
   polar_codec_destroy(NULL);
   polar_query_destroy(NULL);
   polar_index_destroy(NULL);
+  polar_advice_destroy(NULL);
   if (failures == 0) printf("the C99 program found every result as documented\n");
   return failures == 0 ? 0 : 1;
 }
