@@ -64,6 +64,9 @@ struct IndexPolar : ::faiss::Index {
   /// Codec, codes and ids, in bytes.
   size_t memory_bytes() const;
   const Codec& codec() const { return *codec_; }
+  /// The codes as they are stored, and the ids of rows that have ids of their own, else none.
+  const RowStore& codes() const { return *codes_; }
+  const std::vector<idx_t>& ids() const { return ids_; }
 
   using ::faiss::Index::train;  // some releases have a second form
   /// x: (n, d), n ≥ 1, finite. Refused once the index or its codec holds codes.

@@ -7,7 +7,6 @@
 #include <faiss/Index.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -21,26 +20,12 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/index_handle.h"
+#include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
-
-struct polar_index {
-  enum class RowIds { undecided, positions, callers };
-
-  std::string description;
-  int32_t dim = 0;
-  polarquant::Metric metric = polarquant::Metric::inner_product;
-  std::unique_ptr<::faiss::Index> faiss;
-  RowIds row_ids = RowIds::undecided;  // decided by the first row
-  /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
-  std::unordered_set<int64_t> ids;
-
-  bool is_polar() const {
-    return dynamic_cast<const polarquant::IndexPolar*>(faiss.get()) != nullptr;
-  }
-};
 
 namespace polarquant::capi {
 namespace {
@@ -53,31 +38,6 @@ void require_trained(const polar_index& index) {
   require(index.faiss->is_trained, StatusCode::not_trained,
           "index: \"{}\" is not trained; call polar_index_train first", index.description);
 }
-
-/// Rows or queries as the FAISS index gets them: for cosine, copies of length 1 (0 stays 0).
-class MetricInput {
- public:
-  MetricInput(const polar_index& index, int64_t n, const float* x) : x_(x) {
-    if (index.metric != Metric::cosine || n == 0) return;
-    const int64_t dim = index.dim;
-    copies_.resize(static_cast<size_t>(n * dim));
-    for (int64_t row = 0; row < n; ++row) {
-      const float* from = x + row * dim;
-      double sum = 0;
-      for (int64_t i = 0; i < dim; ++i) sum += static_cast<double>(from[i]) * from[i];
-      const double factor = sum > 0 ? 1 / std::sqrt(sum) : 0;
-      for (int64_t i = 0; i < dim; ++i) {
-        copies_[static_cast<size_t>(row * dim + i)] = static_cast<float>(from[i] * factor);
-      }
-    }
-    x_ = copies_.data();
-  }
-  const float* data() const { return x_; }
-
- private:
-  const float* x_;
-  std::vector<float> copies_;
-};
 
 /// Takes new ids into the index's set, and out again unless commit() is called.
 class NewIds {
@@ -123,7 +83,7 @@ void require_row_ids(const polar_index& index, polar_index::RowIds wanted) {
 }
 
 void add_rows(polar_index& index, int64_t n, const float* x) {
-  const MetricInput input(index, n, x);
+  const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
   if (id_support(*index.faiss) != IdSupport::required) {
     index.faiss->add(n, input.data());
@@ -135,7 +95,7 @@ void add_rows(polar_index& index, int64_t n, const float* x) {
 }
 
 void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
-  const MetricInput input(index, n, x);
+  const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
   if (index.is_polar()) {
     index.faiss->add_with_ids(n, input.data(), ids);
@@ -183,7 +143,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     // A new index is trained and takes the old one's place: FAISS's parts keep what they learned
     // before a failure.
     auto trained = make_untrained(checked);
-    const MetricInput input(checked, n, x);
+    const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     trained->train(n, input.data());
     checked.faiss = std::move(trained);
@@ -242,7 +202,7 @@ class FilterSelector final : public ::faiss::IDSelector {
 
 void search_faiss(const polar_index& index, int64_t nq, const float* queries, int64_t k,
                   const polar_search_options& options, float* scores, int64_t* ids) {
-  const MetricInput input(index, nq, queries);
+  const MetricInput input(index.metric, index.dim, nq, queries);
   const OmpThreads threads(options.num_threads);
   FilterSelector selector(make_row_filter(options));
   ::faiss::IDSelector* selected = options.filter != POLAR_FILTER_NONE ? &selector : nullptr;

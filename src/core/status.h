@@ -6,30 +6,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-namespace polarquant {
+#include "src/core/status_code.h"
 
-/// Numbers are part of the ABI (POLAR_* in polarquant.h) and never change; gaps leave room by
-/// cause.
-enum class StatusCode : int32_t {
-  ok = 0,
-  bad_argument = 10,
-  unsupported = 20,
-  not_trained = 30,
-  not_found = 40,
-  state_mismatch = 50,
-  out_of_memory = 60,
-  corrupt_data = 70,
-  newer_format = 80,
-  io = 90,
-  cuda = 100,
-  cancelled = 110,
-  internal = 120,
-};
+namespace polarquant {
 
 /// "bad argument", "not trained", …: the plain name of a code; "unknown status" for other numbers.
 const char* status_name(StatusCode code) noexcept;

@@ -57,8 +57,7 @@ class GroupSearch {
         k_(k),
         kept_(scan_codec.candidates(k)),
         exactness_(options.exactness),
-        bounded_(scan_codec.has_signs() && codec.dim() >= kMinBoundedDims &&
-                 options.exactness < kScoreEveryRow),
+        bounded_(search_is_bounded(scan_codec, options.exactness)),
         threads_(threads),
         workers_(static_cast<size_t>(threads)),
         progress_(progress) {}
@@ -266,6 +265,10 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
 }
 
 }  // namespace
+
+bool search_is_bounded(const ScanCodec& codec, float exactness) {
+  return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
+}
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
                   int64_t nq, const float* queries, int64_t k, const RowFilter& filter,

@@ -18,6 +18,7 @@ class BlockStore final : public RowStore {
 
   int64_t rows() const override { return blocks_.rows(); }
   size_t memory_bytes() const override { return blocks_.memory_bytes(); }
+  std::vector<BlockRows> spans() const override { return blocks_.spans(); }
 
   void append(const Codec& codec, int64_t n, const float* x, int threads) override {
     require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);

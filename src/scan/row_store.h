@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
@@ -23,6 +24,8 @@ class RowStore {
 
   virtual int64_t rows() const = 0;
   virtual size_t memory_bytes() const = 0;
+  /// The rows as they lie in blocks; none where they do not.
+  virtual std::vector<BlockRows> spans() const { return {}; }
   /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;

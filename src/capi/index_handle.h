@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What stands behind the index handle of the C ABI, in builds with FAISS.
+#pragma once
+
+#include <faiss/Index.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "polarquant/faiss.h"
+#include "polarquant/polarquant.h"
+#include "src/codec/codec.h"
+
+struct polar_index {
+  enum class RowIds { undecided, positions, callers };
+
+  std::string description;
+  int32_t dim = 0;
+  polarquant::Metric metric = polarquant::Metric::inner_product;
+  std::unique_ptr<::faiss::Index> faiss;
+  RowIds row_ids = RowIds::undecided;  // decided by the first row
+  /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
+  std::unordered_set<int64_t> ids;
+
+  bool is_polar() const {
+    return dynamic_cast<const polarquant::IndexPolar*>(faiss.get()) != nullptr;
+  }
+};
