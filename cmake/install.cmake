@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Install rules by component: core is the shared library at run time; dev its header, link name and
-# package files; faiss the static C++ library with its header.
+# package files; cuda the library that searches on GPUs; faiss the static C++ library with its header.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/polarquant)
@@ -13,6 +13,12 @@ install(
 install(FILES ${PROJECT_SOURCE_DIR}/include/polarquant/polarquant.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/polarquant COMPONENT dev)
 install(EXPORT polarquantTargets NAMESPACE polarquant:: DESTINATION ${package_dir} COMPONENT dev)
+
+if(POLARQUANT_CUDA)
+  # Nobody links it: the library above loads it from beside itself.
+  install(TARGETS polarquant_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cuda
+                                          NAMELINK_SKIP)
+endif()
 
 if(POLARQUANT_FAISS)
   install(

@@ -521,6 +521,83 @@ POLAR_API polar_status polar_index_code_size(const polar_index* index, size_t* b
  * id to row ("IDMap,…" where "IDMap2,…" does). since 0.1 */
 POLAR_API polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x);
 
+/* ---- CUDA ----------------------------------------------------------------------------------- */
+
+/*
+ * Searches on NVIDIA GPUs. The work is done by libpolarquant_cuda, which is loaded when one of
+ * these calls first needs it: from the path in the environment's POLARQUANT_CUDA_LIBRARY, else from
+ * beside this library, else from where the system looks. Without it, and without a device, these
+ * calls return POLAR_ERROR_UNSUPPORTED with a text that says which; what the CUDA runtime reports
+ * is POLAR_ERROR_CUDA or POLAR_ERROR_OUT_OF_MEMORY. The current device of the calling thread is as
+ * before after every call.
+ */
+
+/* *count: devices, 1 or more. since 0.1 */
+POLAR_API polar_status polar_cuda_device_count(int32_t* count);
+
+typedef struct polar_cuda_device_info {
+  uint32_t struct_size;    /* set by the caller to sizeof(polar_cuda_device_info) before the call */
+  int32_t compute_major;   /* compute capability, as 9.0 */
+  int32_t compute_minor;   /* its second number */
+  int32_t multiprocessors; /* of the device */
+  uint64_t total_bytes;    /* of its memory */
+  uint64_t free_bytes;     /* of these, not in use now, by anyone */
+  char name[256];          /* closed by 0 */
+} polar_cuda_device_info;
+
+/* Fills *info up to its struct_size. device: 0 to count − 1. since 0.1 */
+POLAR_API polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
+
+/* Codes of an index in a device's memory, to be searched there. Immutable. */
+typedef struct polar_cuda_index polar_cuda_index;
+
+typedef struct polar_cuda_options {
+  uint32_t struct_size; /* sizeof(polar_cuda_options), set by polar_cuda_options_init */
+  int32_t device;       /* 0 (default) to the number of devices − 1 */
+} polar_cuda_options;
+
+/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
+
+/*
+ * Copies an index to a device: its blocks as they are, its codec, its ids. The index may change, or
+ * go, afterwards; the copy does not. For indexes that are one of our specs alone, "Polar0.5" to
+ * "Polar8" and residual codes; POLAR_ERROR_UNSUPPORTED for the others, trained codes ("…-pca")
+ * among them. options: NULL for the defaults. Cost: the codes' bytes over the bus. Waits for the
+ * device. since 0.1
+ */
+POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
+                                                   const polar_cuda_options* options,
+                                                   polar_cuda_index** out);
+/* The same from n ≥ 0 codes of the caller's; codes_bytes as for polar_codec_encode. Rows have their
+ * positions as ids. Packs the codes into blocks first, so that they are in memory twice meanwhile.
+ * since 0.1 */
+POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int64_t n,
+                                                   const uint8_t* codes, size_t codes_bytes,
+                                                   const polar_cuda_options* options,
+                                                   polar_cuda_index** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
+
+/*
+ * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
+ * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search_with_options
+ * give with these options. k ≥ 1. options: NULL for the defaults; every filter works, as a bitset
+ * that the host makes of it; num_threads is for preparing queries; progress is not called.
+ * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
+ * and it is waited for before the call returns. Memory to work in is kept by the index for the next
+ * search: a search like one before allocates none on the device. since 0.1
+ */
+POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
+                                               const float* queries, int64_t k,
+                                               const polar_search_options* options, void* stream,
+                                               float* scores, int64_t* ids);
+/* Rows held. 0 for NULL. since 0.1 */
+POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
+/* Bytes of device memory: codes, tables, and what searches keep to work in. 0 for NULL. since 0.1
+ */
+POLAR_API size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -177,6 +177,23 @@ TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
   polar_advice_options_init(nullptr);
 }
 
+TEST_CASE("CUDA: sizes, places and defaults are pinned", "[capi]") {
+  CHECK(sizeof(polar_cuda_device_info) == 288);
+  CHECK(offsetof(polar_cuda_device_info, compute_major) == 4);
+  CHECK(offsetof(polar_cuda_device_info, compute_minor) == 8);
+  CHECK(offsetof(polar_cuda_device_info, multiprocessors) == 12);
+  CHECK(offsetof(polar_cuda_device_info, total_bytes) == 16);
+  CHECK(offsetof(polar_cuda_device_info, free_bytes) == 24);
+  CHECK(offsetof(polar_cuda_device_info, name) == 32);
+  CHECK(sizeof(polar_cuda_options) == 8);
+  CHECK(offsetof(polar_cuda_options, device) == 4);
+  polar_cuda_options options;
+  polar_cuda_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.device == 0);
+  polar_cuda_options_init(nullptr);
+}
+
 TEST_CASE("the version is the project's", "[capi]") {
   CHECK(std::string(polar_version_string()) == POLARQUANT_PROJECT_VERSION);
   CHECK(polar_version() ==

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+// Single rows, a warp each: for what survives of a scan. Every number of src/scan/row_levels.h is
+// computed here.
+#include "cuda/candidate_scores.h"
+#include "cuda/cuda_check.h"
+#include "cuda/octet_decode.cuh"
+#include "cuda/row_terms.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+
+__device__ RowBytes row_bytes(const CodeView& code, int64_t row) {
+  const int in_block = static_cast<int>(row % kBlockRows);
+  const uint8_t* front = block_front(code, row / kBlockRows);
+  return {front + (in_block / 8 * code.front_words * 8 + in_block % 8) * 8,
+          code.rests + row * code.rest_bytes};
+}
+
+/// An octet's words of a query, 16 bytes apart.
+__device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int segment, int c,
+                             int32_t sum) {
+  const auto* query = reinterpret_cast<const int32_t*>(levels + segment * kSegmentLanes) + c;
+#pragma unroll
+  for (int u = 0; u < 4; ++u) sum = __dp4a(static_cast<int>(words[u]), query[4 * u], sum);
+  return sum;
+}
+
+/// Products of planes: high·high, both high·low, low·low.
+struct PlaneSums {
+  int32_t high = 0;
+  int32_t mixed = 0;
+  int32_t low = 0;
+
+  __device__ int32_t dot() const {
+    return static_cast<int32_t>((static_cast<uint32_t>(high) << (2 * kWideShift)) +
+                                (static_cast<uint32_t>(mixed) << kWideShift) +
+                                static_cast<uint32_t>(low));
+  }
+};
+
+struct RowSums {
+  int32_t dot[kMaxStages] = {0, 0};
+  int32_t distance = 0;  // of the front
+  int32_t rest_dot = 0;  // of the signs behind it
+};
+
+/// All lanes of the warp get the sums.
+__device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q, bool bounded,
+                           const RowBytes& row, const uint32_t* tables) {
+  const int lane = threadIdx.x % 32;
+  const size_t lanes = static_cast<size_t>(code.lanes());
+  const int8_t* low_levels = queries.levels + static_cast<size_t>(q) * lanes;
+  // Planes lie high first.
+  const int8_t* high_levels = low_levels;
+  if (code.planes == 2) low_levels += static_cast<size_t>(queries.nq) * lanes;
+  const int8_t* sign_levels = queries.sign_levels + static_cast<size_t>(q) * lanes;
+  RowSums sums;
+  for (int s = 0; s < code.stages; ++s) {
+    const StageView& stage = code.stage[s];
+    const uint32_t* table = tables + s * code.planes * 256;
+    PlaneSums planes;
+    for (int octet = lane; octet < code.segments * kOctetsPerSegment; octet += 32) {
+      const int segment = octet / kOctetsPerSegment;
+      const int c = octet % kOctetsPerSegment;
+      const OctetCodes codes = load_octet(code, stage, row, segment, c);
+      uint32_t words[4];
+      if (code.planes == 2) {
+        decode_octet(
+            stage, codes, [&](uint32_t index) { return table[index]; }, words);
+        planes.high = octet_dot(words, high_levels, segment, c, planes.high);
+        planes.mixed = octet_dot(words, low_levels, segment, c, planes.mixed);
+        decode_octet(
+            stage, codes, [&](uint32_t index) { return table[256 + index]; }, words);
+        planes.mixed = octet_dot(words, high_levels, segment, c, planes.mixed);
+      } else {
+        decode_octet(
+            stage, codes, [&](uint32_t index) { return table[index]; }, words);
+      }
+      planes.low = octet_dot(words, low_levels, segment, c, planes.low);
+      if (bounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
+        // 1 and −1 in the places of a table's x, −x, y, −y.
+#pragma unroll
+        for (int u = 0; u < 4; ++u)
+          words[u] = __byte_perm(0xff01ff01U, 0xff01ff01U, signed_selector(codes.signs, u));
+        sums.rest_dot = octet_dot(words, sign_levels, segment, c, sums.rest_dot);
+      }
+    }
+    sums.dot[s] = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(planes.dot())));
+  }
+  if (!bounded) return sums;
+  sums.rest_dot =
+      static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums.rest_dot)));
+  if (lane < code.front_words) {
+    const QueryConstants& query = queries.constants[q];
+    const auto word = *reinterpret_cast<const unsigned long long*>(row.front + 64 * lane);
+    const uint64_t differ = word ^ query.sign_words[lane];
+    sums.distance = query.word_weights[lane] *
+                    (__popcll(differ) + 2 * __popcll(differ & query.heavy_words[lane]));
+  }
+  sums.distance =
+      static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums.distance)));
+  return sums;
+}
+
+/// What rows are ranked by: `bounded_score` of src/scan/scan_query.h.
+__device__ float key_of(const CodeView& code, const QueryConstants& query, const RowTerms& terms,
+                        const RowSums& sums, bool bounded) {
+  const bool two_stages = code.stages == 2;
+  const float score = two_stages ? goodness(query, terms, sums.dot[0], sums.dot[1])
+                                 : goodness(query, terms, sums.dot[0]);
+  if (!bounded || isnan(score)) return score;
+  float least = fminf(score, front_bound(query, terms, sums.distance));
+  least = fminf(least, sign_bound(query, terms, sums.distance, sums.rest_dot));
+  if (two_stages)
+    least =
+        fminf(least, dot_bound(query, query.first_slope, query.first_margin, terms, sums.dot[0]));
+  return least;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    score_candidates_kernel(CodeView code, QueryView queries, RowMask mask, bool bounded,
+                            RankedLists lists, const Ranked* thresholds, RankedLists best) {
+  __shared__ uint32_t tables[kMaxStages * kMaxPlanes * 256];
+  for (int i = threadIdx.x; i < code.stages * code.planes * 256; i += kThreads)
+    tables[i] = code.tables[i];
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  const int q = static_cast<int>(blockIdx.y);
+  const uint32_t count =
+      lists.counts != nullptr ? min(lists.counts[q], lists.capacity) : lists.capacity;
+  const Ranked threshold = thresholds[q];
+  const float reach = goodness_of(threshold);
+  Ranked* entries = lists.entries + static_cast<size_t>(q) * lists.capacity;
+  for (uint32_t i = blockIdx.x * kWarps + threadIdx.x / 32; i < count; i += gridDim.x * kWarps) {
+    int64_t row = i;
+    bool scored;
+    if (lists.entries != nullptr) {
+      const Ranked entry = entries[i];
+      row = row_of(entry);
+      scored = entry != 0 && goodness_of(entry) >= reach;
+    } else {
+      scored = mask.keeps(row);
+    }
+    Ranked ranked = 0;
+    if (scored) {
+      const RowSums sums = sum_row(code, queries, q, bounded, row_bytes(code, row), tables);
+      ranked =
+          ranked_row(key_of(code, queries.constants[q], load_terms(code, row), sums, bounded), row);
+    }
+    if (lane != 0) continue;
+    if (best.entries == nullptr) {
+      entries[i] = ranked;
+    } else if (ranked != 0 && ranked >= threshold) {
+      append(best, q, ranked);
+    }
+  }
+}
+
+}  // namespace
+
+void score_candidates(const CodeView& code, const QueryView& queries, const RowMask& mask,
+                      bool bounded, const RankedLists& lists, const Ranked* thresholds,
+                      const RankedLists& best, int multiprocessors, cudaStream_t stream) {
+  // Enough warps to fill the device, whether for one query or for many.
+  const uint32_t most = (lists.capacity + kWarps - 1) / kWarps;
+  const auto wanted = static_cast<uint32_t>((multiprocessors * 16 + queries.nq - 1) / queries.nq);
+  const dim3 grid(most < wanted ? most : wanted, static_cast<uint32_t>(queries.nq));
+  score_candidates_kernel<<<grid, kThreads, 0, stream>>>(code, queries, mask, bounded, lists,
+                                                         thresholds, best);
+  POLAR_CUDA_CHECK_LAUNCH(score_candidates_kernel);
+}
+
+}  // namespace polarquant::cuda

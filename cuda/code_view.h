@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// An index, and the queries of a search, as kernels see them: pointers and sizes, passed by value.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/interface.h"
+
+namespace polarquant::cuda {
+
+inline constexpr int kSegmentLanes = 64;
+/// Pairs that one thread decodes at a time. A segment has four such octets.
+inline constexpr int kOctetPairs = 8;
+inline constexpr int kOctetsPerSegment = 4;
+/// Levels are 12 bits where they are wide: two bytes of 5 and 7 bits, level = 128·high + low, low
+/// from −64 to 63, so that products of bytes make the product of levels.
+inline constexpr int kWideShift = 7;
+inline constexpr int kMaxPlanes = 2;
+/// Kernels read up to so far behind a row.
+inline constexpr size_t kReadAhead = 64;
+
+/// Where one stage's codes lie; see StageDescription.
+struct StageView {
+  CodeKind kind;
+  SignPlace signs;
+  int32_t step_bits;
+  uint32_t signs_offset;
+  uint32_t codes_offset;
+};
+
+struct CodeView {
+  const uint8_t* fronts;  // 64 rows' sign words by groups of 8 rows, then their factors
+  const uint8_t* rests;
+  int64_t rows;
+  int32_t dim;
+  int32_t segments;
+  int32_t pairs;
+  int32_t sign_words;
+  int32_t front_words;
+  uint32_t rest_bytes;
+  int32_t half_factors;
+  float scale_unit;
+  float bias_unit;
+  int32_t is_l2;
+  int32_t planes;  // 1, or 2 where levels are wide
+  int32_t stages;
+  float residual_gain;
+  float largest_constant;  // of |ScanTerms::constant| over the rows
+  StageView stage[kMaxStages];
+  /// (stages, planes, 256): a window's x, −x, y, −y as bytes of each plane.
+  const uint32_t* tables;
+  const float2* cells;  // (stages, 256)
+
+  __host__ __device__ int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
+  __host__ __device__ uint32_t factor_bytes() const { return half_factors != 0 ? 4 : 8; }
+  __host__ __device__ uint32_t front_bytes() const {  // of a block
+    return kBlockRows * (8U * static_cast<uint32_t>(front_words) + factor_bytes());
+  }
+  __host__ __device__ int lanes() const { return segments * kSegmentLanes; }
+};
+
+/// Queries of a group. Levels lie as matrix products want them (arrange_levels in query_levels.cu).
+struct QueryView {
+  int32_t nq;
+  const QueryConstants* constants;
+  const int8_t* levels;       // (planes, nq, lanes)
+  const int8_t* sign_levels;  // (nq, lanes)
+  const float* rotated;       // (nq, dim)
+};
+
+/// Which rows take part.
+struct RowMask {
+  const uint64_t* allowed;  // a word a block, or null
+  int64_t rows;
+
+  __device__ bool keeps(int64_t row) const {
+    return row < rows &&
+           (allowed == nullptr || (allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0);
+  }
+};
+
+/// A row with its goodness in one number: the larger is the better one, the lower row where
+/// goodness is equal. 0 is no row.
+using Ranked = unsigned long long;
+
+/// Lists of ranked rows, one a query: `capacity` entries each, counts beyond it say that some did
+/// not fit.
+struct RankedLists {
+  Ranked* entries;
+  uint32_t* counts;  // (nq)
+  uint32_t capacity;
+};
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/device_index.h"
+
+#include <utility>
+
+#include "cuda/row_terms.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+/// x, −x, y, −y of a level's plane.
+uint32_t table_entry(int x, int y) {
+  const auto byte = [](int value) { return static_cast<uint32_t>(static_cast<uint8_t>(value)); };
+  return byte(x) | byte(-x) << 8 | byte(y) << 16 | byte(-y) << 24;
+}
+
+int high_plane(int level) { return (level + (1 << (kWideShift - 1))) >> kWideShift; }
+int low_plane(int level) { return level - high_plane(level) * (1 << kWideShift); }
+
+__global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView code, int* largest) {
+  float mine = 0;
+  for (int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; row < code.rows;
+       row += static_cast<int64_t>(gridDim.x) * kThreads)
+    mine = fmaxf(mine, fabsf(load_terms(code, row).constant));
+  // Floats that are not negative are ordered as their bits are.
+  atomicMax(largest, __float_as_int(mine));
+}
+
+}  // namespace
+
+DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) : device_(device) {
+  const CurrentDevice current(device);
+  POLAR_CUDA_CHECK(
+      cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, device));
+  int shared = 0;
+  POLAR_CUDA_CHECK(
+      cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  shared_bytes_ = static_cast<size_t>(shared);
+  describe(code, rows);
+  const auto blocks = static_cast<size_t>(view_.blocks());
+  fronts_.need(blocks * view_.front_bytes() + kReadAhead);
+  rests_.need(blocks * kBlockRows * view_.rest_bytes + kReadAhead);
+  view_.fronts = fronts_.as<uint8_t>();
+  view_.rests = rests_.as<uint8_t>();
+  upload_tables(code);
+}
+
+void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
+  view_.rows = rows;
+  view_.dim = code.dim;
+  view_.segments = (code.dim + kSegmentLanes - 1) / kSegmentLanes;
+  const int last = code.dim - (view_.segments - 1) * kSegmentLanes;
+  view_.pairs = (view_.segments - 1) * (kSegmentLanes / 2) + (last + 1) / 2;
+  view_.sign_words = code.sign_words;
+  view_.front_words = code.front_words;
+  view_.rest_bytes = code.rest_bytes;
+  view_.half_factors = code.half_factors;
+  view_.scale_unit = code.scale_unit;
+  view_.bias_unit = code.bias_unit;
+  view_.is_l2 = code.is_l2;
+  view_.planes = code.is_wide != 0 ? 2 : 1;
+  view_.stages = code.stages;
+  view_.residual_gain = code.residual_gain;
+  for (int s = 0; s < code.stages; ++s) {
+    const StageDescription& stage = code.stage[s];
+    view_.stage[s] = {stage.kind, stage.signs, stage.step_bits, stage.signs_offset,
+                      stage.codes_offset};
+  }
+}
+
+void DeviceIndex::upload_tables(const CodeDescription& code) {
+  std::vector<uint32_t> tables;
+  std::vector<float2> cells;
+  for (int s = 0; s < code.stages; ++s) {
+    const StageDescription& stage = code.stage[s];
+    const bool bytes = stage.kind == CodeKind::bytes;
+    for (int plane = 0; plane < view_.planes; ++plane) {
+      for (int i = 0; i < 256; ++i) {
+        int x = stage.level_x[i];
+        int y = bytes ? x : stage.level_y[i];
+        if (view_.planes == 2) {
+          x = plane == 0 ? high_plane(x) : low_plane(x);
+          y = plane == 0 ? high_plane(y) : low_plane(y);
+        }
+        tables.push_back(table_entry(x, y));
+      }
+    }
+    for (int i = 0; i < 256; ++i) cells.push_back({stage.cell_x[i], stage.cell_y[i]});
+  }
+  tables_.need(tables.size() * sizeof(uint32_t));
+  cells_.need(cells.size() * sizeof(float2));
+  POLAR_CUDA_CHECK(cudaMemcpy(tables_.as<void>(), tables.data(), tables.size() * sizeof(uint32_t),
+                              cudaMemcpyHostToDevice));
+  POLAR_CUDA_CHECK(cudaMemcpy(cells_.as<void>(), cells.data(), cells.size() * sizeof(float2),
+                              cudaMemcpyHostToDevice));
+  view_.tables = tables_.as<uint32_t>();
+  view_.cells = cells_.as<float2>();
+}
+
+void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* fronts,
+                               const void* rests) {
+  const CurrentDevice current(device_);
+  const size_t front_bytes = view_.front_bytes();
+  const size_t rest_bytes = size_t{kBlockRows} * view_.rest_bytes;
+  const auto first = static_cast<size_t>(first_block);
+  const auto count = static_cast<size_t>(blocks);
+  POLAR_CUDA_CHECK(cudaMemcpy(fronts_.as<uint8_t>() + first * front_bytes, fronts,
+                              count * front_bytes, cudaMemcpyHostToDevice));
+  if (rest_bytes == 0) return;
+  POLAR_CUDA_CHECK(cudaMemcpy(rests_.as<uint8_t>() + first * rest_bytes, rests, count * rest_bytes,
+                              cudaMemcpyHostToDevice));
+}
+
+void DeviceIndex::finish() {
+  const CurrentDevice current(device_);
+  // What kernels read ahead of their need.
+  POLAR_CUDA_CHECK(cudaMemset(fronts_.as<uint8_t>() + fronts_.bytes() - kReadAhead, 0, kReadAhead));
+  POLAR_CUDA_CHECK(cudaMemset(rests_.as<uint8_t>() + rests_.bytes() - kReadAhead, 0, kReadAhead));
+  DeviceBuffer largest;
+  largest.need(sizeof(int));
+  POLAR_CUDA_CHECK(cudaMemset(largest.as<void>(), 0, sizeof(int)));
+  largest_constant_kernel<<<multiprocessors_ * 8, kThreads>>>(view_, largest.as<int>());
+  POLAR_CUDA_CHECK_LAUNCH(largest_constant_kernel);
+  POLAR_CUDA_CHECK(cudaMemcpy(&view_.largest_constant, largest.as<void>(), sizeof(float),
+                              cudaMemcpyDeviceToHost));
+}
+
+size_t DeviceIndex::memory_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t bytes = fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes();
+  for (const auto& workspace : idle_) bytes += workspace->device.bytes();
+  return bytes;
+}
+
+std::unique_ptr<Workspace> DeviceIndex::take_workspace() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (idle_.empty()) return std::make_unique<Workspace>();
+  std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+  idle_.pop_back();
+  return workspace;
+}
+
+void DeviceIndex::put_back(std::unique_ptr<Workspace> workspace) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(workspace));
+}
+
+}  // namespace polarquant::cuda

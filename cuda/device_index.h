@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Codes of one index on one device, and the memory that searches of it work in.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "cuda/code_view.h"
+#include "cuda/device_buffer.h"
+
+namespace polarquant::cuda {
+
+/// Memory of one search at a time. It grows to what searches need and is kept.
+struct Workspace {
+  DeviceBuffer device;
+  PinnedBuffer pinned;
+};
+
+class DeviceIndex {
+ public:
+  DeviceIndex(int device, const CodeDescription& code, int64_t rows);
+
+  void write_blocks(int64_t first_block, int64_t blocks, const void* fronts, const void* rests);
+  /// Once all blocks are there.
+  void finish();
+
+  int device() const { return device_; }
+  int multiprocessors() const { return multiprocessors_; }
+  /// Of a thread block, at most.
+  size_t shared_bytes() const { return shared_bytes_; }
+  const CodeView& code() const { return view_; }
+  size_t memory_bytes() const;
+
+  /// A workspace that nobody else uses until it is put back.
+  std::unique_ptr<Workspace> take_workspace() const;
+  void put_back(std::unique_ptr<Workspace> workspace) const;
+
+ private:
+  void describe(const CodeDescription& code, int64_t rows);
+  void upload_tables(const CodeDescription& code);
+
+  int device_;
+  int multiprocessors_ = 0;
+  size_t shared_bytes_ = 0;
+  CodeView view_ = {};
+  DeviceBuffer fronts_;
+  DeviceBuffer rests_;
+  DeviceBuffer tables_;
+  DeviceBuffer cells_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+};
+
+}  // namespace polarquant::cuda

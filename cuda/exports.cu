@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The one thing that libpolarquant_cuda exports: its table of functions. No exception leaves it.
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "cuda/cuda_check.h"
+#include "cuda/device_index.h"
+#include "cuda/interface.h"
+#include "cuda/search.h"
+
+namespace polarquant::cuda {
+namespace {
+
+void keep(Failure* failure, StatusCode status, const char* text) noexcept {
+  failure->status = static_cast<int32_t>(status);
+  const size_t length = std::min(std::strlen(text), sizeof failure->text - 1);
+  std::memcpy(failure->text, text, length);
+  failure->text[length] = 0;
+}
+
+template <typename Body>
+void guarded(Failure* failure, const Body& body) noexcept {
+  failure->status = 0;
+  failure->text[0] = 0;
+  try {
+    body();
+  } catch (const DeviceError& error) {
+    keep(failure, error.status(), error.what());
+  } catch (const std::bad_alloc&) {
+    keep(failure, StatusCode::out_of_memory, "an allocation failed");
+  } catch (const std::exception& error) {
+    keep(failure, StatusCode::internal, error.what());
+  } catch (...) {
+    keep(failure, StatusCode::internal, "an exception of an unknown type");
+  }
+}
+
+int count_devices() {
+  int count = 0;
+  const cudaError_t result = cudaGetDeviceCount(&count);
+  if (result == cudaSuccess) return count;
+  cudaGetLastError();
+  if (result == cudaErrorNoDevice) return 0;
+  // Where no driver is installed at all its version is 0.
+  int driver = 0;
+  if (result == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+      driver == 0)
+    return 0;
+  throw DeviceError(StatusCode::cuda, std::string("cudaGetDeviceCount: ") +
+                                          cudaGetErrorName(result) + " (" +
+                                          cudaGetErrorString(result) + ")");
+}
+
+void device_count(int32_t* count, Failure* failure) {
+  guarded(failure, [&] { *count = count_devices(); });
+}
+
+void device_info(int32_t device, DeviceInfo* info, Failure* failure) {
+  guarded(failure, [&] {
+    cudaDeviceProp properties;
+    POLAR_CUDA_CHECK(cudaGetDeviceProperties(&properties, device));
+    *info = {};
+    info->compute_major = properties.major;
+    info->compute_minor = properties.minor;
+    info->multiprocessors = properties.multiProcessorCount;
+    static_assert(sizeof info->name >= sizeof properties.name);
+    std::memcpy(info->name, properties.name, sizeof properties.name);
+    const CurrentDevice current(device);
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    POLAR_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+    info->total_bytes = total_bytes;
+    info->free_bytes = free_bytes;
+  });
+}
+
+DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, Failure* failure) {
+  DeviceIndex* index = nullptr;
+  guarded(failure, [&] { index = new DeviceIndex(device, *code, rows); });
+  return index;
+}
+
+void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
+                  const void* rests, Failure* failure) {
+  guarded(failure, [&] { index->write_blocks(first_block, blocks, fronts, rests); });
+}
+
+void finish(DeviceIndex* index, Failure* failure) {
+  guarded(failure, [&] { index->finish(); });
+}
+
+void search_index(const DeviceIndex* index, const SearchRequest* request, Failure* failure) {
+  guarded(failure, [&] { search(*index, *request); });
+}
+
+size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
+
+void destroy(DeviceIndex* index) { delete index; }
+
+}  // namespace
+}  // namespace polarquant::cuda
+
+extern "C" __attribute__((visibility("default"))) const polarquant::cuda::FunctionTable*
+polarquant_cuda_functions() {
+  using namespace polarquant::cuda;
+  static const FunctionTable table = {kInterfaceVersion,
+                                      sizeof(FunctionTable),
+                                      device_count,
+                                      device_info,
+                                      create,
+                                      write_blocks,
+                                      finish,
+                                      search_index,
+                                      memory_bytes,
+                                      destroy};
+  return &table;
+}

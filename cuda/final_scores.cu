@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// The k best rows of each query, decoded to floats and scored as the plain code does it: products
+// in coordinate order into 16 sums, coordinate j into sum j mod 16, then their tree
+// (src/codec/dot.h). Half a warp scores a row, a sum a lane.
+#include "cuda/cuda_check.h"
+#include "cuda/final_scores.h"
+#include "cuda/octet_decode.cuh"
+#include "cuda/row_terms.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+constexpr int kSums = 16;
+
+__device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits) {
+  const int first = pair * step + step - 8;
+  if (first < 0) {
+    const uint32_t before = ring_end(ring, ring_bits, -first);
+    uint32_t own = 0;
+    for (int i = 0; i < 8 + first; ++i) {
+      const int at = i % ring_bits;
+      own |= static_cast<uint32_t>(ring[at / 8] >> (at % 8) & 1) << i;
+    }
+    return static_cast<int>((own << -first | before) & 255);
+  }
+  // Neither part of the window lies beyond the ring.
+  const uint32_t low = ring[first / 8];
+  const uint32_t high = first % 8 != 0 ? ring[first / 8 + 1] : 0;
+  return static_cast<int>((low | high << 8) >> (first % 8) & 255);
+}
+
+/// One coordinate of a stage's û.
+__device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& row, int j) {
+  const StageView& stage = code.stage[s];
+  const float2* cells = code.cells + s * 256;
+  const uint8_t* codes = row.rest + stage.codes_offset;
+  if (stage.kind == CodeKind::bytes) return cells[codes[j]].x;
+  const int segment = j / kSegmentLanes;
+  const int half = (segment_count(code.dim, segment) + 1) / 2;
+  const int in_segment = j % kSegmentLanes;
+  const bool is_y = in_segment >= half;
+  const int pair = is_y ? in_segment - half : in_segment;
+  const float2 cell =
+      cells[window_at(codes, stage.step_bits, segment * 32 + pair, code.pairs * stage.step_bits)];
+  const float value = is_y ? cell.y : cell.x;
+  const uint32_t signs = octet_signs(code, stage, row, segment, pair / kOctetPairs);
+  const bool negative = (signs >> (pair % kOctetPairs + (is_y ? 8 : 0)) & 1) != 0;
+  return negative ? -value : value;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    exact_scores_kernel(CodeView code, QueryView queries, const Ranked* best, int64_t k,
+                        Ranked* exact, float* exact_scores) {
+  const int64_t at =
+      (static_cast<int64_t>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) / kSums;
+  if (at >= queries.nq * k) return;
+  const Ranked entry = best[at];
+  const int lane = threadIdx.x % kSums;
+  const float worst = code.is_l2 != 0 ? INFINITY : -INFINITY;
+  if (entry == 0) {
+    if (lane == 0) {
+      exact[at] = 0;
+      exact_scores[at] = worst;
+    }
+    return;
+  }
+  const auto q = static_cast<int>(at / k);
+  const int64_t number = row_of(entry);
+  const int in_block = static_cast<int>(number % kBlockRows);
+  const uint8_t* front = block_front(code, number / kBlockRows);
+  const RowBytes row = {front + (in_block / 8 * code.front_words * 8 + in_block % 8) * 8,
+                        code.rests + number * code.rest_bytes};
+  const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
+  float sum = 0;
+  for (int j = lane; j < code.dim; j += kSums) {
+    float value = decode_coordinate(code, 0, row, j);
+    if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
+    sum += rotated[j] * value;
+  }
+  const unsigned half_warp = 0xffffU << (threadIdx.x % 32 / kSums * kSums);
+  for (int width = kSums / 2; width >= 1; width /= 2)
+    sum += __shfl_down_sync(half_warp, sum, width, kSums);
+  if (lane != 0) return;
+  const RowFactors factors =
+      load_factors(code, front + kBlockRows * 8U * static_cast<uint32_t>(code.front_words) +
+                             in_block * code.factor_bytes());
+  const QueryConstants& query = queries.constants[q];
+  const float constant = code.is_l2 != 0 ? factors.bias * factors.bias : factors.bias;
+  const float scale = code.is_l2 != 0 ? -2 * factors.scale : factors.scale;
+  const float score = query.offset + query.bias_weight * constant + scale * sum;
+  const bool is_number = !isnan(score);
+  exact_scores[at] = is_number ? score : worst;
+  exact[at] = ranked_row(is_number ? (code.is_l2 != 0 ? -score : score) : -INFINITY, number);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    order_kernel(const Ranked* exact, const float* exact_scores, int64_t k, float* scores,
+                 int64_t* rows) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (i >= k) return;
+  const size_t first = static_cast<size_t>(blockIdx.y) * k;
+  const Ranked mine = exact[first + i];
+  int64_t place = i;  // of none
+  if (mine != 0) {
+    place = 0;
+    for (int64_t j = 0; j < k; ++j) place += exact[first + j] > mine ? 1 : 0;
+  }
+  scores[first + place] = exact_scores[first + i];
+  rows[first + place] = mine != 0 ? row_of(mine) : -1;
+}
+
+}  // namespace
+
+void final_scores(const CodeView& code, const QueryView& queries, const Ranked* best, int64_t k,
+                  Ranked* exact, float* exact_scores, float* scores, int64_t* rows,
+                  cudaStream_t stream) {
+  const int64_t sums = queries.nq * k * kSums;
+  exact_scores_kernel<<<static_cast<unsigned>((sums + kThreads - 1) / kThreads), kThreads, 0,
+                        stream>>>(code, queries, best, k, exact, exact_scores);
+  POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
+  const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
+                  static_cast<unsigned>(queries.nq));
+  order_kernel<<<grid, kThreads, 0, stream>>>(exact, exact_scores, k, scores, rows);
+  POLAR_CUDA_CHECK_LAUNCH(order_kernel);
+}
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Reads the fronts of all rows at the speed of memory: 8 bytes a word and row, side by side for 8
+// rows, two population counts a word for each query.
+#include "cuda/cuda_check.h"
+#include "cuda/front_scan.h"
+#include "cuda/row_terms.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kBlocksPerMultiprocessor = 8;
+constexpr int kLaneRows = kBlockRows / 32;
+
+template <int kWords, int kQueries>
+__global__ void __launch_bounds__(kThreads)
+    front_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
+                      const Ranked* thresholds, RankedLists survivors, Ranked* promising) {
+  __shared__ QueryConstants constants[kQueries];
+  __shared__ float reach[kQueries];
+  for (int i = threadIdx.x; i < kQueries; i += kThreads) {
+    constants[i] = queries.constants[first + i];
+    reach[i] = goodness_of(thresholds[first + i]);
+  }
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  const auto warp = static_cast<int>((blockIdx.x * kThreads + threadIdx.x) / 32);
+  const int warps = static_cast<int>(gridDim.x) * (kThreads / 32);
+  float best[kQueries];
+  uint32_t best_row[kQueries];
+#pragma unroll
+  for (int q = 0; q < kQueries; ++q) {
+    best[q] = -INFINITY;
+    best_row[q] = 0;
+  }
+  const uint32_t front_bytes = code.front_bytes();
+  const uint32_t factor_bytes = code.factor_bytes();
+  // A block at a time, two rows a lane: all its loads are under way before the first is waited for.
+  for (int64_t at = warp; at < range.blocks; at += warps) {
+    const int64_t block = at * range.stride;
+    const uint8_t* front = code.fronts + block * front_bytes;
+    uint64_t signs[kLaneRows][kWords];
+    RowFactors factors[kLaneRows];
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      const int row = r * 32 + lane;
+      const auto* words =
+          reinterpret_cast<const unsigned long long*>(front) + row / 8 * kWords * 8 + row % 8;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) signs[r][w] = __ldcs(words + 8 * w);
+      factors[r] = load_factors(code, front + kBlockRows * 8 * kWords + row * factor_bytes);
+    }
+#pragma unroll
+    for (int r = 0; r < kLaneRows; ++r) {
+      const RowTerms terms = terms_of(code, factors[r]);
+      const int64_t row = block * kBlockRows + r * 32 + lane;
+      if (!mask.keeps(row)) continue;
+#pragma unroll
+      for (int q = 0; q < kQueries; ++q) {
+        int distance = 0;
+#pragma unroll
+        for (int w = 0; w < kWords; ++w) {
+          const uint64_t differ = signs[r][w] ^ constants[q].sign_words[w];
+          distance += constants[q].word_weights[w] *
+                      (__popcll(differ) + 2 * __popcll(differ & constants[q].heavy_words[w]));
+        }
+        const float bound = front_bound(constants[q], terms, distance);
+        if (bound > best[q]) {
+          best[q] = bound;
+          best_row[q] = static_cast<uint32_t>(row);
+        }
+        if (survivors.entries != nullptr && bound >= reach[q])
+          append(survivors, first + q, ranked_row(bound, row));
+      }
+    }
+  }
+#pragma unroll
+  for (int q = 0; q < kQueries; ++q) {
+    // A lane that saw no row has the least of bounds.
+    Ranked mine = best[q] > -INFINITY ? ranked_row(best[q], best_row[q]) : 0;
+    for (int distance = 16; distance > 0; distance /= 2) {
+      const Ranked other = __shfl_xor_sync(~0U, mine, distance);
+      mine = other > mine ? other : mine;
+    }
+    if (lane == 0) promising[static_cast<size_t>(first + q) * warps + warp] = mine;
+  }
+}
+
+template <int kWords>
+void launch(const CodeView& code, const QueryView& queries, int first, int count,
+            const RowMask& mask, BlockRange range, const Ranked* thresholds,
+            const RankedLists& survivors, Ranked* promising, int grid, cudaStream_t stream) {
+  switch (count) {
+    case 1:
+      front_scan_kernel<kWords, 1><<<grid, kThreads, 0, stream>>>(code, queries, first, mask, range,
+                                                                  thresholds, survivors, promising);
+      break;
+    case 2:
+      front_scan_kernel<kWords, 2><<<grid, kThreads, 0, stream>>>(code, queries, first, mask, range,
+                                                                  thresholds, survivors, promising);
+      break;
+    default:
+      // Three are scanned as two and one.
+      front_scan_kernel<kWords, kFrontQueries><<<grid, kThreads, 0, stream>>>(
+          code, queries, first, mask, range, thresholds, survivors, promising);
+      break;
+  }
+  POLAR_CUDA_CHECK_LAUNCH(front_scan_kernel);
+}
+
+}  // namespace
+
+int front_scan_warps(int multiprocessors) {
+  return multiprocessors * kBlocksPerMultiprocessor * (kThreads / 32);
+}
+
+void front_scan(const CodeView& code, const QueryView& queries, int first, int count,
+                const RowMask& mask, BlockRange range, const Ranked* thresholds,
+                const RankedLists& survivors, Ranked* promising, int multiprocessors,
+                cudaStream_t stream) {
+  if (count == 3) {
+    front_scan(code, queries, first, 2, mask, range, thresholds, survivors, promising,
+               multiprocessors, stream);
+    first += 2;
+    count = 1;
+  }
+  const int grid = multiprocessors * kBlocksPerMultiprocessor;
+  switch (code.front_words) {
+    case 1:
+      launch<1>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
+                stream);
+      break;
+    case 2:
+      launch<2>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
+                stream);
+      break;
+    case 3:
+      launch<3>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
+                stream);
+      break;
+    default:
+      launch<4>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
+                stream);
+      break;
+  }
+}
+
+}  // namespace polarquant::cuda

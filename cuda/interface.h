@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// What libpolarquant_cuda is told and asked: plain data and a table of functions, the only thing it
+// exports. No CUDA types, so that the core, which loads the library at run time, needs none.
+//
+// The core describes a codec by its integer levels (src/scan/scan_codec.h) and prepares queries;
+// the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by the float
+// operations of src/scan/scan_query.h and src/codec/codec.h in their order, so that results are
+// those of the CPU to the bit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace polarquant::cuda {
+
+/// Of everything below; a library of another number is not used.
+inline constexpr uint32_t kInterfaceVersion = 1;
+/// extern "C" const FunctionTable* polarquant_cuda_functions(void).
+inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
+
+/// Rows of a block; every block on the device is full, its room without a row 0.
+inline constexpr int kBlockRows = 64;
+inline constexpr int kMaxFrontWords = 4;
+inline constexpr int kMaxStages = 2;
+inline constexpr int kDeviceNameBytes = 256;
+/// Rows are numbered by 32 bits on a device.
+inline constexpr int64_t kMaxRows = int64_t{4294967295} - kBlockRows;
+
+enum class CodeKind : int32_t {
+  windows,  // 8-bit windows over a ring of bits, one a pair
+  bytes,    // one a coordinate
+};
+enum class SignPlace : int32_t {
+  none,   // the table has them
+  words,  // the block's sign words
+  plane,  // a plane of the row's rest, in coordinate order
+};
+
+/// One stage of a code: where its indices lie in a row's rest, and what they stand for.
+struct StageDescription {
+  CodeKind kind;
+  SignPlace signs;
+  int32_t step_bits;  // windows: bits a pair
+  uint32_t signs_offset;
+  uint32_t codes_offset;
+  int16_t level_x[256];  // integer levels, −2047 to 2047
+  int16_t level_y[256];
+  float cell_x[256];  // what they were rounded from
+  float cell_y[256];
+};
+
+struct CodeDescription {
+  int32_t dim;
+  int32_t sign_words;    // of 64 bits, a row
+  int32_t front_words;   // those of the front
+  uint32_t rest_bytes;   // of a row
+  int32_t half_factors;  // float16 factors, else float32
+  float scale_unit;
+  float bias_unit;
+  int32_t is_l2;
+  int32_t is_wide;  // levels beyond a byte
+  int32_t stages;
+  float residual_gain;  // of the second stage
+  StageDescription stage[kMaxStages];
+};
+
+/// A query beside its levels; names as in ScanQuery and PreparedQuery.
+struct QueryConstants {
+  float base;
+  float weight;
+  float dot_scale[2];
+  float front_slope;
+  float front_margin;
+  float signs_front_slope;
+  float signs_rest_slope;
+  float signs_margin;
+  float first_slope;  // of the first of two stages
+  float first_margin;
+  int32_t front_weight;
+  int32_t word_weights[kMaxFrontWords];
+  float offset;  // of Codec::score_decoded
+  float bias_weight;
+  uint64_t sign_words[kMaxFrontWords];
+  uint64_t heavy_words[kMaxFrontWords];
+};
+
+struct SearchRequest {
+  int64_t nq;
+  int64_t k;
+  int32_t bounded;  // rows are ranked by the least of score and bounds
+  int32_t reserved;
+  const QueryConstants* constants;  // (nq)
+  const int16_t* levels;            // (nq, lanes), 64 lanes a segment
+  const int8_t* sign_levels;        // (nq, lanes), for signs; read when bounded
+  const float* rotated;             // (nq, dim)
+  const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
+  void* stream;                     // a cudaStream_t
+  float* scores;                    // (nq, k)
+  int64_t* rows;                    // (nq, k), −1 for none
+};
+
+struct DeviceInfo {
+  int32_t compute_major;
+  int32_t compute_minor;
+  int32_t multiprocessors;
+  int32_t reserved;
+  uint64_t total_bytes;
+  uint64_t free_bytes;
+  char name[kDeviceNameBytes];
+};
+
+/// What went wrong; status 0 where nothing did.
+struct Failure {
+  int32_t status;  // as StatusCode of src/core/status.h
+  char text[508];
+};
+
+class DeviceIndex;
+
+/// All are thread-safe but for different calls on one index under construction; const ones may run
+/// together. Blocks and arrays passed in are in host memory.
+struct FunctionTable {
+  uint32_t version;  // kInterfaceVersion, first in every version
+  uint32_t table_bytes;
+  void (*device_count)(int32_t* count, Failure* failure);
+  void (*device_info)(int32_t device, DeviceInfo* info, Failure* failure);
+  /// Room for `rows` rows. Then every block is written once, in any order, and finish called.
+  DeviceIndex* (*create)(int32_t device, const CodeDescription* code, int64_t rows,
+                         Failure* failure);
+  void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
+                       const void* rests, Failure* failure);
+  void (*finish)(DeviceIndex* index, Failure* failure);
+  void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
+  size_t (*memory_bytes)(const DeviceIndex* index);
+  void (*destroy)(DeviceIndex* index);
+};
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Eight pairs of a row, from codes to signed integer levels: the step that every scan of codes
+// takes. A segment of 64 lanes is four octets, octet c its pairs 8c … 8c+7, which are lanes
+// 8c … 8c+7 and 32+8c … 32+8c+7.
+//
+// Four words hold an octet's 16 levels: byte 0 and 1 of word u are x of pairs u and u+4, byte 2 and
+// 3 their y. A table has x, −x, y, −y of a window, so that one byte permutation takes what two
+// pairs need and gives it its signs: the permutation's selectors are two sign bits of x and two of
+// y, which lie four apart in the sign words as they do in the selector.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/code_view.h"
+
+namespace polarquant::cuda {
+
+/// 64 bits from any address; reads the four-byte words that hold them, and up to one more.
+__device__ inline uint64_t load_bits(const uint8_t* from) {
+  const auto address = reinterpret_cast<uintptr_t>(from);
+  const auto* words = reinterpret_cast<const uint32_t*>(address & ~uintptr_t{3});
+  const auto shift = static_cast<uint32_t>(address & 3) * 8;
+  const uint32_t middle = words[1];
+  const uint32_t low = __funnelshift_r(words[0], middle, shift);
+  const uint32_t high = __funnelshift_r(middle, words[2], shift);
+  return static_cast<uint64_t>(high) << 32 | low;
+}
+
+/// The `count` ≤ 7 bits before a ring's first, which are its last ones, again and again in a short
+/// one.
+__device__ inline uint32_t ring_end(const uint8_t* ring, int ring_bits, int count) {
+  if (ring_bits >= 8) {
+    const int first = ring_bits - count;
+    const uint32_t low = ring[first / 8];
+    const uint32_t high = ring[(ring_bits - 1) / 8];
+    return (low | high << 8) >> (first % 8) & ((1U << count) - 1);
+  }
+  uint32_t bits = 0;
+  for (int i = 0; i < count; ++i) {
+    int at = (i - count) % ring_bits;
+    if (at < 0) at += ring_bits;
+    bits |= static_cast<uint32_t>(ring[0] >> at & 1) << i;
+  }
+  return bits;
+}
+
+/// octet_windows of the first octet, whose first bits are the ring's last. Once a row, and so out
+/// of the way.
+__device__ inline __noinline__ uint64_t first_windows(const uint8_t* ring, int step,
+                                                      int ring_bits) {
+  const int before = 8 - step;
+  return load_bits(ring) << before | ring_end(ring, ring_bits, before);
+}
+
+/// Bits from which the octet's windows are cut: window i is bits i·step … i·step+7.
+__device__ inline uint64_t octet_windows(const uint8_t* ring, int step, int octet, int ring_bits) {
+  if (octet == 0 && step < 8) return first_windows(ring, step, ring_bits);
+  return load_bits(ring + octet * step - 1 + (step >> 3)) >> (step & 7);
+}
+
+/// Sign bits of the octet's eight x, then of its eight y.
+__device__ inline uint32_t word_signs(const uint8_t* word, int c) {
+  return word[c] | static_cast<uint32_t>(word[4 + c]) << 8;
+}
+/// The same from a plane in coordinate order, of a last segment of `count` < 64 coordinates.
+__device__ inline __noinline__ uint32_t last_plane_signs(const uint8_t* plane, int c, int count) {
+  uint64_t bits = 0;
+  for (int i = 0; i < (count + 7) / 8; ++i) bits |= static_cast<uint64_t>(plane[i]) << (8 * i);
+  const int half = (count + 1) / 2;
+  const int first_y = half + 8 * c;
+  const uint32_t y = first_y < kSegmentLanes ? static_cast<uint32_t>(bits >> first_y) : 0;
+  return (static_cast<uint32_t>(bits >> (8 * c)) & 255) | (y & 255) << 8;
+}
+
+__device__ inline uint32_t plane_signs(const uint8_t* plane, int c, int count) {
+  return count == kSegmentLanes ? word_signs(plane, c) : last_plane_signs(plane, c, count);
+}
+
+__device__ inline int segment_count(int dim, int segment) {
+  const int left = dim - segment * kSegmentLanes;
+  return left < kSegmentLanes ? left : kSegmentLanes;
+}
+
+/// A row: its front word of segment 0 (words of further segments lie 64 bytes apart), and its rest.
+struct RowBytes {
+  const uint8_t* front;
+  const uint8_t* rest;
+};
+
+__device__ inline uint32_t octet_signs(const CodeView& code, const StageView& stage,
+                                       const RowBytes& row, int segment, int c) {
+  if (stage.signs == SignPlace::none) return 0;
+  if (stage.signs == SignPlace::plane)
+    return plane_signs(row.rest + stage.signs_offset + 8 * segment, c,
+                       segment_count(code.dim, segment));
+  const uint8_t* word = segment < code.front_words ? row.front + 64 * segment
+                                                   : row.rest + 8 * (segment - code.front_words);
+  return word_signs(word, c);
+}
+
+/// Where the selector of two pairs lies in the octet's signs: bits u, u+4, u+8 and u+12.
+__device__ inline uint32_t signed_selector(uint32_t signs, int u) {
+  // In a register, both steps are one instruction.
+  uint32_t mask = 0x1111U;
+  asm("" : "+r"(mask));
+  return (signs >> u & mask) | 0x6240U;
+}
+
+/// What says which table entries the octet's levels are.
+struct OctetCodes {
+  uint64_t x;  // windows, or bytes of the x
+  uint64_t y;  // bytes of the y
+  uint32_t signs;
+};
+
+__device__ inline OctetCodes load_octet(const CodeView& code, const StageView& stage,
+                                        const RowBytes& row, int segment, int c) {
+  OctetCodes octet;
+  const uint8_t* codes = row.rest + stage.codes_offset;
+  octet.y = 0;
+  if (stage.kind == CodeKind::bytes) {
+    const int half = (segment_count(code.dim, segment) + 1) / 2;
+    const uint8_t* bytes = codes + segment * kSegmentLanes + 8 * c;
+    octet.x = load_bits(bytes);
+    octet.y = load_bits(bytes + half);
+  } else {
+    octet.x = octet_windows(codes, stage.step_bits, segment * kOctetsPerSegment + c,
+                            code.pairs * stage.step_bits);
+  }
+  octet.signs = octet_signs(code, stage, row, segment, c);
+  return octet;
+}
+
+/// `look_up(index)` gives a table's entry.
+template <typename LookUp>
+__device__ inline void decode_octet(const StageView& stage, const OctetCodes& octet,
+                                    const LookUp& look_up, uint32_t words[4]) {
+  uint32_t entries[kOctetPairs];
+  if (stage.kind == CodeKind::bytes) {
+#pragma unroll
+    for (int i = 0; i < kOctetPairs; ++i) {
+      const uint32_t x = look_up(static_cast<uint32_t>(octet.x >> (8 * i)) & 255);
+      const uint32_t y = look_up(static_cast<uint32_t>(octet.y >> (8 * i)) & 255);
+      entries[i] = __byte_perm(x, y, 0x5410);
+    }
+  } else {
+    uint64_t bits = octet.x;
+#pragma unroll
+    for (int i = 0; i < kOctetPairs; ++i) {
+      entries[i] = look_up(static_cast<uint32_t>(bits) & 255);
+      bits >>= stage.step_bits;
+    }
+  }
+#pragma unroll
+  for (int u = 0; u < 4; ++u)
+    words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(octet.signs, u));
+}
+
+/// Byte of an octet's words → lane of the segment, for whoever lays queries out the same way:
+/// byte b of word u of octet c.
+__host__ __device__ inline int lane_of_byte(int c, int u, int b) {
+  return (b < 2 ? 0 : 32) + 8 * c + u + (b % 2 == 0 ? 0 : 4);
+}
+
+}  // namespace polarquant::cuda

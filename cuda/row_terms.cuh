@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// A row's terms, its score and its bounds, by the float operations of src/scan/scan_query.h in
+// their order, and what rows are ranked by. This library is compiled without contraction
+// (-fmad=false), so that products are rounded before they are added, as on the CPU.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include "cuda/code_view.h"
+
+namespace polarquant::cuda {
+
+/// As ScanTerms.
+struct RowTerms {
+  float scale;
+  float constant;
+  float norm;
+};
+
+struct RowFactors {
+  float scale;
+  float bias;
+};
+
+__device__ inline RowFactors load_factors(const CodeView& code, const uint8_t* at) {
+  if (code.half_factors != 0) {
+    const __half2 halves = *reinterpret_cast<const __half2*>(at);
+    return {__low2float(halves) * code.scale_unit, __high2float(halves) * code.bias_unit};
+  }
+  const float2 floats = *reinterpret_cast<const float2*>(at);
+  return {floats.x * code.scale_unit, floats.y * code.bias_unit};
+}
+
+__device__ inline RowTerms terms_of(const CodeView& code, const RowFactors& factors) {
+  if (code.is_l2 != 0) return {factors.scale, -(factors.bias * factors.bias), factors.bias};
+  return {factors.scale, factors.bias, factors.scale};
+}
+
+__device__ inline const uint8_t* block_front(const CodeView& code, int64_t block) {
+  return code.fronts + block * code.front_bytes();
+}
+__device__ inline RowTerms load_terms(const CodeView& code, int64_t row) {
+  const uint8_t* factors = block_front(code, row / kBlockRows) +
+                           kBlockRows * 8U * static_cast<uint32_t>(code.front_words);
+  return terms_of(code, load_factors(code, factors + (row % kBlockRows) * code.factor_bytes()));
+}
+
+__device__ inline float goodness(const QueryConstants& query, const RowTerms& row, int32_t dot) {
+  return query.base + query.weight * row.constant +
+         row.scale * (query.dot_scale[0] * static_cast<float>(dot));
+}
+__device__ inline float goodness(const QueryConstants& query, const RowTerms& row, int32_t dot0,
+                                 int32_t dot1) {
+  return query.base + query.weight * row.constant +
+         row.scale * (query.dot_scale[0] * static_cast<float>(dot0) +
+                      query.dot_scale[1] * static_cast<float>(dot1));
+}
+__device__ inline float dot_bound(const QueryConstants& query, float slope, float margin,
+                                  const RowTerms& row, int32_t dot) {
+  return query.base + query.weight * row.constant +
+         row.norm * (slope * static_cast<float>(dot) + margin);
+}
+__device__ inline float front_bound(const QueryConstants& query, const RowTerms& row,
+                                    int distance) {
+  return dot_bound(query, query.front_slope, query.front_margin, row,
+                   query.front_weight - 2 * distance);
+}
+__device__ inline float sign_bound(const QueryConstants& query, const RowTerms& row, int distance,
+                                   int32_t rest_dot) {
+  const auto front = static_cast<float>(query.front_weight - 2 * distance);
+  const auto rest = static_cast<float>(rest_dot);
+  return query.base + query.weight * row.constant +
+         row.norm *
+             (query.signs_front_slope * front + query.signs_rest_slope * rest + query.signs_margin);
+}
+
+/// Larger floats to larger numbers; −0 and 0 are equal. Never 0 but for NaN, which is no row.
+__device__ inline uint32_t ordered(float value) {
+  if (isnan(value)) return 0;
+  const uint32_t bits = __float_as_uint(value + 0.0F);
+  return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
+}
+__device__ inline float goodness_of(Ranked ranked) {
+  const auto bits = static_cast<uint32_t>(ranked >> 32);
+  if (bits == 0) return -INFINITY;
+  return __uint_as_float((bits & 0x80000000U) != 0 ? bits & 0x7fffffffU : ~bits);
+}
+__device__ inline Ranked ranked_row(float goodness, int64_t row) {
+  const uint32_t bits = ordered(goodness);
+  return bits == 0 ? 0 : static_cast<Ranked>(bits) << 32 | ~static_cast<uint32_t>(row);
+}
+__device__ inline int64_t row_of(Ranked ranked) { return ~static_cast<uint32_t>(ranked); }
+
+/// Puts a row into a query's list, or only counts it.
+__device__ inline void append(const RankedLists& lists, int query, Ranked row) {
+  const uint32_t place = atomicAdd(lists.counts + query, 1U);
+  if (place < lists.capacity)
+    lists.entries[static_cast<size_t>(query) * lists.capacity + place] = row;
+}
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+// A search of an index on a device. Every search has thresholds: a query's is the rank of the k-th
+// best of some rows, 0 at first; rows below it cannot be among the k best. A sample of rows raises
+// it, then all rows are scanned and those that reach it are listed, the k best of these are the
+// answer. A list that was too short has raised its threshold by what it did hold, and its scan is
+// repeated: so often that all fits, each time with far fewer rows.
+//
+// Bounded searches of a few queries go by stages (docs/scan.md): fronts of all rows, then the rows
+// whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by the least
+// of score and bounds afterwards.
+#include "cuda/search.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/candidate_scores.h"
+#include "cuda/final_scores.h"
+#include "cuda/front_scan.h"
+#include "cuda/query_levels.h"
+#include "cuda/select_best.h"
+#include "cuda/tile_scan.h"
+
+namespace polarquant::cuda {
+namespace {
+
+/// Bounded searches of so many queries go by stages.
+constexpr int64_t kStagedQueries = 4;
+/// Lists have room for so many rows, and for this many of each wanted one: a sample leaves about
+/// half as many.
+constexpr int64_t kListRows = 8192;
+constexpr int64_t kListRowsPerResult = 128;
+/// Blocks of a sample: at least so many, four for each wanted row, and one of so many.
+constexpr int64_t kSampleBlocks = 2048;
+constexpr int64_t kSampleBlocksPerResult = 4;
+constexpr int64_t kSampleEvery = 64;
+/// Fronts that are scanned for a first threshold, one block of so many.
+constexpr int64_t kFrontSampleEvery = 16;
+/// Of every so many rows one may survive the fronts; with more all rows are scored.
+constexpr int64_t kSurvivorEvery = 8;
+constexpr int64_t kLeastSurvivors = 65536;
+/// Lists of a group of queries take no more than this.
+constexpr size_t kGroupListBytes = size_t{1} << 30;
+constexpr int64_t kMaxGroupQueries = 4096;
+
+/// Gives its workspace back once nothing that was started uses it.
+class WorkspaceLease {
+ public:
+  WorkspaceLease(const DeviceIndex& index, cudaStream_t stream)
+      : index_(index), stream_(stream), workspace_(index.take_workspace()) {}
+  ~WorkspaceLease() {
+    cudaStreamSynchronize(stream_);
+    index_.put_back(std::move(workspace_));
+  }
+  WorkspaceLease(const WorkspaceLease&) = delete;
+  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
+  Workspace& operator*() const { return *workspace_; }
+
+ private:
+  const DeviceIndex& index_;
+  cudaStream_t stream_;
+  std::unique_ptr<Workspace> workspace_;
+};
+
+/// How a group of queries is searched.
+struct GroupPlan {
+  bool staged = false;
+  bool bounded = false;
+  int64_t nq = 0;
+  int64_t k = 0;
+  uint32_t list_rows = 0;       // of `hits` and `best`
+  uint32_t survivor_rows = 0;   // staged
+  uint32_t sampled_groups = 0;  // tiles: best rows of a sample, for a query; 0: no sample
+  int64_t sample_stride = 1;
+  uint32_t candidates = 0;  // of these, those that are ranked with their bounds
+  TilePlan tile;
+};
+
+/// Memory of a group, carved from a workspace.
+struct GroupMemory {
+  QueryConstants* constants;
+  int16_t* raw_levels;
+  int8_t* raw_sign_levels;
+  int8_t* levels;
+  int8_t* sign_levels;
+  float* rotated;
+  Ranked* thresholds;
+  uint32_t* counts;   // (2, nq): of `first` and `best`
+  RankedLists first;  // survivors, or hits that are to be bounded
+  RankedLists best;
+  Ranked* promising;  // (nq, warps of the front scan) or (nq, sampled groups)
+  Ranked* chosen;     // (nq, k)
+  Ranked* exact;      // (nq, k)
+  float* exact_scores;
+  float* scores;
+  int64_t* rows;
+};
+
+class GroupSearch {
+ public:
+  GroupSearch(const DeviceIndex& index, const SearchRequest& request, const uint64_t* allowed,
+              Workspace& workspace)
+      : index_(index),
+        request_(request),
+        code_(index.code()),
+        mask_{allowed, code_.rows},
+        stream_(static_cast<cudaStream_t>(request.stream)),
+        workspace_(workspace) {}
+
+  GroupPlan plan(int64_t nq) const {
+    GroupPlan plan;
+    plan.nq = nq;
+    plan.k = std::min(request_.k, code_.rows);
+    plan.bounded = request_.bounded != 0;
+    plan.staged = plan.bounded && nq <= kStagedQueries;
+    plan.list_rows = static_cast<uint32_t>(
+        std::min(std::max(kListRows, kListRowsPerResult * plan.k), code_.rows));
+    plan_tiles(&plan);
+    if (plan.staged)
+      plan.survivor_rows = static_cast<uint32_t>(
+          std::min(std::max(kLeastSurvivors, code_.rows / kSurvivorEvery), code_.rows));
+    return plan;
+  }
+
+  size_t list_bytes(const GroupPlan& plan) const {
+    return sizeof(Ranked) *
+           (size_t{plan.list_rows} * (plan.bounded ? 2 : 1) + promising_rows(plan));
+  }
+
+  void run(const GroupPlan& plan, int64_t first_query, size_t reserved) {
+    plan_ = plan;
+    carve(reserved);
+    upload(first_query);
+    if (plan_.staged) {
+      if (!search_by_stages(first_query)) search_by_tiles(first_query);
+    } else {
+      search_by_tiles(first_query);
+    }
+  }
+
+  /// Bytes of a workspace: of the device, and of the host.
+  size_t device_bytes(const GroupPlan& plan) { return carve_parts(plan, nullptr); }
+  size_t pinned_bytes(const GroupPlan& plan) const {
+    return input_bytes(plan) + output_bytes(plan);
+  }
+
+ private:
+  void plan_tiles(GroupPlan* plan) const {
+    plan->tile = plan_tile_scan(code_, static_cast<int>(plan->nq), index_.shared_bytes());
+    const int64_t blocks = code_.blocks();
+    if (plan->list_rows >= code_.rows || plan->tile.queries == 0) return;
+    const int64_t wanted =
+        std::max({kSampleBlocks, kSampleBlocksPerResult * plan->k, blocks / kSampleEvery});
+    plan->sample_stride = std::max<int64_t>(1, blocks / wanted);
+    plan->sampled_groups =
+        static_cast<uint32_t>(sample_range(*plan).blocks * (kBlockRows / kSampleRows));
+    plan->candidates = static_cast<uint32_t>(std::min<int64_t>(2 * plan->k, plan->sampled_groups));
+  }
+
+  BlockRange sample_range(const GroupPlan& plan) const {
+    return {(code_.blocks() + plan.sample_stride - 1) / plan.sample_stride, plan.sample_stride};
+  }
+  size_t front_warps() const {
+    return static_cast<size_t>(front_scan_warps(index_.multiprocessors()));
+  }
+  size_t promising_rows(const GroupPlan& plan) const {
+    return std::max(plan.staged ? front_warps() : 0, size_t{plan.sampled_groups} + plan.candidates);
+  }
+
+  size_t carve_parts(const GroupPlan& plan, void* base) {
+    Carver carver(base);
+    const auto nq = static_cast<size_t>(plan.nq);
+    const auto k = static_cast<size_t>(request_.k);
+    const auto lanes = static_cast<size_t>(code_.lanes());
+    memory_.constants = carver.take<QueryConstants>(nq);
+    memory_.raw_levels = carver.take<int16_t>(nq * lanes);
+    memory_.raw_sign_levels = carver.take<int8_t>(nq * lanes);
+    memory_.levels = carver.take<int8_t>(nq * lanes * static_cast<size_t>(code_.planes));
+    memory_.sign_levels = carver.take<int8_t>(nq * lanes);
+    memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
+    memory_.thresholds = carver.take<Ranked>(nq);
+    memory_.counts = carver.take<uint32_t>(2 * nq);
+    const uint32_t first_rows =
+        plan.staged ? std::max(plan.survivor_rows, plan.list_rows) : plan.list_rows;
+    memory_.first = {carver.take<Ranked>(plan.bounded ? nq * first_rows : 0), memory_.counts,
+                     first_rows};
+    memory_.best = {carver.take<Ranked>(nq * plan.list_rows), memory_.counts + nq, plan.list_rows};
+    memory_.promising = carver.take<Ranked>(nq * promising_rows(plan));
+    memory_.chosen = carver.take<Ranked>(nq * k);
+    memory_.exact = carver.take<Ranked>(nq * k);
+    memory_.exact_scores = carver.take<float>(nq * k);
+    memory_.scores = carver.take<float>(nq * k);
+    memory_.rows = carver.take<int64_t>(nq * k);
+    return carver.used();
+  }
+  void carve(size_t reserved) {
+    carve_parts(plan_, workspace_.device.as<uint8_t>() + reserved);
+    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.levels,
+                memory_.sign_levels, memory_.rotated};
+  }
+
+  size_t input_bytes(const GroupPlan& plan) const {
+    const auto lanes = static_cast<size_t>(code_.lanes());
+    const size_t query =
+        sizeof(QueryConstants) + lanes * 3 + static_cast<size_t>(code_.dim) * sizeof(float);
+    return static_cast<size_t>(plan.nq) * query;
+  }
+  size_t output_bytes(const GroupPlan& plan) const {
+    return static_cast<size_t>(plan.nq) *
+           (static_cast<size_t>(request_.k) * (sizeof(float) + sizeof(int64_t)) +
+            2 * sizeof(uint32_t));
+  }
+
+  /// Through pinned memory, so that the copy is the stream's.
+  template <typename T>
+  void upload_part(T* to, const T* from, size_t count, size_t* used) {
+    uint8_t* staged = workspace_.pinned.as<uint8_t>() + *used;
+    std::memcpy(staged, from, count * sizeof(T));
+    POLAR_CUDA_CHECK(
+        cudaMemcpyAsync(to, staged, count * sizeof(T), cudaMemcpyHostToDevice, stream_));
+    *used += count * sizeof(T);
+  }
+
+  void upload(int64_t first_query) {
+    const auto first = static_cast<size_t>(first_query);
+    const auto nq = static_cast<size_t>(plan_.nq);
+    const auto lanes = static_cast<size_t>(code_.lanes());
+    const auto dim = static_cast<size_t>(code_.dim);
+    size_t used = 0;
+    upload_part(memory_.constants, request_.constants + first, nq, &used);
+    upload_part(memory_.rotated, request_.rotated + first * dim, nq * dim, &used);
+    upload_part(memory_.raw_levels, request_.levels + first * lanes, nq * lanes, &used);
+    if (plan_.bounded)
+      upload_part(memory_.raw_sign_levels, request_.sign_levels + first * lanes, nq * lanes, &used);
+    arrange_levels(code_, static_cast<int>(nq), memory_.raw_levels,
+                   plan_.bounded ? memory_.raw_sign_levels : nullptr, memory_.levels,
+                   memory_.sign_levels, stream_);
+    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0, nq * sizeof(Ranked), stream_));
+  }
+
+  void clear_counts() {
+    POLAR_CUDA_CHECK(cudaMemsetAsync(
+        memory_.counts, 0, 2 * static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
+  }
+  void rank(const RankedLists& lists, const RankedLists& best) {
+    score_candidates(code_, queries_, mask_, plan_.bounded, lists, memory_.thresholds, best,
+                     index_.multiprocessors(), stream_);
+  }
+  /// Ranks listed rows and raises thresholds by them.
+  void rank_promising(uint32_t rows, Ranked* entries) {
+    const RankedLists lists = {entries, nullptr, rows};
+    rank(lists, {});
+    select_best(lists, queries_.nq, plan_.k, nullptr, memory_.thresholds, stream_);
+  }
+  void scan_fronts(BlockRange range, const RankedLists& survivors) {
+    for (int first = 0; first < queries_.nq; first += kFrontQueries) {
+      front_scan(code_, queries_, first, std::min(kFrontQueries, queries_.nq - first), mask_, range,
+                 memory_.thresholds, survivors, memory_.promising, index_.multiprocessors(),
+                 stream_);
+    }
+    rank_promising(static_cast<uint32_t>(front_warps()), memory_.promising);
+  }
+  void scan_tiles(BlockRange range, const RankedLists& hits, Ranked* maxima) {
+    tile_scan(code_, queries_, mask_, range, plan_.tile, memory_.thresholds, hits, maxima,
+              index_.multiprocessors(), stream_);
+  }
+
+  /// Copies results and counts; whether every list had room.
+  bool finish(int64_t first_query) {
+    const auto nq = static_cast<size_t>(plan_.nq);
+    const auto k = static_cast<size_t>(request_.k);
+    select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
+    final_scores(code_, queries_, memory_.chosen, request_.k, memory_.exact, memory_.exact_scores,
+                 memory_.scores, memory_.rows, stream_);
+    uint8_t* out = workspace_.pinned.as<uint8_t>() + input_bytes(plan_) / 8 * 8;
+    auto* rows = reinterpret_cast<int64_t*>(out);
+    auto* scores = reinterpret_cast<float*>(rows + nq * k);
+    auto* counts = reinterpret_cast<uint32_t*>(scores + nq * k);
+    const auto fetch = [&](void* to, const void* from, size_t bytes) {
+      POLAR_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
+    };
+    fetch(rows, memory_.rows, nq * k * sizeof(int64_t));
+    fetch(scores, memory_.scores, nq * k * sizeof(float));
+    fetch(counts, memory_.counts, 2 * nq * sizeof(uint32_t));
+    POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    survivors_fit_ = true;
+    bool all_fit = true;
+    for (size_t q = 0; q < nq; ++q) {
+      survivors_fit_ = survivors_fit_ && counts[q] <= memory_.first.capacity;
+      all_fit = all_fit && counts[nq + q] <= memory_.best.capacity;
+    }
+    if (!all_fit || !survivors_fit_) return false;
+    const size_t first = static_cast<size_t>(first_query) * k;
+    std::memcpy(request_.rows + first, rows, nq * k * sizeof(int64_t));
+    std::memcpy(request_.scores + first, scores, nq * k * sizeof(float));
+    return true;
+  }
+
+  /// False where too many rows survive; thresholds are then those found so far.
+  bool search_by_stages(int64_t first_query) {
+    const int64_t blocks = code_.blocks();
+    const BlockRange all = {blocks, 1};
+    if (code_.rows > plan_.survivor_rows) {
+      // Warps must name several times k rows.
+      const int64_t stride = std::clamp<int64_t>(blocks / (2 * plan_.k), 1, kFrontSampleEvery);
+      scan_fronts({blocks / stride, stride}, {});
+    }
+    while (true) {
+      clear_counts();
+      scan_fronts(all, memory_.first);
+      rank(memory_.first, memory_.best);
+      if (finish(first_query)) return true;
+      if (!survivors_fit_) return false;
+    }
+  }
+
+  void search_by_tiles(int64_t first_query) {
+    if (plan_.sampled_groups > 0) sample();
+    const BlockRange all = {code_.blocks(), 1};
+    const RankedLists& hits = plan_.bounded ? memory_.first : memory_.best;
+    // Rows too long for tiles are ranked one by one; so are all where more reach the threshold by
+    // score than have room again and again, since few of them may reach it by their bounds.
+    bool one_by_one = plan_.tile.queries == 0;
+    int overflows = 0;
+    while (true) {
+      one_by_one = one_by_one || overflows > 1;
+      clear_counts();
+      if (one_by_one) {
+        rank({nullptr, nullptr, static_cast<uint32_t>(code_.rows)}, memory_.best);
+      } else {
+        scan_tiles(all, hits, nullptr);
+        if (plan_.bounded) rank(hits, memory_.best);
+      }
+      if (finish(first_query)) return;
+      if (!survivors_fit_) ++overflows;
+    }
+  }
+
+  void sample() {
+    scan_tiles(sample_range(plan_), {}, memory_.promising);
+    const RankedLists maxima = {memory_.promising, nullptr, plan_.sampled_groups};
+    if (!plan_.bounded) {
+      select_best(maxima, queries_.nq, plan_.k, nullptr, memory_.thresholds, stream_);
+      return;
+    }
+    // The best by score, ranked with their bounds.
+    Ranked* candidates = memory_.promising + plan_.nq * size_t{plan_.sampled_groups};
+    select_best(maxima, queries_.nq, plan_.candidates, candidates, nullptr, stream_);
+    rank_promising(plan_.candidates, candidates);
+  }
+
+  const DeviceIndex& index_;
+  const SearchRequest& request_;
+  const CodeView& code_;
+  RowMask mask_;
+  cudaStream_t stream_;
+  Workspace& workspace_;
+  GroupPlan plan_;
+  GroupMemory memory_ = {};
+  QueryView queries_ = {};
+  bool survivors_fit_ = true;
+};
+
+void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
+  const auto count = static_cast<size_t>(request.nq * request.k);
+  constexpr float kInfinity = __builtin_huge_valf();
+  std::fill_n(request.scores, count, index.code().is_l2 != 0 ? kInfinity : -kInfinity);
+  std::fill_n(request.rows, count, int64_t{-1});
+}
+
+}  // namespace
+
+void search(const DeviceIndex& index, const SearchRequest& request) {
+  if (request.nq == 0) return;
+  if (index.code().rows == 0) return write_no_results(index, request);
+  const CurrentDevice current(index.device());
+  auto* stream = static_cast<cudaStream_t>(request.stream);
+  const WorkspaceLease lease(index, stream);
+  Workspace& workspace = *lease;
+
+  const size_t allowed_bytes =
+      request.allowed != nullptr
+          ? (static_cast<size_t>(index.code().blocks()) * sizeof(uint64_t) + 255) / 256 * 256
+          : 0;
+  // The largest group whose lists have room.
+  GroupSearch sizes(index, request, nullptr, workspace);
+  int64_t group = std::min(request.nq, kMaxGroupQueries);
+  while (group > 1 &&
+         static_cast<size_t>(group) * sizes.list_bytes(sizes.plan(group)) > kGroupListBytes)
+    group = (group + 1) / 2;
+  const GroupPlan full = sizes.plan(group);
+  workspace.device.need(allowed_bytes + sizes.device_bytes(full));
+  workspace.pinned.need(sizes.pinned_bytes(full) + sizeof(int64_t));
+  const uint64_t* allowed = nullptr;
+  if (request.allowed != nullptr) {
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(workspace.device.as<void>(), request.allowed,
+                                     static_cast<size_t>(index.code().blocks()) * sizeof(uint64_t),
+                                     cudaMemcpyHostToDevice, stream));
+    allowed = workspace.device.as<uint64_t>();
+  }
+  GroupSearch search(index, request, allowed, workspace);
+  for (int64_t first = 0; first < request.nq; first += group)
+    search.run(search.plan(std::min(group, request.nq - first)), first, allowed_bytes);
+}
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/code_view.h"
+
+namespace polarquant::cuda {
+
+/// The k best rows of each of nq lists, in no order, into best, (nq, k), the rest of it 0;
+/// thresholds, (nq), are raised to the k-th best where there are as many. Either may be null.
+/// Entries that are 0 do not count. `lists.counts` null: all lists are full.
+void select_best(const RankedLists& lists, int nq, int64_t k, Ranked* best, Ranked* thresholds,
+                 cudaStream_t stream);
+
+}  // namespace polarquant::cuda

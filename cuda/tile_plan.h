@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// How a tile scan uses a thread block and its shared memory: what kernel and host must agree on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cuda/code_view.h"
+#include "cuda/matrix_product.cuh"
+#include "cuda/tile_scan.h"
+
+namespace polarquant::cuda {
+
+/// Tables lie on a boundary of their size in shared memory, so that an entry's address is made of
+/// its index, and what else decides its place, without an addition.
+inline constexpr uint32_t kTableBytes = 256 * 32 * 4;
+
+inline constexpr int kWarpRows = kSampleRows;
+inline constexpr int kGroupWarps = kGroupThreads / 32;
+inline constexpr int kChunkBytes = 16;
+inline constexpr int kChunksPerSegment = kSegmentLanes / kChunkBytes;
+
+/// Accumulators take registers, and more warp groups hide more of what each waits for.
+inline constexpr int max_warp_groups(int queries) { return queries >= 64 ? 3 : 4; }
+
+/// Of codes that are not plain, which compile to more and are decoded more slowly anyway.
+inline constexpr int kMostQueriesUnlessPlain = 64;
+
+/// Segments are decoded two at a time.
+__host__ __device__ constexpr int even(int segments) { return (segments + 1) / 2 * 2; }
+
+/// A warp's rows in shared memory: rests, then sign words, then factors.
+struct WarpBuffer {
+  uint32_t rests_bytes;
+  uint32_t words_bytes;
+  uint32_t factors_bytes;
+
+  __host__ __device__ explicit WarpBuffer(const CodeView& code)
+      : rests_bytes(kWarpRows * code.rest_bytes),
+        words_bytes(kWarpRows * 8U * static_cast<uint32_t>(code.front_words)),
+        factors_bytes(kWarpRows * code.factor_bytes()) {}
+  __host__ __device__ uint32_t words_offset() const {
+    return rests_bytes + static_cast<uint32_t>(kReadAhead);
+  }
+  __host__ __device__ uint32_t factors_offset() const { return words_offset() + words_bytes; }
+  __host__ __device__ uint32_t bytes() const { return factors_offset() + factors_bytes; }
+};
+
+/// A row can reach its query's threshold where scale·x + slope·constant + intercept ≥ 0; x is the
+/// dot product, or Σ dot_scale·dot of two stages. A little less than that is tested.
+struct ReachTest {
+  float slope;
+  float intercept;
+};
+
+/// What most codes are: windows of up to 7 bits a pair, one table, and signs in words or none. Then
+/// nothing in a segment depends on the code but numbers.
+inline bool is_plain(const CodeView& code) {
+  const StageView& stage = code.stage[0];
+  return code.stages == 1 && code.planes == 1 && stage.kind == CodeKind::windows &&
+         stage.step_bits < 8 && stage.signs != SignPlace::plane;
+}
+
+}  // namespace polarquant::cuda

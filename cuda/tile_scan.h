@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/code_view.h"
+#include "cuda/front_scan.h"
+
+namespace polarquant::cuda {
+
+/// Rows of which a tile scan names the best one, in a sample.
+inline constexpr int kSampleRows = 16;
+
+/// How a tile scan is cut: chosen for a code and a number of queries.
+struct TilePlan {
+  int queries = 0;  // of a tile; 0: rows of this code are too long
+  int warp_groups = 0;
+  int buffers = 0;      // of a warp
+  int front_warps = 0;  // whose buffers lie in front of the tables
+  size_t shared_bytes = 0;
+};
+TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes);
+
+/// Scores every row of the range for all queries, without bounds. With `maxima` null, rows whose
+/// score ranks at least as the query's threshold go into `hits`; else the best of every
+/// kSampleRows rows is written, (nq, 4·range.blocks), 0 where none takes part.
+void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
+               BlockRange range, const TilePlan& plan, const Ranked* thresholds,
+               const RankedLists& hits, Ranked* maxima, int multiprocessors, cudaStream_t stream);
+
+}  // namespace polarquant::cuda

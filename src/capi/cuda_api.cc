@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The CUDA calls of the C ABI: devices, and indexes copied to them.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "polarquant/polarquant.h"
+#include "src/capi/argument_checks.h"
+#include "src/capi/cuda_index.h"
+#include "src/capi/cuda_library.h"
+#include "src/capi/exception_wall.h"
+#include "src/capi/handles.h"
+#include "src/capi/metric_input.h"
+#include "src/capi/options.h"
+#include "src/capi/search_options.h"
+#include "src/scan/code_blocks.h"
+#ifdef POLARQUANT_HAS_FAISS
+#include "src/capi/index_handle.h"
+#include "src/scan/row_store.h"
+#endif
+
+struct polar_cuda_index {
+  std::unique_ptr<polarquant::capi::CudaIndex> index;
+  /// Of the queries: cosine where they are still to be normalized.
+  polarquant::Metric metric;
+  int32_t num_threads = 0;
+};
+
+using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
+using namespace polarquant::capi;  // NOLINT
+
+namespace {
+
+// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
+constexpr size_t kFirstDeviceInfoBytes = sizeof(polar_cuda_device_info);
+constexpr size_t kFirstCudaOptionsBytes = sizeof(polar_cuda_options);
+
+/// Row-format codes are packed so many at a time.
+constexpr int64_t kPackedRows = int64_t{1} << 16;
+
+polar_cuda_options default_cuda_options() {
+  polar_cuda_options options = {};
+  options.struct_size = sizeof options;
+  return options;
+}
+
+polar_cuda_options read_cuda_options(const polar_cuda_options* given) {
+  polar_cuda_options options = default_cuda_options();
+  if (given != nullptr)
+    read_struct("options", given, kFirstCudaOptionsBytes, &options, sizeof options);
+  require(options.device >= 0, StatusCode::bad_argument,
+          "options.device: {} is not allowed; 0 or more", options.device);
+  return options;
+}
+
+const Codec& require_scannable(const polar_codec* codec) {
+  const Codec& checked = *require_object("codec", codec).codec;
+  require(ScanCodec::supports(checked), StatusCode::unsupported,
+          "codec: {} has no integer levels; Polar0.5 to Polar8 and residual codes have",
+          print_spec(checked.spec()));
+  require_trained(checked);
+  return checked;
+}
+
+polar_cuda_index* make_handle(const Codec& codec, std::span<const BlockRows> spans,
+                              std::span<const int64_t> ids, const polar_cuda_options& options,
+                              Metric query_metric, int32_t num_threads) {
+  auto handle = std::make_unique<polar_cuda_index>();
+  handle->index = std::make_unique<CudaIndex>(codec, spans, ids, options.device);
+  handle->metric = query_metric;
+  handle->num_threads = num_threads;
+  return handle.release();
+}
+
+}  // namespace
+
+extern "C" polar_status polar_cuda_device_count(int32_t* count) {
+  return run_guarded([&] {
+    int32_t& checked = require_object("count", count);
+    checked = 0;
+    int32_t found = 0;
+    call_cuda(cuda_functions().device_count, &found);
+    require(found > 0, StatusCode::unsupported, "CUDA: there is no device, or no driver for one");
+    checked = found;
+  });
+}
+
+extern "C" polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info) {
+  return run_guarded([&] {
+    require_object("info", info);
+    require_cuda_device("device", device);
+    cuda::DeviceInfo found = {};
+    call_cuda(cuda_functions().device_info, device, &found);
+    polar_cuda_device_info filled = {};
+    filled.compute_major = found.compute_major;
+    filled.compute_minor = found.compute_minor;
+    filled.multiprocessors = found.multiprocessors;
+    filled.total_bytes = found.total_bytes;
+    filled.free_bytes = found.free_bytes;
+    static_assert(sizeof filled.name >= sizeof found.name);
+    std::memcpy(filled.name, found.name, sizeof found.name);
+    write_struct("info", &filled, kFirstDeviceInfoBytes, info, sizeof filled);
+  });
+}
+
+extern "C" void polar_cuda_options_init(polar_cuda_options* options) {
+  if (options != nullptr) *options = default_cuda_options();
+}
+
+extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
+                                                    const polar_cuda_options* options,
+                                                    polar_cuda_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    require_object("out", out);
+#ifdef POLARQUANT_HAS_FAISS
+    const polar_index& checked = require_object("index", index);
+    const polar_cuda_options read = read_cuda_options(options);
+    const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
+    require(polar != nullptr && ScanCodec::supports(polar->codec()), StatusCode::unsupported,
+            "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes, "
+            "alone, are",
+            checked.description);
+    require(checked.faiss->is_trained, StatusCode::not_trained,
+            "index: \"{}\" is not trained; call polar_index_train first", checked.description);
+    const std::vector<BlockRows> spans = polar->codes().spans();
+    *out = make_handle(polar->codec(), spans, polar->ids(), read, checked.metric, 0);
+#else
+    (void)index, (void)options;
+    fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
+#endif
+  });
+}
+
+extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, int64_t n,
+                                                    const uint8_t* codes, size_t codes_bytes,
+                                                    const polar_cuda_options* options,
+                                                    polar_cuda_index** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    require_object("out", out);
+    const Codec& checked = require_scannable(codec);
+    const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
+    const polar_cuda_options read = read_cuda_options(options);
+    CodeBlocks blocks{BlockLayout(checked)};
+    const size_t row_bytes = blocks.layout().row_format_bytes();
+    for (int64_t first = 0; first < n; first += kPackedRows)
+      blocks.append(std::min(kPackedRows, n - first),
+                    given.data + static_cast<size_t>(first) * row_bytes);
+    // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
+    *out =
+        make_handle(checked, blocks.spans(), {}, read, Metric::inner_product, codec->num_threads);
+  });
+}
+
+extern "C" void polar_cuda_index_destroy(polar_cuda_index* index) { delete index; }
+
+extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
+                                                const float* queries, int64_t k,
+                                                const polar_search_options* options, void* stream,
+                                                float* scores, int64_t* ids) {
+  return run_guarded([&] {
+    const polar_cuda_index& checked = require_object("index", index);
+    require_count("nq", nq, 0);
+    require_count("k", k, 1);
+    const polar_search_options read = read_search_options(options);
+    require_finite("queries", queries, nq, checked.index->dim());
+    require_array("scores", scores, nq, k, sizeof(float));
+    require_array("ids", ids, nq, k, sizeof(int64_t));
+    const MetricInput input(checked.metric, checked.index->dim(), nq, queries);
+    checked.index->search(nq, input.data(), k, make_row_filter(read),
+                          make_scan_options(read, checked.num_threads), stream, scores, ids);
+  });
+}
+
+extern "C" int64_t polar_cuda_index_ntotal(const polar_cuda_index* index) {
+  return index != nullptr ? index->index->rows() : 0;
+}
+
+extern "C" size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index) {
+  return index != nullptr ? index->index->memory_bytes() : 0;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// libpolarquant_cuda, loaded when a CUDA call first needs it: from POLARQUANT_CUDA_LIBRARY where
+// the environment has that, else from beside this library, else from where the system looks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "cuda/interface.h"
+#include "src/core/status.h"
+
+namespace polarquant::capi {
+
+/// The library's functions. Throws unsupported, saying what was looked for and what went wrong.
+const cuda::FunctionTable& cuda_functions();
+
+/// Calls one of them and throws its failure.
+template <typename Function, typename... Args>
+decltype(auto) call_cuda(Function function, Args&&... args) {
+  cuda::Failure failure = {};
+  const auto throw_failure = [&] {
+    if (failure.status != 0) throw Error(static_cast<StatusCode>(failure.status), failure.text);
+  };
+  if constexpr (std::is_void_v<decltype(function(std::forward<Args>(args)..., &failure))>) {
+    function(std::forward<Args>(args)..., &failure);
+    throw_failure();
+  } else {
+    auto result = function(std::forward<Args>(args)..., &failure);
+    throw_failure();
+    return result;
+  }
+}
+
+struct DeviceIndexDeleter {
+  void operator()(cuda::DeviceIndex* index) const { cuda_functions().destroy(index); }
+};
+using DeviceIndexHandle = std::unique_ptr<cuda::DeviceIndex, DeviceIndexDeleter>;
+
+/// Throws unsupported where there is no CUDA device, and bad_argument for a number of none.
+void require_cuda_device(const char* name, int32_t device);
+
+}  // namespace polarquant::capi

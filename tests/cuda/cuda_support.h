@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Codecs, codes and searches by the C ABI alone, on the CPU and on a device.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "polarquant/polarquant.h"
+#include "src/core/random.h"
+#include "tests/support/catch.h"
+
+namespace polarquant::test {
+
+inline constexpr float kEveryRow = std::numeric_limits<float>::infinity();
+
+struct HandleDeleter {
+  void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
+  void operator()(polar_index* index) const { polar_index_destroy(index); }
+  void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
+};
+template <typename T>
+using Handle = std::unique_ptr<T, HandleDeleter>;
+
+inline std::string last_error() {
+  std::string text(polar_last_error(nullptr, 0), ' ');
+  polar_last_error(text.data(), text.size() + 1);
+  return text;
+}
+inline void require_ok(polar_status status) {
+  INFO("status " << status << ": " << last_error());
+  REQUIRE(status == POLAR_OK);
+}
+
+/// n rows around n/40 centres, so that some rows are near each other as embeddings are.
+inline std::vector<float> clustered_rows(int64_t n, int dim, uint64_t seed) {
+  Random random(seed);
+  const int64_t centres = n / 40 + 1;
+  std::vector<float> middle(static_cast<size_t>(centres * dim));
+  for (float& value : middle) value = static_cast<float>(random.normal());
+  std::vector<float> x(static_cast<size_t>(n * dim));
+  for (int64_t row = 0; row < n; ++row) {
+    const auto centre = static_cast<int64_t>(random.next() % static_cast<uint64_t>(centres));
+    for (int j = 0; j < dim; ++j)
+      x[static_cast<size_t>(row * dim + j)] =
+          middle[static_cast<size_t>(centre * dim + j)] + .6F * static_cast<float>(random.normal());
+  }
+  return x;
+}
+
+struct SearchResult {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+
+  /// To the bit.
+  bool operator==(const SearchResult& other) const {
+    return ids == other.ids && scores.size() == other.scores.size() &&
+           (scores.empty() ||
+            std::memcmp(scores.data(), other.scores.data(), scores.size() * sizeof(float)) == 0);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const SearchResult& result) {
+    for (size_t i = 0; i < result.ids.size() && i < 12; ++i)
+      out << ' ' << result.ids[i] << ':' << result.scores[i];
+    return out;
+  }
+};
+
+/// Rows of one codec, searched on the CPU and on device 0.
+class CodedRows {
+ public:
+  CodedRows(const std::string& spec, int dim, polar_metric metric, const std::vector<float>& x)
+      : dim_(dim), rows_(static_cast<int64_t>(x.size()) / dim) {
+    polar_codec* codec = nullptr;
+    require_ok(polar_codec_create(spec.c_str(), dim, metric, nullptr, &codec));
+    codec_.reset(codec);
+    if (rows_ > 0) require_ok(polar_codec_train(codec, rows_, x.data()));
+    size_t bytes = 0;
+    require_ok(polar_codec_encoded_bytes(codec, rows_, &bytes));
+    codes_.resize(bytes);
+    require_ok(polar_codec_encode(codec, rows_, x.data(), codes_.data(), bytes));
+    polar_cuda_index* index = nullptr;
+    require_ok(polar_cuda_index_from_codes(codec, rows_, codes_.data(), bytes, nullptr, &index));
+    device_.reset(index);
+  }
+
+  int64_t rows() const { return rows_; }
+  const polar_cuda_index* device() const { return device_.get(); }
+
+  SearchResult on_cpu(const std::vector<float>& queries, int64_t k,
+                      const polar_search_options& options) const {
+    SearchResult result = room(queries, k);
+    require_ok(polar_codec_search_with_options(codec_.get(), count(queries), queries.data(), rows_,
+                                               codes_.data(), codes_.size(), k, &options,
+                                               result.scores.data(), result.ids.data()));
+    return result;
+  }
+  SearchResult on_device(const std::vector<float>& queries, int64_t k,
+                         const polar_search_options& options) const {
+    SearchResult result = room(queries, k);
+    require_ok(polar_cuda_index_search(device_.get(), count(queries), queries.data(), k, &options,
+                                       nullptr, result.scores.data(), result.ids.data()));
+    return result;
+  }
+  void compare(const std::vector<float>& queries, int64_t k,
+               const polar_search_options& options) const {
+    INFO("nq " << count(queries) << ", k " << k << ", exactness " << options.exactness);
+    const SearchResult device = on_device(queries, k, options);
+    const SearchResult cpu = on_cpu(queries, k, options);
+    CHECK(device == cpu);
+  }
+
+ private:
+  int64_t count(const std::vector<float>& queries) const {
+    return static_cast<int64_t>(queries.size()) / dim_;
+  }
+  SearchResult room(const std::vector<float>& queries, int64_t k) const {
+    const auto results = static_cast<size_t>(count(queries) * k);
+    return {std::vector<float>(results, 77.0F), std::vector<int64_t>(results, 77)};
+  }
+
+  int dim_;
+  int64_t rows_;
+  Handle<polar_codec> codec_;
+  std::vector<uint8_t> codes_;
+  Handle<polar_cuda_index> device_;
+};
+
+inline polar_search_options search_options(float exactness) {
+  polar_search_options options;
+  polar_search_options_init(&options);
+  options.exactness = exactness;
+  return options;
+}
+
+}  // namespace polarquant::test
