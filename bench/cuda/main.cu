@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
+// float16 brute force with selection. Every number is the median of 15 runs, calls from host memory
+// to host memory; ours and the rival's are timed in turns.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/cuda/cublas_search.h"
+#include "bench/cuda/device_timer.h"
+#include "bench/cuda/roofs.h"
+#include "bench/cuda/synthetic_rows.h"
+#include "polarquant/polarquant.h"
+
+namespace polarquant::bench {
+namespace {
+
+constexpr int64_t kResults = 10;
+constexpr int64_t kRowsAtOnce = 1 << 17;
+
+struct Arguments {
+  int64_t rows = 10000000;
+  int dim = 768;
+  std::vector<std::string> specs = {"Polar2", "Polar4"};
+  std::vector<int64_t> batches = {1, 4, 16, 128, 1024, 4096};
+  bool gaussian = false;
+  bool without_rival = false;
+  bool roofs_only = false;
+};
+
+void check(polar_status status) {
+  if (status == POLAR_OK) return;
+  std::string text(polar_last_error(nullptr, 0), ' ');
+  polar_last_error(text.data(), text.size() + 1);
+  throw std::runtime_error(text);
+}
+
+struct Deleter {
+  void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
+  void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
+};
+
+struct Coded {
+  std::unique_ptr<polar_codec, Deleter> codec;
+  std::vector<uint8_t> codes;
+  size_t row_bytes = 0;
+  std::unique_ptr<polar_cuda_index, Deleter> index;
+};
+
+Coded encode(const std::string& spec, const Arguments& arguments, const SyntheticRows& synthetic) {
+  Coded coded;
+  polar_codec* codec = nullptr;
+  check(
+      polar_codec_create(spec.c_str(), arguments.dim, POLAR_METRIC_INNER_PRODUCT, nullptr, &codec));
+  coded.codec.reset(codec);
+  std::vector<float> x(static_cast<size_t>(kRowsAtOnce) * static_cast<size_t>(arguments.dim));
+  const int64_t sample = std::min(arguments.rows, kRowsAtOnce);
+  synthetic.fill(0, sample, x.data());
+  check(polar_codec_train(codec, sample, x.data()));
+  check(polar_codec_encoded_bytes(codec, 1, &coded.row_bytes));
+  coded.codes.resize(static_cast<size_t>(arguments.rows) * coded.row_bytes);
+  for (int64_t first = 0; first < arguments.rows; first += kRowsAtOnce) {
+    const int64_t count = std::min(kRowsAtOnce, arguments.rows - first);
+    synthetic.fill(first, count, x.data());
+    check(polar_codec_encode(codec, count, x.data(),
+                             coded.codes.data() + static_cast<size_t>(first) * coded.row_bytes,
+                             static_cast<size_t>(count) * coded.row_bytes));
+  }
+  polar_cuda_index* index = nullptr;
+  check(polar_cuda_index_from_codes(codec, arguments.rows, coded.codes.data(), coded.codes.size(),
+                                    nullptr, &index));
+  coded.index.reset(index);
+  return coded;
+}
+
+struct Results {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+
+  explicit Results(int64_t nq)
+      : scores(static_cast<size_t>(nq * kResults)), ids(static_cast<size_t>(nq * kResults)) {}
+};
+
+/// Share of `found` that is in `expected`, query by query.
+double share_of(const std::vector<int64_t>& expected, const std::vector<int64_t>& found) {
+  int64_t common = 0;
+  for (size_t q = 0; q < expected.size(); q += kResults) {
+    const std::set<int64_t> wanted(expected.begin() + static_cast<int64_t>(q),
+                                   expected.begin() + static_cast<int64_t>(q) + kResults);
+    for (size_t i = 0; i < kResults; ++i) common += wanted.count(found[q + i]) != 0 ? 1 : 0;
+  }
+  return static_cast<double>(common) / static_cast<double>(expected.size());
+}
+
+void print_roofs() {
+  std::printf("copy, read + written        %8.0f GB/s\n", copy_bandwidth());
+  std::printf("bf16 product, 8192³, cuBLAS %8.0f TFLOP/s\n", bf16_peak());
+  std::printf("int8 product, 8192³, cuBLAS %8.0f TOP/s\n", int8_peak());
+  for (const int queries : {1, 2, 4})
+    std::printf("fronts of 40 million rows, %d quer%s %8.0f GB/s\n", queries,
+                queries == 1 ? "y  " : "ies", front_scan_bandwidth(40000000, queries));
+  std::fflush(stdout);
+}
+
+void compare(const Arguments& arguments, const std::string& spec, const Coded& coded,
+             const std::vector<float>& queries, CublasSearch* rival) {
+  std::printf("\n%s, %lld rows of %d, %zu bytes a row; k = %lld\n", spec.c_str(),
+              static_cast<long long>(arguments.rows), arguments.dim, coded.row_bytes,
+              static_cast<long long>(kResults));
+  std::printf("%6s %9s %10s %10s %8s %10s %9s %8s\n", "nq", "exactness", "ours ms", "cuBLAS ms",
+              "ratio", "codes GB/s", "TOP/s", "recall");
+  for (const int64_t nq : arguments.batches) {
+    for (const float exactness : {2.25F, std::numeric_limits<float>::infinity()}) {
+      polar_search_options options;
+      polar_search_options_init(&options);
+      options.exactness = exactness;
+      Results ours(nq);
+      Results exact(nq);
+      const auto search = [&] {
+        check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
+                                      nullptr, ours.scores.data(), ours.ids.data()));
+      };
+      const auto search_rival = [&] {
+        rival->search(nq, queries.data(), kResults, exact.ids.data());
+      };
+      std::vector<double> times[2];
+      for (int turn = 0; turn < 3; ++turn) {
+        times[0].push_back(time_call(search, 5));
+        if (rival != nullptr) times[1].push_back(time_call(search_rival, 5));
+      }
+      const double ms = median(times[0]);
+      const double rival_ms = rival != nullptr ? median(times[1]) : 0;
+      const auto n = static_cast<double>(arguments.rows);
+      std::printf("%6lld %9.3g %10.3f %10.3f %8.2f %10.0f %9.1f %8.3f%s\n",
+                  static_cast<long long>(nq), static_cast<double>(exactness), ms, rival_ms,
+                  rival_ms / ms, n * static_cast<double>(coded.row_bytes) / ms / 1e6,
+                  2 * n * arguments.dim * static_cast<double>(nq) / ms / 1e9,
+                  rival != nullptr ? share_of(exact.ids, ours.ids) : 0.0,
+                  rival != nullptr && rival->overflows() > 0 ? "  (rival's lists too short)" : "");
+      std::fflush(stdout);
+    }
+  }
+  // The CPU's answer to some queries.
+  const int64_t nq = 8;
+  for (const float exactness : {2.25F, std::numeric_limits<float>::infinity()}) {
+    polar_search_options options;
+    polar_search_options_init(&options);
+    options.exactness = exactness;
+    Results device(nq);
+    Results cpu(nq);
+    check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
+                                  nullptr, device.scores.data(), device.ids.data()));
+    check(polar_codec_search_with_options(coded.codec.get(), nq, queries.data(), arguments.rows,
+                                          coded.codes.data(), coded.codes.size(), kResults,
+                                          &options, cpu.scores.data(), cpu.ids.data()));
+    std::printf("exactness %g: device and CPU give %s\n", static_cast<double>(exactness),
+                device.ids == cpu.ids && device.scores == cpu.scores ? "the same to the bit"
+                                                                     : "DIFFERENT results");
+  }
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Searches on a CUDA device beside what the device can do, and beside cuBLAS.");
+  app.add_option("--rows", arguments.rows, "rows, a multiple of 64")->capture_default_str();
+  app.add_option("--dim", arguments.dim, "dimensions")->capture_default_str();
+  app.add_option("--spec", arguments.specs, "codecs")->delimiter(',')->capture_default_str();
+  app.add_option("--batch", arguments.batches, "numbers of queries")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--gaussian", arguments.gaussian, "rows and queries without any structure");
+  app.add_flag("--without-rival", arguments.without_rival, "leave cuBLAS out");
+  app.add_flag("--roofs-only", arguments.roofs_only, "measure no searches");
+  app.footer("example: polar-cuda-bench --rows 1000000 --dim 384 --spec Polar2 --batch 1,128");
+  CLI11_PARSE(app, argc, argv);
+
+  polar_cuda_device_info info;
+  info.struct_size = sizeof info;
+  check(polar_cuda_get_device_info(0, &info));
+  std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
+  print_roofs();
+  if (arguments.roofs_only) return 0;
+
+  const SyntheticRows synthetic(
+      arguments.gaussian ? SyntheticKind::gaussian : SyntheticKind::clustered, arguments.rows,
+      arguments.dim, 1);
+  const int64_t most = *std::max_element(arguments.batches.begin(), arguments.batches.end());
+  std::vector<float> queries(static_cast<size_t>(std::max<int64_t>(most, 8)) *
+                             static_cast<size_t>(arguments.dim));
+  synthetic.fill(arguments.rows, std::max<int64_t>(most, 8), queries.data());
+  std::unique_ptr<CublasSearch> rival;
+  if (!arguments.without_rival) {
+    rival = std::make_unique<CublasSearch>(arguments.rows, arguments.dim);
+    std::vector<float> x(static_cast<size_t>(kRowsAtOnce) * static_cast<size_t>(arguments.dim));
+    for (int64_t first = 0; first < arguments.rows; first += kRowsAtOnce) {
+      const int64_t count = std::min(kRowsAtOnce, arguments.rows - first);
+      synthetic.fill(first, count, x.data());
+      rival->set_rows(first, count, x.data());
+    }
+  }
+  for (const std::string& spec : arguments.specs)
+    compare(arguments, spec, encode(spec, arguments, synthetic), queries, rival.get());
+  return 0;
+}
+
+}  // namespace
+}  // namespace polarquant::bench
+
+int main(int argc, char** argv) {
+  try {
+    return polarquant::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "polar-cuda-bench: %s\n", error.what());
+    return 1;
+  }
+}
