@@ -130,6 +130,10 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
   const bool bounded = search_is_bounded(*scan_codec_, options.exactness);
   const std::vector<uint64_t> allowed = allowed_rows(filter);
   const int threads = thread_count(options.threads, nq);
+  // The device orders what it returns by the codec's scores: of more rows the first k are the best.
+  const int64_t kept = std::min(scan_codec_->candidates(k), std::max(k, rows_));
+  std::vector<float> kept_scores;
+  std::vector<int64_t> kept_rows;
   for (int64_t first = 0; first < nq; first += kQueriesAtOnce) {
     const int64_t count = std::min(kQueriesAtOnce, nq - first);
     DeviceQueries device_queries(*scan_codec_, count);
@@ -140,7 +144,7 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
     });
     cuda::SearchRequest request = {};
     request.nq = count;
-    request.k = k;
+    request.k = kept;
     request.bounded = bounded ? 1 : 0;
     request.constants = device_queries.constants.data();
     request.levels = device_queries.levels.data();
@@ -150,7 +154,18 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
     request.stream = stream;
     request.scores = scores + first * k;
     request.rows = ids + first * k;
+    if (kept > k) {
+      kept_scores.resize(static_cast<size_t>(count * kept));
+      kept_rows.resize(kept_scores.size());
+      request.scores = kept_scores.data();
+      request.rows = kept_rows.data();
+    }
     call_cuda(cuda_functions().search, device_index_.get(), &request);
+    if (kept == k) continue;
+    for (int64_t q = 0; q < count; ++q) {
+      std::copy_n(kept_scores.begin() + q * kept, k, scores + (first + q) * k);
+      std::copy_n(kept_rows.begin() + q * kept, k, ids + (first + q) * k);
+    }
   }
   if (ids_.empty()) return;
   for (int64_t i = 0; i < nq * k; ++i) {
