@@ -8,7 +8,7 @@
 
 #include "bench/recall/benchmark_data.h"
 #include "bench/recall/run_info.h"
-#include "src/scan/advice.h"
+#include "src/advice/advice.h"
 
 namespace polarquant::bench {
 

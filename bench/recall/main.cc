@@ -17,8 +17,8 @@
 #include "bench/recall/report.h"
 #include "bench/recall/run_info.h"
 #include "include/polarquant/faiss.h"
+#include "src/advice/advice_candidates.h"
 #include "src/core/status.h"
-#include "src/scan/advice_candidates.h"
 
 namespace polarquant::bench {
 namespace {

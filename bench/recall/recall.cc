@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "bench/recall/recall.h"
 
+#include "src/advice/recall.h"
 #include "src/core/status.h"
-#include "src/scan/recall.h"
 
 namespace polarquant::bench {
 

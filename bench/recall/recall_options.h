@@ -8,7 +8,7 @@
 #include "bench/recall/benchmark_data.h"
 #include "bench/recall/index_params.h"
 #include "bench/recall/measure.h"
-#include "src/scan/advice.h"
+#include "src/advice/advice.h"
 
 namespace polarquant::bench {
 

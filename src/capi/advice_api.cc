@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "polarquant/polarquant.h"
+#include "src/advice/advice.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/options.h"
-#include "src/scan/advice.h"
 
 struct polar_advice {
   polarquant::Advice advice;

@@ -10,7 +10,7 @@
 #include "bench/recall/report.h"
 #include "include/polarquant/faiss.h"
 #include "src/core/random.h"
-#include "src/scan/exact_search.h"
+#include "src/advice/exact_search.h"
 #include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/recall.h"
+#include "src/advice/recall.h"
 
 #include <algorithm>
 #include <vector>

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/advice.h"
-#include "src/scan/advice_candidates.h"
-#include "src/scan/advice_sample.h"
-#include "src/scan/recall.h"
+#include "src/advice/advice.h"
+#include "src/advice/advice_candidates.h"
+#include "src/advice/advice_sample.h"
+#include "src/advice/recall.h"
 #include "tests/codec/spread_rows.h"
 #include "tests/scan/scan_rows.h"
 

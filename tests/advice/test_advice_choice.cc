@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/advice_candidates.h"
-#include "src/scan/advice_choice.h"
-#include "src/scan/advice_sample.h"
+#include "src/advice/advice_candidates.h"
+#include "src/advice/advice_choice.h"
+#include "src/advice/advice_sample.h"
 #include "tests/scan/scan_rows.h"
 
 namespace polarquant {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "src/advice/advice_choice.h"
 #include "src/codec/factors.h"
-#include "src/scan/advice_choice.h"
 
 namespace polarquant {
 

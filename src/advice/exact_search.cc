@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/exact_search.h"
+#include "src/advice/exact_search.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/advice_candidates.h"
+#include "src/advice/advice_candidates.h"
 
 #include <algorithm>
 

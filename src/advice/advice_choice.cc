@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/advice_choice.h"
+#include "src/advice/advice_choice.h"
 
 #include <fmt/format.h>
 

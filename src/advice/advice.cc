@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/advice.h"
+#include "src/advice/advice.h"
 
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <span>
 
+#include "src/advice/advice_candidates.h"
+#include "src/advice/advice_sample.h"
+#include "src/advice/exact_search.h"
+#include "src/advice/recall.h"
 #include "src/codec/codec.h"
 #include "src/core/parallel.h"
-#include "src/scan/advice_candidates.h"
-#include "src/scan/advice_sample.h"
-#include "src/scan/exact_search.h"
-#include "src/scan/recall.h"
 #include "src/scan/row_store.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/simd_codec_kernels.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/advice_sample.h"
+#include "src/advice/advice_sample.h"
 
 #include <algorithm>
 #include <cmath>

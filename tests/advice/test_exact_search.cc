@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/scan/exact_search.h"
-#include "src/scan/recall.h"
+#include "src/advice/exact_search.h"
+#include "src/advice/recall.h"
 #include "tests/scan/scan_rows.h"
 
 namespace polarquant {
