@@ -9,8 +9,8 @@
 #include "bench/recall/measure.h"
 #include "bench/recall/report.h"
 #include "include/polarquant/faiss.h"
-#include "src/core/random.h"
 #include "src/advice/exact_search.h"
+#include "src/core/random.h"
 #include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
 
