@@ -39,6 +39,16 @@ HWY_ATTR HWY_INLINE hn::Vec<Floats> load_row(const uint16_t* row) {
   return hn::PromoteTo(Floats(), hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(row)));
 }
 
+/// dot_float's tree over partial sums: halves are added to each other.
+HWY_ATTR HWY_INLINE float sum_of(const float (&parts)[kPartialSums]) {
+  const hn::CappedTag<float, 4> d;
+  alignas(16) float four[4];
+  const auto low = hn::Add(hn::Load(d, parts), hn::Load(d, parts + 8));
+  const auto high = hn::Add(hn::Load(d, parts + 4), hn::Load(d, parts + 12));
+  hn::Store(hn::Add(low, high), d, four);
+  return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
 /// y[vector·dim + row] of kRows × kVectors sums at a time.
 template <int kRows, int kVectors>
 HWY_ATTR HWY_INLINE void multiply_tile(const uint16_t* rows, int dim, const float* x, float* y) {
@@ -69,17 +79,22 @@ HWY_ATTR HWY_INLINE void multiply_tile(const uint16_t* rows, int dim, const floa
       }
     }
   }
+  // Unrolled too: sums that a loop indexes would not stay in registers.
+  alignas(64) float all[kRows][kVectors][kPartialSums];
+#pragma GCC unroll 8
+  for (int row = 0; row < kRows; ++row)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+#pragma GCC unroll 4
+      for (int part = 0; part < kParts; ++part)
+        hn::Store(sums[row][v][part], d, all[row][v] + part * kLanes);
   for (int row = 0; row < kRows; ++row) {
     const uint16_t* halves = rows + static_cast<size_t>(row) * stride;
     for (int v = 0; v < kVectors; ++v) {
       const float* vector = x + static_cast<size_t>(v) * stride;
-      alignas(64) float all[kPartialSums];
-      for (int part = 0; part < kParts; ++part)
-        hn::Store(sums[row][v][part], d, all + part * kLanes);
-      for (int i = whole; i < dim; ++i) all[i - whole] += half_to_float(halves[i]) * vector[i];
-      for (int width = kPartialSums / 2; width >= 1; width /= 2)
-        for (int i = 0; i < width; ++i) all[i] += all[i + width];
-      y[static_cast<size_t>(v) * stride + static_cast<size_t>(row)] = all[0];
+      for (int i = whole; i < dim; ++i)
+        all[row][v][i - whole] += half_to_float(halves[i]) * vector[i];
+      y[static_cast<size_t>(v) * stride + static_cast<size_t>(row)] = sum_of(all[row][v]);
     }
   }
 }
