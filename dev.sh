@@ -124,15 +124,18 @@ configure() {
   printf '%s' "$wanted" >"$stamp"
 }
 
+# What build makes; all where there is none.
+targets=()
+
 build() {
   need_packages "${packages_build[@]}"
   configure "$@"
   # On a terminal ninja keeps to one line; elsewhere its hundreds of lines help only when it fails.
   if [[ -t 1 ]]; then
-    cmake --build "$build_dir"
+    cmake --build "$build_dir" "${targets[@]}"
   else
     say "building ${build_dir#"$root"/}"
-    quietly cmake --build "$build_dir"
+    quietly cmake --build "$build_dir" "${targets[@]}"
   fi
 }
 
@@ -186,12 +189,14 @@ command_test() {
 }
 
 command_bench() {
+  targets=(--target polar-recall)
   build
   exec "$build_dir/bin/polar-recall" "$@"
 }
 
 command_demo() {
   (($# == 0)) || die "demo takes no arguments, got: $*"
+  targets=(--target polar-recall)
   build
   cd "$root"
   # Training PQ is thousands of tiny parallel loops; threads that spin between them make a busy machine
