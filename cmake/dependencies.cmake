@@ -11,6 +11,12 @@ if(NOT fmt_FOUND)
   FetchContent_MakeAvailable(fmt)
 endif()
 
+# The library has what it uses of fmt inside (src/core/format.h) and needs the headers only.
+add_library(polarquant_fmt INTERFACE)
+target_include_directories(
+  polarquant_fmt SYSTEM
+  INTERFACE $<TARGET_PROPERTY:fmt::fmt-header-only,INTERFACE_INCLUDE_DIRECTORIES>)
+
 # xxHash is used header-only (XXH_INLINE_ALL), so that no symbol of it leaves our library.
 find_path(POLARQUANT_XXHASH_INCLUDE xxhash.h)
 if(NOT POLARQUANT_XXHASH_INCLUDE)

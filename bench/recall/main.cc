@@ -70,7 +70,7 @@ std::vector<ReportRow> measure_index(const std::string& description, const std::
   std::vector<ReportRow> rows;
   ReportRow row;
   row.index = description;
-  row.params = "-";
+  row.params = '-';
   const auto finish = [&] {
     table.print_row(row);
     rows.push_back(row);

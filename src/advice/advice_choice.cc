@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "src/advice/advice_choice.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
+
+#include "src/core/format.h"
 
 namespace polarquant {
 namespace {
@@ -51,20 +51,20 @@ int best_row(std::span<const AdviceRow> rows,
 }
 
 std::string recall_text(const AdviceRow& row) {
-  return fmt::format("{:.4f} ± {:.4f} expected", row.expected_recall, row.recall.margin);
+  return format_text("{:.4f} ± {:.4f} expected", row.expected_recall, row.recall.margin);
 }
 
 /// What training gains, of the chosen code or of the trained one of its name.
 std::string training_text(const AdviceRow& chosen, std::span<const AdviceRow> rows) {
   if (chosen.gain) {
-    return fmt::format(
+    return format_text(
         " Training gains {:.4f} ± {:.4f} of recall over {:g} untrained bytes; it takes a sample, "
         "and dim² operations a query.",
         chosen.gain->mean, chosen.gain->margin, chosen.bytes);
   }
   for (const AdviceRow& row : rows) {
     if (row.spec != chosen.spec + "-pca" || !row.gain) continue;
-    return fmt::format(" {} gains {:.4f} ± {:.4f}: no more than noise.", row.spec, row.gain->mean,
+    return format_text(" {} gains {:.4f} ± {:.4f}: no more than noise.", row.spec, row.gain->mean,
                        row.gain->margin);
   }
   return {};
@@ -72,7 +72,7 @@ std::string training_text(const AdviceRow& chosen, std::span<const AdviceRow> ro
 
 AdviceChoice describe(int row, std::span<const AdviceRow> rows, const std::string& why) {
   const AdviceRow& chosen = rows[static_cast<size_t>(row)];
-  return {row, fmt::format("{}: {}{}", chosen.spec, why, training_text(chosen, rows))};
+  return {row, format_text("{}: {}{}", chosen.spec, why, training_text(chosen, rows))};
 }
 
 AdviceChoice choose_by_bytes(const AdviceWish& wish, std::span<const AdviceRow> rows) {
@@ -82,12 +82,12 @@ AdviceChoice choose_by_bytes(const AdviceWish& wish, std::span<const AdviceRow> 
   if (highest < 0) {
     const AdviceRow& smallest =
         rows[static_cast<size_t>(best_row(rows, [](const AdviceRow& row) { return -row.bytes; }))];
-    return {-1, fmt::format("No code: the smallest, {}, takes {:g} bytes, {:g} are allowed.",
+    return {-1, format_text("No code: the smallest, {}, takes {:g} bytes, {:g} are allowed.",
                             smallest.spec, smallest.bytes, wish.bytes)};
   }
   const AdviceRow& row = rows[static_cast<size_t>(highest)];
   return describe(highest, rows,
-                  fmt::format("the highest recall@{} ({}) within {:g} bytes; it takes {:g}.",
+                  format_text("the highest recall@{} ({}) within {:g} bytes; it takes {:g}.",
                               wish.k, recall_text(row), wish.bytes, row.bytes));
 }
 
@@ -99,7 +99,7 @@ AdviceChoice choose_by_recall(const AdviceWish& wish, std::span<const AdviceRow>
     const AdviceRow& highest = rows[static_cast<size_t>(
         best_row(rows, [](const AdviceRow& row) { return row.expected_recall; }))];
     return {-1,
-            fmt::format("No code: none surely reaches recall@{} of {}; {} comes nearest with "
+            format_text("No code: none surely reaches recall@{} of {}; {} comes nearest with "
                         "{} in {:g} bytes. Scoring the best candidates again with the floats "
                         "(\"…,RFlat\") reaches more.",
                         wish.k, wish.recall, highest.spec, recall_text(highest), highest.bytes)};
@@ -107,12 +107,12 @@ AdviceChoice choose_by_recall(const AdviceWish& wish, std::span<const AdviceRow>
   const AdviceRow& row = rows[static_cast<size_t>(fewest)];
   if (wish.bytes > 0 && row.bytes > wish.bytes) {
     const AdviceChoice within = choose_by_bytes(wish, rows);
-    return {-1, fmt::format("No code: recall@{} of {} surely takes {:g} bytes ({}), {:g} are "
+    return {-1, format_text("No code: recall@{} of {} surely takes {:g} bytes ({}), {:g} are "
                             "allowed. Within these: {}",
                             wish.k, wish.recall, row.bytes, row.spec, wish.bytes, within.reason)};
   }
   return describe(fewest, rows,
-                  fmt::format("the fewest bytes, {:g}, that surely reach recall@{} of {} ({}).",
+                  format_text("the fewest bytes, {:g}, that surely reach recall@{} of {} ({}).",
                               row.bytes, wish.k, wish.recall, recall_text(row)));
 }
 
@@ -124,7 +124,7 @@ AdviceChoice choose_by_value(int dim, const AdviceWish& wish, std::span<const Ad
   const AdviceRow& row = rows[static_cast<size_t>(best)];
   return describe(
       best, rows,
-      fmt::format("the best value: recall@{} of {} in {:g} bytes; more bytes would find "
+      format_text("the best value: recall@{} of {} in {:g} bytes; more bytes would find "
                   "less than one more of 100 true neighbours for each half bit a "
                   "dimension.",
                   wish.k, recall_text(row), row.bytes));
@@ -173,7 +173,7 @@ AdviceChoice choose(int dim, const AdviceWish& wish, std::span<const AdviceRow> 
   if (std::none_of(rows.begin(), rows.end(), can_be_chosen)) {
     const auto failed = std::find_if(rows.begin(), rows.end(),
                                      [](const AdviceRow& row) { return !row.problem.empty(); });
-    return {-1, fmt::format("No code could be measured: {}",
+    return {-1, format_text("No code could be measured: {}",
                             failed == rows.end() ? "none was named" : failed->problem)};
   }
   if (wish.recall > 0) return choose_by_recall(wish, rows);

@@ -13,6 +13,7 @@
 #include "src/capi/handles.h"
 #include "src/capi/options.h"
 #include "src/capi/row_blocks.h"
+#include "src/core/format.h"
 #include "src/scan/simd_codec_kernels.h"
 
 namespace polarquant::capi {
@@ -51,7 +52,7 @@ polar_codec_info describe(const Codec& codec) {
 std::string help_text() {
   std::string text;
   for (const SpecHelp& row : spec_help()) {
-    text += fmt::format("{}\n    {}\n    example: {}\n", row.form, row.meaning, row.example);
+    text += format_text("{}\n    {}\n    example: {}\n", row.form, row.meaning, row.example);
   }
   return text;
 }

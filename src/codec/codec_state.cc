@@ -371,16 +371,16 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
 std::string Codec::difference(const Codec& other) const {
   if (state_id_ == other.state_id_) return "";
   if (!(spec_ == other.spec_)) {
-    return fmt::format("spec ({} and {})", print_spec(spec_), print_spec(other.spec_));
+    return format_text("spec ({} and {})", print_spec(spec_), print_spec(other.spec_));
   }
-  if (dim_ != other.dim_) return fmt::format("dim ({} and {})", dim_, other.dim_);
+  if (dim_ != other.dim_) return format_text("dim ({} and {})", dim_, other.dim_);
   if (metric_ != other.metric_) {
-    return fmt::format("metric ({} and {})", static_cast<int>(metric_),
+    return format_text("metric ({} and {})", static_cast<int>(metric_),
                        static_cast<int>(other.metric_));
   }
-  if (seed_ != other.seed_) return fmt::format("seed ({} and {})", seed_, other.seed_);
+  if (seed_ != other.seed_) return format_text("seed ({} and {})", seed_, other.seed_);
   if (unit_exponent_ != other.unit_exponent_) {
-    return fmt::format("norm_unit ({:.6g} and {:.6g})", norm_unit(), other.norm_unit());
+    return format_text("norm_unit ({:.6g} and {:.6g})", norm_unit(), other.norm_unit());
   }
   if (centre_ != other.centre_) return "centre";
   return "trained tables";

@@ -15,6 +15,7 @@
 #include "src/codec/tree_quantizer.h"
 #include "src/codec/trellis_codebooks.h"
 #include "src/codec/trellis_quantizer.h"
+#include "src/core/format.h"
 #include "src/core/status.h"
 
 namespace polarquant {
@@ -49,21 +50,21 @@ struct Row {
 }
 
 std::string print_rate(int twice_bits) {
-  return fmt::format("{}{}", twice_bits / 2, twice_bits % 2 == 0 ? "" : ".5");
+  return format_text("{}{}", twice_bits / 2, twice_bits % 2 == 0 ? "" : ".5");
 }
 
 std::string allowed_rates() {
   std::string text = "bits a dimension:";
   for (const TrellisCodebook& book : trellis_codebooks()) {
-    text += fmt::format(" {}", print_rate(book.twice_bits));
+    text += format_text(" {}", print_rate(book.twice_bits));
   }
-  return fmt::format("{} {}", text, print_rate(kByteTwiceBits));
+  return format_text("{} {}", text, print_rate(kByteTwiceBits));
 }
 
 std::string allowed_residuals() {
   std::string text = "two stages:";
   for (const ResidualCodebook& book : residual_codebooks()) {
-    text += fmt::format(" {}+{}", print_rate(book.first_twice_bits),
+    text += format_text(" {}+{}", print_rate(book.first_twice_bits),
                         print_rate(book.second.twice_bits));
   }
   return text;
@@ -82,14 +83,14 @@ std::optional<int> parse_integer(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (!whole || fmt::format("{}", value) != text) return std::nullopt;
+  if (!whole || format_text("{}", value) != text) return std::nullopt;
   return value;
 }
 
 int parse_bits(const Body& body, std::string_view part, int min, int max) {
   const std::optional<int> bits = parse_integer(part);
   if (!bits || *bits < min || *bits > max) {
-    fail_part(body, part, fmt::format("bits: {} to {}", min, max));
+    fail_part(body, part, format_text("bits: {} to {}", min, max));
   }
   return *bits;
 }
@@ -116,6 +117,14 @@ constexpr std::string_view kTree = "Tree";
 constexpr std::string_view kPair = "Pair";
 constexpr std::string_view kScalar = "Scalar";
 constexpr std::string_view kGroup = "g128";
+
+std::string print_tree(const std::vector<int>& bits) {
+  std::string text(kTree);
+  for (size_t level = 0; level < bits.size(); ++level) {
+    text += format_text("{}{}", level == 0 ? "" : ".", bits[level]);
+  }
+  return text;
+}
 
 std::vector<int> parse_tree(const Body& body) {
   std::vector<int> bits;
@@ -160,7 +169,7 @@ const std::vector<Row>& rows() {
        kOnline,
        [](std::string_view body) { return body.starts_with(kTree); },
        parse_tree,
-       [](const Spec& spec) { return fmt::format("Tree{}", fmt::join(spec.numbers, ".")); },
+       [](const Spec& spec) { return print_tree(spec.numbers); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<TreeQuantizer>(dim, spec.numbers, spec.online);
        },
@@ -173,7 +182,7 @@ const std::vector<Row>& rows() {
        [](std::string_view body) { return body.starts_with(kPair) && body.ends_with(kGroup); },
        parse_pair_group,
        [](const Spec& spec) {
-         return fmt::format("Pair{}x{}{}", spec.numbers[0], spec.numbers[1], kGroup);
+         return format_text("Pair{}x{}{}", spec.numbers[0], spec.numbers[1], kGroup);
        },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<PairGroupQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
@@ -186,7 +195,7 @@ const std::vector<Row>& rows() {
        "",
        [](std::string_view body) { return body.starts_with(kPair); },
        parse_pair,
-       [](const Spec& spec) { return fmt::format("Pair{}x{}", spec.numbers[0], spec.numbers[1]); },
+       [](const Spec& spec) { return format_text("Pair{}x{}", spec.numbers[0], spec.numbers[1]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<PairQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
        },
@@ -198,7 +207,7 @@ const std::vector<Row>& rows() {
        "",
        [](std::string_view body) { return body.starts_with(kScalar); },
        parse_scalar,
-       [](const Spec& spec) { return fmt::format("Scalar{}", spec.numbers[0]); },
+       [](const Spec& spec) { return format_text("Scalar{}", spec.numbers[0]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<ScalarQuantizer>(dim, spec.numbers[0]);
        },
@@ -210,7 +219,7 @@ const std::vector<Row>& rows() {
        [](std::string_view body) { return body.find('+') != std::string_view::npos; },
        parse_residual,
        [](const Spec& spec) {
-         return fmt::format("{}+{}", print_rate(spec.numbers[0]), print_rate(spec.numbers[1]));
+         return format_text("{}+{}", print_rate(spec.numbers[0]), print_rate(spec.numbers[1]));
        },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
          return std::make_unique<ResidualQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
@@ -275,7 +284,7 @@ void parse_option(const Body& body, const Row& row, std::string_view option, Spe
     return;
   }
   fail_part(body, option,
-            fmt::format("options: -hadamard -dense -norot{}{}", row.own_option.empty() ? "" : " -",
+            format_text("options: -hadamard -dense -norot{}{}", row.own_option.empty() ? "" : " -",
                         row.own_option));
 }
 
@@ -309,11 +318,11 @@ Spec parse_spec(std::string_view text) {
 
 std::string print_spec(const Spec& spec) {
   const Row& row = row_of(spec.family);
-  std::string text = fmt::format("{}{}", kPrefix, row.print(spec));
-  if (spec.online) text += fmt::format("-{}", kOnline);
+  std::string text = format_text("{}{}", kPrefix, row.print(spec));
+  if (spec.online) text += format_text("-{}", kOnline);
   if (spec.rotation != row.default_rotation) {
     for (const RotationName& rotation : kRotationNames) {
-      if (rotation.kind == spec.rotation) text += fmt::format("-{}", rotation.name);
+      if (rotation.kind == spec.rotation) text += format_text("-{}", rotation.name);
     }
   }
   return text;

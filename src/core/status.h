@@ -4,12 +4,11 @@
 // C ABI and into FaissException by the FAISS classes.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "src/core/format.h"
 #include "src/core/status_code.h"
 
 namespace polarquant {
@@ -29,7 +28,7 @@ class Error : public std::runtime_error {
 /// Throws Error{code, formatted text}.
 template <typename... Args>
 [[noreturn]] void fail(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(code, fmt::format(format, std::forward<Args>(args)...));
+  throw Error(code, format_text(format, std::forward<Args>(args)...));
 }
 
 /// Throws unless `condition` holds; the text is formatted only then.

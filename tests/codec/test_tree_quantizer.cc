@@ -10,6 +10,7 @@
 #include "src/codec/lloyd_max.h"
 #include "src/codec/scalar_kmeans.h"
 #include "src/core/checksum.h"
+#include "src/core/format.h"
 #include "src/core/portable_math.h"
 #include "tests/codec/gaussian_rows.h"
 #include "tests/support/catch.h"
@@ -278,7 +279,7 @@ TEST_CASE("PolarTree refuses what does not fit, and says what does", "[codec]") 
   for (const auto& [dim, deepest] : std::vector<std::pair<int, int>>{
            {1, 1}, {2, 1}, {3, 2}, {4, 2}, {5, 3}, {1024, 10}, {65535, 16}}) {
     CHECK(make(dim, std::vector<int>(static_cast<size_t>(deepest), 2)).blocks() == 1);
-    require_error(StatusCode::bad_argument, fmt::format("1 to {} are", deepest),
+    require_error(StatusCode::bad_argument, format_text("1 to {} are", deepest),
                   [&, d = dim, l = deepest] {
                     (void)make(d, std::vector<int>(static_cast<size_t>(l + 1), 2));
                   });
@@ -409,7 +410,7 @@ TEST_CASE("online PolarTree: saved tables give the same bytes; bad ones are refu
   const std::vector<uint8_t> kept = saved(empty);
   for (const double bad : {std::nan(""), infinity, -infinity, -1e-9, 6.3}) {
     for (const int level : {1, 2}) {
-      require_error(StatusCode::corrupt_data, fmt::format("of level {}", level),
+      require_error(StatusCode::corrupt_data, format_text("of level {}", level),
                     [&] { load(empty, with(level, 3, bad)); });
     }
   }

@@ -14,7 +14,7 @@ expected=$here/expected.txt
 work=$1
 shift
 # One thread suffices here, and not every clang has OpenMP beside it.
-flags=(-std=c++20 -ffp-contract=off -DFMT_HEADER_ONLY=1 -Wno-unknown-pragmas
+flags=(-std=c++20 -ffp-contract=off -Wno-unknown-pragmas
   -I "$here/without_openmp")
 while [[ $1 != -- ]]; do
   # As a system folder /usr/include would come before the compiler's own headers.

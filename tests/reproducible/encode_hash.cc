@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: MIT
 // Prints a hash of the codes of a fixed set of rows for each codec and dim: the same lines on every
 // machine, compiler and optimization level (expected.txt).
-#include <fmt/format.h>
 
+#include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
 #include "src/codec/float16.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checksum.h"
+#include "src/core/format.h"
 #include "src/core/random.h"
 
 using namespace polarquant;  // NOLINT: a program, not a header
 
 namespace {
+
+template <typename... Args>
+void print(fmt::format_string<Args...> format, Args&&... args) {
+  std::fputs(format_text(format, std::forward<Args>(args)...).c_str(), stdout);
+}
 
 struct Case {
   int dim;
@@ -55,7 +62,7 @@ void print_planned() {
     rotation.apply(x);
     quantizer.encode(x, codes.data() + static_cast<size_t>(row) * quantizer.code_bytes());
   }
-  fmt::print("plan dim {} codes {:016x}\n", kDim, checksum64(codes.data(), codes.size()));
+  print("plan dim {} codes {:016x}\n", kDim, checksum64(codes.data(), codes.size()));
 }
 
 }  // namespace
@@ -88,9 +95,8 @@ int main() {
       codec.train(kRows, rows.data());
       std::vector<uint8_t> codes(codec.layout().bytes(kRows));
       codec.encode(kRows, rows.data(), codes.data(), 1);
-      fmt::print("{} dim {} metric {} state {:016x} codes {:016x}\n", text, one.dim,
-                 static_cast<int>(one.metric), codec.state_id(),
-                 checksum64(codes.data(), codes.size()));
+      print("{} dim {} metric {} state {:016x} codes {:016x}\n", text, one.dim,
+            static_cast<int>(one.metric), codec.state_id(), checksum64(codes.data(), codes.size()));
     }
   }
   return 0;
