@@ -206,6 +206,11 @@ PreparedQuery Codec::prepare_query(const float* q) const {
 
 std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q) const {
   std::vector<PreparedQuery> queries;
+  queries.reserve(static_cast<size_t>(n));
+  if (!has_basis()) {
+    for (int64_t i = 0; i < n; ++i) queries.push_back(prepare_query(q + i * dim_));
+    return queries;
+  }
   AlignedVector<float> rotated;
   for (int64_t i = 0; i < n; ++i) {
     queries.push_back(centre_query(q + i * dim_));

@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -100,7 +99,7 @@ inline constexpr double kBoundMargin = 1.3;
 /// Of trained codes, whose coordinates are not alike.
 inline constexpr double kTrainedBoundMargin = 1.35;
 /// Added to it for the share of Σ scale⁴ that sign words do not cover, which has ways of its own:
-/// Polar1-pca, .2 of it, there lost .0021 without, .0002 with it.
+/// Polar1-pca, .2 of it, there lost .0021 without it, nothing with it.
 inline constexpr double kUncoveredMargin = 1;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩

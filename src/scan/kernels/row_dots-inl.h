@@ -41,7 +41,13 @@ class RowDots {
     }
   }
 
-  /// Registers whose lanes, and the bias, add up to the row's dot product.
+  HWY_ATTR HWY_INLINE __m128i four(const RowPlace (&at)[4]) const {
+    return _mm_add_epi32(_mm_set1_epi32(bias_),
+                         sum_each(row(at[0]), row(at[1]), row(at[2]), row(at[3])));
+  }
+
+ private:
+  /// A register whose lanes, and the bias, add up to the row's dot product.
   HWY_ATTR HWY_INLINE __m512i row(const RowPlace& at) const {
     __m512i sums = _mm512_setzero_si512();
     for (const LevelPart& part : stage_.parts) {
@@ -55,9 +61,7 @@ class RowDots {
     }
     return sums;
   }
-  int32_t bias() const { return bias_; }
 
- private:
   const int8_t* levels_of(const LevelPart& part) const {
     return query_.levels.data() + static_cast<size_t>(part.first_segment) * kSegmentLanes;
   }

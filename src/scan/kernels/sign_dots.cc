@@ -116,13 +116,11 @@ struct FrontSums {
 /// That of first_stage_bound.
 struct FirstStageDots {
   RowDots dots;
-  __m128i bias;
 
   HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query)
-      : dots(codec.layout(), codec.stages()[0], query), bias(_mm_set1_epi32(dots.bias())) {}
+      : dots(codec.layout(), codec.stages()[0], query) {}
   HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&at)[4], __m128i /*distances*/) const {
-    return _mm_add_epi32(
-        bias, sum_each(dots.row(at[0]), dots.row(at[1]), dots.row(at[2]), dots.row(at[3])));
+    return dots.four(at);
   }
 };
 
@@ -282,8 +280,11 @@ HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
 
 #endif
 
-HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+/// `bound(i, kept)`: that of survivor i, whose terms and sums are those of place `kept`.
+template <class Bound>
+HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                       const Bound& bound, float threshold, const uint32_t* survivors, int count,
+                       const KeptRows& out) {
   int kept = 0;
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
     fetch_signs(tile, codec, row_of(survivors[i]));
@@ -295,9 +296,17 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     out.terms[kept] = terms_of(codec, at);
     out.sums[kept] = {distance_of(survivors[i]),
                       query.sign_level_sum - 2 * negative_levels(codec, at, query)};
-    kept += sign_bound(query, out.terms[kept], out.sums[kept]) >= threshold ? 1 : 0;
+    kept += bound(i, kept) >= threshold ? 1 : 0;
   }
   return kept;
+}
+
+HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+  const auto bound = [&](int, int kept) {
+    return sign_bound(query, out.terms[kept], out.sums[kept]);
+  };
+  return keep_each(codec, tile, query, bound, threshold, survivors, count, out);
 }
 
 // The rows' dots first, for all of them: decoding is the larger part.
@@ -307,21 +316,11 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
   for (int i = 0; i < count; ++i) out.rows[i] = row_of(survivors[i]);
   AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
   survivor_dots(tile, codec, stage, query, out.rows, count, levels.data(), out.first_dots);
-  int kept = 0;
-  for (int i = 0; i < count; ++i) {
-    const uint32_t row = row_of(survivors[i]);
-    const RowPlace at = place_of(tile, row);
-    out.rows[kept] = row;
-    out.terms[kept] = terms_of(codec, at);
-    out.sums[kept] = {distance_of(survivors[i]),
-                      query.sign_level_sum - 2 * negative_levels(codec, at, query)};
+  const auto bound = [&](int i, int kept) {
     out.first_dots[kept] = out.first_dots[i];
-    kept +=
-        first_stage_bound(query, out.terms[kept], out.first_dots[i], out.sums[kept]) >= threshold
-            ? 1
-            : 0;
-  }
-  return kept;
+    return first_stage_bound(query, out.terms[kept], out.first_dots[kept], out.sums[kept]);
+  };
+  return keep_each(codec, tile, query, bound, threshold, survivors, count, out);
 }
 
 #endif

@@ -28,17 +28,15 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   if (!fits_row_dots(stage)) return false;
   const BlockLayout& layout = codec.layout();
   const RowDots row_dots(layout, stage, query);
-  const auto sums = [&](uint32_t row) HWY_ATTR { return row_dots.row(place_of(tile, row)); };
   for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
-  const __m128i bias = _mm_set1_epi32(row_dots.bias());
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
     fetch_code(tile, layout, rows[i], stage.rest_bytes);
   for (int i = 0; i < count; i += 4) {
     for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
       fetch_code(tile, layout, rows[j], stage.rest_bytes);
-    const __m128i four =
-        sum_each(sums(rows[i]), sums(rows[i + 1]), sums(rows[i + 2]), sums(rows[i + 3]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), _mm_add_epi32(four, bias));
+    const RowPlace at[4] = {place_of(tile, rows[i]), place_of(tile, rows[i + 1]),
+                            place_of(tile, rows[i + 2]), place_of(tile, rows[i + 3])};
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(at));
   }
   return true;
 }
