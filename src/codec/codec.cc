@@ -36,8 +36,8 @@ void require_finite(const float* x, int dim, const char* name, int64_t row) {
   }
 }
 
-void subtract(const float* a, const std::vector<float>& b, float* out) {
-  for (size_t j = 0; j < b.size(); ++j) out[j] = a[j] - b[j];
+void subtract(const float* a, const float* b, int dim, float* out) {
+  for (int j = 0; j < dim; ++j) out[j] = a[j] - b[j];
 }
 
 }  // namespace
@@ -53,9 +53,9 @@ void Codec::metric_input(const float* x, float* input) const {
 
 // v := input − centre, and its squared length: 0, and v = 0, when the two are equal within the
 // rounding of floats.
-double Codec::centred(const float* input, const std::vector<float>& centre, double centre_norm2,
+double Codec::centred(const float* input, const float* centre, double centre_norm2,
                       float* v) const {
-  subtract(input, centre, v);
+  subtract(input, centre, dim_, v);
   const double norm2 = kernels_.dot_exact(v, v, dim_);
   if (norm2 > kCentreRounding * kCentreRounding * centre_norm2) return norm2;
   std::fill_n(v, dim_, 0.0F);
@@ -63,18 +63,17 @@ double Codec::centred(const float* input, const std::vector<float>& centre, doub
 }
 
 // What quantizers of vectors code: R(x−c)/unit.
-void Codec::rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
-                           float* v) const {
+void Codec::rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const {
   AlignedVector<float> input(dim_);
   metric_input(x, input.data());
-  subtract(input.data(), centre, v);
+  subtract(input.data(), centre, dim_, v);
   const double to_units = std::ldexp(1.0, -unit_exponent);
   for (int j = 0; j < dim_; ++j) v[j] = static_cast<float>(v[j] * to_units);
   rotation_.apply(v);
 }
 
 // docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim) and b.
-void Codec::encode_direction(const float* x, uint8_t* code) const {
+void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code) const {
   thread_local AlignedVector<float> scratch;
   scratch.resize(3 * static_cast<size_t>(dim_));
   float* v = scratch.data();
@@ -82,7 +81,7 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
   float* decoded = u + dim_;
   metric_input(x, u);
   std::fill_n(code, layout_.group_bytes, uint8_t{0});
-  const double norm2 = centred(u, centre_, centre_norm2_, v);
+  const double norm2 = centred(u, centre.vector, centre.norm2, v);
   if (norm2 == 0) return;
 
   const double norm = std::sqrt(norm2);
@@ -103,24 +102,26 @@ void Codec::encode_direction(const float* x, uint8_t* code) const {
       std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
   // Only a floored scale of a long row can pass what is stored.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
-  const double bias = metric_ == Metric::l2 ? norm : kernels_.dot_exact(centre_.data(), v, dim_);
+  const double bias =
+      metric_ == Metric::l2 ? norm : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_);
   const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
   const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
   require(stored, StatusCode::internal, "its factors {} and {} cannot be stored", scale, bias);
 }
 
-void Codec::encode_group(int64_t first_row, const float* x, uint8_t* code) const {
+void Codec::encode_group(int64_t first_row, const float* x, const Centre& centre,
+                         uint8_t* code) const {
   const int rows = layout_.group_rows;
   int64_t row = first_row;
   try {
     if (has_factors()) {
-      encode_direction(x, code);
+      encode_direction(x, centre, code);
       return;
     }
     AlignedVector<float> vectors(static_cast<size_t>(rows) * dim_);
     for (; row < first_row + rows; ++row) {
       const size_t offset = static_cast<size_t>(row - first_row) * dim_;
-      rotated_vector(x + offset, centre_, unit_exponent_, &vectors[offset]);
+      rotated_vector(x + offset, centre.vector, unit_exponent_, &vectors[offset]);
     }
     row = first_row;
     quantizer_->encode(vectors.data(), code);
@@ -130,7 +131,10 @@ void Codec::encode_group(int64_t first_row, const float* x, uint8_t* code) const
   }
 }
 
-void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const {
+// centre_of(row): what the row is coded about.
+template <typename CentreOf>
+void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, uint8_t* codes,
+                        int threads) const {
   require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
   require(is_trained(), StatusCode::not_trained, "{} must be trained before it can encode",
           print_spec(spec_));
@@ -145,17 +149,39 @@ void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const
       for (int64_t row = first; row < first + layout_.group_rows; ++row) {
         require_finite(row_of_x(row), dim_, "x", row);
       }
-      encode_group(first, row_of_x(first), codes + group * layout_.group_bytes);
+      encode_group(first, row_of_x(first), centre_of(first), codes + group * layout_.group_bytes);
     }
   });
   uint8_t* tail = codes + groups * layout_.group_bytes;
   AlignedVector<float> vector(dim_);
   for (int64_t row = groups * layout_.group_rows; row < n; ++row, tail += layout_.tail_row_bytes) {
     require_finite(row_of_x(row), dim_, "x", row);
-    rotated_vector(row_of_x(row), centre_, unit_exponent_, vector.data());
+    rotated_vector(row_of_x(row), centre_of(row).vector, unit_exponent_, vector.data());
     std::memcpy(tail, vector.data(), layout_.tail_row_bytes);
   }
   if (n > 0) encoded_anything_.store(true, std::memory_order_relaxed);
+}
+
+void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const {
+  encode_rows(
+      n, x, [this](int64_t) { return own_centre(); }, codes, threads);
+}
+
+void Codec::encode_about(int64_t n, const float* x,
+                         const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
+                         int threads) const {
+  require(layout_.group_rows == 1, StatusCode::unsupported,
+          "{}: codes {} rows together, so that a row cannot have a centre of its own",
+          print_spec(spec_), layout_.group_rows);
+  require(centre_norm2_ == 0, StatusCode::unsupported,
+          "a codec with a centre of its own, of norm {:.6g}, cannot code about others",
+          centre_norm_);
+  const auto view_of = [&](int64_t row) {
+    const float* centre = centre_of(row);
+    const double norm2 = kernels_.dot_exact(centre, centre, dim_);
+    return Centre{centre, norm2, norm2 > 0 ? 1 / std::sqrt(norm2) : 0};
+  };
+  encode_rows(n, x, view_of, codes, threads);
 }
 
 Factors Codec::decode_direction(CodeRows codes, int64_t row, float* y) const {
@@ -236,7 +262,7 @@ PreparedQuery Codec::centre_query(const float* q) const {
   metric_input(q, input.data());
   float* rotated = query.rotated.data();
   if (metric_ == Metric::l2) {
-    subtract(input.data(), centre_, rotated);
+    subtract(input.data(), centre_.data(), dim_, rotated);
     query.offset = static_cast<float>(kernels_.dot_exact(rotated, rotated, dim_));
   } else {
     // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the
@@ -250,6 +276,32 @@ PreparedQuery Codec::centre_query(const float* q) const {
     for (int j = 0; j < dim_; ++j) rotated[j] = static_cast<float>(input[j] - beta * centre_[j]);
   }
   return query;
+}
+
+ListCentre Codec::list_centre(const float* centre, float* rotated) const {
+  std::copy_n(centre, dim_, rotated);
+  rotation_.apply(rotated);
+  return {rotated, static_cast<float>(std::sqrt(kernels_.dot_exact(centre, centre, dim_)))};
+}
+
+// As centre_query, in the rotated domain: R(q − βc) = Rq − βRc. With b = ⟨c, x−c⟩/‖c‖ its weight is
+// β‖c‖ = ⟨q, c⟩/‖c‖.
+void Codec::about(const PreparedQuery& query, const ListCentre& centre,
+                  PreparedQuery* moved) const {
+  moved->state_id = query.state_id;
+  moved->rotated.resize(static_cast<size_t>(dim_));
+  float* rotated = moved->rotated.data();
+  const float* q = query.rotated.data();
+  if (metric_ == Metric::l2) {
+    subtract(q, centre.rotated, dim_, rotated);
+    moved->offset = kernels_.dot_float(rotated, rotated, dim_);
+    return;
+  }
+  moved->offset = kernels_.dot_float(q, centre.rotated, dim_);
+  const bool has_bias = has_factors() && centre.norm > 0;
+  moved->bias_weight = has_bias ? moved->offset / centre.norm : 0;
+  const float beta = has_bias ? moved->bias_weight / centre.norm : 0;
+  for (int j = 0; j < dim_; ++j) rotated[j] = q[j] - beta * centre.rotated[j];
 }
 
 PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const {

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -62,6 +63,13 @@ struct PreparedQuery {
   float offset = 0;
   float bias_weight = 1;  // β
   uint64_t state_id = 0;  // of the codec it was prepared by
+};
+
+/// A centre that rows are coded about in place of the codec's own: that of a list of an inverted
+/// file.
+struct ListCentre {
+  const float* rotated = nullptr;  // (dim): Rc
+  float norm = 0;                  // ‖c‖
 };
 
 /// What stands beside a decoded row ŷ; see PreparedQuery.
@@ -122,6 +130,14 @@ class Codec {
   /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Throws
   /// bad_argument naming the row that is not finite or outside the unit's range, or not_trained.
   void encode(int64_t n, const float* x, uint8_t* codes, int threads) const;
+  /// The same, each row about a centre of the caller's, (dim), asked for from any thread and read
+  /// before the thread asks for another. Such codes mean something beside their centre alone:
+  /// queries meet them by about(), and decode gives x̂ − centre. For codecs without a centre of
+  /// their own, whose rows have codes of their own. For inner product and cosine b is
+  /// ⟨c, x−c⟩/‖c‖, so that it is in the range of ‖x−c‖ whatever the centres are.
+  void encode_about(int64_t n, const float* x,
+                    const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
+                    int threads) const;
   /// Decodes `count` rows from row `first` on into x, (count, dim).
   void decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind, float* x) const;
 
@@ -129,6 +145,10 @@ class Codec {
   PreparedQuery prepare_query(const float* q) const;
   /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
   std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q) const;
+  /// A prepared query as it meets codes about `centre`.
+  void about(const PreparedQuery& query, const ListCentre& centre, PreparedQuery* moved) const;
+  /// Rc and ‖c‖ of a centre, (dim); `rotated`, (dim), is written and pointed to.
+  ListCentre list_centre(const float* centre, float* rotated) const;
   /// The row's code standing for its vector as a query: c + s·Rᵀû with the exact b.
   PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
   /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
@@ -163,6 +183,14 @@ class Codec {
   void adopt(Learned learned);
   Learned learn(int64_t n, const float* x, bool with_centre) const;
   void train_quantizer(int64_t n, const float* x, Learned* learned) const;
+  /// What a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
+  struct Centre {
+    const float* vector;
+    double norm2;
+    double bias_scale;
+  };
+  Centre own_centre() const { return {centre_.data(), centre_norm2_, 1}; }
+
   void require_finite_rows(int64_t n, const float* x) const;
   bool direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
                     float* u) const;
@@ -170,12 +198,13 @@ class Codec {
 
   PreparedQuery centre_query(const float* q) const;
   void metric_input(const float* x, float* input) const;
-  double centred(const float* input, const std::vector<float>& centre, double centre_norm2,
-                 float* v) const;
-  void rotated_vector(const float* x, const std::vector<float>& centre, int unit_exponent,
-                      float* v) const;
-  void encode_direction(const float* x, uint8_t* code) const;
-  void encode_group(int64_t first_row, const float* x, uint8_t* code) const;
+  double centred(const float* input, const float* centre, double centre_norm2, float* v) const;
+  void rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const;
+  void encode_direction(const float* x, const Centre& centre, uint8_t* code) const;
+  void encode_group(int64_t first_row, const float* x, const Centre& centre, uint8_t* code) const;
+  template <typename CentreOf>
+  void encode_rows(int64_t n, const float* x, const CentreOf& centre_of, uint8_t* codes,
+                   int threads) const;
   float decode_scaled(CodeRows codes, int64_t row, Reconstruction kind, float* y) const;
   Factors decode_direction(CodeRows codes, int64_t row, float* y) const;
   void decode_vector(CodeRows codes, int64_t row, float* y) const;

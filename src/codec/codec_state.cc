@@ -192,7 +192,7 @@ Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
     const double centre_norm2 = dot_exact(learned.centre.data(), learned.centre.data(), dim_);
     for (int64_t row = 0; row < n; ++row) {
       metric_input(row_of_x(row), input.data());
-      norm2_sum += centred(input.data(), learned.centre, centre_norm2, v.data());
+      norm2_sum += centred(input.data(), learned.centre.data(), centre_norm2, v.data());
     }
     learned.unit_exponent = unit_exponent_for(std::sqrt(norm2_sum / static_cast<double>(n)), "x");
   }
@@ -205,7 +205,7 @@ bool Codec::direction_of(const float* x, const std::vector<float>& centre, doubl
   thread_local AlignedVector<float> input;
   input.resize(static_cast<size_t>(dim_));
   metric_input(x, input.data());
-  const double norm2 = centred(input.data(), centre, centre_norm2, u);
+  const double norm2 = centred(input.data(), centre.data(), centre_norm2, u);
   if (norm2 == 0) return false;
   const double to_direction = std::sqrt(dim_ / norm2);
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * to_direction);
@@ -230,7 +230,8 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   const auto dim = static_cast<size_t>(dim_);
   AlignedVector<float> vectors(checked_mul(n, dim, "n x dim"));
   for (int64_t row = 0; row < n; ++row) {
-    rotated_vector(x + row * dim_, learned->centre, learned->unit_exponent, &vectors[row * dim]);
+    rotated_vector(x + row * dim_, learned->centre.data(), learned->unit_exponent,
+                   &vectors[row * dim]);
   }
   learned->quantizer = make_quantizer(spec_, dim_);
   learned->quantizer->train(n, vectors.data(), seed_);
