@@ -140,7 +140,8 @@ class BlockLayout {
 };
 
 /// Rows in blocks, borrowed: all blocks but the last are full. `data` is aligned to 64 bytes, and
-/// kReadAhead bytes behind the last block can be read, as can those before and behind `rests`.
+/// kReadAhead bytes behind the last block can be read, as can those before and behind `rests`,
+/// which end with the last row's.
 struct BlockRows {
   const uint8_t* data = nullptr;
   int64_t rows = 0;

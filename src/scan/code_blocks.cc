@@ -11,10 +11,7 @@
 namespace polarquant {
 namespace {
 
-constexpr int64_t kMinSpareBlocks = 1;
 constexpr int64_t kSpareShare = 128;
-
-int64_t blocks_of(int64_t rows) { return (rows + kBlockRows - 1) / kBlockRows; }
 
 }  // namespace
 
@@ -37,22 +34,20 @@ RowRoom CodeBlocks::place(int64_t row) const {
 // Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   Chunk& chunk = chunks_.back();
-  // Whole blocks: a last one with less room is moved out of the way as it grows.
-  const auto front_bytes = [this](int64_t blocks) {
-    return static_cast<size_t>(blocks) * layout_.front_bytes(kBlockRows) + kReadAhead;
+  const auto front_bytes = [this](int64_t rows) {
+    return static_cast<size_t>(rows / kBlockRows) * layout_.front_bytes(kBlockRows) +
+           layout_.front_bytes(BlockLayout::room(rows % kBlockRows)) + kReadAhead;
   };
-  const auto rest_bytes = [this](int64_t blocks) {
-    return static_cast<size_t>(blocks) * kBlockRows * layout_.rest_bytes() + 2 * kReadAhead;
+  const auto rest_bytes = [this](int64_t rows) {
+    return static_cast<size_t>(rows) * layout_.rest_bytes() + 2 * kReadAhead;
   };
-  const int64_t needed = blocks_of(chunk_rows);
-  if (front_bytes(needed) <= chunk.fronts.capacity() &&
-      rest_bytes(needed) <= chunk.rests.capacity())
+  if (front_bytes(chunk_rows) <= chunk.fronts.capacity() &&
+      rest_bytes(chunk_rows) <= chunk.rests.capacity())
     return;
-  const int64_t spare = std::max(kMinSpareBlocks, blocks_of(rows_) / kSpareShare);
-  const int64_t blocks = std::min(kChunkBlocks, needed + spare);
+  const int64_t rows = std::min(kChunkRows, chunk_rows + rows_ / kSpareShare);
   Chunk larger;
-  larger.fronts.reserve(front_bytes(blocks));
-  larger.rests.reserve(rest_bytes(blocks));
+  larger.fronts.reserve(front_bytes(rows));
+  larger.rests.reserve(rest_bytes(rows));
   larger.fronts.assign(chunk.fronts.begin(), chunk.fronts.end());
   larger.rests.assign(chunk.rests.begin(), chunk.rests.end());
   std::swap(chunk, larger);
@@ -71,8 +66,9 @@ AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int
   return block;
 }
 
-// Makes `block` the last block, from `first_row` on. The chunk has the capacity.
-void CodeBlocks::end_with(int64_t first_row, const AlignedVector<uint8_t>& block) noexcept {
+// Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the capacity.
+void CodeBlocks::end_with(int64_t first_row, int64_t rows,
+                          const AlignedVector<uint8_t>& block) noexcept {
   Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
   const auto in_chunk = static_cast<size_t>(first_row % kChunkRows / kBlockRows);
   const size_t front_bytes =
@@ -84,7 +80,8 @@ void CodeBlocks::end_with(int64_t first_row, const AlignedVector<uint8_t>& block
     std::copy(first, last, part->begin() + static_cast<ptrdiff_t>(start));
   };
   put(block.begin(), rest, in_chunk * layout_.front_bytes(kBlockRows), &chunk.fronts);
-  put(rest, block.end(), kReadAhead + in_chunk * kBlockRows * layout_.rest_bytes(), &chunk.rests);
+  put(rest, rest + rows * static_cast<ptrdiff_t>(layout_.rest_bytes()),
+      kReadAhead + in_chunk * kBlockRows * layout_.rest_bytes(), &chunk.rests);
 }
 
 void CodeBlocks::append(int64_t n, const uint8_t* codes) {
@@ -96,7 +93,8 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
       const int64_t count = std::min(n, kBlockRows - held);
       if (rows_ % kChunkRows == 0) chunks_.emplace_back();
       reserve_last_chunk(std::min(kChunkRows, rows_ % kChunkRows + n));
-      end_with(rows_ - held, repacked(rows_ - held, held, BlockLayout::room(held + count)));
+      end_with(rows_ - held, held + count,
+               repacked(rows_ - held, held, BlockLayout::room(held + count)));
       rows_ += count;
       for (int64_t row = rows_ - count; row < rows_; ++row) {
         overwrite(row, codes);
@@ -119,7 +117,8 @@ CodeBlocks::Mark CodeBlocks::mark() const {
 void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
   chunks_.resize(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
   rows_ = rows;
-  if (rows % kChunkRows != 0) end_with(rows / kBlockRows * kBlockRows, last_block);
+  if (rows % kChunkRows != 0)
+    end_with(rows / kBlockRows * kBlockRows, rows % kBlockRows, last_block);
 }
 
 void CodeBlocks::truncate(int64_t rows) {

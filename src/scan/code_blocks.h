@@ -3,7 +3,7 @@
 // apart.
 //
 // Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
-// last chunk keeps at most 1/128 of all rows, and a block, as spare room.
+// last chunk keeps at most 1/128 of all rows as spare room.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,10 @@ class CodeBlocks {
   /// Drops every row appended since a mark of `rows` rows.
   void go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept;
 
-  /// The rows as a scan reads them, in order.
+  /// The rows as a scan reads them, in order: all of them, or one of spans_count().
   std::vector<BlockRows> spans() const;
+  size_t spans_count() const { return chunks_.size(); }
+  BlockRows span(size_t chunk) const;
 
  private:
   static constexpr int64_t kChunkBlocks = 1024;
@@ -57,11 +59,10 @@ class CodeBlocks {
     AlignedVector<uint8_t> fronts;
     AlignedVector<uint8_t> rests;  // from kReadAhead on
   };
-  BlockRows span(size_t chunk) const;
   RowRoom place(int64_t row) const;
   AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
   void reserve_last_chunk(int64_t chunk_rows);
-  void end_with(int64_t first_row, const AlignedVector<uint8_t>& block) noexcept;
+  void end_with(int64_t first_row, int64_t rows, const AlignedVector<uint8_t>& block) noexcept;
 
   BlockLayout layout_;
   int64_t rows_ = 0;

@@ -2,6 +2,7 @@
 #include "src/scan/dense_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <numeric>
 
@@ -57,11 +58,12 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
+  // Room behind the last row has no rest to decode.
+  const int count = std::bit_width(tile.allowed[block]);
   uint32_t rows[kChunkRows];
-  std::iota(rows, rows + tile.room[block], static_cast<uint32_t>(block * kBlockRows));
+  std::iota(rows, rows + count, static_cast<uint32_t>(block * kBlockRows));
   for (size_t stage = 0; stage < codec_.stages().size(); ++stage) {
-    decode_level_rows(tile, codec_, codec_.stages()[stage], rows, tile.room[block],
-                      levels_[stage].data());
+    decode_level_rows(tile, codec_, codec_.stages()[stage], rows, count, levels_[stage].data());
   }
 }
 
