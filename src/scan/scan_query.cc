@@ -118,8 +118,8 @@ FrontSums set_front(const float* x, int front_dims, ScanQuery* query) {
 void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double length,
                      float exactness, float level_step, ScanQuery* query) {
   const auto words = static_cast<size_t>(codec.layout().front_words());
-  query->sign_words.resize(words);
-  query->heavy_words.resize(words);
+  query->sign_words.assign(words, 0);
+  query->heavy_words.assign(words, 0);
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
   const int rest_dims = codec.sign_dims() - front_dims;
@@ -194,6 +194,13 @@ AlignedVector<float> scaled_query(const ScanCodec& codec, const PreparedQuery& q
 }  // namespace
 
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
+  ScanQuery scan;
+  set_scan_query(codec, query, exactness, &scan);
+  return scan;
+}
+
+void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
+                    ScanQuery* scan) {
   exactness = std::min(exactness, kMaxExactness);
   const int dim = codec.dim();
   const auto lanes = static_cast<size_t>(codec.lanes());
@@ -201,10 +208,9 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
   const bool l2 = codec.metric() == Metric::l2;
   const float factor = l2 ? 2.0F : 1.0F;
-  ScanQuery scan;
-  scan.score.base = l2 ? -query.offset : query.offset;
-  scan.score.weight = l2 ? 1.0F : query.bias_weight;
-  scan.levels.resize(lanes);
+  scan->score.base = l2 ? -query.offset : query.offset;
+  scan->score.weight = l2 ? 1.0F : query.bias_weight;
+  scan->levels.assign(lanes, 0);
   float steps[2] = {0, 0};
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
@@ -213,30 +219,29 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
     if (i > 0 && !codec.has_split_stages()) {
       steps[i] = steps[0];
     } else {
-      steps[i] = round_to_lanes(x + first, count, scan.levels.data() + first);
+      steps[i] = round_to_lanes(x + first, count, scan->levels.data() + first);
     }
-    scan.score.dot_scale[i] = factor * steps[i] * stage.step;
+    scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
-  scan.biased_levels.resize(lanes);
+  scan->biased_levels.resize(lanes);
   std::transform(
-      scan.levels.begin(), scan.levels.end(), scan.biased_levels.begin(),
+      scan->levels.begin(), scan->levels.end(), scan->biased_levels.begin(),
       [](int8_t level) { return static_cast<uint8_t>(static_cast<uint8_t>(level) ^ 128); });
   const BlockLayout& layout = codec.layout();
-  scan.sign_level_sum =
-      std::accumulate(scan.levels.begin() + int64_t{codec.first_level_word()} * kSegmentLanes,
-                      scan.levels.begin() + int64_t{layout.sign_words()} * kSegmentLanes, 0);
+  scan->sign_level_sum =
+      std::accumulate(scan->levels.begin() + int64_t{codec.first_level_word()} * kSegmentLanes,
+                      scan->levels.begin() + int64_t{layout.sign_words()} * kSegmentLanes, 0);
 
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, &scan);
+  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
-    scan.first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
+    scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {
-    scan.first_stage =
+    scan->first_stage =
         residual_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
   }
-  return scan;
 }
 
 }  // namespace polarquant

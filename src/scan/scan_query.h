@@ -59,6 +59,9 @@ struct ScanQuery {
 
 /// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness);
+/// The same into one made before for the codec, whose memory is taken again.
+void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
+                    ScanQuery* scan);
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
   return score.base + score.weight * row.constant +

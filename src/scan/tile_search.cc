@@ -2,6 +2,7 @@
 #include "src/scan/tile_search.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <utility>
@@ -172,6 +173,28 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
   for (int i = 0; i < count_; ++i) {
     search_all(tile, &searches_[i], &best[i]);
     limits.exchange(i, &best[i]);
+  }
+}
+
+void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* best) {
+  const auto& stages = codec_.stages();
+  for (int block = 0; block < tile.blocks; ++block) {
+    int count = 0;
+    for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
+      const auto row = static_cast<uint32_t>(block * kBlockRows + std::countr_zero(rows));
+      terms_[static_cast<size_t>(count)] = load_terms(codec_, place_of(tile, row));
+      rows_[static_cast<size_t>(count++)] = row;
+    }
+    for (size_t i = 0; i < stages.size(); ++i)
+      survivor_dots(tile, codec_, stages[i], query, rows_.data(), count, levels_.data(),
+                    dots_[i].data());
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      const float score = stages.size() == 2
+                              ? goodness(query.score, terms_[at], dots_[0][at], dots_[1][at])
+                              : goodness(query.score, terms_[at], dots_[0][at]);
+      if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, rows_[at])});
+    }
   }
 }
 

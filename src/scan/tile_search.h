@@ -21,7 +21,8 @@ class TileSearch {
   /// Queries whose survivors are found together: a block's signs are then read once for all.
   static constexpr int kMaxQueriesTogether = 8;
 
-  /// For codes with signs. Memory is taken for `queries` ≥ 1 or kMaxQueriesTogether.
+  /// For codes with signs, but for score_all. Memory is taken for `queries` ≥ 1 or
+  /// kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
@@ -34,6 +35,9 @@ class TileSearch {
   void begin(const ScanQuery* queries, int count);
   void search_blocks(const ScanTile& tile, int first_block, TopK* best, const ThreadLimits& limits);
   void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
+
+  /// Scores every row of the tile, which orders them. For any code.
+  void score_all(const ScanTile& tile, const ScanQuery& query, TopK* best);
 
  private:
   /// Rows that go through the later stages together: between two pieces the threshold rises.

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Queries are tasks of their own; few queries have their probes dealt out to several tasks, nearest
+// lists first to each, which tell each other how good rows must be.
+#include "src/scan/list_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "src/core/checked_size.h"
+#include "src/core/parallel.h"
+#include "src/scan/list_scan.h"
+#include "src/scan/query_tasks.h"
+#include "src/scan/search_progress.h"
+#include "src/scan/shared_limits.h"
+#include "src/scan/top_k.h"
+
+namespace polarquant {
+namespace {
+
+/// Queries whose best rows are in memory together.
+constexpr int64_t kGroupQueries = 1024;
+/// Lists that one task of a query that is shared by threads searches at the least: some
+/// microseconds of work.
+constexpr int64_t kMinProbesPerTask = 4;
+
+class GroupSearch {
+ public:
+  GroupSearch(const InvertedFile& file, const ListProbes& probes, int64_t k, const IdFilter& filter,
+              const SearchOptions& options, RowLabel label, int threads, SearchProgress& progress)
+      : file_(file),
+        probes_(probes),
+        k_(k),
+        kept_(file.scan_codec != nullptr ? file.scan_codec->candidates(k) : k),
+        filter_(filter),
+        exactness_(options.exactness),
+        label_(label),
+        threads_(threads),
+        scans_(static_cast<size_t>(threads)),
+        progress_(progress) {}
+
+  /// Queries first_query … first_query+nq−1 of those that `probes` is for.
+  void run(int64_t first_query, int64_t nq, const float* queries, float* scores, int64_t* labels) {
+    first_query_ = first_query;
+    prepare(nq, queries);
+    const int64_t parts =
+        std::clamp<int64_t>(div_up(threads_, std::max<int64_t>(nq, 1)), 1,
+                            std::max<int64_t>(probes_.nprobe / kMinProbesPerTask, 1));
+    best_.assign(static_cast<size_t>(nq * parts), TopK(kept_));
+    limits_.clear();
+    if (parts > 1) {
+      for (int64_t query = 0; query < nq; ++query)
+        limits_.push_back(std::make_unique<SharedLimits>(static_cast<int>(parts), 1, kept_));
+    }
+    const int64_t tasks = nq * parts;
+    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int thread) {
+      search(task / parts, task % parts, parts, &scan_of(thread));
+    });
+    parallel_for(nq, thread_count(threads_, nq), [&](int64_t query, int thread) {
+      finish(query, parts, &scan_of(thread), scores + query * k_, labels + query * k_);
+    });
+  }
+
+ private:
+  void prepare(int64_t nq, const float* queries) {
+    queries_.resize(static_cast<size_t>(nq));
+    for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
+      std::vector<PreparedQuery> some =
+          file_.codec.prepare_queries(count, queries + first * file_.codec.dim());
+      std::move(some.begin(), some.end(), queries_.begin() + first);
+    });
+  }
+
+  ListScan& scan_of(int thread) {
+    auto& scan = scans_[static_cast<size_t>(thread)];
+    if (scan == nullptr) scan = std::make_unique<ListScan>(file_, filter_, exactness_);
+    return *scan;
+  }
+
+  // Every parts-th of the query's lists, from the part-th on.
+  void search(int64_t query, int64_t part, int64_t parts, ListScan* scan) {
+    TopK* best = &best_[static_cast<size_t>(query * parts + part)];
+    SharedLimits* shared = parts > 1 ? limits_[static_cast<size_t>(query)].get() : nullptr;
+    const ThreadLimits limits = {shared, static_cast<int>(part), 0};
+    int64_t rows = 0;
+    for (int64_t probe = 0; probe < probes_.nprobe; ++probe) {
+      const int64_t list = probes_.list(first_query_ + query, probe);
+      if (list < 0) continue;
+      if (probes_.max_rows > 0 && rows >= probes_.max_rows) break;
+      rows += file_.lists.rows(list);
+      if (probe % parts == part) {
+        scan->search(queries_[static_cast<size_t>(query)], list, best, limits);
+      }
+    }
+    progress_.advance(1.0 / static_cast<double>(parts));
+  }
+
+  // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
+  void finish(int64_t query, int64_t parts, ListScan* scan, float* scores, int64_t* labels) {
+    std::vector<Candidate> all;
+    for (int64_t part = 0; part < parts; ++part) {
+      const auto& found = best_[static_cast<size_t>(query * parts + part)].candidates();
+      all.insert(all.end(), found.begin(), found.end());
+    }
+    keep_best(all, kept_);
+    for (Candidate& candidate : all) {
+      if (file_.scan_codec != nullptr) {
+        const float score = scan->score(queries_[static_cast<size_t>(query)], candidate.id);
+        candidate.score = key_of_score(score, file_.codec.higher_is_nearer());
+        if (kept_ > k_) candidate.key = candidate.score;
+      }
+      if (label_ == RowLabel::id)
+        candidate.id = file_.lists.ids(list_of_place(candidate.id))[row_of_place(candidate.id)];
+    }
+    write_top_k(all, k_, file_.codec.higher_is_nearer(), scores, labels);
+  }
+
+  const InvertedFile& file_;
+  const ListProbes& probes_;
+  int64_t k_;
+  int64_t kept_;  // rows by levels
+  const IdFilter& filter_;
+  float exactness_;
+  RowLabel label_;
+  int threads_;
+  std::vector<std::unique_ptr<ListScan>> scans_;  // of each thread
+  SearchProgress& progress_;
+  int64_t first_query_ = 0;
+  std::vector<PreparedQuery> queries_;
+  std::vector<TopK> best_;                             // (queries, parts)
+  std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
+};
+
+}  // namespace
+
+void list_search(const InvertedFile& file, int64_t nq, const float* queries,
+                 const ListProbes& probes, int64_t k, const IdFilter& filter,
+                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
+  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
+  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
+  require(options.exactness >= 0, StatusCode::bad_argument,
+          "exactness: {}; 0 to infinity are allowed", options.exactness);
+  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
+  for (int64_t i = 0; i < nq * probes.nprobe; ++i) {
+    require(probes.lists[i] >= -1 && probes.lists[i] < file.lists.count(), StatusCode::bad_argument,
+            "probes: number {} of query {} is list {}; there are {}", i % probes.nprobe,
+            i / probes.nprobe, probes.lists[i], file.lists.count());
+  }
+  const int threads = thread_count(options.threads, std::max(nq, nq * probes.nprobe));
+  SearchProgress progress(options.progress, static_cast<double>(nq));
+  GroupSearch search(file, probes, k, filter, options, label, threads, progress);
+  for (int64_t first = 0; first < nq; first += kGroupQueries) {
+    search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim(),
+               scores + first * k, labels + first * k);
+  }
+}
+
+}  // namespace polarquant

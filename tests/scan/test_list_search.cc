@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+// list_search against sorting every row of the probed lists in plain code.
+#include "src/scan/list_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/scan/block_search.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/plain_search.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr float kAll = kScoreEveryRow;
+constexpr int64_t kLists = 9;
+
+/// Encoded rows about the centres of their lists; one list is empty, one centre is 0, one row its
+/// own centre. Ids are not the places.
+struct FileOfRows {
+  std::unique_ptr<Codec> codec;
+  std::unique_ptr<ScanCodec> scan;
+  std::vector<float> centroids;
+  std::vector<float> rotated;
+  std::vector<ListCentre> centres;
+  std::unique_ptr<CodeLists> lists;
+
+  FileOfRows(const std::string& spec, int dim, Metric metric, int64_t n)
+      : centroids(normal_numbers(kLists * dim, 31)), rotated(centroids.size()) {
+    std::fill_n(centroids.begin() + 3 * dim, dim, 0.0F);
+    std::vector<float> x = normal_numbers(n * dim, 32);
+    std::vector<int64_t> list_of(static_cast<size_t>(n));
+    std::vector<float> residuals = x;
+    for (int64_t row = 0; row < n; ++row) {
+      // Most rows in two lists, so that these have several blocks.
+      const int64_t list = row % 3 == 0 ? row % (kLists - 1) : row % 2;
+      list_of[static_cast<size_t>(row)] = list;
+      for (int j = 0; j < dim; ++j)
+        x[static_cast<size_t>(row * dim + j)] += centroids[static_cast<size_t>(list * dim + j)];
+    }
+    std::copy_n(centroids.begin() + list_of[5] * dim, dim, x.begin() + int64_t{5} * dim);
+    CodecOptions options;
+    options.learn_centre = false;
+    codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
+    codec->use_kernels(simd_codec_kernels());
+    codec->train(n, residuals.data());
+    if (ScanCodec::supports(*codec)) scan = std::make_unique<ScanCodec>(*codec);
+    std::vector<uint8_t> codes(codec->layout().bytes(n));
+    codec->encode_about(
+        n, x.data(),
+        [&](int64_t row) { return &centroids[static_cast<size_t>(list_of[row] * dim)]; },
+        codes.data(), 1);
+    lists = std::make_unique<CodeLists>(*codec, kLists);
+    for (int64_t row = 0; row < n; ++row) {
+      const int64_t id = (row * 7919) % 100003;
+      lists->append(list_of[static_cast<size_t>(row)], 1, &id,
+                    codes.data() + static_cast<size_t>(row) * lists->code_bytes());
+    }
+    for (int64_t list = 0; list < kLists; ++list)
+      centres.push_back(codec->list_centre(&centroids[static_cast<size_t>(list * dim)],
+                                           &rotated[static_cast<size_t>(list * dim)]));
+  }
+
+  InvertedFile file() const { return {*codec, scan.get(), *lists, centres}; }
+};
+
+Found search(const InvertedFile& file, const std::vector<float>& queries, const ListProbes& probes,
+             int64_t k, const SearchOptions& options, const IdFilter& filter = {},
+             RowLabel label = RowLabel::id) {
+  const int64_t nq = std::ssize(queries) / file.codec.dim();
+  Found found{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
+              std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
+  list_search(file, nq, queries.data(), probes, k, filter, options, label, found.scores.data(),
+              found.ids.data());
+  return found;
+}
+
+/// What the search must find, by plain code.
+Found plain_search(const FileOfRows& rows, const std::vector<float>& queries,
+                   const ListProbes& probes, int64_t k, float exactness,
+                   const IdFilter& filter = {}, RowLabel label = RowLabel::id) {
+  struct Row {
+    float key;
+    float score;
+    int64_t place;
+    int64_t label;
+  };
+  const Codec& codec = *rows.codec;
+  const bool higher = codec.higher_is_nearer();
+  const bool bounded = rows.scan != nullptr && search_is_bounded(*rows.scan, exactness);
+  Found found;
+  for (int64_t q = 0; q * codec.dim() < std::ssize(queries); ++q) {
+    const PreparedQuery query = codec.prepare_query(queries.data() + q * codec.dim());
+    std::vector<Row> all;
+    for (int64_t probe = 0; probe < probes.nprobe; ++probe) {
+      const int64_t list = probes.list(q, probe);
+      if (list < 0) continue;
+      PreparedQuery moved;
+      codec.about(query, rows.centres[static_cast<size_t>(list)], &moved);
+      std::vector<uint8_t> code(rows.lists->code_bytes());
+      for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
+        const int64_t id = rows.lists->ids(list)[row];
+        if (filter && !filter(id)) continue;
+        rows.lists->get(list, row, code.data());
+        float score = 0;
+        codec.score(moved, {code.data(), 1}, 0, 1, &score);
+        if (!higher) score = -score;
+        float key = score;
+        if (rows.scan != nullptr) {
+          const ScanQuery scan = make_scan_query(*rows.scan, moved, bounded ? exactness : 0);
+          const CodeBlocks& blocks = rows.lists->blocks(list);
+          const RowPlace at = blocks.span(0).place(blocks.layout(), row);
+          key = score_row(*rows.scan, scan, bounded, at).key;
+        }
+        const int64_t place = place_of_row(list, row);
+        all.push_back({key, score, place, label == RowLabel::id ? id : place});
+      }
+    }
+    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
+      return a.key > b.key || (a.key == b.key && a.place < b.place);
+    });
+    const int64_t kept = rows.scan != nullptr ? rows.scan->candidates(k) : k;
+    all.resize(static_cast<size_t>(std::min(std::ssize(all), kept)));
+    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
+      return a.score > b.score || (a.score == b.score && a.label < b.label);
+    });
+    all.resize(static_cast<size_t>(k), {0, -std::numeric_limits<float>::infinity(), 0, -1});
+    for (const Row& row : all) {
+      found.scores.push_back(higher ? row.score : -row.score);
+      found.ids.push_back(row.label);
+    }
+  }
+  return found;
+}
+
+/// (nq, nprobe), all different for a query, some −1.
+std::vector<int64_t> made_up_probes(int64_t nq, int64_t nprobe) {
+  std::vector<int64_t> lists;
+  for (int64_t q = 0; q < nq; ++q)
+    for (int64_t probe = 0; probe < nprobe; ++probe)
+      lists.push_back((q + probe) % 7 == 6 ? -1 : (q + probe * 2) % kLists);
+  return lists;
+}
+
+}  // namespace
+
+TEST_CASE("list_search finds the plain search's rows and scores", "[scan][search][lists]") {
+  for (const std::string spec : {"Polar1", "Polar2", "Polar4", "Polar8", "Polar2-pca", "Polar2+2",
+                                 "PolarTree4.2.2.2", "PolarScalar4"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const int dim = metric == Metric::l2 ? 100 : 128;
+      const FileOfRows rows(spec, dim, metric, 400);
+      const std::vector<float> queries = normal_numbers(int64_t{7} * dim, 33);
+      for (const int64_t nprobe : {2, 9}) {
+        const std::vector<int64_t> lists = made_up_probes(7, nprobe);
+        const ListProbes probes = {lists.data(), nprobe};
+        for (const float exactness : {1.0F, kAll}) {
+          for (const int64_t k : {7, 400}) {
+            const Found expected = plain_search(rows, queries, probes, k, exactness);
+            for (const int threads : {1, 2, 5}) {
+              CAPTURE(spec, static_cast<int>(metric), nprobe, exactness, k, threads);
+              REQUIRE(search(rows.file(), queries, probes, k, search_options(exactness, threads)) ==
+                      expected);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("list_search finds the same on every target", "[scan][search][lists][kernels]") {
+  for (const std::string spec : {"Polar1", "Polar4", "Polar2+2"}) {
+    const int dim = 192;
+    const FileOfRows rows(spec, dim, Metric::inner_product, 400);
+    const std::vector<float> queries = normal_numbers(int64_t{6} * dim, 34);
+    const std::vector<int64_t> lists = made_up_probes(6, 5);
+    const ListProbes probes = {lists.data(), 5};
+    for (const float exactness : {1.0F, kAll}) {
+      const Found expected = plain_search(rows, queries, probes, 12, exactness);
+      on_every_target([&] {
+        CAPTURE(spec, exactness);
+        REQUIRE(search(rows.file(), queries, probes, 12, search_options(exactness, 2)) == expected);
+      });
+    }
+  }
+}
+
+TEST_CASE("one query alone is shared by threads, to the same end", "[scan][search][lists]") {
+  const int dim = 128;
+  const FileOfRows rows("Polar4", dim, Metric::l2, 900);
+  const std::vector<int64_t> lists = {8, 1, 0, 4, 2, 3, 7, 6, 5};
+  const ListProbes probes = {lists.data(), kLists};
+  for (uint64_t seed = 40; seed < 50; ++seed) {
+    const std::vector<float> query = normal_numbers(dim, seed);
+    const Found expected = search(rows.file(), query, probes, 10, search_options(2, 1));
+    for (const int threads : {2, 3, 8}) {
+      CAPTURE(seed, threads);
+      REQUIRE(search(rows.file(), query, probes, 10, search_options(2, threads)) == expected);
+    }
+  }
+}
+
+TEST_CASE("lists are searched about one centre where none are given", "[scan][search][lists]") {
+  const int dim = 96;
+  const FileOfRows rows("Polar2", dim, Metric::inner_product, 300);
+  const std::vector<float> queries = normal_numbers(int64_t{3} * dim, 36);
+  const std::vector<int64_t> lists = {0, 0, 0};
+  const ListProbes probes = {lists.data(), 1};
+  const InvertedFile about_nothing = {*rows.codec, rows.scan.get(), *rows.lists, {}};
+  const std::vector<BlockRows> spans = rows.lists->blocks(0).spans();
+  const Found flat =
+      search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_options(2, 1));
+  const Found found =
+      search(about_nothing, queries, probes, 5, search_options(2, 1), {}, RowLabel::place);
+  REQUIRE(found == flat);
+}
+
+TEST_CASE("filters, places and a limit of rows", "[scan][search][lists]") {
+  const int dim = 128;
+  for (const std::string spec : {"Polar4", "PolarScalar4"}) {
+    const FileOfRows rows(spec, dim, Metric::inner_product, 500);
+    const std::vector<float> queries = normal_numbers(int64_t{5} * dim, 35);
+    const std::vector<int64_t> lists = made_up_probes(5, 4);
+    ListProbes probes = {lists.data(), 4};
+    const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
+    const IdFilter none = [](int64_t) { return false; };
+    const SearchOptions options = search_options(2, 2);
+    CAPTURE(spec);
+    REQUIRE(search(rows.file(), queries, probes, 10, options, odd) ==
+            plain_search(rows, queries, probes, 10, 2, odd));
+    REQUIRE(search(rows.file(), queries, probes, 10, options, none) ==
+            plain_search(rows, queries, probes, 10, 2, none));
+    REQUIRE(search(rows.file(), queries, probes, 10, options, {}, RowLabel::place) ==
+            plain_search(rows, queries, probes, 10, 2, {}, RowLabel::place));
+
+    // The first list that is there, and no other.
+    probes.max_rows = 1;
+    std::vector<int64_t> first;
+    for (int64_t q = 0; q < 5; ++q) {
+      const auto end = lists.begin() + 4 * (q + 1);
+      const auto list = std::find_if(lists.begin() + 4 * q, end, [&](int64_t one) {
+        return one >= 0 && rows.lists->rows(one) > 0;
+      });
+      first.push_back(list == end ? -1 : *list);
+    }
+    REQUIRE(search(rows.file(), queries, probes, 10, options) ==
+            plain_search(rows, queries, {first.data(), 1}, 10, 2));
+  }
+}
+
+TEST_CASE("wrong searches of lists are told", "[scan][search][lists]") {
+  const int dim = 64;
+  const FileOfRows rows("Polar2", dim, Metric::l2, 100);
+  std::vector<float> query = normal_numbers(dim, 37);
+  std::vector<int64_t> lists = {0, 9};
+  const auto run = [&](int64_t k, float exactness) {
+    search(rows.file(), query, {lists.data(), 2}, k, search_options(exactness, 1));
+  };
+  require_error(StatusCode::bad_argument, "number 1 of query 0 is list 9; there are 9",
+                [&] { run(1, 1); });
+  lists[1] = -2;
+  require_error(StatusCode::bad_argument, "list -2", [&] { run(1, 1); });
+  lists[1] = 1;
+  require_error(StatusCode::bad_argument, "k: 0", [&] { run(0, 1); });
+  require_error(StatusCode::bad_argument, "exactness: -1", [&] { run(1, -1); });
+  query[3] = std::numeric_limits<float>::quiet_NaN();
+  require_error(StatusCode::bad_argument, "column 3", [&] { run(1, 1); });
+}
+
+TEST_CASE("a stopped search of lists says so", "[scan][search][lists]") {
+  const int dim = 64;
+  const FileOfRows rows("Polar2", dim, Metric::l2, 100);
+  const std::vector<float> queries = normal_numbers(int64_t{20} * dim, 38);
+  const std::vector<int64_t> lists(20, 0);
+  SearchOptions options = search_options(2, 1);
+  int calls = 0;
+  options.progress = [&](double done) {
+    REQUIRE(done <= 1);
+    return ++calls < 3;
+  };
+  require_error(StatusCode::cancelled, "stopped", [&] {
+    search(rows.file(), queries, {lists.data(), 1}, 1, options);
+  });
+  REQUIRE(calls == 3);
+}
+
+TEST_CASE("lists give back what was put in, whatever is changed", "[scan][lists]") {
+  for (const std::string spec : {"Polar4", "PolarScalar4"}) {
+    CAPTURE(spec);
+    const FileOfRows rows(spec, 64, Metric::l2, 200);
+    CodeLists lists(*rows.codec, 2);
+    const size_t bytes = lists.code_bytes();
+    std::vector<uint8_t> codes(150 * bytes);
+    std::vector<int64_t> ids;
+    for (int64_t row = 0; row < 150; ++row) {
+      rows.lists->get(row < 100 ? 0 : 1, row % 50, codes.data() + static_cast<size_t>(row) * bytes);
+      ids.push_back(1000 + row);
+    }
+    const auto holds = [&](int64_t list, int64_t row, int64_t of) {
+      std::vector<uint8_t> code(bytes);
+      lists.get(list, row, code.data());
+      return lists.ids(list)[row] == ids[static_cast<size_t>(of)] &&
+             std::equal(code.begin(), code.end(),
+                        codes.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(of) * bytes));
+    };
+    lists.append(1, 70, ids.data(), codes.data());
+    lists.append(1, 80, ids.data() + 70, codes.data() + 70 * bytes);
+    REQUIRE((lists.rows(0) == 0 && lists.rows(1) == 150));
+    for (int64_t row = 0; row < 150; ++row) REQUIRE(holds(1, row, row));
+    REQUIRE(lists.memory_bytes() >= 150 * (bytes + 8));
+    lists.overwrite(1, 64, ids[3], codes.data() + 3 * bytes);
+    REQUIRE(holds(1, 64, 3));
+    lists.truncate(1, 65);
+    REQUIRE(lists.rows(1) == 65);
+    REQUIRE(holds(1, 64, 3));
+    lists.append(1, 1, &ids[149], codes.data() + 149 * bytes);
+    REQUIRE(holds(1, 65, 149));
+    lists.clear();
+    REQUIRE(lists.rows(1) == 0);
+  }
+  const auto grouped = make_codec("PolarPair4x4g128", 64, Metric::l2);
+  require_error(StatusCode::unsupported, "128 rows together", [&] { CodeLists(*grouped, 3); });
+}
+
+}  // namespace polarquant::test
