@@ -54,23 +54,25 @@ std::string print_params(const std::vector<IndexParam>& params) {
 
 namespace {
 
-/// Our index in this one, or nullptr.
-IndexPolar* find_polar(::faiss::Index* index) {
+/// That of our index in this one, or nullptr.
+float* find_exactness(::faiss::Index* index) {
   if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(index))
-    return find_polar(outer->index);
-  if (auto* outer = dynamic_cast<::faiss::IndexIDMap*>(index)) return find_polar(outer->index);
+    return find_exactness(outer->index);
+  if (auto* outer = dynamic_cast<::faiss::IndexIDMap*>(index)) return find_exactness(outer->index);
   if (auto* outer = dynamic_cast<::faiss::IndexRefine*>(index))
-    return find_polar(outer->base_index);
-  return dynamic_cast<IndexPolar*>(index);
+    return find_exactness(outer->base_index);
+  if (auto* ivf = dynamic_cast<IndexIVFPolar*>(index)) return &ivf->exactness;
+  auto* flat = dynamic_cast<IndexPolar*>(index);
+  return flat != nullptr ? &flat->exactness : nullptr;
 }
 
 }  // namespace
 
 bool apply_param(::faiss::Index& index, const IndexParam& param) {
   if (param.name == "exactness") {
-    IndexPolar* polar = find_polar(&index);
-    if (polar != nullptr) polar->exactness = static_cast<float>(param.value);
-    return polar != nullptr;
+    float* exactness = find_exactness(&index);
+    if (exactness != nullptr) *exactness = static_cast<float>(param.value);
+    return exactness != nullptr;
   }
   try {
     ::faiss::ParameterSpace().set_index_parameter(&index, param.name, param.value);

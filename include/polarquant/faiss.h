@@ -14,6 +14,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "polarquant/faiss_ivf.h"
+
 namespace polarquant {
 
 class Codec;

@@ -272,12 +272,13 @@ constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafRepl
 }  // namespace
 
 bool replace_leaves(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
-  if (auto ours = replacement(*index)) {
-    index = std::move(ours);
-    return true;
-  }
-  return std::any_of(std::begin(kContainers), std::end(kContainers),
-                     [&](auto replace) { return replace(index, replacement); });
+  auto ours = replacement(*index);
+  const bool replaced = ours != nullptr;
+  if (replaced) index = std::move(ours);
+  const bool replaced_inside =
+      std::any_of(std::begin(kContainers), std::end(kContainers),
+                  [&](auto replace) { return replace(index, replacement); });
+  return replaced || replaced_inside;
 }
 
 }  // namespace polarquant

@@ -60,8 +60,9 @@ struct RefineOverPolar final : ::faiss::IndexRefine {
               const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
-/// The index to stand in a leaf's place, or null to keep the leaf.
-using LeafReplacement = std::function<std::unique_ptr<::faiss::Index>(const ::faiss::Index& leaf)>;
+/// The index to stand in a leaf's place, or null to keep the leaf. An inverted file is a leaf too,
+/// whose quantizer the replacement takes.
+using LeafReplacement = std::function<std::unique_ptr<::faiss::Index>(::faiss::Index& leaf)>;
 
 /// Replaces leaves inside the containers of `index`, an empty index that owns its parts, and the
 /// containers around them by the subclasses above. Returns whether any leaf was replaced.

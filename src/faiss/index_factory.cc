@@ -5,6 +5,7 @@
 // "Flat" would be the natural stand-in, but FAISS makes IndexFlats of its own (RFlat, the coarse
 // quantizer of IVF). A scalar quantizer of a type that the string does not name is unmistakable,
 // and FAISS takes it wherever it takes "Flat".
+#include <faiss/IndexIVF.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/index_factory.h>
 
@@ -34,9 +35,9 @@ constexpr std::array<StandIn, 4> kStandIns = {{
 }};
 
 constexpr const char* kPlaces =
-    "it can stand alone, behind vector transforms (\"PCA64,Polar4\"), inside IDMap or IDMap2, "
-    "before "
-    "RFlat or Refine(...), inside Refine(...), and as coarse quantizer (\"IVF1024(Polar8),SQ8\")";
+    "it can stand alone, behind vector transforms (\"PCA64,Polar4\"), in an inverted file "
+    "(\"IVF1024,Polar4\"), inside IDMap or IDMap2, before RFlat or Refine(...), inside "
+    "Refine(...), and as coarse quantizer (\"IVF1024(Polar8),SQ8\")";
 
 /// One of our names in a description.
 struct Name {
@@ -106,17 +107,33 @@ std::unique_ptr<::faiss::Index> build_with_stand_ins(int d, const std::string& d
   }
 }
 
+/// What FAISS built around a scalar quantizer, around our codes.
+std::unique_ptr<::faiss::Index> inverted_file(::faiss::IndexIVF& built, const std::string& spec) {
+  auto ours = std::make_unique<IndexIVFPolar>(built.quantizer, static_cast<size_t>(built.d),
+                                              built.nlist, spec, built.metric_type);
+  ours->quantizer_trains_alone = built.quantizer_trains_alone;
+  ours->cp = built.cp;
+  std::swap(ours->own_fields, built.own_fields);
+  built.quantizer = nullptr;
+  return ours;
+}
+
 std::unique_ptr<::faiss::Index> build(int d, const std::string& description,
                                       std::vector<Name>& names, ::faiss::MetricType metric) {
   codec_metric(metric);
   choose_stand_ins(description, names);
   std::unique_ptr<::faiss::Index> index = build_with_stand_ins(d, description, names, metric);
-  replace_leaves(index, [&](const ::faiss::Index& leaf) -> std::unique_ptr<::faiss::Index> {
-    const auto* stand_in = dynamic_cast<const ::faiss::IndexScalarQuantizer*>(&leaf);
-    if (stand_in == nullptr) return nullptr;
+  replace_leaves(index, [&](::faiss::Index& leaf) -> std::unique_ptr<::faiss::Index> {
+    const ::faiss::ScalarQuantizer* quantizer = nullptr;
+    if (const auto* flat = dynamic_cast<::faiss::IndexScalarQuantizer*>(&leaf))
+      quantizer = &flat->sq;
+    auto* ivf = dynamic_cast<::faiss::IndexIVFScalarQuantizer*>(&leaf);
+    if (ivf != nullptr) quantizer = &ivf->sq;
+    if (quantizer == nullptr) return nullptr;
     for (Name& name : names) {
-      if (name.stand_in->type != stand_in->sq.qtype) continue;
+      if (name.stand_in->type != quantizer->qtype) continue;
       name.placed = true;
+      if (ivf != nullptr) return inverted_file(*ivf, name.spec);
       return std::make_unique<IndexPolar>(leaf.d, name.spec, metric);
     }
     return nullptr;

@@ -2,17 +2,16 @@
 // IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
 // the RowStore's, with their search, the maths the Codec's.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/index_polar_mark.h"
+#include "src/faiss/require_rows.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -21,21 +20,6 @@ namespace {
 
 /// Rows decoded by one task of reconstruct_n and sa_decode.
 constexpr int64_t kDecodeChunk = 256;
-
-/// n rows of d floats, each finite; the text names the first row that is not.
-void require_rows(const char* call, int64_t n, int d, const float* x) {
-  require(n >= 0, StatusCode::bad_argument, "{}: n is {}; at least 0 rows are needed", call, n);
-  const size_t count = checked_mul(n, d, "n x d floats");
-  checked_mul(count, sizeof(float), "bytes of n x d floats");
-  require(n == 0 || x != nullptr, StatusCode::bad_argument, "{}: x is null; {} rows are needed",
-          call, n);
-  for (size_t i = 0; i < count; ++i) {
-    if (std::isfinite(x[i])) continue;
-    fail(StatusCode::bad_argument,
-         "{}: row {} of x has {} at coordinate {}; finite numbers are needed", call,
-         i / static_cast<size_t>(d), x[i], i % static_cast<size_t>(d));
-  }
-}
 
 /// decode(first, count, x) for all of `count` rows, in parallel.
 template <typename Decode>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/search_parameters.h"
 
+#include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
 #include <faiss/impl/FaissException.h>
@@ -55,6 +56,12 @@ Parameters* TranslatedParameters::copy(const Parameters& params) {
     auto* made = copy(*outer);
     made->index_params = translate(outer->index_params);
     return made;
+  }
+  if (typeid(*params) == typeid(::faiss::SearchParametersIVF)) {
+    return copy(static_cast<const ::faiss::SearchParametersIVF&>(*params));
+  }
+  if (typeid(*params) == typeid(SearchParametersIVFPolar)) {
+    return copy(static_cast<const SearchParametersIVFPolar&>(*params));
   }
   // Template, so that the branch not taken need not compile.
   const auto refine = [&]<typename Parameters>(const Parameters*) -> ::faiss::SearchParameters* {

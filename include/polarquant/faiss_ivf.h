@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The inverted file over polar codes: a faiss::IndexIVF whose lists are searched in blocks.
+// Included by polarquant/faiss.h.
+#ifndef POLARQUANT_FAISS_IVF_H
+#define POLARQUANT_FAISS_IVF_H
+
+#include <faiss/IndexIVF.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace polarquant {
+
+class Codec;
+class PolarInvertedLists;
+class ScanCodec;
+struct InvertedFile;
+struct ListCentre;
+
+/// Search parameters of IndexIVFPolar.
+struct SearchParametersIVFPolar : ::faiss::SearchParametersIVF {
+  /// As IndexIVFPolar::exactness.
+  float exactness = 2.25F;
+  /// As SearchParametersPolar::progress.
+  std::function<bool(double done)> progress;
+};
+
+/// An inverted file of polar codes: rows are coded about the centroid of their list, and a search
+/// scans the nprobe lists nearest to the query.
+///
+/// metric: METRIC_INNER_PRODUCT or METRIC_L2. All of faiss::IndexIVF works as FAISS describes it
+/// (nprobe, max_codes, direct map, merge, copy_subset_to, search_preassigned, scanners, …), and
+/// FAISS's tools can walk invlists, which unpacks codes as they ask for them. Searches of ours read
+/// the blocks themselves, and by threads as suits them: parallel_mode is not read, but its value
+/// PARALLEL_MODE_NO_HEAP_INIT is refused.
+/// Threads: const members may run together on one index; the others need sole use. Results do not
+/// depend on the number of threads. In a fork()ed child everything runs on one thread.
+/// Errors: faiss::FaissException, its text naming the argument, its value and what is allowed; the
+/// index is unchanged after one.
+struct IndexIVFPolar : ::faiss::IndexIVF {
+  /// FAISS's type of ids: faiss::idx_t, in older releases faiss::Index::idx_t.
+  using idx_t = int64_t;
+
+  struct Options {
+    uint64_t seed = 1;  ///< of the rotation
+    /// Whether rows are coded about their list's centroid; false: all about their mean.
+    bool by_residual = true;
+    double norm_unit = 0;  ///< typical norm of x − centroid; 0: learned
+  };
+
+  /// quantizer: finds lists; borrowed, unless own_fields is set. spec: as for IndexPolar; not those
+  /// that code rows in groups ("PolarPair…g128").
+  IndexIVFPolar(::faiss::Index* quantizer, size_t d, size_t nlist, const std::string& spec,
+                ::faiss::MetricType metric = ::faiss::METRIC_L2);
+  IndexIVFPolar(::faiss::Index* quantizer, size_t d, size_t nlist, const std::string& spec,
+                ::faiss::MetricType metric, const Options& options);
+  ~IndexIVFPolar() override;
+  IndexIVFPolar(const IndexIVFPolar&) = delete;
+  IndexIVFPolar& operator=(const IndexIVFPolar&) = delete;
+
+  /// The canonical name of the codec.
+  std::string spec() const;
+  const Options& options() const { return options_; }
+  const Codec& codec() const { return *codec_; }
+  /// Codec, centroids as they are searched, codes and ids, in bytes; without the quantizer.
+  size_t memory_bytes() const;
+
+  /// As IndexPolar::exactness.
+  float exactness = 2.25F;
+
+  using ::faiss::IndexIVF::train;  // some releases have a second form
+  /// x: (n, d), finite. Trains the quantizer unless it is trained, and the codec on residuals.
+  /// Refused once the index holds rows.
+  void train(idx_t n, const float* x) override;
+
+  /// precomputed_idx: (n), each row's list, −1: the row is left out. xids: (n) or null.
+  void add_core(idx_t n, const float* x, const idx_t* xids, const idx_t* precomputed_idx) override;
+  void encode_vectors(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes,
+                      bool include_listno = false) const override;
+  /// Of what sa_encode, or encode_vectors with list numbers, made.
+  void sa_decode(idx_t n, const uint8_t* bytes, float* x) const override;
+
+  /// params: SearchParametersIVFPolar, SearchParametersIVF, or others of which only `sel` is read.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+  /// centroid_dis is not read: what it says follows from the lists.
+  void search_preassigned(idx_t n, const float* x, idx_t k, const idx_t* assign,
+                          const float* centroid_dis, float* distances, idx_t* labels,
+                          bool store_pairs, const ::faiss::IVFSearchParameters* params = nullptr,
+                          ::faiss::IndexIVFStats* stats = nullptr) const override;
+  /// Scans codes in the row format, as invlists->get_codes gives them.
+  ::faiss::InvertedListScanner* get_InvertedListScanner(
+      bool store_pairs = false, const ::faiss::IDSelector* sel = nullptr) const override;
+
+  void reconstruct_from_offset(int64_t list_no, int64_t offset, float* recons) const override;
+  /// Codes of both indexes must mix: the same codec state and centroids.
+  void check_compatible_for_merge(const ::faiss::Index& other) const override;
+  void merge_from(::faiss::Index& other, idx_t add_id) override;
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
+
+ private:
+  std::unique_ptr<Codec> make_codec() const;
+  float subtract_centroids(idx_t n, float* x) const;
+  const float* centre_of(idx_t list, std::vector<float>* buffer) const;
+  void learn_centres();
+  void require_trained(const char* call) const;
+  /// Ours; null when invlists was replaced by another kind.
+  const PolarInvertedLists* polar_lists() const;
+  InvertedFile inverted_file(const PolarInvertedLists& lists) const;
+  void encode_into(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes) const;
+
+  std::string spec_;
+  Options options_;
+  std::unique_ptr<Codec> codec_;
+  float centroid_scale_ = 1;               // a list's centre is its centroid times this
+  std::unique_ptr<ScanCodec> scan_codec_;  // of trained codecs with integer levels
+  std::vector<float> rotated_centroids_;   // (nlist, d), of residual codes
+  std::vector<ListCentre> centres_;        // (nlist), pointing there
+};
+
+}  // namespace polarquant
+
+#endif

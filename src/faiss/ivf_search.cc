@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+// Searches of IndexIVFPolar: which lists, and list_search over their blocks.
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "src/codec/codec.h"
+#include "src/core/checked_size.h"
+#include "src/faiss/faiss_compat.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/omp_threads.h"
+#include "src/faiss/polar_inverted_lists.h"
+#include "src/faiss/require_rows.h"
+#include "src/scan/list_search.h"
+#include "src/scan/scan_codec.h"
+
+namespace polarquant {
+namespace {
+
+/// What a search goes by: the caller's parameters, or else the index's own.
+struct IvfParameters {
+  idx_t nprobe;
+  idx_t max_codes;
+  const ::faiss::SearchParameters* quantizer_params = nullptr;
+  IdFilter filter;
+  SearchOptions options;
+
+  IvfParameters(const IndexIVFPolar& index, const ::faiss::SearchParameters* params)
+      : nprobe(static_cast<idx_t>(index.nprobe)), max_codes(static_cast<idx_t>(index.max_codes)) {
+    options.exactness = index.exactness;
+    if (params != nullptr && params->sel != nullptr)
+      filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
+    if (const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params)) {
+      nprobe = static_cast<idx_t>(ivf->nprobe);
+      max_codes = static_cast<idx_t>(ivf->max_codes);
+      quantizer_params = ivf->quantizer_params;
+    }
+    if (const auto* polar = dynamic_cast<const SearchParametersIVFPolar*>(params)) {
+      options.exactness = polar->exactness;
+      options.progress = polar->progress;
+    }
+    require(nprobe >= 1, StatusCode::bad_argument, "search: nprobe is {}; at least 1 is needed",
+            nprobe);
+    nprobe = std::min(nprobe, static_cast<idx_t>(index.nlist));
+  }
+};
+
+// What FAISS's own inverted files count. Its counters are for all indexes of a process.
+void add_stats(const IndexIVFPolar& index, idx_t n, const ListProbes& probes,
+               ::faiss::IndexIVFStats* stats) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  stats->nq += static_cast<size_t>(n);
+  for (idx_t i = 0; i < n * probes.nprobe; ++i) {
+    if (probes.lists[i] < 0) continue;
+    ++stats->nlist;
+    stats->ndis += index.get_list_size(static_cast<size_t>(probes.lists[i]));
+  }
+}
+
+}  // namespace
+
+InvertedFile IndexIVFPolar::inverted_file(const PolarInvertedLists& lists) const {
+  return {*codec_, scan_codec_.get(), lists.lists(), centres_};
+}
+
+void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                           const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
+    require_rows("search", n, d, x);
+    require_trained("search");
+    const OmpThreads omp_threads(0);
+    const IvfParameters parameters(*this, params);
+    const size_t probes = checked_mul(n, parameters.nprobe, "n x nprobe lists");
+    std::vector<idx_t> assign(probes);
+    std::vector<float> centroid_dis(probes);
+    quantizer->search(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
+                      parameters.quantizer_params);
+    const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params);
+    ::faiss::SearchParametersIVF of_selector;
+    if (ivf == nullptr && params != nullptr) {
+      of_selector.sel = params->sel;
+      of_selector.nprobe = nprobe;
+      of_selector.max_codes = max_codes;
+      ivf = &of_selector;
+    }
+    search_preassigned(n, x, k, assign.data(), centroid_dis.data(), distances, labels, false, ivf,
+                       &::faiss::indexIVF_stats);
+  });
+}
+
+void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const idx_t* assign,
+                                       const float* centroid_dis, float* distances, idx_t* labels,
+                                       bool store_pairs, const ::faiss::IVFSearchParameters* params,
+                                       ::faiss::IndexIVFStats* stats) const {
+  with_faiss_errors([&] {
+    require_rows("search", n, d, x);
+    require_trained("search");
+    require((parallel_mode & PARALLEL_MODE_NO_HEAP_INIT) == 0, StatusCode::unsupported,
+            "search: parallel_mode {} asks to go on with given results, which is not supported",
+            parallel_mode);
+    const PolarInvertedLists* lists = polar_lists();
+    if (lists == nullptr) {
+      const OmpThreads omp_threads(0);
+      IndexIVF::search_preassigned(n, x, k, assign, centroid_dis, distances, labels, store_pairs,
+                                   params, stats);
+      return;
+    }
+    const IvfParameters parameters(*this, params);
+    const ListProbes probes = {assign, parameters.nprobe, parameters.max_codes};
+    list_search(inverted_file(*lists), n, x, probes, k, parameters.filter, parameters.options,
+                store_pairs ? RowLabel::place : RowLabel::id, distances, labels);
+    if (stats != nullptr) add_stats(*this, n, probes, stats);
+  });
+}
+
+}  // namespace polarquant
