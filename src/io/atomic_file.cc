@@ -50,8 +50,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
   for (int attempt = 0; file_ == nullptr; ++attempt) {
     temporary_ = temporary_name(path_);
     try {
-      file_ =
-          std::make_unique<PosixFile>(temporary_, O_WRONLY | O_CREAT | O_EXCL, "make", 0666);
+      file_ = std::make_unique<PosixFile>(temporary_, O_WRONLY | O_CREAT | O_EXCL, "make", 0666);
     } catch (const Error&) {
       // One that a process of this number left behind when it was stopped.
       std::error_code ignored;

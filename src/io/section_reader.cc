@@ -95,8 +95,8 @@ void SectionReader::skip_padding(uint64_t offset) {
   read(padding.data(), bytes);
   require(std::all_of(padding.begin(), padding.begin() + static_cast<ptrdiff_t>(bytes),
                       [](uint8_t byte) { return byte == 0; }),
-          StatusCode::corrupt_data, "index file: bytes before offset {} are not 0; they are damaged",
-          offset);
+          StatusCode::corrupt_data,
+          "index file: bytes before offset {} are not 0; they are damaged", offset);
 }
 
 std::vector<uint8_t> SectionReader::read_small(SectionKind kind) {

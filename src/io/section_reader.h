@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads a file of sections (section_format.h) front to back, from any source, or from a mapped file,
-// whose data sections then need not be copied.
+// Reads a file of sections (section_format.h) front to back, from any source, or from a mapped
+// file, whose data sections then need not be copied.
 //
 // Nothing is trusted: sizes are checked against what the file has before memory is taken for them,
 // or, where the source does not say how much it has, memory grows with what has come. Bytes that
@@ -41,9 +41,9 @@ class SectionReader {
   /// of its bytes must then be taken by read_data; a chunk is verified when its last byte is taken.
   uint64_t begin_data(SectionKind kind);
   void read_data(void* into, size_t bytes);
-  /// The same into a vector that grows to `bytes` more, as far as bytes come.
+  /// The same into a vector that grows by `count` items, as far as bytes come.
   template <typename Vector>
-  void append_data(Vector& into, uint64_t bytes);
+  void append_data(Vector& into, uint64_t count);
   /// The whole of the next section, a data section of this kind.
   AlignedVector<uint8_t> read_whole(SectionKind kind);
 
@@ -80,17 +80,19 @@ class SectionReader {
 inline constexpr uint64_t kGrowthBytes = uint64_t{16} << 20;
 
 template <typename Vector>
-void SectionReader::append_data(Vector& into, uint64_t bytes) {
-  require(bytes <= data_.bytes - data_read_, StatusCode::corrupt_data,
-          "index file: section {} has {} bytes left; {} are needed", print_kind(data_.kind),
-          data_.bytes - data_read_, bytes);
-  if (knows_size_) into.reserve(into.size() + bytes);
-  while (bytes > 0) {
-    const uint64_t most = knows_size_ ? bytes : std::max<uint64_t>(kGrowthBytes, into.size());
-    const auto count = static_cast<size_t>(std::min(bytes, most));
-    into.resize(into.size() + count);
-    read_data(into.data() + (into.size() - count), count);
-    bytes -= count;
+void SectionReader::append_data(Vector& into, uint64_t count) {
+  constexpr uint64_t kItemBytes = sizeof(typename Vector::value_type);
+  require(count <= (data_.bytes - data_read_) / kItemBytes, StatusCode::corrupt_data,
+          "index file: section {} has {} bytes left; {} times {} are needed",
+          print_kind(data_.kind), data_.bytes - data_read_, count, kItemBytes);
+  if (knows_size_) into.reserve(into.size() + count);
+  while (count > 0) {
+    const uint64_t most =
+        knows_size_ ? count : std::max<uint64_t>(kGrowthBytes / kItemBytes, into.size());
+    const auto items = static_cast<size_t>(std::min(count, most));
+    into.resize(into.size() + items);
+    read_data(into.data() + (into.size() - items), items * kItemBytes);
+    count -= items;
   }
 }
 

@@ -66,8 +66,7 @@ std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec,
     expect_padding(reader);
   };
   blocks.restore(
-      rows,
-      [&](AlignedVector<uint8_t>* into, size_t bytes) { reader.append_data(*into, bytes); },
+      rows, [&](AlignedVector<uint8_t>* into, size_t bytes) { reader.append_data(*into, bytes); },
       [&](AlignedVector<uint8_t>* into, size_t bytes) {
         begin_rests();
         reader.append_data(*into, bytes);
