@@ -253,4 +253,28 @@ TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io
   CHECK((contents(path) == saved(index.get())));
 }
 
+const char* const kGolden = "tests/golden/format1/capi_cosine.polarquant";
+
+TEST_CASE("The C ABI's golden file of format 1 is read, and written byte for byte", "[capi][io]") {
+  const IndexHandle index = filled("IDMap2,Polar4", POLAR_METRIC_COSINE, true);
+  CHECK((saved(index.get()) == contents(kGolden)));
+  polar_index* out = nullptr;
+  require_ok(polar_index_load(kGolden, nullptr, &out));
+  const IndexHandle loaded(out);
+  CHECK(answers(loaded.get()) == answers(index.get()));
+}
+
+TEST_CASE("The C ABI's golden file is made", "[.make-golden]") {
+  require_ok(polar_index_save(filled("IDMap2,Polar4", POLAR_METRIC_COSINE, true).get(), kGolden));
+}
+
+TEST_CASE("Files of the C++ library: one of our specs alone is taken", "[capi][io]") {
+  polar_index* out = nullptr;
+  require_ok(polar_index_load("tests/golden/format1/polar2_ids.polarquant", nullptr, &out));
+  const IndexHandle loaded(out);
+  CHECK(polar_index_ntotal(loaded.get()) == 70);
+  check_failed(polar_index_load("tests/golden/format1/id_map.polarquant", nullptr, &out),
+               POLAR_ERROR_UNSUPPORTED, {"C++"});
+}
+
 }  // namespace
