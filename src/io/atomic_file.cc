@@ -21,6 +21,7 @@ constexpr int kNameAttempts = 100;
 
 /// The file behind symbolic links; `path` itself where there is none yet.
 std::string resolved(const std::string& path) {
+  require(!path.empty(), StatusCode::io, "path: \"\" is not allowed; a file's name is");
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   const bool exists = std::filesystem::exists(status);
