@@ -7,6 +7,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/stored_containers.h"
 #include "src/faiss/stored_faiss.h"
+#include "src/faiss/stored_hnsw.h"
 #include "src/faiss/stored_ivf.h"
 #include "src/faiss/stored_polar.h"
 
@@ -19,7 +20,7 @@ constexpr int kMaxDepth = 16;
 /// The first row that recognizes an index has it; the last one recognizes all.
 constexpr const StoredKind* kKinds[] = {
     &kStoredPolar,  &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap,
-    &kStoredRefine, &kStoredIVFOverPolar, &kStoredFaiss,
+    &kStoredRefine, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredFaiss,
 };
 
 const StoredKind& kind_of(const ::faiss::Index& index) {

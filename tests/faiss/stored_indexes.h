@@ -3,6 +3,7 @@
 #pragma once
 
 #include <faiss/Index.h>
+#include <faiss/IndexHNSW.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -22,6 +23,18 @@ struct StoredCase {
   int64_t rows;
   bool with_ids = false;
 };
+
+/// FAISS's graph over an index of ours.
+inline std::unique_ptr<::faiss::Index> make_graph(const char* spec, int dim, int64_t rows,
+                                                  ::faiss::MetricType metric) {
+  auto storage = std::make_unique<IndexPolar>(dim, spec, metric);
+  auto index = std::make_unique<::faiss::IndexHNSW>(storage.get(), 8);
+  index->own_fields = true;
+  storage.release();
+  index->hnsw.efSearch = 33;
+  index->add(rows, clustered_rows(rows, dim, 7).data());
+  return index;
+}
 
 /// Ids of rows: not positions, and not rising.
 inline std::vector<int64_t> scattered_ids(int64_t rows) {

@@ -46,6 +46,7 @@ const std::vector<Original>& originals() {
     for (const StoredCase& stored : kCases) {
       files.push_back({stored.description, written(*make_stored(stored, ::faiss::METRIC_L2))});
     }
+    files.push_back({"a graph", written(*make_graph("Polar2", 20, 60, ::faiss::METRIC_L2))});
     return files;
   }();
   return made;

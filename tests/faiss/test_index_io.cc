@@ -181,6 +181,26 @@ TEST_CASE("What was read goes on as the index would have", "[faiss][io]") {
   }
 }
 
+TEST_CASE("Graphs over our indexes are read as they were written", "[faiss][io]") {
+  const ::faiss::MetricType metric = GENERATE(kInnerProduct, kL2);
+  const int64_t rows = GENERATE(0, 1, 300);
+  const auto index = make_graph("Polar4", 64, rows, metric);
+  const std::vector<uint8_t> bytes = written(*index);
+  const TemporaryFolder folder;
+  write_index(*index, folder.file("graph"));
+  ReadOptions options;
+  options.memory_map = GENERATE(false, true);
+  const auto read = read_index(folder.file("graph"), options);
+  CHECK(read->ntotal == rows);
+  CHECK(dynamic_cast<const ::faiss::IndexHNSW&>(*read).hnsw.efSearch == 33);
+  if (rows > 0) require_same(*read, *index, 64);
+  REQUIRE((written(*read) == bytes));
+  if (options.memory_map) return;
+  read->add(50, clustered_rows(50, 64, 8).data());
+  CHECK(read->ntotal == rows + 50);
+  CHECK(find(*read, clustered_rows(50, 64, 8), 1).labels[7] == rows + 7);
+}
+
 TEST_CASE("A mapped index is searched in its file and never changed", "[faiss][io]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
