@@ -34,12 +34,9 @@ RowRoom CodeBlocks::place(int64_t row) const {
 // Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   Chunk& chunk = chunks_.back();
-  const auto front_bytes = [this](int64_t rows) {
-    return static_cast<size_t>(rows / kBlockRows) * layout_.front_bytes(kBlockRows) +
-           layout_.front_bytes(BlockLayout::room(rows % kBlockRows)) + kReadAhead;
-  };
+  const auto front_bytes = [this](int64_t rows) { return layout_.fronts_bytes(rows) + kReadAhead; };
   const auto rest_bytes = [this](int64_t rows) {
-    return static_cast<size_t>(rows) * layout_.rest_bytes() + 2 * kReadAhead;
+    return layout_.rests_bytes(rows) + 2 * kReadAhead;
   };
   if (front_bytes(chunk_rows) <= chunk.fronts.capacity() &&
       rest_bytes(chunk_rows) <= chunk.rests.capacity())
@@ -106,6 +103,32 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
     go_back_to(before.rows, before.last_block);
     throw;
   }
+}
+
+void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests) {
+  clear();
+  const int64_t chunks = (rows + kChunkRows - 1) / kChunkRows;
+  const auto rows_of = [rows](int64_t chunk) {
+    return std::min(kChunkRows, rows - chunk * kChunkRows);
+  };
+  // One by one: `rows` may be more than there is to read.
+  std::vector<Chunk> read;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> fronts;
+    read_fronts(&fronts, layout_.fronts_bytes(rows_of(chunk)));
+    fronts.resize(fronts.size() + kReadAhead);
+    fronts.shrink_to_fit();
+    read.emplace_back().fronts = std::move(fronts);
+  }
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> rests(kReadAhead);
+    read_rests(&rests, layout_.rests_bytes(rows_of(chunk)));
+    rests.resize(rests.size() + kReadAhead);
+    rests.shrink_to_fit();
+    read[static_cast<size_t>(chunk)].rests = std::move(rests);
+  }
+  chunks_ = std::move(read);
+  rows_ = rows;
 }
 
 CodeBlocks::Mark CodeBlocks::mark() const {

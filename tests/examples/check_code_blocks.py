@@ -11,7 +11,8 @@ import sys
 import textwrap
 
 PAGES = ["README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md"]
-EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/search.c"], "cpp": ["examples/faiss/search.cc"]}
+EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
+            "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
