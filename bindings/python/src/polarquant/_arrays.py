@@ -6,6 +6,7 @@ A float32 array that is contiguous is used where it lies; all else is copied onc
 
 from __future__ import annotations
 
+import ctypes
 import operator
 from typing import Any, Union
 
@@ -26,7 +27,11 @@ _INT64_RANGE = range(-(2**63), 2**63)
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Where the array's first element lies."""
+    """Where the first element of a contiguous array lies."""
+    if array.flags.writeable and array.size > 0:
+        # A fifth of the time of the other way, which also knows arrays that cannot be written.
+        buffer: Any = array
+        return ctypes.addressof(ctypes.c_byte.from_buffer(buffer))
     where: int = array.ctypes.data
     return where
 
@@ -72,7 +77,9 @@ def as_rows(name: str, value: Any, dim: int) -> Floats:
     """Rows, (n, dim)."""
     array = as_floats(name, value)
     if array.ndim != 2 or array.shape[1] != dim:
-        raise BadArgumentError(f"{name}: shape {array.shape} is not allowed; (n, {dim})")
+        raise BadArgumentError(
+            f"{name}: shape {array.shape} is not allowed; (n, {dim})"
+        )
     return array
 
 
@@ -101,7 +108,11 @@ def as_ids(name: str, value: Any) -> Ids:
         raise BadArgumentError(f"{name}: shape {array.shape} is not allowed; (n,)")
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name}: dtype {array.dtype} is not allowed; integers")
-    if array.dtype.kind == "u" and array.size > 0 and int(array.max()) not in _INT64_RANGE:
+    if (
+        array.dtype.kind == "u"
+        and array.size > 0
+        and int(array.max()) not in _INT64_RANGE
+    ):
         raise BadArgumentError(f"{name}: {array.max()} is not allowed; up to 2^63 - 1")
     if array.dtype == _INT64 and array.flags.c_contiguous and array.flags.aligned:
         return array
@@ -110,7 +121,9 @@ def as_ids(name: str, value: Any) -> Ids:
 
 def as_codes(name: str, value: Any) -> Codes:
     """Bytes, contiguous, of any shape."""
-    array = value if isinstance(value, np.ndarray) else np.frombuffer(value, dtype=_UINT8)
+    array = (
+        value if isinstance(value, np.ndarray) else np.frombuffer(value, dtype=_UINT8)
+    )
     if array.dtype != _UINT8:
         raise TypeError(f"{name}: dtype {array.dtype} is not allowed; uint8")
     return np.ascontiguousarray(array)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -22,23 +22,6 @@ from polarquant.filters import AppliedFilter, FilterLike
 _LONG_WORK = 1_000_000_000
 
 
-class SearchSettings(NamedTuple):
-    """What every search takes besides queries and k."""
-
-    filter: FilterLike = None
-    exactness: float | None = None
-    num_threads: int = 0
-    progress: ProgressLike = None
-
-    def are_defaults(self) -> bool:
-        return (
-            self.filter is None
-            and self.exactness is None
-            and self.num_threads == 0
-            and not self.progress
-        )
-
-
 #: (number of queries, their address, k, options or None, address of scores, address of ids) → status
 SearchFunction = Callable[[int, int, int, Any, int, int], int]
 
@@ -50,7 +33,10 @@ def run_search(
     dim: int,
     k: int,
     rows: int,
-    settings: SearchSettings,
+    filter: FilterLike,
+    exactness: float | None,
+    num_threads: int,
+    progress: ProgressLike,
 ) -> tuple[Floats, Ids]:
     """Scores and ids, (nq, k); (k,) for one query of shape (dim,)."""
     given = as_rows_or_vector("queries", queries, dim)
@@ -60,27 +46,25 @@ def run_search(
     scores = np.empty(shape, dtype=np.float32)
     ids = np.empty(shape, dtype=np.int64)
     # A function of the caller's would lose a Ctrl-C that comes while it runs.
-    is_long = nq * rows * dim >= _LONG_WORK or callable(settings.filter)
-    if not is_long and settings.are_defaults():
+    is_long = nq * rows * dim >= _LONG_WORK or progress or callable(filter)
+    if not is_long and filter is None and exactness is None and num_threads == 0:
         check(function(nq, address(given), k, None, address(scores), address(ids)))
         return scores, ids
     options = search_options()
-    options.num_threads = as_int("num_threads", settings.num_threads, 0, 1024)
-    if settings.exactness is not None:
-        options.exactness = _as_exactness(settings.exactness)
-    applied = AppliedFilter(settings.filter, options, use)
+    options.num_threads = as_int("num_threads", num_threads, 0, 1024)
+    if exactness is not None:
+        options.exactness = _as_exactness(exactness)
+    applied = AppliedFilter(filter, options, use)
     where = ctypes.addressof(options)
     arguments = (nq, address(given), k, where, address(scores), address(ids))
-    if is_long or settings.progress:
-        with LongCall("search", settings.progress, use) as call:
-            options.progress = call.function
-            status = function(*arguments)
-            if applied.error is None:
-                call.check(status)
-    else:
+    if not is_long:
+        check(function(*arguments))
+        return scores, ids
+    with LongCall("search", progress, use) as call:
+        options.progress = call.function
         status = function(*arguments)
         if applied.error is None:
-            check(status)
+            call.check(status)
     if applied.error is not None:
         raise applied.error
     return scores, ids

@@ -75,7 +75,12 @@ class CodecInfo(ctypes.Structure):
 
 
 class Segment(ctypes.Structure):
-    _fields_ = [("first", c_int32), ("dim", c_int32), ("bits", c_double), ("scale", c_double)]
+    _fields_ = [
+        ("first", c_int32),
+        ("dim", c_int32),
+        ("bits", c_double),
+        ("scale", c_double),
+    ]
 
 
 class CodecPlan(ctypes.Structure):

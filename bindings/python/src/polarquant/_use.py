@@ -4,6 +4,9 @@
 Calls run without the interpreter's lock, and the C library leaves it to its caller that nothing else
 happens to an object while it changes. Here calls that only read share the object, and one that
 changes it waits for them, and they for it: threads may search while another one adds.
+
+A reader takes no lock: it enters itself, then looks for a writer; a writer announces itself, then looks
+for readers. One of them sees the other.
 """
 
 from __future__ import annotations
@@ -11,11 +14,17 @@ from __future__ import annotations
 import os
 import threading
 from types import TracebackType
-from typing import Callable
 
 from polarquant.errors import BadArgumentError
 
-_in_callback = threading.local()
+
+class _Callbacks(threading.local):
+    """Whose callbacks this thread is inside."""
+
+    uses: tuple[Use, ...] = ()
+
+
+_callbacks = _Callbacks()
 _process = object()
 
 
@@ -34,8 +43,8 @@ class callback_of:
         self._use = use
 
     def __enter__(self) -> None:
-        self._outer: tuple[Use, ...] = getattr(_in_callback, "uses", ())
-        _in_callback.uses = (*self._outer, self._use)
+        self._outer = _callbacks.uses
+        _callbacks.uses = (*self._outer, self._use)
 
     def __exit__(
         self,
@@ -43,96 +52,64 @@ class callback_of:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        _in_callback.uses = self._outer
+        _callbacks.uses = self._outer
 
 
 class Use:
-    """Counts who uses an object. `shared` and `sole` are context managers that give its handle."""
+    """Who uses an object. `shared` and `sole` are context managers that give its handle."""
 
     def __init__(self, what: str, handle: int | None) -> None:
-        self._what = what
+        self.what = what
         self.handle = handle
-        self.shared = _Span(self.enter_shared, self.exit_shared)
-        self.sole = _Span(self.enter_sole, self.exit_sole)
-        self._forget()
+        self.forget()
+        self.shared = _Shared(self)
+        self.sole = _Sole(self)
 
-    def _forget(self) -> None:
-        # Threads of a parent process do not live on in a forked child.
-        self._process = _process
-        self._changed = threading.Condition(threading.Lock())
-        # By thread, so that an entry that an interrupt left behind ends with the thread's next call.
-        self._readers: dict[int, int] = {}
-        self._writer: int | None = None
-        self._waiting_writers = 0
+    def forget(self) -> None:
+        """In a new process: threads of a parent do not live on in a forked child."""
+        self.process = _process
+        self.changed = threading.Condition(threading.Lock())
+        # Calls of each thread; more than one is a call inside a callback. What an interrupt between
+        # two lines leaves behind ends with the thread's next call.
+        self.readers: dict[int, int] = {}
+        self.writer: int | None = None
+        self.writers_wanted = 0
 
-    def _is_inside_callback(self) -> bool:
-        return self in getattr(_in_callback, "uses", ())
+    def is_inside_callback(self) -> bool:
+        return self in _callbacks.uses
 
-    def _open_handle(self) -> int:
+    def open_handle(self) -> int:
         if self.handle is None:
-            raise BadArgumentError(f"{self._what}: is closed; make a new one")
+            raise BadArgumentError(f"{self.what}: is closed; make a new one")
         return self.handle
 
-    def enter_shared(self) -> int:
-        if self._process is not _process:
-            self._forget()
-        me = threading.get_ident()
-        with self._changed:
-            nested = self._is_inside_callback()
-            while not nested and (
-                self._waiting_writers or (self._writer is not None and self._writer != me)
-            ):
-                self._changed.wait()
-            handle = self._open_handle()
-            self._readers[me] = self._readers.get(me, 0) + 1 if nested else 1
-        return handle
 
-    def exit_shared(self) -> None:
-        me = threading.get_ident()
-        with self._changed:
-            left = self._readers.get(me, 1) - 1
-            if left:
-                self._readers[me] = left
-            else:
-                self._readers.pop(me, None)
-                if self._waiting_writers:
-                    self._changed.notify_all()
-
-    def enter_sole(self) -> int:
-        if self._process is not _process:
-            self._forget()
-        if self._is_inside_callback():
-            raise RuntimeError(f"{self._what}: a callback of its own search cannot change it")
-        me = threading.get_ident()
-        with self._changed:
-            self._readers.pop(me, None)
-            self._waiting_writers += 1
-            try:
-                while self._readers or (self._writer is not None and self._writer != me):
-                    self._changed.wait()
-                handle = self._open_handle()
-                self._writer = me
-            finally:
-                self._waiting_writers -= 1
-                if self._writer != me:
-                    self._changed.notify_all()
-        return handle
-
-    def exit_sole(self) -> None:
-        with self._changed:
-            self._writer = None
-            self._changed.notify_all()
-
-
-class _Span:
-    """A with statement's enter and exit; no generator, for a search's few microseconds."""
-
-    def __init__(self, enter: Callable[[], int], leave: Callable[[], None]) -> None:
-        self._enter = enter
-        self._leave = leave
+class _Shared:
+    def __init__(self, use: Use) -> None:
+        self._use = use
 
     def __enter__(self) -> int:
-        return self._enter()
+        use = self._use
+        if use.process is not _process:
+            use.forget()
+        me = threading.get_ident()
+        nested = me in use.readers and use.is_inside_callback()
+        use.readers[me] = use.readers[me] + 1 if nested else 1
+        if use.writers_wanted and not nested and not use.is_inside_callback():
+            self._wait(use, me)
+        if use.handle is None:
+            self.__exit__(None, None, None)
+        return use.open_handle()
+
+    @staticmethod
+    def _wait(use: Use, me: int) -> None:
+        with use.changed:
+            use.readers.pop(me, None)
+            use.changed.notify_all()
+            while use.writers_wanted:
+                use.changed.wait()
+            # Writers announce themselves under the lock.
+            use.readers[me] = 1
 
     def __exit__(
         self,
@@ -140,4 +117,58 @@ class _Span:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._leave()
+        use = self._use
+        me = threading.get_ident()
+        left = use.readers.get(me, 1) - 1
+        if left:
+            use.readers[me] = left
+        else:
+            use.readers.pop(me, None)
+        if use.writers_wanted:
+            with use.changed:
+                use.changed.notify_all()
+
+
+class _Sole:
+    def __init__(self, use: Use) -> None:
+        self._use = use
+
+    def __enter__(self) -> int:
+        use = self._use
+        if use.process is not _process:
+            use.forget()
+        if use.is_inside_callback():
+            raise RuntimeError(
+                f"{use.what}: a callback of its own search cannot change it"
+            )
+        me = threading.get_ident()
+        with use.changed:
+            if use.writer == me:  # left behind by an interrupt
+                self._leave(use)
+            use.readers.pop(me, None)
+            use.writers_wanted += 1
+            try:
+                while use.readers or use.writer is not None:
+                    use.changed.wait()
+                handle = use.open_handle()
+                use.writer = me
+            except BaseException:
+                use.writers_wanted -= 1
+                use.changed.notify_all()
+                raise
+        return handle
+
+    @staticmethod
+    def _leave(use: Use) -> None:
+        use.writer = None
+        use.writers_wanted -= 1
+        use.changed.notify_all()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._use.changed:
+            self._leave(self._use)

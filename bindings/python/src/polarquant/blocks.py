@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from polarquant._arrays import Codes, CodesLike, Floats, Ids, address, as_codes, as_int
 from polarquant._library import check, lib
-from polarquant._search import SearchSettings, run_search
+from polarquant._search import run_search
 from polarquant._use import Use
 from polarquant.codec import Codec
 from polarquant.errors import BadArgumentError, NotFoundError
@@ -77,7 +77,13 @@ class CodeBlocks:
             codes = np.empty((count, self._codec.code_size), dtype=np.uint8)
             check(
                 lib.polar_blocks_get(
-                    handle, self._rows, *self._buffer(), first, count, address(codes), codes.nbytes
+                    handle,
+                    self._rows,
+                    *self._buffer(),
+                    first,
+                    count,
+                    address(codes),
+                    codes.nbytes,
                 )
             )
         return codes
@@ -89,7 +95,12 @@ class CodeBlocks:
             row = self._as_row(row)
             check(
                 lib.polar_blocks_overwrite(
-                    handle, address(array), array.nbytes, self._rows, *self._buffer(), row
+                    handle,
+                    address(array),
+                    array.nbytes,
+                    self._rows,
+                    *self._buffer(),
+                    row,
                 )
             )
 
@@ -105,7 +116,11 @@ class CodeBlocks:
                 )
             check(
                 lib.polar_blocks_remove(
-                    handle, address(bits._words), self._rows, *self._buffer(), ctypes.byref(left)
+                    handle,
+                    address(bits._words),
+                    self._rows,
+                    *self._buffer(),
+                    ctypes.byref(left),
                 )
             )
             self._rows = left.value
@@ -115,7 +130,9 @@ class CodeBlocks:
         """Takes out one row; the last one takes its place. Raises NotFoundError."""
         with self._use.sole, self._codec._use.shared as handle:
             row = self._as_row(row)
-            check(lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer()))
+            check(
+                lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer())
+            )
             self._rows -= 1
 
     def search(
@@ -129,19 +146,21 @@ class CodeBlocks:
         progress: Any = None,
     ) -> tuple[Floats, Ids]:
         """The k best rows for each query, as `Codec.search`."""
-        settings = SearchSettings(filter, exactness, num_threads, progress)
         codec = self._codec
         with self._use.shared, codec._use.shared as handle:
             rows = self._rows
             where, size = self._buffer()
 
-            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
+            def function(
+                nq: int, q: int, k: int, options: Any, scores: int, ids: int
+            ) -> int:
                 status: int = lib.polar_blocks_search(
                     handle, nq, q, rows, where, size, k, options, scores, ids
                 )
                 return status
 
-            return run_search(function, self._use, queries, codec.dim, k, rows, settings)
+            asked = (filter, exactness, num_threads, progress)
+            return run_search(function, self._use, queries, codec.dim, k, rows, *asked)
 
     def _as_row(self, row: int) -> int:
         if not 0 <= row < self._rows:

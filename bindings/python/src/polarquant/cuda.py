@@ -15,7 +15,7 @@ from polarquant import _structs
 from polarquant._arrays import CodesLike, Floats, Ids, address, as_int
 from polarquant._handle import Handle, create
 from polarquant._library import check, default_options, lib, sized
-from polarquant._search import SearchSettings, run_search
+from polarquant._search import run_search
 from polarquant.codec import Codec
 from polarquant.filters import FilterLike
 from polarquant.index import Index
@@ -84,7 +84,14 @@ class CudaIndex(Handle):
         with codec._use.shared as handle:
             function = lib.polar_cuda_index_from_codes
             made = cls._adopt(
-                create(function, handle, n, address(array), array.nbytes, ctypes.byref(options))
+                create(
+                    function,
+                    handle,
+                    n,
+                    address(array),
+                    array.nbytes,
+                    ctypes.byref(options),
+                )
             )
         made._dim = codec.dim
         return made
@@ -124,17 +131,19 @@ class CudaIndex(Handle):
         stream: a cudaStream_t of the device as a number; None is the default stream. It is waited
         for. num_threads prepare the queries.
         """
-        settings = SearchSettings(filter, exactness, num_threads)
         with self._use.shared as handle:
 
-            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
+            def function(
+                nq: int, q: int, k: int, options: Any, scores: int, ids: int
+            ) -> int:
                 status: int = lib.polar_cuda_index_search(
                     handle, nq, q, k, options, stream, scores, ids
                 )
                 return status
 
             rows = lib.polar_cuda_index_ntotal(handle)
-            return run_search(function, self._use, queries, self._dim, k, rows, settings)
+            asked = (filter, exactness, num_threads, None)
+            return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
 
 def _make_options(device: int) -> _structs.CudaOptions:

@@ -13,7 +13,7 @@ from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as
 from polarquant._handle import Handle, create
 from polarquant._library import lib
 from polarquant._progress import ProgressLike
-from polarquant._search import SearchSettings, run_search
+from polarquant._search import run_search
 from polarquant.errors import BadArgumentError
 from polarquant.filters import FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
@@ -46,7 +46,9 @@ class Index(Handle):
         self._dim = as_int("dim", dim, 1, 65535)
         self._metric = as_metric(metric)
         text = as_text("description", description)
-        super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
+        super().__init__(
+            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
+        )
 
     @property
     def description(self) -> str:
@@ -117,8 +119,12 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
-            raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
-        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
+            raise BadArgumentError(
+                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
+            )
+        self._change(
+            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
+        )
 
     def search(
         self,
@@ -142,17 +148,19 @@ class Index(Handle):
         Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for a filter that
         a FAISS index in the description does not know. Ctrl-C ends a long search.
         """
-        settings = SearchSettings(filter, exactness, num_threads, progress)
         with self._use.shared as handle:
 
-            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
+            def function(
+                nq: int, q: int, k: int, options: Any, scores: int, ids: int
+            ) -> int:
                 status: int = lib.polar_index_search_with_options(
                     handle, nq, q, k, options, scores, ids
                 )
                 return status
 
             rows = lib.polar_index_ntotal(handle)
-            return run_search(function, self._use, queries, self._dim, k, rows, settings)
+            asked = (filter, exactness, num_threads, progress)
+            return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
     def reconstruct(self, id: int) -> Floats:
         """The stored form of the row with this id, (dim,); normalized for cosine.
