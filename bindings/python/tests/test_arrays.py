@@ -42,18 +42,24 @@ class RowsTest(unittest.TestCase):
     def test_integers_are_numbers(self):
         x = np.arange(48, dtype=np.int8).reshape(2, 24)
         codec = polarquant.Codec("Polar4", 24, norm_unit=64)
-        np.testing.assert_array_equal(codec.encode(x), codec.encode(x.astype(np.float32)))
+        np.testing.assert_array_equal(
+            codec.encode(x), codec.encode(x.astype(np.float32))
+        )
 
     def test_what_is_not_rows_is_refused(self):
         codec = polarquant.Codec("Polar4", 8)
         for wrong in [np.zeros(8), np.zeros((2, 9)), np.zeros((2, 2, 8)), 3.0]:
             with (
                 self.subTest(str(np.shape(wrong))),
-                self.assertRaisesRegex(polarquant.BadArgumentError, r"x: shape .* \(n, 8\)"),
+                self.assertRaisesRegex(
+                    polarquant.BadArgumentError, r"x: shape .* \(n, 8\)"
+                ),
             ):
                 codec.encode(wrong)
         for wrong in [np.zeros((2, 8), complex), [["a"] * 8], None]:
-            with self.subTest(str(wrong)), self.assertRaisesRegex(TypeError, "x: dtype"):
+            with self.subTest(str(wrong)), self.assertRaisesRegex(
+                TypeError, "x: dtype"
+            ):
                 codec.encode(wrong)
 
     def test_what_is_not_finite_is_refused_by_row(self):
@@ -88,7 +94,13 @@ class NumbersTest(unittest.TestCase):
             polarquant.Codec(b"Polar2", 8)
 
     def test_metrics(self):
-        for given, expected in [("ip", 0), ("L2", 1), ("cosine", 2), (1, 1), ("inner_product", 0)]:
+        for given, expected in [
+            ("ip", 0),
+            ("L2", 1),
+            ("cosine", 2),
+            (1, 1),
+            ("inner_product", 0),
+        ]:
             self.assertEqual(polarquant.Codec("Polar2", 8, given).metric, expected)
         for wrong in ("dot", 3, -1):
             with self.assertRaisesRegex(ValueError, "metric"):
@@ -97,7 +109,12 @@ class NumbersTest(unittest.TestCase):
 
 class IdsTest(unittest.TestCase):
     def test_ids_of_other_types(self):
-        for given in [[1, 2], np.array([1, 2], np.uint8), np.array([1, 0, 2, 0])[::2], []]:
+        for given in [
+            [1, 2],
+            np.array([1, 2], np.uint8),
+            np.array([1, 0, 2, 0])[::2],
+            [],
+        ]:
             taken = _arrays.as_ids("ids", given)
             self.assertEqual(taken.dtype, np.int64)
             self.assertTrue(taken.flags.c_contiguous)

@@ -45,9 +45,14 @@ class BesideFaissTest(unittest.TestCase):
             with self.subTest(names):
                 program = _PROGRAM.format(first=names[0], second=names[1])
                 ran = subprocess.run(
-                    [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+                    [sys.executable, "-c", program],
+                    capture_output=True,
+                    text=True,
+                    timeout=120,
                 )
-                self.assertEqual((ran.returncode, ran.stdout), (0, "both work\n"), ran.stderr)
+                self.assertEqual(
+                    (ran.returncode, ran.stdout), (0, "both work\n"), ran.stderr
+                )
 
 
 if __name__ == "__main__":

@@ -43,7 +43,11 @@ class CodeBlocksTest(unittest.TestCase):
     def test_search_is_the_codec_s(self):
         blocks = polarquant.CodeBlocks(self.codec, self.codes)
         q = make_rows(7, 48, seed=2)
-        for options in [{}, {"filter": range(30, 90)}, {"exactness": 0.5, "num_threads": 1}]:
+        for options in [
+            {},
+            {"filter": range(30, 90)},
+            {"exactness": 0.5, "num_threads": 1},
+        ]:
             expected = self.codec.search(q, self.codes, 5, **options)
             for found, wanted in zip(blocks.search(q, 5, **options), expected):
                 np.testing.assert_array_equal(found, wanted)

@@ -19,7 +19,9 @@ class FilterTest(unittest.TestCase):
         cls.scores = cls.codec.search(cls.query, cls.codes, N, exactness=np.inf)
 
     def found(self, filter):
-        _, ids = self.codec.search(self.query, self.codes, N, filter=filter, exactness=np.inf)
+        _, ids = self.codec.search(
+            self.query, self.codes, N, filter=filter, exactness=np.inf
+        )
         return ids[ids >= 0].tolist()
 
     def expected(self, kept):
@@ -46,7 +48,13 @@ class FilterTest(unittest.TestCase):
                 self.assertEqual(self.found(filter), self.expected(kept))
 
     def test_ranges(self):
-        for ids in [range(100), range(64, 65), range(250, 10**30), range(-5, 20), range(9, 3)]:
+        for ids in [
+            range(100),
+            range(64, 65),
+            range(250, 10**30),
+            range(-5, 20),
+            range(9, 3),
+        ]:
             with self.subTest(str(ids)):
                 self.assertEqual(self.found(ids), self.expected(ids))
 

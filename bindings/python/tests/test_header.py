@@ -33,7 +33,11 @@ def _declarations():
     return {
         name: (
             _ctype(result),
-            [] if arguments.strip() == "void" else [_ctype(a) for a in arguments.split(",")],
+            (
+                []
+                if arguments.strip() == "void"
+                else [_ctype(a) for a in arguments.split(",")]
+            ),
         )
         for result, name, arguments in _FUNCTION.findall(text)
     }
@@ -72,7 +76,11 @@ class HeaderTest(unittest.TestCase):
                 known = getattr(struct, field)
                 expected.append(f"{name}.{field} {known.offset} {known.size}")
         source = "\n".join(
-            ["#include <stdio.h>", "#include <stddef.h>", "#include <polarquant/polarquant.h>"]
+            [
+                "#include <stdio.h>",
+                "#include <stddef.h>",
+                "#include <polarquant/polarquant.h>",
+            ]
             + ["int main(void) {", *prints, "return 0; }", ""]
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +90,9 @@ class HeaderTest(unittest.TestCase):
                 file.write(source)
             include = f"-I{HEADER.parents[1]}"
             subprocess.run([compiler, include, path, "-o", program], check=True)
-            printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+            printed = subprocess.run(
+                [program], check=True, capture_output=True, text=True
+            ).stdout
         self.assertEqual(printed.splitlines(), expected)
 
 
