@@ -4,7 +4,6 @@
 import pickle
 
 import numpy as np
-
 import polarquant
 
 # Stands in for your embeddings.

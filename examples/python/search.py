@@ -2,7 +2,6 @@
 """Stores 1000 vectors at 2 bits a dimension in an index, and searches it."""
 
 import numpy as np
-
 import polarquant
 
 # Stands in for your embeddings.
