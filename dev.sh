@@ -74,9 +74,13 @@ quietly() {
 }
 
 is_installed() {
+  local architecture
+  architecture=$(dpkg --print-architecture)
+  if [[ $1 == *:* ]]; then architecture=${1#*:}; fi
   # Expanded by dpkg-query, not by the shell.
   # shellcheck disable=SC2016
-  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+  dpkg-query --show --showformat='${db:Status-Status} ${Architecture}\n' "${1%:*}" 2>/dev/null |
+    grep --extended-regexp --line-regexp --quiet "installed ($architecture|all)"
 }
 
 # Sets as_root to what a command for root starts with.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import pickle
 import unittest
 
 import numpy as np
@@ -51,6 +52,12 @@ class CodeBlocksTest(unittest.TestCase):
             expected = self.codec.search(q, self.codes, 5, **options)
             for found, wanted in zip(blocks.search(q, 5, **options), expected):
                 np.testing.assert_array_equal(found, wanted)
+
+    def test_pickled_blocks_have_the_codes(self):
+        blocks = polarquant.CodeBlocks(self.codec, self.codes)
+        again = pickle.loads(pickle.dumps(blocks))
+        again.codec.check_same_state(self.codec)
+        np.testing.assert_array_equal(again.get(), self.codes)
 
     def test_codecs_without_blocks_say_so(self):
         with self.assertRaises(polarquant.UnsupportedError):

@@ -74,9 +74,7 @@ class IndexTest(unittest.TestCase):
                 index = polarquant.Index(description, 32, "l2")
                 index.train(x)
                 index.add(x)
-                self.assertEqual(
-                    index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4]
-                )
+                self.assertEqual(index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4])
         self.assertEqual(polarquant.Index("Flat", 32).code_size, 128)
         with self.assertRaisesRegex(ValueError, "Nothing9"):
             polarquant.Index("Nothing9", 32)

@@ -27,7 +27,7 @@ class CodeBlocks:
     others. codes: rows to begin with, as `append` takes them.
 
     Threads may search at the same time; calls that change the rows wait for them. len() is the
-    number of rows.
+    number of rows. Pickle takes the codes and the codec's state.
     """
 
     def __init__(self, codec: Codec, codes: CodesLike | None = None) -> None:
@@ -55,6 +55,9 @@ class CodeBlocks:
 
     def __repr__(self) -> str:
         return f"CodeBlocks({self._codec!r}, {self._rows} rows)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CodeBlocks, (self._codec, self.get())
 
     def append(self, codes: CodesLike) -> None:
         """Adds coded rows, (n, code_size), behind those held."""
@@ -130,9 +133,7 @@ class CodeBlocks:
         """Takes out one row; the last one takes its place. Raises NotFoundError."""
         with self._use.sole, self._codec._use.shared as handle:
             row = self._as_row(row)
-            check(
-                lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer())
-            )
+            check(lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer()))
             self._rows -= 1
 
     def search(
@@ -151,9 +152,7 @@ class CodeBlocks:
             rows = self._rows
             where, size = self._buffer()
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_blocks_search(
                     handle, nq, q, rows, where, size, k, options, scores, ids
                 )

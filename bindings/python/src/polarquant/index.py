@@ -46,9 +46,7 @@ class Index(Handle):
         self._dim = as_int("dim", dim, 1, 65535)
         self._metric = as_metric(metric)
         text = as_text("description", description)
-        super().__init__(
-            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
-        )
+        super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
 
     @property
     def description(self) -> str:
@@ -119,12 +117,8 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
-            raise BadArgumentError(
-                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
-            )
-        self._change(
-            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
-        )
+            raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
+        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
 
     def search(
         self,
@@ -150,9 +144,7 @@ class Index(Handle):
         """
         with self._use.shared as handle:
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_index_search_with_options(
                     handle, nq, q, k, options, scores, ids
                 )
@@ -180,6 +172,3 @@ class Index(Handle):
         for id, row in zip(wanted.tolist(), out):
             self._read(lib.polar_index_reconstruct, id, address(row))
         return out
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError("an Index cannot be pickled: it has no saved form yet")
