@@ -61,7 +61,7 @@ struct IndexPolar : ::faiss::Index {
 
   /// The canonical name of the codec.
   std::string spec() const;
-  /// Codec, codes and ids, in bytes.
+  /// Codec, codes and ids, in bytes; codes that lie in a mapped file are not counted.
   size_t memory_bytes() const;
   const Codec& codec() const { return *codec_; }
   /// The codes as they are stored, and the ids of rows that have ids of their own, else none.
@@ -107,9 +107,11 @@ struct IndexPolar : ::faiss::Index {
   void sa_decode(idx_t n, const uint8_t* bytes, float* x) const override;
 
  private:
-  friend struct RefineOverPolar;  // takes an add back when its other index refuses the rows
+  friend struct IndexPolarStorage;  // files
+  friend struct RefineOverPolar;    // takes an add back when its other index refuses the rows
   struct Mark;
 
+  IndexPolar(int d, ::faiss::MetricType metric);  // without codec and codes
   std::unique_ptr<Codec> make_codec() const;
   Mark mark() const;
   void go_back_to(const Mark& before);
@@ -140,6 +142,55 @@ struct IndexPolar : ::faiss::Index {
 /// and what is allowed. The caller owns the index, which owns its parts.
 std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& description,
                                               ::faiss::MetricType metric = ::faiss::METRIC_L2);
+
+// ---- Files ------------------------------------------------------------------------------------
+
+/// Called with the next bytes of a file; what it throws ends the writing.
+using WriteBytes = std::function<void(const void* data, size_t bytes)>;
+/// Fills up to `bytes` bytes of data and returns how many; 0 where there are no more.
+using ReadBytes = std::function<size_t(void* data, size_t bytes)>;
+
+/// Writes an index with all it has inside: indexes of ours, alone or in the containers that
+/// index_factory makes, and FAISS's own, whose parts keep FAISS's bytes. docs/format.md has the
+/// format; faiss::read_index does not know it. Nobody may change the index meanwhile.
+///
+/// To a path (UTF-8) the file appears whole or not at all: it is written beside its place, synced
+/// and renamed. After a failure, a full disk or a crash, a file of that name is as it was; a crash
+/// can leave a file of that name with ".tmp-" and numbers behind it.
+/// Cost: every byte is read twice, first for its checksum. FaissException: no such folder, no room,
+/// an index that FAISS cannot write.
+void write_index(const ::faiss::Index& index, const std::string& path);
+/// The same by calls of up to any number of bytes, front to back.
+void write_index(const ::faiss::Index& index, const WriteBytes& write);
+
+struct ReadOptions {
+  /// Leaves the rows of our flat indexes in the file, which is mapped to memory and must stay as it
+  /// is (it may be removed or replaced, but not be written to or cut short: that ends the process).
+  /// Such an index cannot be changed. What else the file has is read and verified as always; rows
+  /// are verified when they are first used, by 1 MiB for single rows and all by the first search,
+  /// or by verify_index. From a path only.
+  bool memory_map = false;
+  /// FAISS's reader believes what a file says about sizes. So FAISS's parts are checked before it
+  /// sees them, and those of a kind that cannot be checked are refused. True: they are given to it
+  /// unchecked, which is safe for files from whom you trust. Checksums are verified either way.
+  bool trust_faiss = false;
+};
+
+/// The index of a file that write_index, or the C library, wrote. Nothing in the file is trusted:
+/// whatever it says, it gives a working index or a FaissException that says what is wrong, and
+/// memory stays within what the file's size and the codec of its names take. Parts of FAISS's are
+/// in memory twice meanwhile.
+std::unique_ptr<::faiss::Index> read_index(const std::string& path,
+                                           const ReadOptions& options = {});
+/// The same by calls, front to back; reads no byte behind the index.
+std::unique_ptr<::faiss::Index> read_index(const ReadBytes& read, const ReadOptions& options = {});
+
+/// Reads all that an index has in a mapped file, and throws FaissException unless it is what was
+/// written. Nothing to do for other indexes.
+void verify_index(const ::faiss::Index& index);
+
+/// An index like this one, in memory, which can be changed. In memory twice meanwhile.
+std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index);
 
 }  // namespace polarquant
 

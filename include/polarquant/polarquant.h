@@ -521,6 +521,65 @@ POLAR_API polar_status polar_index_code_size(const polar_index* index, size_t* b
  * id to row ("IDMap,…" where "IDMap2,…" does). since 0.1 */
 POLAR_API polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x);
 
+/* ---- Index files ---------------------------------------------------------------------------- */
+
+/* Receives the next bytes of a file, in order; non-zero ends the call with POLAR_ERROR_IO. */
+typedef int32_t (*polar_write_fn)(void* user, const void* data, size_t bytes);
+/* Fills up to `bytes` bytes of data, in order, and returns how many; 0 where there are no more,
+ * negative ends the call with POLAR_ERROR_IO. */
+typedef int64_t (*polar_read_fn)(void* user, void* data, size_t bytes);
+
+typedef struct polar_load_options {
+  uint32_t struct_size; /* sizeof(polar_load_options), set by polar_load_options_init */
+  /* 1: rows of our flat specs stay in the file, which is mapped to memory. Such an index cannot be
+   * changed. Its rows are verified when they are first used: 1 MiB for a single row, all by the
+   * first search or polar_index_verify. The file may be removed or replaced meanwhile, but not
+   * written to or cut short, which ends the process. Not for polar_index_load_from. Default 0. */
+  int32_t memory_map;
+  /* 1: parts of FAISS's that cannot be checked before FAISS's reader sees them are given to it
+   * unchecked: for files from whom you trust. 0 (default): they are refused with
+   * POLAR_ERROR_UNSUPPORTED. Checksums are verified either way. */
+  int32_t trust_faiss;
+  int32_t reserved; /* 0 */
+} polar_load_options;
+
+/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+POLAR_API void polar_load_options_init(polar_load_options* options);
+
+/*
+ * Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file
+ * appears whole or not at all: it is written beside its place, synced and renamed, so that after a
+ * failure, a full disk or a crash a file of that name is as it was. A crash can leave a file of
+ * that name with ".tmp-" and numbers behind it. POLAR_ERROR_IO: the system refused;
+ * POLAR_ERROR_UNSUPPORTED: FAISS cannot write the index. Cost: every byte is read twice, first for
+ * its checksum. since 0.1
+ */
+POLAR_API polar_status polar_index_save(const polar_index* index, const char* path);
+/* The same bytes by calls of `write`, front to back. since 0.1 */
+POLAR_API polar_status polar_index_save_to(const polar_index* index, polar_write_fn write,
+                                           void* user);
+/*
+ * The index of a file of polar_index_save. Nothing in the file is trusted: whatever it says, it
+ * gives a working index or a status and a text that says what is wrong: POLAR_ERROR_CORRUPT_DATA,
+ * POLAR_ERROR_NEWER_FORMAT, POLAR_ERROR_UNSUPPORTED, POLAR_ERROR_IO. Memory stays within what the
+ * file's size and the codec of its names take. options: NULL for the defaults. since 0.1
+ */
+POLAR_API polar_status polar_index_load(const char* path, const polar_load_options* options,
+                                        polar_index** out);
+/* The same by calls of `read`, front to back; no byte behind the index is read. since 0.1 */
+POLAR_API polar_status polar_index_load_from(polar_read_fn read, void* user,
+                                             const polar_load_options* options, polar_index** out);
+/* Reads all that a memory-mapped index has in its file: POLAR_ERROR_CORRUPT_DATA unless it is what
+ * was saved. POLAR_OK at once for other indexes, which were verified when they were loaded.
+ * since 0.1 */
+POLAR_API polar_status polar_index_verify(const polar_index* index);
+/* *out: an index like this one, in memory, which can be changed. In memory twice meanwhile.
+ * since 0.1 */
+POLAR_API polar_status polar_index_clone(const polar_index* index, polar_index** out);
+/* Memory that the index takes: codes, ids, what was trained; what lies in a mapped file is not
+ * counted. FAISS's parts are counted by what they would be saved as. since 0.1 */
+POLAR_API polar_status polar_index_memory_bytes(const polar_index* index, size_t* bytes);
+
 /* ---- CUDA ----------------------------------------------------------------------------------- */
 
 /*

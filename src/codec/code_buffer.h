@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -16,6 +17,11 @@ class CodeBuffer {
   /// buffer is unchanged after an error. Growth is by at most an eighth, never a doubling.
   void append(const Codec& codec, int64_t n, const float* x, int threads);
   void clear();
+  /// Takes over layout().bytes(rows) bytes of codes in the place of all held.
+  void restore(int64_t rows, std::vector<uint8_t> codes) {
+    bytes_ = std::move(codes);
+    rows_ = rows;
+  }
 
   /// The state before an append, for taking it back: appending may close a group, so that rows and
   /// the unfinished group's bytes are kept, not all codes.

@@ -106,6 +106,10 @@ class Codec {
   const PlannedQuantizer* planned() const;
   /// Whether training found a rotation too: not where the untrained code is as good.
   bool has_basis() const { return !rotation_.basis().empty(); }
+  /// Whether codes of this state may exist, so that nothing may change it any more: after an
+  /// encode, or where the owner of loaded codes says so.
+  bool has_encoded() const { return encoded_anything_.load(std::memory_order_relaxed); }
+  void mark_encoded() { encoded_anything_.store(true, std::memory_order_relaxed); }
   /// How much worse rows x, (n, dim), are coded than those that training held out: the error of
   /// these (CodingError) divided by the error then. Throws unsupported unless the spec is …-pca,
   /// and bad_argument when all of them equal the centre.

@@ -60,6 +60,13 @@ void require_trained(const char* call, const Codec& codec) {
           call, print_spec(codec.spec()));
 }
 
+void require_writable(const char* call, const RowStore& codes) {
+  require(!codes.is_mapped(), StatusCode::unsupported,
+          "{}: the index is memory-mapped and cannot be changed; read it without memory_map, or "
+          "clone it",
+          call);
+}
+
 class PolarDistanceComputer final : public ::faiss::DistanceComputer {
  public:
   PolarDistanceComputer(const Codec& codec, const RowStore& codes)
@@ -97,6 +104,8 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
   });
 }
 
+IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric) : Index(dim, metric) {}
+
 IndexPolar::~IndexPolar() = default;
 
 std::unique_ptr<Codec> IndexPolar::make_codec() const {
@@ -121,6 +130,7 @@ size_t IndexPolar::memory_bytes() const {
 
 void IndexPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
+    require_writable("train", *codes_);
     require_rows("train", n, d, x);
     codec_->train(n, x);
     // A trained plan says where signs are.
@@ -130,6 +140,7 @@ void IndexPolar::train(idx_t n, const float* x) {
 }
 
 void IndexPolar::append(const char* call, idx_t n, const float* x) {
+  require_writable(call, *codes_);
   require_rows(call, n, d, x);
   require_trained(call, *codec_);
   const Mark before = mark();
@@ -267,10 +278,13 @@ void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
 }
 
 void IndexPolar::reset() {
-  codes_->clear();
-  ids_.clear();
-  row_of_id_.clear();
-  ntotal = 0;
+  with_faiss_errors([&] {
+    require_writable("reset", *codes_);
+    codes_->clear();
+    ids_.clear();
+    row_of_id_.clear();
+    ntotal = 0;
+  });
 }
 
 ::faiss::DistanceComputer* IndexPolar::get_distance_computer() const {

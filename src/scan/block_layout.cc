@@ -2,7 +2,6 @@
 #include "src/scan/block_layout.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "src/codec/planned_quantizer.h"
@@ -21,15 +20,18 @@ uint64_t low_bits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} 
 /// one query is as fast with 2 as with 3, and with 4 a twentieth slower.
 constexpr double kTellingShare = .97;
 
+/// Without libm, whose last bit could differ between machines: files have blocks in this layout.
+double fourth_power(double x) { return x * x * (x * x); }
+
 /// Words of a trained code that are worth reading of every row.
 int telling_words(const Codec& codec) {
   const PlannedQuantizer* planned = codec.planned();
   if (planned == nullptr || !codec.has_basis()) return kMaxFrontWords;
   double total = 0;
-  for (const SegmentRate& segment : planned->plan()) total += std::pow(segment.scale, 4);
+  for (const SegmentRate& segment : planned->plan()) total += fourth_power(segment.scale);
   int words = 0;
   for (double share = 0; share < kTellingShare * total; ++words)
-    share += std::pow(planned->plan()[static_cast<size_t>(words)].scale, 4);
+    share += fourth_power(planned->plan()[static_cast<size_t>(words)].scale);
   return words;
 }
 
@@ -70,6 +72,14 @@ size_t BlockLayout::bytes(int64_t rows) const {
   require(rows >= 0, StatusCode::bad_argument, "rows: {}; at least 0 are needed", rows);
   const size_t full = checked_mul(rows / kBlockRows, block_bytes(), "bytes of blocks");
   return checked_add(full, room(rows % kBlockRows) * row_bytes_, "bytes of blocks");
+}
+
+size_t BlockLayout::fronts_bytes(int64_t rows) const { return bytes(rows) - rests_bytes(rows); }
+
+size_t BlockLayout::rests_bytes(int64_t rows) const {
+  bytes(rows);  // whatever is less cannot wrap
+  return static_cast<size_t>(rows / kBlockRows * kBlockRows + room(rows % kBlockRows)) *
+         rest_bytes_;
 }
 
 void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {

@@ -90,6 +90,11 @@ class BlockLayout {
   /// Bytes of `rows` ≥ 0 rows; throws bad_argument when that does not fit a size_t.
   size_t bytes(int64_t rows) const;
 
+  /// Bytes of the fronts, and of the rests, of `rows` ≥ 0 rows where they lie apart; together they
+  /// are bytes(rows).
+  size_t fronts_bytes(int64_t rows) const;
+  size_t rests_bytes(int64_t rows) const;
+
   /// Where the parts of a block with room for `room` rows start; the words at 0. Word w of row r is
   /// 64-bit word (r/8·front_words + w)·8 + r%8 of the block.
   size_t factors_offset(int room) const {

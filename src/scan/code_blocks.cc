@@ -110,6 +110,32 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
   }
 }
 
+void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests) {
+  clear();
+  const int64_t chunks = (rows + kChunkRows - 1) / kChunkRows;
+  const auto rows_of = [rows](int64_t chunk) {
+    return std::min(kChunkRows, rows - chunk * kChunkRows);
+  };
+  // One by one: `rows` may be more than there is to read.
+  std::vector<Chunk> read;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> fronts;
+    read_fronts(&fronts, layout_.fronts_bytes(rows_of(chunk)));
+    fronts.resize(fronts.size() + kReadAhead);
+    fronts.shrink_to_fit();
+    read.emplace_back().fronts = std::move(fronts);
+  }
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> rests(kReadAhead);
+    read_rests(&rests, layout_.rests_bytes(rows_of(chunk)));
+    rests.resize(rests.size() + kReadAhead);
+    rests.shrink_to_fit();
+    read[static_cast<size_t>(chunk)].rests = std::move(rests);
+  }
+  chunks_ = std::move(read);
+  rows_ = rows;
+}
+
 CodeBlocks::Mark CodeBlocks::mark() const {
   const int64_t held = rows_ % kBlockRows;
   if (held == 0) return {rows_, {}};

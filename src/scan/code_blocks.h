@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,12 @@ class CodeBlocks {
   const BlockLayout& layout() const { return layout_; }
   int64_t rows() const { return rows_; }
   size_t memory_bytes() const;
+
+  /// Appends `bytes` bytes to *into; throws when they cannot be had.
+  using ReadPart = std::function<void(AlignedVector<uint8_t>* into, size_t bytes)>;
+  /// Takes the fronts of `rows` rows, then their rests, as they lie in spans(), in the place of all
+  /// rows held. After an error there are none.
+  void restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests);
 
   /// Packs n row-format codes behind the rows held. Unchanged after an error (out of memory).
   void append(int64_t n, const uint8_t* codes);

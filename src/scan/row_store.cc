@@ -4,17 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "src/codec/code_buffer.h"
 #include "src/core/checked_size.h"
-#include "src/scan/code_blocks.h"
-#include "src/scan/row_search.h"
+#include "src/scan/block_row_store.h"
+#include "src/scan/row_code_store.h"
 
 namespace polarquant {
 namespace {
 
-class BlockStore final : public RowStore {
+class BlockStore final : public BlockRowStore {
  public:
   explicit BlockStore(const Codec& codec) : blocks_(BlockLayout(codec)) {}
+  BlockStore(const Codec& codec, CodeBlocks blocks) : blocks_(std::move(blocks)) {
+    set_scan_codec(std::make_unique<ScanCodec>(codec));
+  }
 
   int64_t rows() const override { return blocks_.rows(); }
   size_t memory_bytes() const override { return blocks_.memory_bytes(); }
@@ -36,7 +38,7 @@ class BlockStore final : public RowStore {
       go_back_to(codec, before);
       throw;
     }
-    scan_codec_ = std::move(scan_codec);
+    set_scan_codec(std::move(scan_codec));
   }
   void clear() noexcept override { blocks_.clear(); }
 
@@ -48,53 +50,18 @@ class BlockStore final : public RowStore {
     blocks_.go_back_to(mark.rows, mark.tail);
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override {
-    if (scan_codec_ == nullptr) {
-      block_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, k, filter,
-                   options, scores, ids);
-      return;
-    }
-    block_search(codec, *scan_codec_, blocks_.spans(), nq, queries, k, filter, options, scores,
-                 ids);
-  }
-
-  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
-              float* x) const override {
-    for (int64_t row = 0; row < count; ++row) {
-      codec.decode(row_code(first + row), 0, 1, kind, x + row * codec.dim());
-    }
-  }
-  RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override {
-    return codec.decode_for_score(row_code(row), 0, y);
-  }
-  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override {
-    const std::vector<uint8_t> a = copy_of_row(row_a);
-    const std::vector<uint8_t> b = copy_of_row(row_b);
-    return codec.score_codes({a.data(), 1}, 0, {b.data(), 1}, 0);
-  }
-
  private:
-  std::vector<uint8_t> copy_of_row(int64_t row) const {
-    std::vector<uint8_t> code(blocks_.layout().row_format_bytes());
-    blocks_.get(row, code.data());
-    return code;
-  }
-  /// Valid until the thread's next call.
-  CodeRows row_code(int64_t row) const {
-    thread_local std::vector<uint8_t> code;
-    code.resize(blocks_.layout().row_format_bytes());
-    blocks_.get(row, code.data());
-    return {code.data(), 1};
-  }
+  size_t row_format_bytes() const override { return blocks_.layout().row_format_bytes(); }
+  void get_row(int64_t row, uint8_t* code) const override { blocks_.get(row, code); }
 
   CodeBlocks blocks_;
-  std::unique_ptr<ScanCodec> scan_codec_;  // of the state that the rows were encoded in
 };
 
-class BufferStore final : public RowStore {
+class BufferStore final : public RowCodeStore {
  public:
+  BufferStore() = default;
+  explicit BufferStore(CodeBuffer codes) : buffer_(std::move(codes)) {}
+
   int64_t rows() const override { return buffer_.size(); }
   size_t memory_bytes() const override { return buffer_.memory_bytes(); }
 
@@ -111,22 +78,7 @@ class BufferStore final : public RowStore {
     buffer_.go_back_to(codec, mark.rows, mark.tail);
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override {
-    row_search(codec, buffer_.rows(), nq, queries, k, filter, options, scores, ids);
-  }
-
-  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
-              float* x) const override {
-    codec.decode(buffer_.rows(), first, count, kind, x);
-  }
-  RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override {
-    return codec.decode_for_score(buffer_.rows(), row, y);
-  }
-  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override {
-    return codec.score_codes(buffer_.rows(), row_a, buffer_.rows(), row_b);
-  }
+  CodeRows row_codes() const override { return buffer_.rows(); }
 
  private:
   CodeBuffer buffer_;
@@ -137,6 +89,14 @@ class BufferStore final : public RowStore {
 std::unique_ptr<RowStore> RowStore::make(const Codec& codec) {
   if (ScanCodec::supports(codec)) return std::make_unique<BlockStore>(codec);
   return std::make_unique<BufferStore>();
+}
+
+std::unique_ptr<RowStore> RowStore::of_blocks(const Codec& codec, CodeBlocks blocks) {
+  return std::make_unique<BlockStore>(codec, std::move(blocks));
+}
+
+std::unique_ptr<RowStore> RowStore::of_row_codes(CodeBuffer codes) {
+  return std::make_unique<BufferStore>(std::move(codes));
 }
 
 }  // namespace polarquant

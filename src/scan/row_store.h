@@ -10,9 +10,11 @@
 #include <memory>
 #include <vector>
 
+#include "src/codec/code_buffer.h"
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/block_search.h"
+#include "src/scan/code_blocks.h"
 
 namespace polarquant {
 
@@ -20,12 +22,21 @@ class RowStore {
  public:
   /// A store for rows of this codec and of its later states (training keeps the place of rows).
   static std::unique_ptr<RowStore> make(const Codec& codec);
+  /// Stores of rows that were coded by this codec.
+  static std::unique_ptr<RowStore> of_blocks(const Codec& codec, CodeBlocks blocks);
+  static std::unique_ptr<RowStore> of_row_codes(CodeBuffer codes);
   virtual ~RowStore() = default;
 
   virtual int64_t rows() const = 0;
   virtual size_t memory_bytes() const = 0;
   /// The rows as they lie in blocks; none where they do not.
   virtual std::vector<BlockRows> spans() const { return {}; }
+  /// The rows as they lie in the row format; none where they do not.
+  virtual CodeRows row_codes() const { return {}; }
+  /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.
+  virtual void verify() const {}
+  /// Whether rows lie in a mapped file, so that none can be added or taken away.
+  virtual bool is_mapped() const { return false; }
   /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;

@@ -11,8 +11,8 @@
 #include "include/polarquant/faiss.h"
 #include "src/advice/exact_search.h"
 #include "src/core/random.h"
-#include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace polarquant::bench {
 namespace {

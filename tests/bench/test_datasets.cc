@@ -8,8 +8,8 @@
 #include "bench/recall/input_file.h"
 #include "bench/recall/matrix_reader.h"
 #include "src/codec/float16.h"
-#include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace polarquant::bench {
 namespace {

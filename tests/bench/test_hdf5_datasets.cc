@@ -7,8 +7,8 @@
 #include "bench/recall/benchmark_data.h"
 #include "bench/recall/hdf5_reader.h"
 #include "bench/recall/matrix_reader.h"
-#include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace polarquant::bench {
 namespace {

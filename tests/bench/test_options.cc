@@ -8,8 +8,8 @@
 #include "bench/recall/index_params.h"
 #include "bench/recall/recall_options.h"
 #include "bench/recall/report.h"
-#include "tests/bench/temporary_folder.h"
 #include "tests/support/catch.h"
+#include "tests/support/temporary_folder.h"
 
 namespace polarquant::bench {
 namespace {

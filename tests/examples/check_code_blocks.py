@@ -12,7 +12,8 @@ import textwrap
 
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
          "docs/python.md"]
-EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/search.c"], "cpp": ["examples/faiss/search.cc"],
+EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
+            "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"],
             "python": ["examples/python/codes.py", "examples/python/search.py"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A folder that lives as long as its object, and bytes written into it: the readers' test files.
+// A folder that lives as long as its object, and bytes written into it: test files.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "polarquant/polarquant.h"
+
+namespace polarquant::capi {
+
+/// The caller's options checked and merged with the defaults; NULL gives the defaults.
+polar_load_options read_load_options(const polar_load_options* given);
+
+}  // namespace polarquant::capi

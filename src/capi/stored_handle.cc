@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/stored_handle.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/capi/argument_checks.h"
+#include "src/capi/faiss_parts.h"
+#include "src/core/byte_stream.h"
+#include "src/faiss/index_files.h"
+#include "src/faiss/stored_kinds.h"
+
+namespace polarquant::capi {
+namespace {
+
+constexpr const char* kWhat = "index file: section CAPI";
+
+std::vector<int64_t> sorted_ids(const polar_index& index) {
+  std::vector<int64_t> ids(index.ids.begin(), index.ids.end());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+std::unique_ptr<polar_index> read_head(SectionReader& sections) {
+  const std::vector<uint8_t> bytes = sections.read_small(kCallerHead);
+  ByteReader in(bytes.data(), bytes.size(), kWhat);
+  auto index = std::make_unique<polar_index>();
+  const auto metric = in.get<int32_t>("metric");
+  const auto row_ids = in.get<uint32_t>("row ids");
+  index->description = in.get_string("description", kMaxNameBytes);
+  in.expect_end();
+  require(metric >= POLAR_METRIC_INNER_PRODUCT && metric <= POLAR_METRIC_COSINE,
+          StatusCode::corrupt_data, "{}: metric {} is not allowed; 0 to 2", kWhat, metric);
+  require(row_ids <= static_cast<uint32_t>(polar_index::RowIds::callers), StatusCode::corrupt_data,
+          "{}: row ids {} is not allowed; 0 to 2", kWhat, row_ids);
+  index->metric = static_cast<Metric>(metric);
+  index->row_ids = static_cast<polar_index::RowIds>(row_ids);
+  return index;
+}
+
+/// What a file of polarquant::write_index says of itself.
+std::unique_ptr<polar_index> handle_of(const ::faiss::Index& index) {
+  const auto* polar = dynamic_cast<const IndexPolar*>(&index);
+  require(
+      polar != nullptr, StatusCode::unsupported,
+      "index file: it was written by the C++ library and is not one of our specs alone, which is "
+      "all that polar_index_load takes from there");
+  auto handle = std::make_unique<polar_index>();
+  handle->description = polar->spec();
+  handle->metric = polar->codec().metric();
+  if (index.ntotal > 0) {
+    handle->row_ids =
+        polar->ids().empty() ? polar_index::RowIds::positions : polar_index::RowIds::callers;
+  }
+  return handle;
+}
+
+void read_ids(SectionReader& sections, polar_index& index) {
+  const uint64_t bytes = sections.begin_data(kCallerIds);
+  require(bytes % sizeof(int64_t) == 0, StatusCode::corrupt_data,
+          "index file: section KEYS has {} bytes; ids have 8 each", bytes);
+  std::vector<int64_t> ids;
+  sections.append_data(ids, bytes / sizeof(int64_t));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    require(ids[i] >= 0 && (i == 0 || ids[i] > ids[i - 1]), StatusCode::corrupt_data,
+            "index file: id {} at {} of section KEYS; rising ids from 0 on are allowed", ids[i], i);
+  }
+  index.ids.reserve(ids.size());
+  index.ids.insert(ids.begin(), ids.end());
+}
+
+void require_consistent(const polar_index& index, bool has_caller_ids) {
+  const ::faiss::Index& faiss = *index.faiss;
+  const bool is_inner_product = faiss.metric_type == ::faiss::METRIC_INNER_PRODUCT;
+  require(is_inner_product == (index.metric != Metric::l2) &&
+              (is_inner_product || faiss.metric_type == ::faiss::METRIC_L2),
+          StatusCode::corrupt_data, "{}: metric {}; the index has {}", kWhat,
+          static_cast<int>(index.metric), static_cast<int>(faiss.metric_type));
+  const bool takes_ids = id_support(faiss) != IdSupport::none;
+  const bool ids_are_callers = index.row_ids == polar_index::RowIds::callers;
+  require((faiss.ntotal > 0) == (index.row_ids != polar_index::RowIds::undecided) &&
+              (!ids_are_callers || takes_ids),
+          StatusCode::corrupt_data, "{}: row ids {} of {} rows", kWhat,
+          static_cast<int>(index.row_ids), faiss.ntotal);
+  const auto* polar = dynamic_cast<const IndexPolar*>(&faiss);
+  if (polar != nullptr) {
+    require(!has_caller_ids && (polar->ids().empty() == !ids_are_callers), StatusCode::corrupt_data,
+            "{}: row ids {} are not those of the index", kWhat, static_cast<int>(index.row_ids));
+    return;
+  }
+  require(index.ids.size() == (ids_are_callers ? static_cast<uint64_t>(faiss.ntotal) : 0),
+          StatusCode::corrupt_data, "index file: {} ids of {} rows", index.ids.size(),
+          faiss.ntotal);
+}
+
+}  // namespace
+
+SectionWriter sections_of(const polar_index& index) {
+  SectionWriter sections;
+  ByteWriter head;
+  head.put<int32_t>(static_cast<int32_t>(index.metric));
+  head.put<uint32_t>(static_cast<uint32_t>(index.row_ids));
+  head.put_string(index.description);
+  sections.add_small(kCallerHead, head.bytes());
+  if (!index.ids.empty()) {
+    sections.add_data(kCallerIds, [&index](ByteSink& sink) {
+      const std::vector<int64_t> ids = sorted_ids(index);
+      sink.write(ids.data(), ids.size() * sizeof(int64_t));
+    });
+  }
+  add_index_sections(*index.faiss, sections);
+  return sections;
+}
+
+std::unique_ptr<polar_index> read_handle(SectionReader sections, bool trust_faiss) {
+  std::unique_ptr<polar_index> index;
+  bool has_caller_ids = false;
+  if (sections.next_kind() == kCallerHead) {
+    index = read_head(sections);
+    has_caller_ids = sections.next_kind() == kCallerIds;
+    if (has_caller_ids) read_ids(sections, *index);
+  }
+  IndexReading reading(sections, trust_faiss);
+  std::unique_ptr<::faiss::Index> faiss = reading.read_index().index;
+  sections.expect_end();
+  if (index == nullptr) index = handle_of(*faiss);
+  index->dim = faiss->d;
+  index->faiss = std::move(faiss);
+  require_consistent(*index, has_caller_ids);
+  return index;
+}
+
+}  // namespace polarquant::capi

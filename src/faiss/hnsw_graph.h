@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What must hold of an HNSW graph, so that no walk over it leaves its arrays. The names are those
+// of faiss::HNSW, of which these are the public fields.
+#pragma once
+
+#include <cstdint>
+
+namespace polarquant {
+
+/// `Ints`, `Sizes`: anything with size and operator[].
+template <typename Ints, typename Sizes>
+struct HnswGraph {
+  uint64_t assign_probas = 0;  // how many
+  Ints cum_nneighbor_per_level;
+  Ints levels;
+  Sizes offsets;
+  Ints neighbors;
+  int64_t entry_point = 0;
+  int64_t max_level = 0;
+  int64_t ef_construction = 0;
+  int64_t ef_search = 0;
+  int64_t upper_beam = 1;
+};
+
+/// Lists of neighbours that searches keep in memory; FAISS's defaults are 40 and 16.
+inline constexpr int64_t kMaxEf = 1 << 24;
+/// Levels of a graph: FAISS's probabilities end at 1e-9, which is 30 with 2 neighbours.
+inline constexpr uint64_t kMaxHnswLevels = 64;
+
+/// Null when the graph is one of `ntotal` rows, else what is wrong with it. `count` tells the size
+/// of an array.
+template <typename Ints, typename Sizes, typename Count>
+const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const Count& count) {
+  const auto& cumulated = graph.cum_nneighbor_per_level;
+  const uint64_t level_count = graph.assign_probas;
+  if (level_count < 1 || level_count > kMaxHnswLevels || count(cumulated) != level_count + 1)
+    return "cum_nneighbor_per_level";
+  if (cumulated[0] != 0) return "cum_nneighbor_per_level";
+  for (uint64_t level = 0; level < level_count; ++level) {
+    if (cumulated[level] > cumulated[level + 1] || cumulated[level + 1] > kMaxEf)
+      return "cum_nneighbor_per_level";
+  }
+  const auto rows = static_cast<uint64_t>(ntotal);
+  if (count(graph.levels) != rows) return "levels";
+  if (count(graph.offsets) != rows + 1 || graph.offsets[0] != 0) return "offsets";
+  if (graph.ef_construction < 1 || graph.ef_construction > kMaxEf) return "efConstruction";
+  if (graph.ef_search < 1 || graph.ef_search > kMaxEf) return "efSearch";
+  if (graph.upper_beam < 1 || graph.upper_beam > kMaxEf) return "upper_beam";
+  for (uint64_t row = 0; row < rows; ++row) {
+    const int64_t level = graph.levels[row];
+    if (level < 1 || static_cast<uint64_t>(level) > level_count) return "levels";
+    if (graph.offsets[row + 1] < graph.offsets[row] ||
+        graph.offsets[row + 1] - graph.offsets[row] !=
+            static_cast<uint64_t>(cumulated[static_cast<uint64_t>(level)]))
+      return "offsets";
+  }
+  if (count(graph.neighbors) != graph.offsets[rows]) return "neighbors";
+  if (rows == 0) return graph.entry_point == -1 ? nullptr : "entry_point";
+  if (graph.entry_point < 0 || graph.entry_point >= ntotal) return "entry_point";
+  if (graph.max_level < 0 ||
+      graph.max_level >= graph.levels[static_cast<uint64_t>(graph.entry_point)])
+    return "max_level";
+  // A neighbour on a level is on that level itself, so that the walk can go on from it.
+  for (uint64_t row = 0; row < rows; ++row) {
+    for (int64_t level = 0; level < graph.levels[row]; ++level) {
+      const uint64_t begin =
+          graph.offsets[row] + static_cast<uint64_t>(cumulated[static_cast<uint64_t>(level)]);
+      const uint64_t end =
+          graph.offsets[row] + static_cast<uint64_t>(cumulated[static_cast<uint64_t>(level) + 1]);
+      for (uint64_t at = begin; at < end; ++at) {
+        const int64_t neighbor = graph.neighbors[at];
+        if (neighbor == -1) continue;
+        if (neighbor < 0 || neighbor >= ntotal ||
+            graph.levels[static_cast<uint64_t>(neighbor)] <= level)
+          return "neighbors";
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// write_index, read_index, verify_index and clone_index.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/index_files.h"
+#include "src/faiss/index_parts.h"
+#include "src/faiss/stored_kinds.h"
+#include "src/io/atomic_file.h"
+#include "src/scan/row_store.h"
+
+namespace polarquant {
+namespace {
+
+class CallbackSink final : public ByteSink {
+ public:
+  explicit CallbackSink(const WriteBytes& write) : write_(write) {}
+  void write(const void* data, size_t bytes) override { write_(data, bytes); }
+
+ private:
+  const WriteBytes& write_;
+};
+
+SectionWriter sections_of(const ::faiss::Index& index) {
+  SectionWriter sections;
+  add_index_sections(index, sections);
+  return sections;
+}
+
+void skip_caller_sections(SectionReader& sections) {
+  if (sections.next_kind() != kCallerHead) return;
+  sections.read_small(kCallerHead);
+  if (sections.next_kind() == kCallerIds) sections.read_whole(kCallerIds);
+}
+
+std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const ReadOptions& options) {
+  skip_caller_sections(sections);
+  IndexReading reading(sections, options.trust_faiss);
+  std::unique_ptr<::faiss::Index> index = reading.read_index().index;
+  sections.expect_end();
+  return index;
+}
+
+}  // namespace
+
+void write_file(const SectionWriter& sections, const std::string& path) {
+  AtomicFile file(path);
+  sections.write(file);
+  file.commit();
+}
+
+void write_file(const SectionWriter& sections, const WriteBytes& write) {
+  CallbackSink sink(write);
+  sections.write(sink);
+}
+
+SectionReader open_file(const std::string& path, bool memory_map) {
+  if (memory_map) return SectionReader(std::make_shared<const MappedFile>(path));
+  return SectionReader(file_source(path));
+}
+
+void write_index(const ::faiss::Index& index, const std::string& path) {
+  with_faiss_errors([&] { write_file(sections_of(index), path); });
+}
+
+void write_index(const ::faiss::Index& index, const WriteBytes& write) {
+  with_faiss_errors([&] { write_file(sections_of(index), write); });
+}
+
+std::unique_ptr<::faiss::Index> read_index(const std::string& path, const ReadOptions& options) {
+  return with_faiss_errors(
+      [&] { return read_sections(open_file(path, options.memory_map), options); });
+}
+
+std::unique_ptr<::faiss::Index> read_index(const ReadBytes& read, const ReadOptions& options) {
+  return with_faiss_errors([&] {
+    require(!options.memory_map, StatusCode::bad_argument,
+            "options.memory_map: only files can be mapped; false is allowed here");
+    return read_sections(SectionReader(callback_source(read)), options);
+  });
+}
+
+void verify_index(const ::faiss::Index& index) {
+  with_faiss_errors([&] {
+    for_each_part(index, [](const ::faiss::Index& part) {
+      const auto* polar = dynamic_cast<const IndexPolar*>(&part);
+      if (polar != nullptr) polar->codes().verify();
+    });
+  });
+}
+
+std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index) {
+  std::vector<uint8_t> bytes;
+  write_index(index, [&](const void* data, size_t count) {
+    const auto* from = static_cast<const uint8_t*>(data);
+    bytes.insert(bytes.end(), from, from + count);
+  });
+  ReadOptions options;
+  options.trust_faiss = true;
+  return with_faiss_errors([&] {
+    return read_sections(SectionReader(memory_source(bytes.data(), bytes.size())), options);
+  });
+}
+
+}  // namespace polarquant

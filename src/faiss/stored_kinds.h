@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// How indexes are written to files of sections, and read back: one row for each kind of index. The
+// kind's tag is the kind of the section that an index begins with; what follows is the row's own
+// business, indexes inside it among it. docs/format.md, "Index files", has the bytes.
+#pragma once
+
+#include <faiss/Index.h>
+
+#include <memory>
+
+#include "src/core/byte_stream.h"
+#include "src/io/section_reader.h"
+#include "src/io/section_writer.h"
+
+namespace polarquant {
+
+/// An index that was read.
+struct StoredIndex {
+  std::unique_ptr<::faiss::Index> index;
+  /// Whether each label that a search returns is −1 or below ntotal, whatever the file says:
+  /// containers use labels to look things up.
+  bool labels_are_rows = true;
+};
+
+class IndexReading {
+ public:
+  IndexReading(SectionReader& sections, bool trust_faiss)
+      : sections_(sections), trusts_faiss_(trust_faiss) {}
+
+  SectionReader& sections() { return sections_; }
+  /// Whether FAISS's parts of kinds that cannot be checked are given to FAISS's reader too.
+  bool trusts_faiss() const { return trusts_faiss_; }
+  /// The index that begins with the next section.
+  StoredIndex read_index();
+
+ private:
+  SectionReader& sections_;
+  bool trusts_faiss_;
+  int depth_ = 0;
+};
+
+struct StoredKind {
+  SectionKind tag;
+  bool (*recognizes)(const ::faiss::Index& index);
+  /// The index must live, and stay as it is, until the sections are written.
+  void (*add_sections)(const ::faiss::Index& index, SectionWriter& sections);
+  StoredIndex (*read)(IndexReading& reading);
+};
+
+/// The sections of an index. Throws unsupported where it has a part that nobody can write.
+void add_index_sections(const ::faiss::Index& index, SectionWriter& sections);
+
+/// Whether an index is of our kinds, or has one of ours inside, so that FAISS cannot write it.
+bool needs_our_sections(const ::faiss::Index& index);
+
+/// What every container's head section begins with.
+struct StoredHead {
+  int32_t dim = 0;
+  int64_t ntotal = 0;
+  ::faiss::MetricType metric = ::faiss::METRIC_L2;
+  bool is_trained = false;
+};
+void put_head(const ::faiss::Index& index, ByteWriter& out);
+/// Throws corrupt_data for what no index has, and for metrics other than inner product and L2.
+StoredHead get_head(ByteReader& in);
+
+}  // namespace polarquant

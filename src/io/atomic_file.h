@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A file that appears whole or not at all: its bytes go to a temporary file in the same folder,
+// which takes the file's name when everything is on the disk. Until then, and after any failure, a
+// file of that name is as it was.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/io/byte_sink.h"
+#include "src/io/posix_file.h"
+
+namespace polarquant {
+
+class AtomicFile final : public ByteSink {
+ public:
+  /// Throws io when the folder takes no file, or `path` names something that is no regular file. A
+  /// symbolic link stays, and what it names is replaced.
+  explicit AtomicFile(const std::string& path);
+  /// Removes the temporary file unless commit() succeeded.
+  ~AtomicFile() override;
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, size_t bytes) override;
+  /// Writes out, syncs, renames, and syncs the folder.
+  void commit();
+
+ private:
+  void flush();
+
+  std::string path_;
+  std::string temporary_;
+  std::unique_ptr<PosixFile> file_;
+  std::vector<unsigned char> buffer_;
+  bool committed_ = false;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// A file's bytes in memory as the system maps them, read-only. They are there as long as the file
+// is as long as it was: reading behind the new end of a file that someone cuts short stops the
+// process (SIGBUS), as with every mapped file. Replacing it by a new file of its name is fine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace polarquant {
+
+class MappedFile {
+ public:
+  /// Throws io when it cannot be opened or mapped, corrupt_data when it is empty.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  /// On a page boundary.
+  const uint8_t* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+}  // namespace polarquant

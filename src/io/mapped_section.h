@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// A data section used where it lies in a mapped file. Its chunks are verified when they are first
+// asked for, once.
+//
+// Threads: all functions may run at the same time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "src/io/mapped_file.h"
+#include "src/io/section_format.h"
+
+namespace polarquant {
+
+class MappedSection {
+ public:
+  /// sums: of its chunks, themselves verified.
+  MappedSection(std::shared_ptr<const MappedFile> file, const SectionEntry& entry,
+                std::vector<uint64_t> sums);
+
+  /// On a page boundary. Bytes may be used once require_intact has passed for them.
+  const uint8_t* data() const { return file_->data() + entry_.offset; }
+  size_t bytes() const { return static_cast<size_t>(entry_.bytes); }
+
+  /// Throws corrupt_data, naming section and chunk, unless these bytes are what was written.
+  void require_intact(size_t offset, size_t bytes) const;
+  /// Of all bytes; costs a comparison when they are verified already.
+  void require_intact() const;
+  /// All bytes, read again, whatever was verified before.
+  void verify_anew() const;
+
+ private:
+  void require_chunk(size_t chunk) const;
+
+  std::shared_ptr<const MappedFile> file_;
+  SectionEntry entry_;
+  std::vector<uint64_t> sums_;
+  mutable std::vector<std::atomic<uint8_t>> intact_;  // by chunk
+  mutable std::atomic<bool> all_intact_{false};
+};
+
+}  // namespace polarquant

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Writes a file of sections (section_format.h) front to back, into a sink that cannot seek.
+//
+// The table stands in front and has sizes and checksums, so each section's bytes are made twice:
+// once to count and sum them, once to write them. Nothing is held in memory meanwhile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "src/io/byte_sink.h"
+#include "src/io/section_format.h"
+
+namespace polarquant {
+
+class SectionWriter {
+ public:
+  /// Writes a section's bytes, the same ones each time it is called.
+  using Produce = std::function<void(ByteSink&)>;
+
+  void add_small(SectionKind kind, std::vector<uint8_t> bytes);
+  /// What `produce` refers to must live until write().
+  void add_data(SectionKind kind, Produce produce);
+
+  /// Writes the file of the sections added. Throws internal when a section came out differently the
+  /// second time, as it does when an index is changed while it is written.
+  void write(ByteSink& sink) const;
+
+ private:
+  struct Section {
+    SectionKind kind;
+    SectionPlace place;
+    std::vector<uint8_t> bytes;  // of a small one
+    Produce produce;             // of a data section
+  };
+  std::vector<Section> sections_;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// Index files through the C ABI: what was saved comes back, in every form, and failures leave what
+// was there.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/capi/capi_support.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace polarquant::test;
+
+namespace {
+
+constexpr int32_t kDim = 16;
+constexpr int64_t kRows = 300;
+constexpr int64_t kK = 5;
+
+const std::vector<float>& rows() {
+  static const std::vector<float> x = normal_rows(kRows, kDim, 1);
+  return x;
+}
+
+IndexHandle filled(const char* description, polar_metric metric, bool with_ids) {
+  IndexHandle index = make_index(description, kDim, metric);
+  if (polar_index_is_trained(index.get()) == 0)
+    require_ok(polar_index_train(index.get(), kRows, rows().data()));
+  if (with_ids) {
+    std::vector<int64_t> ids;
+    for (int64_t i = 0; i < kRows; ++i) ids.push_back(5000 - 3 * i);
+    require_ok(polar_index_add_with_ids(index.get(), kRows, rows().data(), ids.data()));
+  } else {
+    require_ok(polar_index_add(index.get(), kRows, rows().data()));
+  }
+  return index;
+}
+
+struct Answers {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+  bool operator==(const Answers&) const = default;
+};
+
+Answers answers(const polar_index* index) {
+  Answers found{std::vector<float>(4 * kK), std::vector<int64_t>(4 * kK)};
+  require_ok(
+      polar_index_search(index, 4, rows().data(), kK, 1, found.scores.data(), found.ids.data()));
+  return found;
+}
+
+int32_t append(void* user, const void* data, size_t bytes) {
+  static_cast<std::string*>(user)->append(static_cast<const char*>(data), bytes);
+  return 0;
+}
+
+std::string saved(const polar_index* index) {
+  std::string bytes;
+  require_ok(polar_index_save_to(index, append, &bytes));
+  return bytes;
+}
+
+struct Stream {
+  std::string bytes;
+  size_t position = 0;
+};
+
+int64_t take(void* user, void* data, size_t bytes) {
+  auto* stream = static_cast<Stream*>(user);
+  const size_t count = std::min({bytes, size_t{777}, stream->bytes.size() - stream->position});
+  std::memcpy(data, stream->bytes.data() + stream->position, count);
+  stream->position += count;
+  return static_cast<int64_t>(count);
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct Saved {
+  const char* description;
+  bool with_ids;
+};
+const Saved kSaved[] = {
+    {"Polar4", false},           {"Polar4", true},         {"PCA8,Polar4", true},
+    {"IDMap2,Polar2", true},     {"IDMap2,Polar2", false}, {"Polar2,RFlat", false},
+    {"IVF4(Polar8),SQ8", true},  {"IVF4,Flat", true},      {"Flat", false},
+    {"HNSW8,Flat,IDMap2", true},
+};
+const polar_metric kMetrics[] = {POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2, POLAR_METRIC_COSINE};
+
+TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") {
+  const Saved stored = GENERATE(from_range(std::begin(kSaved), std::end(kSaved)));
+  const polar_metric metric = GENERATE(from_range(std::begin(kMetrics), std::end(kMetrics)));
+  INFO(stored.description << " " << metric << " " << stored.with_ids);
+  const IndexHandle index = filled(stored.description, metric, stored.with_ids);
+  const Answers expected = answers(index.get());
+  const std::string bytes = saved(index.get());
+  const TemporaryFolder folder;
+  const std::string path = folder.file("an index, naïve");
+  require_ok(polar_index_save(index.get(), path.c_str()));
+  CHECK((contents(path) == bytes));
+
+  std::vector<IndexHandle> loaded;
+  polar_load_options options;
+  polar_load_options_init(&options);
+  for (options.memory_map = 0; options.memory_map < 2; ++options.memory_map) {
+    polar_index* out = nullptr;
+    require_ok(polar_index_load(path.c_str(), &options, &out));
+    loaded.emplace_back(out);
+  }
+  Stream stream{bytes + "what follows"};
+  polar_index* out = nullptr;
+  require_ok(polar_index_load_from(take, &stream, nullptr, &out));
+  loaded.emplace_back(out);
+  CHECK(stream.position == bytes.size());
+  require_ok(polar_index_clone(index.get(), &out));
+  loaded.emplace_back(out);
+
+  for (const IndexHandle& one : loaded) {
+    CHECK(polar_index_ntotal(one.get()) == kRows);
+    CHECK(answers(one.get()) == expected);
+    require_ok(polar_index_verify(one.get()));
+    // FAISS writes its hash table of ids in the table's order, which depends on how it grew.
+    const bool has_hash_table = std::string(stored.description).find("IVF") == 0 && stored.with_ids;
+    CHECK((has_hash_table ? saved(one.get()).size() == bytes.size() : saved(one.get()) == bytes));
+    size_t memory = 0;
+    require_ok(polar_index_memory_bytes(one.get(), &memory));
+    CHECK(memory > 1000);
+    // Ids stay taken, and the other kind of add refused.
+    const int64_t taken = stored.with_ids ? 5000 : 0;
+    check_failed(polar_index_add_with_ids(one.get(), 1, rows().data(), &taken),
+                 stored.with_ids ? POLAR_ERROR_BAD_ARGUMENT
+                 : std::string(stored.description).find("Flat") == 0 ||
+                         std::string(stored.description).find("RFlat") != std::string::npos
+                     ? POLAR_ERROR_UNSUPPORTED
+                     : POLAR_ERROR_BAD_ARGUMENT,
+                 {});
+  }
+}
+
+TEST_CASE("A mapped index refuses changes through the C ABI; its clone takes them", "[capi][io]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("index");
+  require_ok(polar_index_save(filled("Polar4", POLAR_METRIC_COSINE, false).get(), path.c_str()));
+  polar_load_options options;
+  polar_load_options_init(&options);
+  options.memory_map = 1;
+  polar_index* out = nullptr;
+  require_ok(polar_index_load(path.c_str(), &options, &out));
+  const IndexHandle mapped(out);
+  check_failed(polar_index_add(mapped.get(), 1, rows().data()), POLAR_ERROR_UNSUPPORTED,
+               {"memory-mapped", "clone"});
+  require_ok(polar_index_clone(mapped.get(), &out));
+  const IndexHandle clone(out);
+  require_ok(polar_index_add(clone.get(), 1, rows().data()));
+  CHECK(polar_index_ntotal(clone.get()) == kRows + 1);
+}
+
+TEST_CASE("Wrong arguments of index files are named", "[capi][io]") {
+  const IndexHandle index = filled("Polar4", POLAR_METRIC_L2, false);
+  int unused = 0;
+  auto* out = reinterpret_cast<polar_index*>(&unused);
+  check_failed(polar_index_save(nullptr, "x"), POLAR_ERROR_BAD_ARGUMENT, {"index", "NULL"});
+  check_failed(polar_index_save(index.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT, {"path", "NULL"});
+  check_failed(polar_index_save(index.get(), "/no/such/folder/x"), POLAR_ERROR_IO,
+               {"/no/such/folder", "No such file"});
+  check_failed(polar_index_save(index.get(), "/dev/null"), POLAR_ERROR_IO, {"not a regular file"});
+  check_failed(polar_index_save_to(index.get(), nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT,
+               {"write", "NULL"});
+  check_failed(polar_index_load("/no/such/file", nullptr, &out), POLAR_ERROR_IO, {"No such file"});
+  CHECK(out == nullptr);
+  check_failed(polar_index_load("/x", nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT, {"out"});
+  check_failed(polar_index_load_from(nullptr, nullptr, nullptr, &out), POLAR_ERROR_BAD_ARGUMENT,
+               {"read"});
+  polar_load_options options;
+  polar_load_options_init(&options);
+  options.memory_map = 1;
+  Stream stream;
+  check_failed(polar_index_load_from(take, &stream, &options, &out), POLAR_ERROR_BAD_ARGUMENT,
+               {"memory_map"});
+  options.memory_map = 2;
+  check_failed(polar_index_load("/x", &options, &out), POLAR_ERROR_BAD_ARGUMENT,
+               {"options.memory_map", "2"});
+  check_failed(polar_index_load_from([](void*, void*, size_t) { return int64_t{-5}; }, nullptr,
+                                     nullptr, &out),
+               POLAR_ERROR_IO, {"read", "-5"});
+  check_failed(polar_index_verify(nullptr), POLAR_ERROR_BAD_ARGUMENT, {"index"});
+  check_failed(polar_index_clone(index.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT, {"out"});
+  check_failed(polar_index_memory_bytes(index.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT, {"bytes"});
+  check_failed(polar_index_save_to(
+                   filled("LSH", POLAR_METRIC_L2, false).get(),
+                   [](void*, const void*, size_t) { return 3; }, nullptr),
+               POLAR_ERROR_IO, {"write", "3"});
+}
+
+struct Budget {
+  size_t left;
+};
+
+int32_t spend(void* user, const void* /*data*/, size_t bytes) {
+  auto* budget = static_cast<Budget*>(user);
+  if (bytes > budget->left) return 28;
+  budget->left -= bytes;
+  return 0;
+}
+
+TEST_CASE("A writer that fails at any byte ends the save", "[capi][io]") {
+  const IndexHandle index = filled("PCA8,Polar4", POLAR_METRIC_L2, true);
+  const size_t size = saved(index.get()).size();
+  for (size_t left = 0; left < size; left += left < 1200 ? 1 : 97) {
+    Budget budget{left};
+    REQUIRE(polar_index_save_to(index.get(), spend, &budget) == POLAR_ERROR_IO);
+  }
+  Budget enough{size};
+  require_ok(polar_index_save_to(index.get(), spend, &enough));
+}
+
+TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io]") {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("index");
+  const IndexHandle old = filled("Polar2", POLAR_METRIC_L2, false);
+  require_ok(polar_index_save(old.get(), path.c_str()));
+  const std::string before = contents(path);
+  const IndexHandle index = filled("Polar8", POLAR_METRIC_L2, true);
+  const size_t size = saved(index.get()).size();
+
+  struct rlimit limit = {};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  for (size_t allowed = 0; allowed < size; allowed += 509) {
+    struct rlimit smaller = limit;
+    smaller.rlim_cur = allowed;
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &smaller) == 0);
+    const polar_status status = polar_index_save(index.get(), path.c_str());
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    REQUIRE(status == POLAR_ERROR_IO);
+    REQUIRE((contents(path) == before));
+    const auto files = std::distance(
+        std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()),
+        std::filesystem::directory_iterator());
+    REQUIRE(files == 1);
+  }
+  std::signal(SIGXFSZ, old_handler);
+  require_ok(polar_index_save(index.get(), path.c_str()));
+  CHECK((contents(path) == saved(index.get())));
+}
+
+const char* const kGolden = "tests/golden/format1/capi_cosine.polarquant";
+
+TEST_CASE("The C ABI's golden file of format 1 is read, and written byte for byte", "[capi][io]") {
+  const IndexHandle index = filled("IDMap2,Polar4", POLAR_METRIC_COSINE, true);
+  CHECK((saved(index.get()) == contents(kGolden)));
+  polar_index* out = nullptr;
+  require_ok(polar_index_load(kGolden, nullptr, &out));
+  const IndexHandle loaded(out);
+  CHECK(answers(loaded.get()) == answers(index.get()));
+}
+
+TEST_CASE("The C ABI's golden file is made", "[.make-golden]") {
+  require_ok(polar_index_save(filled("IDMap2,Polar4", POLAR_METRIC_COSINE, true).get(), kGolden));
+}
+
+TEST_CASE("Files of the C++ library: one of our specs alone is taken", "[capi][io]") {
+  polar_index* out = nullptr;
+  require_ok(polar_index_load("tests/golden/format1/polar2_ids.polarquant", nullptr, &out));
+  const IndexHandle loaded(out);
+  CHECK(polar_index_ntotal(loaded.get()) == 70);
+  check_failed(polar_index_load("tests/golden/format1/id_map.polarquant", nullptr, &out),
+               POLAR_ERROR_UNSUPPORTED, {"C++"});
+}
+
+}  // namespace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Index files that are kept with the project (tests/golden): they are read, and written again byte
+// for byte, on every machine.
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/faiss/stored_indexes.h"
+
+namespace polarquant::test {
+namespace {
+
+struct Golden {
+  const char* file;
+  StoredCase stored;
+  ::faiss::MetricType metric;
+};
+// Untrained: what FAISS trains has other last bits on other machines.
+const Golden kGolden[] = {
+    {"polar2_ids", {"Polar2", 100, 70, true}, ::faiss::METRIC_L2},
+    {"polar4", {"Polar4", 300, 20}, ::faiss::METRIC_INNER_PRODUCT},
+    {"polar8", {"Polar8", 17, 20}, ::faiss::METRIC_L2},
+    {"polar2+2", {"Polar2+2", 64, 20}, ::faiss::METRIC_L2},
+    {"polar_tree", {"PolarTree4.2.2.2", 16, 20}, ::faiss::METRIC_INNER_PRODUCT},
+    {"empty", {"Polar3", 24, 0}, ::faiss::METRIC_L2},
+    {"id_map", {"L2norm,IDMap2,Polar4", 24, 20, true}, ::faiss::METRIC_INNER_PRODUCT},
+    {"refine", {"Polar2,Refine(SQfp16)", 24, 20}, ::faiss::METRIC_L2},
+    {"flat", {"Flat", 8, 20}, ::faiss::METRIC_L2},
+};
+
+std::string path_of(const Golden& golden) {
+  return std::string("tests/golden/format1/") + golden.file + ".polarquant";
+}
+
+std::vector<uint8_t> contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  INFO(path);
+  REQUIRE(file.good());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_CASE("Golden files of format 1 are read, and written byte for byte", "[faiss][io]") {
+  const Golden golden = GENERATE(from_range(std::begin(kGolden), std::end(kGolden)));
+  INFO(golden.file);
+  const std::vector<uint8_t> bytes = contents(path_of(golden));
+  const auto index = make_stored(golden.stored, golden.metric);
+  CHECK((written(*index) == bytes));
+  const auto read = read_index(path_of(golden));
+  CHECK((written(*read) == bytes));
+  CHECK(read->ntotal == golden.stored.rows);
+  const std::vector<float> queries = clustered_rows(5, golden.stored.dim, 11);
+  CHECK(find(*read, queries, 4) == find(*index, queries, 4));
+}
+
+TEST_CASE("Golden files are made", "[.make-golden]") {
+  for (const Golden& golden : kGolden) {
+    write_index(*make_stored(golden.stored, golden.metric), path_of(golden));
+  }
+}
+
+}  // namespace
+}  // namespace polarquant::test

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Reads index files by index_file.py and compares with what the library says of the same index.
+
+Usage: check_index_files.py <path to libpolarquant.so>. For each index: the file's row codes against
+the codec's own of the same rows, its ids, and each row decoded from the file's bytes alone (state,
+cells, rotation) against polar_index_reconstruct.
+"""
+
+import ctypes
+import os
+import sys
+import tempfile
+
+import numpy as np
+
+import fast_rotation
+import index_file
+import library
+import polar_trellis
+from check_support import Report, gaussian, norms
+
+SPECS = ("Polar0.5", "Polar1.5", "Polar2", "Polar3", "Polar4", "Polar5", "Polar8", "Polar2+2",
+         "Polar4+2")
+SIZES = ((7, 3), (64, 64), (100, 70), (300, 130))  # (dim, rows)
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "format1")
+DECODE_BOUND = 2e-6  # of the row's norm
+
+
+class Index:
+    def __init__(self, lib, description, dim, metric):
+        self.library, self.lib, self.dim = lib, lib.lib, dim
+        self.handle = ctypes.c_void_p()
+        self.call("polar_index_create", description.encode(), ctypes.c_int32(dim),
+                  ctypes.c_int32(metric), ctypes.byref(self.handle))
+
+    def call(self, name, *arguments):
+        self.library.check(getattr(self.lib, name)(*arguments))
+
+    def __del__(self):
+        self.lib.polar_index_destroy(self.handle)
+
+    def add(self, x, ids):
+        if ids is None:
+            self.call("polar_index_add", self.handle, ctypes.c_int64(len(x)),
+                      ctypes.c_void_p(x.ctypes.data))
+        else:
+            self.call("polar_index_add_with_ids", self.handle, ctypes.c_int64(len(x)),
+                      ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(ids.ctypes.data))
+
+    def save(self, path):
+        self.call("polar_index_save", self.handle, path.encode())
+
+    def reconstruct(self, row_id):
+        x = np.zeros(self.dim, np.float32)
+        self.call("polar_index_reconstruct", self.handle, ctypes.c_int64(row_id),
+                  ctypes.c_void_p(x.ctypes.data))
+        return x
+
+
+def decode(file):
+    """The reconstructions of least error, from the file alone."""
+    state, layout = file.state, file.layout
+    stored = layout.split(file.codes.reshape(-1), file.rows)[1].astype(np.float64)
+    centre = state.centre.astype(np.float64)
+    units = polar_trellis.factor_units(layout, 2.0**state.unit_exponent, centre,
+                                       state.metric == library.L2)
+    rotation = fast_rotation.hadamard(state.dim, state.seed)
+    directions = layout.directions(file.codes.reshape(-1), file.rows)
+    scale = stored[:, :1] * units[0] * (1 - layout.error)
+    return centre + scale * (directions @ rotation)
+
+
+def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
+    rng = np.random.default_rng(dim)
+    x = gaussian(rng, rows, dim) + np.float32(0.25)
+    ids = rng.permutation(10 * rows)[:rows].astype(np.int64) if with_ids else None
+    index = Index(lib, spec, dim, metric)
+    index.add(x, ids)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index")
+        index.save(path)
+        with open(path, "rb") as saved:
+            file = index_file.FlatIndex(saved.read(), codebooks)
+    state = file.state
+    codec = lib.codec(spec, dim, metric, centre=state.centre, seed=state.seed,
+                      norm_unit=2.0**state.unit_exponent)
+    same_codes = np.array_equal(file.codes.reshape(-1), codec.encode(x))
+    same_ids = np.array_equal(file.ids, np.arange(rows) if ids is None else ids)
+    expected = np.array([index.reconstruct(int(i)) for i in file.ids], np.float64)
+    off = float(np.max(norms(decode(file) - expected) / norms(expected)))
+    ok = same_codes and same_ids and file.rows == rows and off <= DECODE_BOUND
+    report.case(f"{spec} d={dim} n={rows} ids={with_ids}", ok and file.description == spec,
+                f"codes {same_codes}, ids {same_ids}, decoded rows off by {off:.1e}")
+
+
+def check_golden(report, codebooks):
+    for name in ("polar2_ids", "polar4", "polar8", "polar2+2", "empty"):
+        with open(os.path.join(GOLDEN, name + ".polarquant"), "rb") as golden:
+            file = index_file.FlatIndex(golden.read(), codebooks)
+        report.case(f"golden {name}", len(file.codes) == file.rows, f"{file.rows} rows")
+
+
+def main():
+    lib = library.Library(sys.argv[1])
+    codebooks = polar_trellis.Codebooks()
+    report = Report()
+    for spec in SPECS:
+        for number, (dim, rows) in enumerate(SIZES):
+            check_saved(report, lib, codebooks, spec, dim, rows,
+                        library.L2 if number % 2 else library.INNER_PRODUCT, number >= 2)
+    check_golden(report, codebooks)
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""A reader of index files, written from docs/format.md ("Index files", "Blocks", "Codec state").
+
+It reads flat indexes of the library's own untrained codecs and returns what is in them: the codec's
+state, the rows in the row format, their ids. Checksums are left to the library.
+"""
+
+import struct
+
+import numpy as np
+
+import polar_trellis
+
+HEADER_BYTES, ENTRY_BYTES, PAGE, READ_AHEAD = 64, 32, 4096, 64
+MEBIBYTE = 1 << 20
+BLOCK_ROWS, GROUP_ROWS, FRONT_WORDS, SEGMENT = 64, 8, 4, 64
+
+
+class Fields:
+    """Little-endian fields, one behind the other."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def get(self, form):
+        values = struct.unpack_from("<" + form, self.data, self.at)
+        self.at += struct.calcsize("<" + form)
+        return values[0] if len(values) == 1 else values
+
+    def bytes(self, count):
+        taken = self.data[self.at : self.at + count]
+        assert len(taken) == count
+        self.at += count
+        return taken
+
+    def array(self, dtype):
+        count = self.get("Q")
+        return np.frombuffer(self.bytes(count * np.dtype(dtype).itemsize), dtype)
+
+
+def read_sections(data):
+    """[(kind, bytes)] of a file, without the section of checksums."""
+    head = Fields(data)
+    assert head.bytes(8) == b"PQINDEX\0"
+    version, count, file_bytes, _ = head.get("IIQQ")
+    assert version == 1 and file_bytes == len(data)
+    assert head.bytes(32) == bytes(32)
+    end = HEADER_BYTES + count * ENTRY_BYTES
+    sections, chunks = [], 0
+    for _ in range(count):
+        kind = head.bytes(4).decode("ascii")
+        place, offset, size, _ = head.get("IQQQ")
+        step = PAGE if place == 1 else 8
+        assert offset == -(-end // step) * step
+        assert not any(data[end:offset])
+        end = offset + size
+        chunks += -(-size // MEBIBYTE) if place == 1 else 0
+        sections.append((kind, data[offset:end]))
+    assert end == len(data)
+    kind, sums = sections.pop(0)
+    assert kind == "SUMS" and len(sums) == 8 * chunks
+    return sections
+
+
+class State:
+    """The codec's state."""
+
+    def __init__(self, data):
+        fields = Fields(data)
+        assert fields.bytes(8) == b"PQCODEC\0" and fields.get("I") == 1
+        fields.bytes(4)
+        self.spec = fields.bytes(fields.get("I")).decode("utf-8")
+        self.dim, self.metric, self.seed, self.unit_exponent = fields.get("IiQi")
+        self.centre = fields.array("<f4")
+
+
+def pair_order_to_coordinates(words, dim):
+    """Sign words, (n, ⌈dim/64⌉), as the quadrant plane's bits, (n, dim)."""
+    bits = np.unpackbits(np.ascontiguousarray(words).view(np.uint8), axis=1, bitorder="little")
+    columns = []
+    for start in range(0, dim, SEGMENT):
+        size = min(SEGMENT, dim - start)
+        half = (size + 1) // 2
+        columns += [start + t for t in range(half)] + [start + 32 + t for t in range(size - half)]
+    return bits[:, columns]
+
+
+def unpack_blocks(fronts, rests, rows, state, layout):
+    """Codes in the row format, (rows, row_bytes)."""
+    dim = state.dim
+    has_signs = bool(layout.stages) and layout.stages[0].quadrant
+    words = -(-dim // SEGMENT) if has_signs else 0
+    front_words = min(FRONT_WORDS, words)
+    plane = -(-dim // 8) if has_signs else 0
+    factors = 2 * layout.factor_type.itemsize
+    rest = 8 * (words - front_words) + layout.plane_bytes - plane
+    codes = np.zeros((rows, layout.row_bytes), np.uint8)
+    front_at = rest_at = 0
+    for first in range(0, rows, BLOCK_ROWS):
+        count = min(BLOCK_ROWS, rows - first)
+        room = -(-count // GROUP_ROWS) * GROUP_ROWS
+        front = fronts[front_at : front_at + room * (8 * front_words + factors)]
+        front_at += len(front)
+        behind = np.frombuffer(rests[rest_at : rest_at + room * rest], np.uint8)
+        rest_at += len(behind)
+        behind = behind.reshape(room, rest)
+        signs = np.frombuffer(front[: room * 8 * front_words], "<u8")
+        signs = signs.reshape(room // GROUP_ROWS, front_words, GROUP_ROWS)
+        signs = signs.transpose(0, 2, 1).reshape(room, front_words)
+        of_row = np.frombuffer(front[room * 8 * front_words :], np.uint8).reshape(room, factors)
+        kept = 8 * (words - front_words)
+        if has_signs:
+            others = np.ascontiguousarray(behind[:, :kept]).view("<u8")
+            bits = pair_order_to_coordinates(np.hstack([signs, others]), dim)
+            codes[first : first + count, :plane] = np.packbits(bits, axis=1,
+                                                               bitorder="little")[:count]
+        codes[first : first + count, plane : layout.plane_bytes] = behind[:count, kept:]
+        codes[first : first + count, layout.plane_bytes :] = of_row[:count]
+    assert front_at == len(fronts) and rest_at == len(rests)
+    return codes
+
+
+class FlatIndex:
+    """What a file of a flat index holds."""
+
+    def __init__(self, data, codebooks):
+        sections = read_sections(data)
+        self.description = None
+        if sections[0][0] == "CAPI":
+            fields = Fields(sections.pop(0)[1])
+            self.metric, self.row_ids = fields.get("iI")
+            self.description = fields.bytes(fields.get("I")).decode("utf-8")
+        found = dict(sections)
+        assert [kind for kind, _ in sections][:4] == ["POLR", "CODC", "FRNT", "REST"]
+        head = Fields(found["POLR"])
+        self.dim, _, self.rows, self.is_trained = head.get("iiqI")
+        self.has_ids, self.has_encoded, self.exactness, _ = head.get("IIfI")
+        self.seed, self.norm_unit = head.get("Qd")
+        head.array("<f4")
+        assert head.at == len(found["POLR"])
+        self.state = State(found["CODC"])
+        assert self.state.dim == self.dim
+        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
+        fronts, rests = found["FRNT"], found["REST"]
+        self.codes = unpack_blocks(fronts[:-READ_AHEAD], rests[READ_AHEAD:-READ_AHEAD], self.rows,
+                                   self.state, self.layout)
+        self.ids = np.frombuffer(found["IDS "], "<i8") if self.has_ids else np.arange(self.rows)
+        assert len(self.ids) == self.rows
