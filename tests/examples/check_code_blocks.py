@@ -14,7 +14,8 @@ PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosi
          "docs/python.md"]
 EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
             "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"],
-            "python": ["examples/python/codes.py", "examples/python/search.py"]}
+            "python": ["examples/python/codes.py", "examples/python/save.py",
+                       "examples/python/search.py"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -16,6 +16,10 @@ from polarquant._library import lib
 
 _FUNCTION = re.compile(r"POLAR_API\s+([\w\s*]+?)\s*(\w+)\(([^)]*)\);")
 # How a C type is passed. Pointers are addresses, of texts and of everything else.
+_FUNCTIONS = {
+    "polar_write_fn": _structs.WriteFunction,
+    "polar_read_fn": _structs.ReadFunction,
+}
 _SCALARS = {
     "void": None,
     "int32_t": ctypes.c_int32,
@@ -33,7 +37,11 @@ def _declarations():
     return {
         name: (
             _ctype(result),
-            ([] if arguments.strip() == "void" else [_ctype(a) for a in arguments.split(",")]),
+            (
+                []
+                if arguments.strip() == "void"
+                else [_ctype(a) for a in arguments.split(",")]
+            ),
         )
         for result, name, arguments in _FUNCTION.findall(text)
     }
@@ -43,7 +51,7 @@ def _ctype(declared):
     words = [word for word in declared.replace("*", " * ").split() if word != "const"]
     if "*" in words:
         return ctypes.c_char_p if words[0] == "char" else ctypes.c_void_p
-    return _SCALARS[words[0]]
+    return _FUNCTIONS.get(words[0]) or _SCALARS[words[0]]
 
 
 @unittest.skipUnless(HEADER.is_file(), "there is no header beside an installed package")
@@ -86,7 +94,9 @@ class HeaderTest(unittest.TestCase):
                 file.write(source)
             include = f"-I{HEADER.parents[1]}"
             subprocess.run([compiler, include, path, "-o", program], check=True)
-            printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+            printed = subprocess.run(
+                [program], check=True, capture_output=True, text=True
+            ).stdout
         self.assertEqual(printed.splitlines(), expected)
 
 
@@ -96,6 +106,7 @@ class LibraryTest(unittest.TestCase):
             (_structs.SearchOptions, lib.polar_search_options_init),
             (_structs.CodecOptions, lib.polar_codec_options_init),
             (_structs.AdviceOptions, lib.polar_advice_options_init),
+            (_structs.LoadOptions, lib.polar_load_options_init),
             (_structs.CudaOptions, lib.polar_cuda_options_init),
         ]:
             with self.subTest(struct.__name__):

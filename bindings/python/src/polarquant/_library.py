@@ -146,6 +146,20 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_index_is_trained": (c_int32, [_HANDLE]),
     "polar_index_code_size": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_reconstruct": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
+    "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
+    # index files
+    "polar_load_options_init": (None, [_OPTIONS]),
+    "polar_index_save": (_STATUS, [_HANDLE, c_char_p]),
+    "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p]),
+    "polar_index_load": (_STATUS, [c_char_p, _OPTIONS, _OUT]),
+    "polar_index_load_from": (
+        _STATUS,
+        [_structs.ReadFunction, c_void_p, _OPTIONS, _OUT],
+    ),
+    "polar_index_verify": (_STATUS, [_HANDLE]),
+    "polar_index_clone": (_STATUS, [_HANDLE, _OUT]),
+    "polar_index_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
     # cuda
     "polar_cuda_device_count": (_STATUS, [_OUT]),
     "polar_cuda_get_device_info": (_STATUS, [c_int32, _OUT]),

@@ -19,6 +19,10 @@ from ctypes import (
 
 #: int32_t progress(void* user, double done); non-zero stops the work.
 ProgressFunction = ctypes.CFUNCTYPE(c_int32, c_void_p, c_double)
+#: int32_t write(void* user, const void* data, size_t bytes); non-zero is a failure.
+WriteFunction = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_size_t)
+#: int64_t read(void* user, void* data, size_t bytes): bytes read, negative for a failure.
+ReadFunction = ctypes.CFUNCTYPE(c_int64, c_void_p, c_void_p, c_size_t)
 #: int32_t keep(void* user, int64_t id); non-zero keeps the row.
 KeepFunction = ctypes.CFUNCTYPE(c_int32, c_void_p, c_int64)
 
@@ -144,6 +148,25 @@ class AdviceRow(ctypes.Structure):
     ]
 
 
+class IndexInfo(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("dim", c_int32),
+        ("metric", c_int32),
+        ("is_trained", c_int32),
+        ("ntotal", c_int64),
+    ]
+
+
+class LoadOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("memory_map", c_int32),
+        ("trust_faiss", c_int32),
+        ("reserved", c_int32),
+    ]
+
+
 class CudaDeviceInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -170,6 +193,8 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "polar_advice_options": AdviceOptions,
     "polar_advice_info": AdviceInfo,
     "polar_advice_row": AdviceRow,
+    "polar_index_info": IndexInfo,
+    "polar_load_options": LoadOptions,
     "polar_cuda_device_info": CudaDeviceInfo,
     "polar_cuda_options": CudaOptions,
 }

@@ -4,16 +4,19 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._handle import Handle, create
-from polarquant._library import lib
+from polarquant._library import check, lib, read_text, sized
 from polarquant._progress import ProgressLike
 from polarquant._search import run_search
+from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
 from polarquant.filters import FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
@@ -46,7 +49,18 @@ class Index(Handle):
         self._dim = as_int("dim", dim, 1, 65535)
         self._metric = as_metric(metric)
         text = as_text("description", description)
-        super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
+        super().__init__(
+            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
+        )
+
+    @classmethod
+    def _adopt_loaded(cls, handle: int) -> Index:
+        index = cls._adopt(handle)
+        info = sized(_structs.IndexInfo)
+        check(lib.polar_index_get_info(handle, ctypes.byref(info)))
+        index._dim, index._metric = info.dim, Metric(info.metric)
+        index._description = read_text(lib.polar_index_description, handle)
+        return index
 
     @property
     def description(self) -> str:
@@ -83,6 +97,13 @@ class Index(Handle):
         self._read(lib.polar_index_code_size, ctypes.byref(out))
         return out.value
 
+    @property
+    def memory_bytes(self) -> int:
+        """Memory held: codes, ids, what was trained; not what lies in a mapped file."""
+        out = ctypes.c_size_t()
+        self._read(lib.polar_index_memory_bytes, ctypes.byref(out))
+        return out.value
+
     def __len__(self) -> int:
         return self.ntotal
 
@@ -117,8 +138,12 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
-            raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
-        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
+            raise BadArgumentError(
+                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
+            )
+        self._change(
+            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
+        )
 
     def search(
         self,
@@ -144,7 +169,9 @@ class Index(Handle):
         """
         with self._use.shared as handle:
 
-            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
+            def function(
+                nq: int, q: int, k: int, options: Any, scores: int, ids: int
+            ) -> int:
                 status: int = lib.polar_index_search_with_options(
                     handle, nq, q, k, options, scores, ids
                 )
@@ -172,3 +199,49 @@ class Index(Handle):
         for id, row in zip(wanted.tolist(), out):
             self._read(lib.polar_index_reconstruct, id, address(row))
         return out
+
+    def save(self, path: PathLike) -> None:
+        """Writes rows, ids and what was trained to a file, which appears whole or not at all.
+
+        Raises InputOutputError where the system refuses, UnsupportedError for an index that FAISS
+        cannot write.
+        """
+        self._read(lib.polar_index_save, as_text("path", os.fspath(path)))
+
+    @classmethod
+    def load(
+        cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False
+    ) -> Index:
+        """The index of a file of `save`, on any machine; damaged files are refused.
+
+        memory_map: rows stay in the file; the index cannot be changed, and the file may be removed
+        or replaced, but not be written to or cut short, which ends the process.
+        trust_faiss: parts of FAISS's that cannot be checked are read unchecked, for files from whom
+        you trust.
+        Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
+        """
+        return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))
+
+    def verify(self) -> None:
+        """Reads all that a memory-mapped index has in its file; CorruptDataError if it is damaged."""
+        self._read(lib.polar_index_verify)
+
+    def clone(self) -> Index:
+        """An index like this one, in memory, which can be changed."""
+        with self._use.shared as handle:
+            return self._adopt_loaded(create(lib.polar_index_clone, handle))
+
+    def __copy__(self) -> Index:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Index:
+        return self.clone()
+
+    # Pickle runs code, so that those who load one trust it.
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._use.shared as handle:
+            return _load_pickled, (save_to_bytes(handle),)
+
+
+def _load_pickled(data: bytes) -> Index:
+    return Index._adopt_loaded(load_from_bytes(data, trust_faiss=True))
