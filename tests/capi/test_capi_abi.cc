@@ -109,6 +109,15 @@ TEST_CASE("info: size and places are pinned", "[capi]") {
   }
 }
 
+TEST_CASE("index info: size and places are pinned", "[capi]") {
+  CHECK(sizeof(polar_index_info) == 24);
+  CHECK(offsetof(polar_index_info, struct_size) == 0);
+  CHECK(offsetof(polar_index_info, dim) == 4);
+  CHECK(offsetof(polar_index_info, metric) == 8);
+  CHECK(offsetof(polar_index_info, is_trained) == 12);
+  CHECK(offsetof(polar_index_info, ntotal) == 16);
+}
+
 TEST_CASE("plan: sizes and places are pinned", "[capi]") {
   CHECK(sizeof(polar_segment) == 24);
   CHECK(offsetof(polar_segment, dim) == 4);

@@ -122,6 +122,13 @@ TEST_CASE("index calls refuse NULL", "[capi]") {
   refused(polar_index_reconstruct(nullptr, 0, out), "index");
   CHECK(polar_index_ntotal(nullptr) == 0);
   CHECK(polar_index_is_trained(nullptr) == 0);
+  polar_index_info info = {};
+  refused(polar_index_get_info(nullptr, &info), "index");
+  refused(polar_index_get_info(f.index.get(), nullptr), "info");
+  check_failed(polar_index_get_info(f.index.get(), &info), POLAR_ERROR_BAD_ARGUMENT,
+               {"info.struct_size: 0 is not allowed"});
+  char text[4];
+  CHECK(polar_index_description(nullptr, text, sizeof text) == 0);
   refused(polar_index_train(f.index.get(), 1, nullptr), "x");
   refused(polar_index_add(f.index.get(), 1, nullptr), "x");
   refused(polar_index_add_with_ids(f.index.get(), 1, nullptr, ids), "x");

@@ -125,7 +125,17 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
   loaded.emplace_back(out);
 
   for (const IndexHandle& one : loaded) {
-    CHECK(polar_index_ntotal(one.get()) == kRows);
+    polar_index_info info = {};
+    info.struct_size = sizeof info;
+    require_ok(polar_index_get_info(one.get(), &info));
+    CHECK(info.dim == kDim);
+    CHECK(info.metric == metric);
+    CHECK(info.is_trained == 1);
+    CHECK(info.ntotal == kRows);
+    char description[64];
+    CHECK(polar_index_description(one.get(), description, sizeof description) ==
+          std::strlen(stored.description));
+    CHECK(std::string(description) == stored.description);
     CHECK(answers(one.get()) == expected);
     require_ok(polar_index_verify(one.get()));
     // FAISS writes its hash table of ids in the table's order, which depends on how it grew.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The C and C++ blocks of the README and of pages are runs of lines of the example programs, which
+"""The C, C++ and Python blocks of the README and of pages are runs of lines of the example programs, which
 are compiled and run: so what a reader copies works.
 
 usage: check_code_blocks.py ROOT | check_code_blocks.py --self-test
@@ -10,9 +10,12 @@ import re
 import sys
 import textwrap
 
-PAGES = ["README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md"]
+PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
+         "docs/python.md"]
 EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
-            "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"]}
+            "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"],
+            "python": ["examples/python/codes.py", "examples/python/save.py",
+                       "examples/python/search.py"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

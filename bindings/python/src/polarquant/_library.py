@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: MIT
+"""libpolarquant, loaded once, with the prototypes of its functions.
+
+The library lies inside the package. The environment's POLARQUANT_LIBRARY names another one, as the
+tests do for the library that was just built.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pathlib
+from ctypes import c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from typing import Any, TypeVar
+
+from polarquant import _structs
+from polarquant.errors import error_for
+
+_STATUS = c_int32
+_HANDLE = c_void_p  # a polar_codec*, polar_index*, …
+_OUT = c_void_p  # where one value or handle is written
+_ARRAY = c_void_p  # an array's address
+_OPTIONS = c_void_p  # an options struct, or NULL
+
+#: The oldest and the first too new version that these prototypes are right for.
+_VERSIONS = ((0, 1), (0, 2))
+
+# name: (result, arguments). One row for each function used.
+PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
+    "polar_version": (c_int32, []),
+    "polar_version_string": (c_char_p, []),
+    "polar_status_name": (c_char_p, [_STATUS]),
+    "polar_last_error": (c_size_t, [c_char_p, c_size_t]),
+    "polar_spec_help": (c_size_t, [c_char_p, c_size_t]),
+    "polar_search_options_init": (None, [_OPTIONS]),
+    # codec
+    "polar_codec_options_init": (None, [_OPTIONS]),
+    "polar_codec_create": (_STATUS, [c_char_p, c_int32, c_int32, _OPTIONS, _OUT]),
+    "polar_codec_destroy": (None, [_HANDLE]),
+    "polar_codec_get_info": (_STATUS, [_HANDLE, _OUT]),
+    "polar_codec_spec": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
+    "polar_codec_get_centre": (_STATUS, [_HANDLE, _ARRAY]),
+    "polar_codec_memory_bytes": (c_size_t, [_HANDLE]),
+    "polar_codec_train": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_codec_get_plan": (_STATUS, [_HANDLE, _OUT, _ARRAY, c_int64]),
+    "polar_codec_drift": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
+    "polar_codec_encoded_bytes": (_STATUS, [_HANDLE, c_int64, _OUT]),
+    "polar_codec_encode": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, c_size_t]),
+    "polar_codec_decode": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int32, _ARRAY],
+    ),
+    "polar_query_prepare": (_STATUS, [_HANDLE, _ARRAY, _OUT]),
+    "polar_query_prepare_from_code": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _OUT],
+    ),
+    "polar_query_destroy": (None, [_HANDLE]),
+    "polar_codec_score": (
+        _STATUS,
+        [_HANDLE, _HANDLE, c_int64, _ARRAY, c_size_t, _ARRAY],
+    ),
+    "polar_codec_search_with_options": (
+        _STATUS,
+        [
+            _HANDLE,
+            c_int64,
+            _ARRAY,
+            c_int64,
+            _ARRAY,
+            c_size_t,
+            c_int64,
+            _OPTIONS,
+            _ARRAY,
+            _ARRAY,
+        ],
+    ),
+    "polar_codec_score_codes": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t, _ARRAY],
+    ),
+    "polar_codec_combine": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, _ARRAY],
+    ),
+    "polar_codec_save_state": (_STATUS, [_HANDLE, _ARRAY, c_size_t, _OUT]),
+    "polar_codec_load_state": (_STATUS, [_ARRAY, c_size_t, _OUT]),
+    "polar_codec_check_same_state": (_STATUS, [_HANDLE, _HANDLE]),
+    # blocks
+    "polar_blocks_bytes": (_STATUS, [_HANDLE, c_int64, _OUT]),
+    "polar_blocks_append": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t],
+    ),
+    "polar_blocks_get": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, c_int64, _ARRAY, c_size_t],
+    ),
+    "polar_blocks_overwrite": (
+        _STATUS,
+        [_HANDLE, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t, c_int64],
+    ),
+    "polar_blocks_remove": (
+        _STATUS,
+        [_HANDLE, _ARRAY, c_int64, _ARRAY, c_size_t, _OUT],
+    ),
+    "polar_blocks_swap_remove": (
+        _STATUS,
+        [_HANDLE, c_int64, c_int64, _ARRAY, c_size_t],
+    ),
+    "polar_blocks_search": (
+        _STATUS,
+        [
+            _HANDLE,
+            c_int64,
+            _ARRAY,
+            c_int64,
+            _ARRAY,
+            c_size_t,
+            c_int64,
+            _OPTIONS,
+            _ARRAY,
+            _ARRAY,
+        ],
+    ),
+    # advice
+    "polar_advice_options_init": (None, [_OPTIONS]),
+    "polar_advice_create": (
+        _STATUS,
+        [c_int32, c_int32, c_int64, _ARRAY, c_int64, _ARRAY, _OPTIONS, _OUT],
+    ),
+    "polar_advice_destroy": (None, [_HANDLE]),
+    "polar_advice_get_info": (_STATUS, [_HANDLE, _OUT]),
+    "polar_advice_get_row": (_STATUS, [_HANDLE, c_int64, _OUT]),
+    # index
+    "polar_index_create": (_STATUS, [c_char_p, c_int32, c_int32, _OUT]),
+    "polar_index_destroy": (None, [_HANDLE]),
+    "polar_index_train": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_index_add": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_index_add_with_ids": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
+    "polar_index_search_with_options": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_int64, _OPTIONS, _ARRAY, _ARRAY],
+    ),
+    "polar_index_ntotal": (c_int64, [_HANDLE]),
+    "polar_index_is_trained": (c_int32, [_HANDLE]),
+    "polar_index_code_size": (_STATUS, [_HANDLE, _OUT]),
+    "polar_index_reconstruct": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
+    "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
+    # index files
+    "polar_load_options_init": (None, [_OPTIONS]),
+    "polar_index_save": (_STATUS, [_HANDLE, c_char_p]),
+    "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p]),
+    "polar_index_load": (_STATUS, [c_char_p, _OPTIONS, _OUT]),
+    "polar_index_load_from": (
+        _STATUS,
+        [_structs.ReadFunction, c_void_p, _OPTIONS, _OUT],
+    ),
+    "polar_index_verify": (_STATUS, [_HANDLE]),
+    "polar_index_clone": (_STATUS, [_HANDLE, _OUT]),
+    "polar_index_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
+    # cuda
+    "polar_cuda_device_count": (_STATUS, [_OUT]),
+    "polar_cuda_get_device_info": (_STATUS, [c_int32, _OUT]),
+    "polar_cuda_options_init": (None, [_OPTIONS]),
+    "polar_cuda_index_from_index": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_cuda_index_from_codes": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_size_t, _OPTIONS, _OUT],
+    ),
+    "polar_cuda_index_destroy": (None, [_HANDLE]),
+    "polar_cuda_index_search": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_int64, _OPTIONS, c_void_p, _ARRAY, _ARRAY],
+    ),
+    "polar_cuda_index_ntotal": (c_int64, [_HANDLE]),
+    "polar_cuda_index_memory_bytes": (c_size_t, [_HANDLE]),
+}
+
+
+def _load() -> ctypes.CDLL:
+    path = os.environ.get("POLARQUANT_LIBRARY") or str(
+        pathlib.Path(__file__).with_name("libpolarquant.so")
+    )
+    try:
+        # A CDLL's functions run without the interpreter's lock.
+        loaded = ctypes.CDLL(path)
+        for name, (result, arguments) in PROTOTYPES.items():
+            function = getattr(loaded, name)
+            function.restype = result
+            function.argtypes = arguments
+    except (OSError, AttributeError) as error:
+        raise ImportError(
+            f"polarquant: its shared library cannot be used: {error}. Install the package (pip "
+            "install ./bindings/python), or set POLARQUANT_LIBRARY to a libpolarquant.so of the "
+            "same version",
+            name="polarquant",
+            path=path,
+        ) from error
+    version = divmod(loaded.polar_version() // 100, 100)
+    if not _VERSIONS[0] <= version < _VERSIONS[1]:
+        raise ImportError(
+            f"polarquant: {path} is version {version[0]}.{version[1]}; this package needs "
+            f"{_VERSIONS[0][0]}.{_VERSIONS[0][1]}",
+            name="polarquant",
+            path=path,
+        )
+    return loaded
+
+
+lib = _load()
+
+
+def read_text(function: Any, *arguments: Any) -> str:
+    """The text of a function that copies one into a buffer and returns its length."""
+    length = function(*arguments, None, 0)
+    buffer = ctypes.create_string_buffer(length + 1)
+    function(*arguments, buffer, len(buffer))
+    return buffer.value.decode("utf-8", "replace")
+
+
+def check(status: int) -> None:
+    """Raises the exception of a status that is not 0, with this thread's error text."""
+    if status != 0:
+        raise error_for(status, read_text(lib.polar_last_error))
+
+
+_Struct = TypeVar("_Struct", bound=ctypes.Structure)
+_defaults: dict[type[ctypes.Structure], bytes] = {}
+# More than any options struct: a newer library's may be longer than the one known here.
+_OPTIONS_ROOM = 4096
+
+
+def default_options(struct: type[_Struct], init: Any) -> _Struct:
+    """An options struct as the library's init function fills it."""
+    filled = _defaults.get(struct)
+    if filled is None:
+        room = ctypes.create_string_buffer(_OPTIONS_ROOM)
+        init(room)
+        first = struct.from_buffer(room)
+        first.struct_size = min(first.struct_size, ctypes.sizeof(struct))
+        filled = _defaults[struct] = bytes(first)
+    return struct.from_buffer_copy(filled)
+
+
+def sized(struct: type[_Struct]) -> _Struct:
+    """A struct for the library to fill, which reads its size first."""
+    return struct(struct_size=ctypes.sizeof(struct))
+
+
+def search_options() -> _structs.SearchOptions:
+    return default_options(_structs.SearchOptions, lib.polar_search_options_init)

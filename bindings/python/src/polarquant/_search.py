@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""A search call: arguments in, options made, scores and ids out. The same for all that can search."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from typing import Any, Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from polarquant._arrays import Floats, Ids, address, as_int, as_rows_or_vector
+from polarquant._library import check, search_options
+from polarquant._progress import LongCall, ProgressLike
+from polarquant._use import Use
+from polarquant.errors import BadArgumentError
+from polarquant.filters import AppliedFilter, FilterLike
+
+#: Queries times coordinates from which Ctrl-C is listened for: a few milliseconds of a fast search,
+#: seconds of the slowest.
+_LONG_WORK = 1_000_000_000
+
+
+#: (number of queries, their address, k, options or None, address of scores, address of ids) → status
+SearchFunction = Callable[[int, int, int, Any, int, int], int]
+
+
+def run_search(
+    function: SearchFunction,
+    use: Use,
+    queries: npt.ArrayLike,
+    dim: int,
+    k: int,
+    rows: int,
+    filter: FilterLike,
+    exactness: float | None,
+    num_threads: int,
+    progress: ProgressLike,
+) -> tuple[Floats, Ids]:
+    """Scores and ids, (nq, k); (k,) for one query of shape (dim,)."""
+    given = as_rows_or_vector("queries", queries, dim)
+    nq = 1 if given.ndim == 1 else given.shape[0]
+    k = as_int("k", k, 1, 2**63 - 1)
+    shape = (k,) if given.ndim == 1 else (nq, k)
+    scores = np.empty(shape, dtype=np.float32)
+    ids = np.empty(shape, dtype=np.int64)
+    # A function of the caller's would lose a Ctrl-C that comes while it runs.
+    is_long = nq * rows * dim >= _LONG_WORK or progress or callable(filter)
+    if not is_long and filter is None and exactness is None and num_threads == 0:
+        check(function(nq, address(given), k, None, address(scores), address(ids)))
+        return scores, ids
+    options = search_options()
+    options.num_threads = as_int("num_threads", num_threads, 0, 1024)
+    if exactness is not None:
+        options.exactness = _as_exactness(exactness)
+    applied = AppliedFilter(filter, options, use)
+    where = ctypes.addressof(options)
+    arguments = (nq, address(given), k, where, address(scores), address(ids))
+    if not is_long:
+        check(function(*arguments))
+        return scores, ids
+    with LongCall("search", progress, use) as call:
+        options.progress = call.function
+        status = function(*arguments)
+        if applied.error is None:
+            call.check(status)
+    if applied.error is not None:
+        raise applied.error
+    return scores, ids
+
+
+def _as_exactness(exactness: float) -> float:
+    value = float(exactness)
+    if math.isnan(value) or value < 0:
+        raise BadArgumentError(f"exactness: {value} is not allowed; 0 to infinity")
+    return value

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Indexes to and from files and bytes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Union
+
+from polarquant import _structs
+from polarquant._arrays import Codes, address, as_codes, as_text
+from polarquant._handle import create
+from polarquant._library import check, default_options, lib
+
+#: Where a file lies.
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+def load_from_path(path: PathLike, memory_map: bool, trust_faiss: bool) -> int:
+    """The handle of a file's index."""
+    options = _load_options(trust_faiss)
+    options.memory_map = int(bool(memory_map))
+    name = as_text("path", os.fspath(path))
+    return create(lib.polar_index_load, name, ctypes.byref(options))
+
+
+def save_to_bytes(handle: int) -> bytes:
+    """What a file of the index would have."""
+    parts: list[bytes] = []
+    error: list[BaseException] = []
+
+    def write(user: int | None, data: int, size: int) -> int:
+        try:
+            parts.append(ctypes.string_at(data, size))
+        except BaseException as raised:  # carried over the C library
+            error.append(raised)
+            return 1
+        return 0
+
+    status = lib.polar_index_save_to(handle, _structs.WriteFunction(write), None)
+    if error:
+        raise error[0]
+    check(status)
+    return b"".join(parts)
+
+
+def load_from_bytes(data: bytes, trust_faiss: bool) -> int:
+    """The handle of the index that such bytes have."""
+    source = as_codes("data", data)
+    reader = _Reader(source)
+    options = _load_options(trust_faiss)
+    function = _structs.ReadFunction(reader.read)
+    return create(lib.polar_index_load_from, function, None, ctypes.byref(options))
+
+
+class _Reader:
+    def __init__(self, source: Codes) -> None:
+        self._source = source
+        self._begin = address(source)
+        self._position = 0
+
+    def read(self, user: int | None, data: int, size: int) -> int:
+        count = min(size, self._source.nbytes - self._position)
+        ctypes.memmove(data, self._begin + self._position, count)
+        self._position += count
+        return count
+
+
+def _load_options(trust_faiss: bool) -> _structs.LoadOptions:
+    options = default_options(_structs.LoadOptions, lib.polar_load_options_init)
+    options.trust_faiss = int(bool(trust_faiss))
+    return options

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Which rows a search may return, by id.
+
+A search's argument `filter` takes
+
+- a bool array or list, (n,): ids whose element is True; ids from n on are left out;
+- an integer array, list, tuple, set or frozenset: these ids, in any order;
+- a range with step 1: its ids, at no cost;
+- a function from an id to a bool: asked row by row, which is slow;
+- a `Bitset`: a bool array packed once, for many searches.
+
+Rows that a filter leaves out cost next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from polarquant import _structs
+from polarquant._arrays import Ids, address, as_ids
+from polarquant._use import Use, callback_of
+from polarquant.errors import BadArgumentError
+
+_NONE, _BITSET, _IDS, _RANGE, _CALLBACK = range(5)
+
+
+class Bitset:
+    """Ids that a search may return, one bit each.
+
+    mask: (n,), bool; id i is kept where mask[i] is True, ids from n on are left out.
+    Raises BadArgumentError for another shape or type. Immutable.
+    """
+
+    def __init__(self, mask: npt.ArrayLike) -> None:
+        bools = np.asarray(mask)
+        if bools.ndim != 1 or (bools.dtype != np.bool_ and bools.size > 0):
+            raise BadArgumentError(
+                f"mask: {bools.dtype} of shape {bools.shape} is not allowed; bool of shape (n,)"
+            )
+        self._num_bits = len(bools)
+        packed = np.packbits(bools.astype(np.bool_), bitorder="little")
+        padded = np.zeros(-(-self._num_bits // 64) * 8, dtype=np.uint8)
+        padded[: len(packed)] = packed
+        self._words: npt.NDArray[np.uint64] = padded.view("<u8").astype(
+            np.uint64, copy=False
+        )
+
+    def __len__(self) -> int:
+        return self._num_bits
+
+    def __repr__(self) -> str:
+        return f"Bitset({self._num_bits} bits)"
+
+
+FilterLike = Union[
+    None,
+    Bitset,
+    range,
+    Callable[[int], Any],
+    npt.ArrayLike,
+    "set[int]",
+    "frozenset[int]",
+]
+
+
+class AppliedFilter:
+    """A filter in a search's options; holds what they point to, and what the function raised."""
+
+    def __init__(
+        self, filter: FilterLike, options: _structs.SearchOptions, use: Use
+    ) -> None:
+        self.error: BaseException | None = None
+        self._use = use
+        self._held: Any = None
+        if filter is None:
+            options.filter = _NONE
+        elif isinstance(filter, Bitset):
+            self._apply_bitset(filter, options)
+        elif isinstance(filter, range):
+            self._apply_range(filter, options)
+        elif callable(filter):
+            self._apply_function(filter, options)
+        else:
+            self._apply_array(filter, options)
+
+    def _apply_bitset(self, bitset: Bitset, options: _structs.SearchOptions) -> None:
+        self._held = bitset
+        options.filter = _BITSET
+        options.bits = address(bitset._words)
+        options.num_bits = len(bitset)
+
+    def _apply_range(self, ids: range, options: _structs.SearchOptions) -> None:
+        if ids.step != 1:
+            self._apply_ids(
+                np.arange(ids.start, ids.stop, ids.step, dtype=np.int64), options
+            )
+            return
+        largest = 2**63 - 1
+        options.filter = _RANGE
+        options.first_id = max(-largest, min(ids.start, largest))
+        options.end_id = max(-largest, min(ids.stop, largest))
+
+    def _apply_array(self, given: Any, options: _structs.SearchOptions) -> None:
+        array = np.asarray(
+            sorted(given) if isinstance(given, (set, frozenset)) else given
+        )
+        if array.dtype == np.bool_:
+            self._apply_bitset(Bitset(array), options)
+        else:
+            self._apply_ids(as_ids("filter", array), options)
+
+    def _apply_ids(self, ids: Ids, options: _structs.SearchOptions) -> None:
+        if not np.all(ids[1:] > ids[:-1]):
+            ids = np.unique(ids)
+        self._held = ids
+        options.filter = _IDS
+        options.ids = address(ids)
+        options.num_ids = len(ids)
+
+    def _apply_function(
+        self, keep: Callable[[int], Any], options: _structs.SearchOptions
+    ) -> None:
+        def asked(user: int | None, id: int) -> int:
+            if self.error is not None:
+                return 0
+            try:
+                with callback_of(self._use):
+                    return 1 if keep(id) else 0
+            except BaseException as error:  # carried over the C library
+                self.error = error
+                return 0
+
+        self._held = _structs.KeepFunction(asked)
+        options.filter = _CALLBACK
+        options.keep = self._held

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: MIT
+"""Vectors stored as codes, searched by the k nearest; FAISS's verbs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polarquant import _structs
+from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
+from polarquant._handle import Handle, create
+from polarquant._library import check, lib, read_text, sized
+from polarquant._progress import ProgressLike
+from polarquant._search import run_search
+from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
+from polarquant.errors import BadArgumentError
+from polarquant.filters import FilterLike
+from polarquant.metric import Metric, MetricLike, as_metric
+
+
+class Index(Handle):
+    """An index made from a factory string.
+
+    description: one of our codes, alone ("Polar2") or in a FAISS factory string ("PCA128,Polar4",
+    "Polar2,RFlat"), or any FAISS string; docs/faiss.md lists them.
+    dim: dimensions of a vector, 1 to 65535.
+    metric: "ip" (inner product), "l2" or "cosine"; cosine normalizes rows and queries.
+
+    Raises BadArgumentError for a description or size that is not allowed.
+
+    Vectors are read as float32, (n, dim): a contiguous float32 array where it lies, other types and
+    strided arrays from a copy. Numbers that are not finite are refused. After an error nothing has
+    changed.
+
+    Threads may search at the same time; `train`, `add` and `add_with_ids` wait for them and run
+    alone. len() is `ntotal`.
+    """
+
+    _destroy = lib.polar_index_destroy
+
+    def __init__(
+        self, description: str, dim: int, metric: MetricLike = Metric.INNER_PRODUCT
+    ) -> None:
+        self._description = description
+        self._dim = as_int("dim", dim, 1, 65535)
+        self._metric = as_metric(metric)
+        text = as_text("description", description)
+        super().__init__(
+            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
+        )
+
+    @classmethod
+    def _adopt_loaded(cls, handle: int) -> Index:
+        index = cls._adopt(handle)
+        info = sized(_structs.IndexInfo)
+        check(lib.polar_index_get_info(handle, ctypes.byref(info)))
+        index._dim, index._metric = info.dim, Metric(info.metric)
+        index._description = read_text(lib.polar_index_description, handle)
+        return index
+
+    @property
+    def description(self) -> str:
+        """The factory string it was made from."""
+        return self._description
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of a vector."""
+        return self._dim
+
+    @property
+    def metric(self) -> Metric:
+        """How nearness is measured."""
+        return self._metric
+
+    @property
+    def ntotal(self) -> int:
+        """Rows held."""
+        with self._use.shared as handle:
+            return int(lib.polar_index_ntotal(handle))
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether rows can be added; False when `train` must come first."""
+        with self._use.shared as handle:
+            return bool(lib.polar_index_is_trained(handle))
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of one row's code, without ids and graph links; UnsupportedError where rows share
+        codes or FAISS does not tell."""
+        out = ctypes.c_size_t()
+        self._read(lib.polar_index_code_size, ctypes.byref(out))
+        return out.value
+
+    @property
+    def memory_bytes(self) -> int:
+        """Memory held: codes, ids, what was trained; not what lies in a mapped file."""
+        out = ctypes.c_size_t()
+        self._read(lib.polar_index_memory_bytes, ctypes.byref(out))
+        return out.value
+
+    def __len__(self) -> int:
+        return self.ntotal
+
+    def __repr__(self) -> str:
+        if self.closed:
+            return "Index(closed)"
+        metric = self._metric.name.lower()
+        return f"Index({self._description!r}, dim={self._dim}, metric={metric!r}, ntotal={self.ntotal})"
+
+    def train(self, x: npt.ArrayLike) -> None:
+        """Learns what the index needs from rows x, (n, dim), forgetting what it learned before.
+
+        Raises StateMismatchError once it holds rows.
+        """
+        rows = as_rows("x", x, self._dim)
+        self._change(lib.polar_index_train, len(rows), address(rows))
+
+    def add(self, x: npt.ArrayLike) -> None:
+        """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
+
+        Raises NotTrainedError, and BadArgumentError in an index of rows with ids.
+        """
+        rows = as_rows("x", x, self._dim)
+        self._change(lib.polar_index_add, len(rows), address(rows))
+
+    def add_with_ids(self, x: npt.ArrayLike, ids: npt.ArrayLike) -> None:
+        """Adds rows x, (n, dim), with ids, (n,), integers of 0 or more that are not in it yet.
+
+        Raises NotTrainedError; BadArgumentError in an index of rows without ids; UnsupportedError
+        for a FAISS index that takes none: ",IDMap2" behind its description gives it ids.
+        """
+        rows = as_rows("x", x, self._dim)
+        row_ids = as_ids("ids", ids)
+        if len(row_ids) != len(rows):
+            raise BadArgumentError(
+                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
+            )
+        self._change(
+            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
+        )
+
+    def search(
+        self,
+        queries: npt.ArrayLike,
+        k: int,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
+    ) -> tuple[Floats, Ids]:
+        """The k nearest rows of each query: scores, float32, and ids, int64, best first.
+
+        queries: (nq, dim), results (nq, k); or (dim,), results (k,). Where there are fewer rows
+        than k: id −1 with score −inf (L2: +inf). L2 scores are squared distances.
+        filter: ids that may be returned, see `polarquant.filters`.
+        exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
+        None is the library's default. docs/scan.md has the rest.
+        num_threads: 0 to 1024; 0 is OpenMP's default.
+        progress: True for a bar, or a function that hears the share done and stops by False.
+        Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for a filter that
+        a FAISS index in the description does not know. Ctrl-C ends a long search.
+        """
+        with self._use.shared as handle:
+
+            def function(
+                nq: int, q: int, k: int, options: Any, scores: int, ids: int
+            ) -> int:
+                status: int = lib.polar_index_search_with_options(
+                    handle, nq, q, k, options, scores, ids
+                )
+                return status
+
+            rows = lib.polar_index_ntotal(handle)
+            asked = (filter, exactness, num_threads, progress)
+            return run_search(function, self._use, queries, self._dim, k, rows, *asked)
+
+    def reconstruct(self, id: int) -> Floats:
+        """The stored form of the row with this id, (dim,); normalized for cosine.
+
+        Raises NotFoundError, and UnsupportedError for an index that keeps no way back from id to
+        row.
+        """
+        out = np.empty(self._dim, dtype=np.float32)
+        id = as_int("id", id, -(2**63), 2**63 - 1)
+        self._read(lib.polar_index_reconstruct, id, address(out))
+        return out
+
+    def reconstruct_batch(self, ids: npt.ArrayLike) -> Floats:
+        """The stored forms of the rows with these ids, (n,): (n, dim)."""
+        wanted = as_ids("ids", ids)
+        out = np.empty((len(wanted), self._dim), dtype=np.float32)
+        for id, row in zip(wanted.tolist(), out):
+            self._read(lib.polar_index_reconstruct, id, address(row))
+        return out
+
+    def save(self, path: PathLike) -> None:
+        """Writes rows, ids and what was trained to a file, which appears whole or not at all.
+
+        Raises InputOutputError where the system refuses, UnsupportedError for an index that FAISS
+        cannot write.
+        """
+        self._read(lib.polar_index_save, as_text("path", os.fspath(path)))
+
+    @classmethod
+    def load(
+        cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False
+    ) -> Index:
+        """The index of a file of `save`, on any machine; damaged files are refused.
+
+        memory_map: rows stay in the file; the index cannot be changed, and the file may be removed
+        or replaced, but not be written to or cut short, which ends the process.
+        trust_faiss: parts of FAISS's that cannot be checked are read unchecked, for files from whom
+        you trust.
+        Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
+        """
+        return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))
+
+    def verify(self) -> None:
+        """Reads all that a memory-mapped index has in its file; CorruptDataError if it is damaged."""
+        self._read(lib.polar_index_verify)
+
+    def clone(self) -> Index:
+        """An index like this one, in memory, which can be changed."""
+        with self._use.shared as handle:
+            return self._adopt_loaded(create(lib.polar_index_clone, handle))
+
+    def __copy__(self) -> Index:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Index:
+        return self.clone()
+
+    # Pickle runs code, so that those who load one trust it.
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._use.shared as handle:
+            return _load_pickled, (save_to_bytes(handle),)
+
+
+def _load_pickled(data: bytes) -> Index:
+    return Index._adopt_loaded(load_from_bytes(data, trust_faiss=True))

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Installs the Python package into a fresh virtual environment, as a user does, and runs its tests and
+the examples there, from outside the repository.
+
+usage: check_install.py ROOT FOLDER [PACKAGE]
+
+FOLDER is made anew. PACKAGE is what pip installs, by default ROOT/bindings/python; a wheel can be given.
+Ends with 77 when pip cannot reach a package index.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+SKIPPED = 77
+
+
+def run(*command, folder):
+    print("$", *command, flush=True)
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONPATH", "POLARQUANT_LIBRARY")
+    }
+    return subprocess.run(
+        list(map(str, command)), cwd=folder, env=environment
+    ).returncode
+
+
+def main(arguments):
+    root = pathlib.Path(arguments[0]).resolve()
+    folder = pathlib.Path(arguments[1]).resolve()
+    package = (
+        pathlib.Path(arguments[2]).resolve()
+        if len(arguments) > 2
+        else root / "bindings/python"
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    environment = folder / "environment"
+    if run(sys.executable, "-m", "venv", environment, folder=folder) != 0:
+        return 1
+    python = environment / "bin/python"
+    if (
+        run(
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "scikit-build-core",
+            folder=folder,
+        )
+        != 0
+    ):
+        print("pip cannot install from a package index here: not tried")
+        return SKIPPED
+    built = (
+        ["--config-settings", f"build-dir={folder}/build"] if package.is_dir() else []
+    )
+    if (
+        run(python, "-m", "pip", "install", "--quiet", package, *built, folder=folder)
+        != 0
+    ):
+        return 1
+    commands = [
+        [python, "-m", "unittest", "discover", "-s", root / "bindings/python/tests"],
+        *(
+            [python, example]
+            for example in sorted((root / "examples/python").glob("*.py"))
+        ),
+    ]
+    return max(run(*command, folder=folder) for command in commands)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""What the tests share."""
+
+import pathlib
+import unittest
+
+import numpy as np
+
+import polarquant
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+HEADER = ROOT / "include" / "polarquant" / "polarquant.h"
+
+
+def make_rows(n, dim, seed=1):
+    """Gaussian rows, (n, dim), float32."""
+    return np.random.default_rng(seed).standard_normal((n, dim), dtype=np.float32)
+
+
+def exact_ids(x, queries, k):
+    """The k largest inner products of each query, (nq, k)."""
+    return np.argsort(-(queries @ x.T), axis=1, kind="stable")[:, :k]
+
+
+def _has_indexes():
+    try:
+        polarquant.Index("Polar2", 8).close()
+    except polarquant.UnsupportedError:
+        return False
+    return True
+
+
+needs_indexes = unittest.skipUnless(
+    _has_indexes(), "the library is built without FAISS"
+)

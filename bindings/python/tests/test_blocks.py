@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+import pickle
+import unittest
+
+import numpy as np
+from support import make_rows
+
+import polarquant
+
+
+class CodeBlocksTest(unittest.TestCase):
+    def setUp(self):
+        self.codec = polarquant.Codec("Polar2", 48)
+        self.codes = self.codec.encode(make_rows(500, 48))
+
+    def test_codes_come_out_as_they_went_in(self):
+        blocks = polarquant.CodeBlocks(self.codec)
+        self.assertEqual(blocks.get().shape, (0, self.codec.code_size))
+        for first, end in [(0, 1), (1, 70), (70, 70), (70, 500)]:
+            blocks.append(self.codes[first:end])
+            np.testing.assert_array_equal(blocks.get(), self.codes[:end])
+        np.testing.assert_array_equal(blocks.get(63, 3), self.codes[63:66])
+        self.assertEqual(len(blocks), 500)
+        self.assertGreaterEqual(blocks.nbytes, self.codes.nbytes)
+        self.assertLess(blocks.nbytes, 1.5 * self.codes.nbytes)
+
+    def test_rows_are_removed_and_replaced(self):
+        codes = self.codes
+        blocks = polarquant.CodeBlocks(self.codec, codes[:100])
+        self.assertEqual(blocks.remove(np.arange(100) % 3 == 0), 66)
+        kept = codes[:100][np.arange(100) % 3 != 0]
+        np.testing.assert_array_equal(blocks.get(), kept)
+        blocks.swap_remove(2)
+        kept[2] = kept[-1]
+        np.testing.assert_array_equal(blocks.get(), kept[:-1])
+        blocks.overwrite(4, codes[400])
+        np.testing.assert_array_equal(blocks.get(4, 1)[0], codes[400])
+        for row in (-1, 65):
+            with self.assertRaises(polarquant.NotFoundError):
+                blocks.swap_remove(row)
+        with self.assertRaisesRegex(ValueError, r"\(65,\)"):
+            blocks.remove(np.zeros(64, bool))
+
+    def test_search_is_the_codec_s(self):
+        blocks = polarquant.CodeBlocks(self.codec, self.codes)
+        q = make_rows(7, 48, seed=2)
+        for options in [
+            {},
+            {"filter": range(30, 90)},
+            {"exactness": 0.5, "num_threads": 1},
+        ]:
+            expected = self.codec.search(q, self.codes, 5, **options)
+            for found, wanted in zip(blocks.search(q, 5, **options), expected):
+                np.testing.assert_array_equal(found, wanted)
+
+    def test_pickled_blocks_have_the_codes(self):
+        blocks = polarquant.CodeBlocks(self.codec, self.codes)
+        again = pickle.loads(pickle.dumps(blocks))
+        again.codec.check_same_state(self.codec)
+        np.testing.assert_array_equal(again.get(), self.codes)
+
+    def test_codecs_without_blocks_say_so(self):
+        with self.assertRaises(polarquant.UnsupportedError):
+            polarquant.CodeBlocks(polarquant.Codec("PolarPair4x4g128", 48))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+import unittest
+
+import numpy as np
+from support import make_rows
+
+import polarquant
+
+N = 300
+
+
+class FilterTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.x = make_rows(N, 64)
+        cls.codec = polarquant.Codec("Polar2", 64)
+        cls.codes = cls.codec.encode(cls.x)
+        cls.query = make_rows(1, 64, seed=2)[0]
+        cls.scores = cls.codec.search(cls.query, cls.codes, N, exactness=np.inf)
+
+    def found(self, filter):
+        _, ids = self.codec.search(
+            self.query, self.codes, N, filter=filter, exactness=np.inf
+        )
+        return ids[ids >= 0].tolist()
+
+    def expected(self, kept):
+        return [id for id in self.scores[1].tolist() if id in kept]
+
+    def test_each_kind_keeps_its_ids(self):
+        kept = set(range(0, N, 7))
+        mask = np.isin(np.arange(N), sorted(kept))
+        backwards = sorted(kept, reverse=True)
+        for name, filter in [
+            ("mask", mask),
+            ("list of bools", mask.tolist()),
+            ("packed mask", polarquant.Bitset(mask)),
+            ("ids", np.array(sorted(kept))),
+            ("ids of another type", np.array(sorted(kept), np.uint16)),
+            ("ids in another order, twice", np.array(backwards + backwards)),
+            ("tuple", tuple(backwards)),
+            ("set", kept),
+            ("frozenset", frozenset(kept)),
+            ("range with steps", range(0, N, 7)),
+            ("function", lambda id: id % 7 == 0),
+        ]:
+            with self.subTest(name):
+                self.assertEqual(self.found(filter), self.expected(kept))
+
+    def test_ranges(self):
+        for ids in [
+            range(100),
+            range(64, 65),
+            range(250, 10**30),
+            range(-5, 20),
+            range(9, 3),
+        ]:
+            with self.subTest(str(ids)):
+                self.assertEqual(self.found(ids), self.expected(ids))
+
+    def test_short_masks_leave_out_what_is_behind(self):
+        for bits in (0, 1, 63, 64, 65, 300, 400):
+            with self.subTest(bits):
+                mask = np.ones(bits, bool)
+                self.assertEqual(self.found(mask), self.expected(range(bits)))
+                self.assertEqual(len(polarquant.Bitset(mask)), bits)
+
+    def test_none_left(self):
+        for filter in [[], set(), np.zeros(N, bool), lambda id: False, [N + 5]]:
+            self.assertEqual(self.found(filter), [])
+
+    def test_what_a_function_raises_reaches_the_caller(self):
+        def broken(id):
+            raise ZeroDivisionError(f"at {id}")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "at"):
+            self.found(broken)
+
+    def test_what_is_no_filter_is_refused(self):
+        for wrong, error in [
+            ([0.5], TypeError),
+            (np.ones((2, 2), bool), ValueError),
+            (["a"], TypeError),
+            (3, ValueError),
+        ]:
+            with self.subTest(str(wrong)), self.assertRaises(error):
+                self.found(wrong)
+        with self.assertRaises(ValueError):
+            polarquant.Bitset([1, 0])
+
+    def test_exactness(self):
+        for wrong in (-1, np.nan):
+            with self.assertRaisesRegex(ValueError, "exactness"):
+                self.codec.search(self.query, self.codes, 1, exactness=wrong)
+        self.codec.search(self.query, self.codes, 1, exactness=0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""What the package says of the C library is what the header says."""
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from support import HEADER
+
+from polarquant import _library, _structs, errors
+from polarquant._library import lib
+
+_FUNCTION = re.compile(r"POLAR_API\s+([\w\s*]+?)\s*(\w+)\(([^)]*)\);")
+# How a C type is passed. Pointers are addresses, of texts and of everything else.
+_FUNCTIONS = {
+    "polar_write_fn": _structs.WriteFunction,
+    "polar_read_fn": _structs.ReadFunction,
+}
+_SCALARS = {
+    "void": None,
+    "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "size_t": ctypes.c_size_t,
+    "polar_status": ctypes.c_int32,
+    "polar_metric": ctypes.c_int32,
+    "polar_reconstruction": ctypes.c_int32,
+}
+
+
+def _declarations():
+    """{function: (result, [arguments])} of the header, as ctypes."""
+    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return {
+        name: (
+            _ctype(result),
+            (
+                []
+                if arguments.strip() == "void"
+                else [_ctype(a) for a in arguments.split(",")]
+            ),
+        )
+        for result, name, arguments in _FUNCTION.findall(text)
+    }
+
+
+def _ctype(declared):
+    words = [word for word in declared.replace("*", " * ").split() if word != "const"]
+    if "*" in words:
+        return ctypes.c_char_p if words[0] == "char" else ctypes.c_void_p
+    return _FUNCTIONS.get(words[0]) or _SCALARS[words[0]]
+
+
+@unittest.skipUnless(HEADER.is_file(), "there is no header beside an installed package")
+class HeaderTest(unittest.TestCase):
+    def test_every_prototype_is_the_header_s(self):
+        declared = _declarations()
+        self.assertGreater(len(declared), 50)
+        for name, (result, arguments) in _library.PROTOTYPES.items():
+            with self.subTest(name):
+                self.assertIn(name, declared)
+                self.assertIs(declared[name][0], result)
+                self.assertEqual(declared[name][1], arguments)
+
+    def test_structs_lie_in_memory_as_the_compiler_has_them(self):
+        compiler = shutil.which(os.environ.get("CC") or "cc")
+        if compiler is None:
+            self.skipTest("there is no C compiler")
+        prints = []
+        expected = []
+        for name, struct in _structs.STRUCTS.items():
+            prints.append(f'printf("{name} %zu\\n", sizeof({name}));')
+            expected.append(f"{name} {ctypes.sizeof(struct)}")
+            for field, *_ in struct._fields_:
+                where = f"offsetof({name}, {field}), sizeof((({name}*)0)->{field})"
+                prints.append(f'printf("{name}.{field} %zu %zu\\n", {where});')
+                known = getattr(struct, field)
+                expected.append(f"{name}.{field} {known.offset} {known.size}")
+        source = "\n".join(
+            [
+                "#include <stdio.h>",
+                "#include <stddef.h>",
+                "#include <polarquant/polarquant.h>",
+            ]
+            + ["int main(void) {", *prints, "return 0; }", ""]
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "layout.c")
+            program = os.path.join(folder, "layout")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(source)
+            include = f"-I{HEADER.parents[1]}"
+            subprocess.run([compiler, include, path, "-o", program], check=True)
+            printed = subprocess.run(
+                [program], check=True, capture_output=True, text=True
+            ).stdout
+        self.assertEqual(printed.splitlines(), expected)
+
+
+class LibraryTest(unittest.TestCase):
+    def test_options_have_the_library_s_size(self):
+        for struct, init in [
+            (_structs.SearchOptions, lib.polar_search_options_init),
+            (_structs.CodecOptions, lib.polar_codec_options_init),
+            (_structs.AdviceOptions, lib.polar_advice_options_init),
+            (_structs.LoadOptions, lib.polar_load_options_init),
+            (_structs.CudaOptions, lib.polar_cuda_options_init),
+        ]:
+            with self.subTest(struct.__name__):
+                room = ctypes.create_string_buffer(4096)
+                init(room)
+                size = struct.from_buffer(room).struct_size
+                self.assertEqual(size, ctypes.sizeof(struct))
+
+    def test_every_status_has_its_exception(self):
+        for status in range(1, 256):
+            name = lib.polar_status_name(status).decode()
+            kind = type(errors.error_for(status, "x"))
+            with self.subTest(name):
+                if name == "unknown status":
+                    self.assertIs(kind, errors.PolarError)
+                else:
+                    self.assertEqual(kind.status, status)
+                    self.assertIsNot(kind, errors.PolarError)
+
+
+if __name__ == "__main__":
+    unittest.main()

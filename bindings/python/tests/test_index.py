@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+import unittest
+
+import numpy as np
+from support import exact_ids, make_rows, needs_indexes
+
+import polarquant
+
+
+@needs_indexes
+class IndexTest(unittest.TestCase):
+    def test_finds_the_nearest(self):
+        x, q = make_rows(2000, 64), make_rows(50, 64, seed=2)
+        index = polarquant.Index("Polar4", 64)
+        self.assertEqual((index.ntotal, len(index), bool(index)), (0, 0, True))
+        index.train(x)
+        index.add(x[:1500])
+        index.add(x[1500:])
+        self.assertEqual((index.ntotal, index.is_trained), (2000, True))
+        self.assertEqual(
+            repr(index), "Index('Polar4', dim=64, metric='inner_product', ntotal=2000)"
+        )
+        scores, ids = index.search(q, 10)
+        self.assertEqual((scores.shape, scores.dtype), ((50, 10), np.float32))
+        self.assertEqual((ids.shape, ids.dtype), ((50, 10), np.int64))
+        self.assertTrue(np.all(scores[:, :-1] >= scores[:, 1:]))
+        expected = exact_ids(x, q, 10)
+        found = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, expected)])
+        self.assertGreater(found, 0.85)
+        one_scores, one_ids = index.search(q[3], 10)
+        np.testing.assert_array_equal(one_ids, ids[3])
+        np.testing.assert_array_equal(one_scores, scores[3])
+
+    def test_pads_where_there_are_fewer_rows(self):
+        for metric, worst in [("ip", -np.inf), ("cosine", -np.inf), ("l2", np.inf)]:
+            index = polarquant.Index("Polar2", 16, metric)
+            index.add(make_rows(2, 16))
+            scores, ids = index.search(make_rows(3, 16), 4)
+            self.assertTrue(np.all(ids[:, 2:] == -1))
+            self.assertTrue(np.all(scores[:, 2:] == worst))
+        self.assertEqual(index.search(np.zeros((0, 16)), 4)[1].shape, (0, 4))
+
+    def test_ids_of_the_caller_s(self):
+        x = make_rows(20, 32)
+        index = polarquant.Index("Polar8", 32, "cosine")
+        index.add_with_ids(x, np.arange(20) * 10 + 5)
+        self.assertEqual(index.search(x, 1)[1][:, 0].tolist(), list(range(5, 205, 10)))
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "ids.* 15[, ]"):
+            index.add_with_ids(x[:1], [15])
+        with self.assertRaisesRegex(polarquant.BadArgumentError, r"ids: shape \(2,\)"):
+            index.add_with_ids(x[:1], [1, 2])
+        with self.assertRaises(polarquant.BadArgumentError):
+            index.add(x)
+        self.assertEqual(index.ntotal, 20)
+
+    def test_reconstructs_rows(self):
+        x = make_rows(20, 32)
+        index = polarquant.Index("Polar8", 32)
+        index.add(x)
+        np.testing.assert_allclose(index.reconstruct(3), x[3], atol=0.05)
+        both = index.reconstruct_batch([3, 7])
+        np.testing.assert_array_equal(both[0], index.reconstruct(3))
+        self.assertEqual(both.shape, (2, 32))
+        with self.assertRaisesRegex(polarquant.NotFoundError, "^id: 20 "):
+            index.reconstruct(20)
+        with self.assertRaises(KeyError):
+            index.reconstruct_batch([1, -1])
+
+    def test_faiss_strings(self):
+        x = make_rows(400, 32)
+        for description in ("Flat", "PCA16,Polar4", "Polar2,RFlat", "HNSW8,Flat"):
+            with self.subTest(description):
+                index = polarquant.Index(description, 32, "l2")
+                index.train(x)
+                index.add(x)
+                self.assertEqual(
+                    index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4]
+                )
+        self.assertEqual(polarquant.Index("Flat", 32).code_size, 128)
+        with self.assertRaisesRegex(ValueError, "Nothing9"):
+            polarquant.Index("Nothing9", 32)
+
+    def test_untrained_and_full_indexes_say_so(self):
+        index = polarquant.Index("PQ4x4np", 32, "l2")
+        self.assertFalse(index.is_trained)
+        with self.assertRaises(polarquant.NotTrainedError):
+            index.add(make_rows(1, 32))
+        index = polarquant.Index("Polar2", 32)
+        index.add(make_rows(1, 32))
+        with self.assertRaises(polarquant.StateMismatchError):
+            index.train(make_rows(1, 32))
+
+    def test_a_refused_row_leaves_the_index_as_it_was(self):
+        x = make_rows(10, 32)
+        index = polarquant.Index("Polar2", 32)
+        index.add(x)
+        x[4, 4] = np.nan
+        with self.assertRaisesRegex(ValueError, "row 4|4"):
+            index.add(x)
+        self.assertEqual(index.ntotal, 10)
+
+    def test_a_closed_index_says_so(self):
+        with polarquant.Index("Polar2", 32) as index:
+            self.assertFalse(index.closed)
+        self.assertTrue(index.closed)
+        with self.assertRaisesRegex(ValueError, "Index: is closed"):
+            index.search(make_rows(1, 32), 1)
+        self.assertEqual(repr(index), "Index(closed)")
+
+
+if __name__ == "__main__":
+    unittest.main()
