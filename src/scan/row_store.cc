@@ -59,6 +59,17 @@ class BlockStore final : public RowStore {
     block_search(codec, *scan_codec_, blocks_.spans(), nq, queries, k, filter, options, scores,
                  ids);
   }
+  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                    const RowFilter& filter, const SearchOptions& options,
+                    RangeFound* found) const override {
+    if (scan_codec_ == nullptr) {
+      block_range_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, radius,
+                         filter, options, found);
+      return;
+    }
+    block_range_search(codec, *scan_codec_, blocks_.spans(), nq, queries, radius, filter, options,
+                       found);
+  }
 
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
               float* x) const override {
@@ -115,6 +126,11 @@ class BufferStore final : public RowStore {
               const RowFilter& filter, const SearchOptions& options, float* scores,
               int64_t* ids) const override {
     row_search(codec, buffer_.rows(), nq, queries, k, filter, options, scores, ids);
+  }
+  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                    const RowFilter& filter, const SearchOptions& options,
+                    RangeFound* found) const override {
+    row_range_search(codec, buffer_.rows(), nq, queries, radius, filter, options, found);
   }
 
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,

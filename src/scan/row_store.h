@@ -42,6 +42,10 @@ class RowStore {
   virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
                       const RowFilter& filter, const SearchOptions& options, float* scores,
                       int64_t* ids) const = 0;
+  /// As block_range_search.
+  virtual void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                            const RowFilter& filter, const SearchOptions& options,
+                            RangeFound* found) const = 0;
 
   /// As the codec's functions of these names.
   virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
