@@ -2,6 +2,7 @@
 #include "src/faiss/containers.h"
 
 #include <faiss/IndexIVF.h>
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
 #include <vector>
@@ -28,6 +29,19 @@ void search_id_map(const Map& map, idx_t n, const float* x, idx_t k, float* dist
     for (idx_t i = 0; i < n * k; ++i) {
       if (labels[i] >= 0) labels[i] = map.id_map[static_cast<size_t>(labels[i])];
     }
+  });
+}
+
+template <typename Map>
+void range_search_id_map(const Map& map, idx_t n, const float* x, float radius,
+                         ::faiss::RangeSearchResult* result,
+                         const ::faiss::SearchParameters* params) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const TranslatedParameters translated(params, map.id_map);
+    map.index->range_search(n, x, radius, result, translated.get());
+    for (size_t i = 0; i < result->lims[result->nq]; ++i)
+      result->labels[i] = map.id_map[static_cast<size_t>(result->labels[i])];
   });
 }
 
@@ -82,6 +96,18 @@ void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* dist
   IndexPreTransform::search(n, x, k, distances, labels, params);
 }
 
+void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
+                                         ::faiss::RangeSearchResult* result,
+                                         const ::faiss::SearchParameters* params) const {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::range_search(n, x, radius, result, params);
+}
+
+void PreTransformOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  IndexPreTransform::merge_from(other, add_id);
+  other.ntotal = 0;
+}
+
 void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
   const OmpThreads omp_threads(0);
   IndexPreTransform::sa_encode(n, x, bytes);
@@ -90,6 +116,18 @@ void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) c
 void IDMapOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                             const ::faiss::SearchParameters* params) const {
   search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMapOverPolar::range_search(idx_t n, const float* x, float radius,
+                                  ::faiss::RangeSearchResult* result,
+                                  const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
+}
+
+void IDMap2OverPolar::range_search(idx_t n, const float* x, float radius,
+                                   ::faiss::RangeSearchResult* result,
+                                   const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
 }
 
 void IDMap2OverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
 // the RowStore's, with their search, the maths the Codec's.
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
+
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "polarquant/faiss.h"
@@ -13,6 +14,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/index_polar_mark.h"
+#include "src/faiss/row_checks.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -22,21 +24,6 @@ namespace {
 /// Rows decoded by one task of reconstruct_n and sa_decode.
 constexpr int64_t kDecodeChunk = 256;
 
-/// n rows of d floats, each finite; the text names the first row that is not.
-void require_rows(const char* call, int64_t n, int d, const float* x) {
-  require(n >= 0, StatusCode::bad_argument, "{}: n is {}; at least 0 rows are needed", call, n);
-  const size_t count = checked_mul(n, d, "n x d floats");
-  checked_mul(count, sizeof(float), "bytes of n x d floats");
-  require(n == 0 || x != nullptr, StatusCode::bad_argument, "{}: x is null; {} rows are needed",
-          call, n);
-  for (size_t i = 0; i < count; ++i) {
-    if (std::isfinite(x[i])) continue;
-    fail(StatusCode::bad_argument,
-         "{}: row {} of x has {} at coordinate {}; finite numbers are needed", call,
-         i / static_cast<size_t>(d), x[i], i % static_cast<size_t>(d));
-  }
-}
-
 /// decode(first, count, x) for all of `count` rows, in parallel.
 template <typename Decode>
 void decode_rows(int64_t count, const Decode& decode) {
@@ -45,19 +32,6 @@ void decode_rows(int64_t count, const Decode& decode) {
     const int64_t begin = chunk * kDecodeChunk;
     decode(begin, std::min(kDecodeChunk, count - begin));
   });
-}
-
-/// A row has no code of its own where rows are coded in groups.
-void require_row_codes(const char* call, const Codec& codec) {
-  require(codec.layout().group_rows == 1, StatusCode::unsupported,
-          "{}: {} codes {} rows together, so that a row has no code of its own; add, search and "
-          "reconstruct work",
-          call, print_spec(codec.spec()), codec.layout().group_rows);
-}
-
-void require_trained(const char* call, const Codec& codec) {
-  require(codec.is_trained(), StatusCode::not_trained, "{}: {} is not trained; call train first",
-          call, print_spec(codec.spec()));
 }
 
 class PolarDistanceComputer final : public ::faiss::DistanceComputer {
@@ -206,18 +180,8 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     require_rows("search", n, d, x);
     require_trained("search", *codec_);
-    RowFilter filter;
-    if (params != nullptr && params->sel != nullptr) {
-      filter = [this, sel = params->sel](int64_t row) {
-        return sel->is_member(ids_.empty() ? row : ids_[static_cast<size_t>(row)]);
-      };
-    }
-    SearchOptions options;
-    options.exactness = exactness;
-    if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
-      options.exactness = polar->exactness;
-      options.progress = polar->progress;
-    }
+    const RowFilter filter = row_filter(params);
+    const SearchOptions options = search_options(params);
     codes_->search(*codec_, n, x, k, filter, options, distances, labels);
     if (ids_.empty()) return;
     for (idx_t i = 0; i < n * k; ++i) {
@@ -226,22 +190,58 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
   });
 }
 
-idx_t IndexPolar::row_of(idx_t key) const {
+RowFilter IndexPolar::row_filter(const ::faiss::SearchParameters* params) const {
+  if (params == nullptr || params->sel == nullptr) return {};
+  return [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
+}
+
+SearchOptions IndexPolar::search_options(const ::faiss::SearchParameters* params) const {
+  SearchOptions options;
+  options.exactness = exactness;
+  if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
+    options.exactness = polar->exactness;
+    options.progress = polar->progress;
+  }
+  return options;
+}
+
+void IndexPolar::range_search(idx_t n, const float* x, float radius,
+                              ::faiss::RangeSearchResult* result,
+                              const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require(result != nullptr && result->nq == static_cast<size_t>(n), StatusCode::bad_argument,
+            "range_search: result is {}; one made for n = {} queries is needed",
+            result == nullptr ? "null" : "for another number of queries", n);
+    require_rows("range_search", n, d, x);
+    require_trained("range_search", *codec_);
+    RangeFound found;
+    codes_->range_search(*codec_, n, x, radius, row_filter(params), search_options(params), &found);
+    // do_allocation makes limits of counts.
+    for (size_t q = 0; q < result->nq; ++q)
+      result->lims[q] = static_cast<size_t>(found.lims[q + 1] - found.lims[q]);
+    result->do_allocation();
+    std::copy(found.scores.begin(), found.scores.end(), result->distances);
+    std::transform(found.ids.begin(), found.ids.end(), result->labels,
+                   [this](int64_t row) { return id_of(row); });
+  });
+}
+
+idx_t IndexPolar::row_of(const char* call, idx_t key) const {
   if (ids_.empty()) {
     require(key >= 0 && key < ntotal, StatusCode::not_found,
-            "reconstruct: id {} is not in the index, which holds {} rows, ids from 0 on", key,
-            ntotal);
+            "{}: id {} is not in the index, which holds {} rows, ids from 0 on", call, key, ntotal);
     return key;
   }
   const auto found = row_of_id_.find(key);
   require(found != row_of_id_.end(), StatusCode::not_found,
-          "reconstruct: id {} is not in the index, which holds {} rows", key, ntotal);
+          "{}: id {} is not in the index, which holds {} rows", call, key, ntotal);
   return found->second;
 }
 
 void IndexPolar::reconstruct(idx_t key, float* recons) const {
-  with_faiss_errors(
-      [&] { codes_->decode(*codec_, row_of(key), 1, Reconstruction::least_error, recons); });
+  with_faiss_errors([&] {
+    codes_->decode(*codec_, row_of("reconstruct", key), 1, Reconstruction::least_error, recons);
+  });
 }
 
 void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
@@ -251,14 +251,14 @@ void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
     require(i0 >= 0 && ni - 1 <= std::numeric_limits<idx_t>::max() - i0, StatusCode::bad_argument,
             "reconstruct_n: i0 is {}, ni is {}; ids of 0 to 2^63-1 are allowed", i0, ni);
     if (ids_.empty()) {
-      row_of(i0 + (ni - 1));
+      row_of("reconstruct", i0 + (ni - 1));
       decode_rows(ni, [&](int64_t first, int64_t count) {
         codes_->decode(*codec_, i0 + first, count, Reconstruction::least_error, recons + first * d);
       });
       return;
     }
     std::vector<idx_t> rows;
-    for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of(i0 + i));
+    for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of("reconstruct", i0 + i));
     parallel_for(ni, thread_count(0, ni), [&](int64_t i, int) {
       codes_->decode(*codec_, rows[static_cast<size_t>(i)], 1, Reconstruction::least_error,
                      recons + i * d);

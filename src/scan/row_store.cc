@@ -7,6 +7,7 @@
 #include "src/codec/code_buffer.h"
 #include "src/core/checked_size.h"
 #include "src/scan/code_blocks.h"
+#include "src/scan/row_removal.h"
 #include "src/scan/row_search.h"
 
 namespace polarquant {
@@ -24,21 +25,28 @@ class BlockStore final : public RowStore {
     require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
     blocks_.layout().bytes(static_cast<int64_t>(checked_add(rows(), n, "rows")));
     if (n == 0) return;
-    // The codec's state is final once it encodes.
-    auto scan_codec = std::make_unique<ScanCodec>(codec);
-    const Mark before = mark(codec);
-    try {
-      // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
-      std::vector<uint8_t> codes(codec.layout().bytes(n));
-      codec.encode(n, x, codes.data(), threads);
-      blocks_.append(n, codes.data());
-    } catch (...) {
-      go_back_to(codec, before);
-      throw;
-    }
-    scan_codec_ = std::move(scan_codec);
+    // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
+    std::vector<uint8_t> codes(codec.layout().bytes(n));
+    codec.encode(n, x, codes.data(), threads);
+    append_codes(codec, n, codes.data());
   }
   void clear() noexcept override { blocks_.clear(); }
+
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
+    blocks_.get(row, code);
+  }
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    // The codec's state is final once it has encoded.
+    auto scan_codec = std::make_unique<ScanCodec>(codec);
+    blocks_.append(n, codes);
+    scan_codec_ = std::move(scan_codec);
+  }
+  void overwrite(const Codec& /*codec*/, int64_t row, const uint8_t* code) noexcept override {
+    blocks_.overwrite(row, code);
+  }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
+    blocks_.remove(removed);
+  }
 
   Mark mark(const Codec& /*codec*/) const override {
     CodeBlocks::Mark mark = blocks_.mark();
@@ -104,6 +112,16 @@ class BlockStore final : public RowStore {
   std::unique_ptr<ScanCodec> scan_codec_;  // of the state that the rows were encoded in
 };
 
+/// A buffer of single rows' codes as row_removal.h takes it.
+struct RowsOfBuffer {
+  const Codec& codec;
+  CodeBuffer& buffer;
+
+  int64_t rows() const { return buffer.size(); }
+  void get(int64_t row, uint8_t* code) const { buffer.get(codec, row, code); }
+  void overwrite(int64_t row, const uint8_t* code) { buffer.overwrite(codec, row, code); }
+};
+
 class BufferStore final : public RowStore {
  public:
   int64_t rows() const override { return buffer_.size(); }
@@ -113,6 +131,22 @@ class BufferStore final : public RowStore {
     buffer_.append(codec, n, x, threads);
   }
   void clear() noexcept override { buffer_.clear(); }
+
+  void get(const Codec& codec, int64_t row, uint8_t* code) const override {
+    buffer_.get(codec, row, code);
+  }
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    buffer_.append_codes(codec, n, codes);
+  }
+  void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept override {
+    buffer_.overwrite(codec, row, code);
+  }
+  void remove(const Codec& codec, std::span<const uint64_t> removed) override {
+    RowsOfBuffer rows = {codec, buffer_};
+    std::vector<uint8_t> code(codec.layout().group_bytes);
+    const int64_t kept = move_kept_rows(rows, code, removed);
+    buffer_.go_back_to(codec, kept, {});
+  }
 
   Mark mark(const Codec& codec) const override {
     CodeBuffer::Mark mark = buffer_.mark(codec);

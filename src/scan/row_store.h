@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/codec/codec.h"
@@ -29,6 +30,16 @@ class RowStore {
   /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;
+
+  // Of codecs whose rows have codes of their own (layout().group_rows is 1).
+  /// The row-format code of a row.
+  virtual void get(const Codec& codec, int64_t row, uint8_t* code) const = 0;
+  /// Puts n row-format codes behind the rows held. Unchanged after an error.
+  virtual void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) = 0;
+  virtual void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept = 0;
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
+  /// their order. Unchanged after an error.
+  virtual void remove(const Codec& codec, std::span<const uint64_t> removed) = 0;
 
   /// The state before an append, for taking it back.
   struct Mark {
