@@ -52,6 +52,9 @@ struct IndexPolar : ::faiss::Index {
     bool learn_centre = true;   ///< let train, or the first add, set the centre
     std::vector<float> centre;  ///< (d) or empty
     double norm_unit = 0;       ///< typical norm of x − centre; 0: learned
+    /// Keep each row's code in one place, for graphs, which take rows in any order; in blocks, as
+    /// by default, scans are faster.
+    bool single_rows = false;
   };
 
   /// spec: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … (docs/codec.md lists them).

@@ -11,6 +11,7 @@
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/faiss_error.h"
+#include "src/faiss/hnsw_over_polar.h"
 #include "src/faiss/index_polar_mark.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/search_parameters.h"
@@ -297,6 +298,21 @@ bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
   return true;
 }
 
+/// The graph holds no row yet, so that a new one with the same parameters is the same.
+bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexHNSW*>(index.get());
+  if (built == nullptr) return false;
+  const std::unique_ptr<::faiss::Index> leaf = replacement(*built->storage);
+  const auto* polar = dynamic_cast<const IndexPolar*>(leaf.get());
+  if (polar == nullptr) return false;
+  IndexPolar::Options options;
+  options.single_rows = true;
+  index = std::make_unique<HNSWOverPolar>(
+      std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options),
+      built->hnsw.nb_neighbors(1));
+  return true;
+}
+
 /// One row per container that can hold an index of ours. Each returns whether `index` was of its
 /// kind and had a leaf replaced; IndexIDMap2 stands before its base class.
 constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafReplacement&) = {
@@ -305,6 +321,7 @@ constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafRepl
     replace_in_id_map<::faiss::IndexIDMap, IDMapOverPolar>,
     replace_in_refine,
     replace_in_coarse_quantizer,
+    replace_in_hnsw,
 };
 
 }  // namespace

@@ -34,25 +34,36 @@ void decode_rows(int64_t count, const Decode& decode) {
   });
 }
 
+RowOrder row_order(const IndexPolar::Options& options) {
+  return options.single_rows ? RowOrder::single : RowOrder::blocks;
+}
+
 class PolarDistanceComputer final : public ::faiss::DistanceComputer {
  public:
-  PolarDistanceComputer(const Codec& codec, const RowStore& codes)
-      : codec_(codec), codes_(codes), row_(static_cast<size_t>(codec.dim())) {}
+  explicit PolarDistanceComputer(std::unique_ptr<RowScorer> scorer) : scorer_(std::move(scorer)) {}
 
   void set_query(const float* x) override {
-    with_faiss_errors([&] { query_ = codec_.prepare_query(x); });
+    with_faiss_errors([&] { scorer_->set_query(x); });
   }
   float operator()(idx_t i) override {
-    const RowTerms terms = codes_.decode_for_score(codec_, i, row_.data());
-    return codec_.score_decoded(query_, terms, row_.data());
+    const auto row = static_cast<int32_t>(i);
+    float score = 0;
+    scorer_->score(&row, 1, &score);
+    return score;
   }
-  float symmetric_dis(idx_t i, idx_t j) override { return codes_.score_codes(codec_, i, j); }
+  float symmetric_dis(idx_t i, idx_t j) override { return scorer_->score_rows(i, j); }
+  // An override where FAISS has it, from 1.8 on.
+  void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3, float& s0,
+                         float& s1, float& s2, float& s3) {
+    const int32_t rows[] = {static_cast<int32_t>(i0), static_cast<int32_t>(i1),
+                            static_cast<int32_t>(i2), static_cast<int32_t>(i3)};
+    float scores[4];
+    scorer_->score(rows, 4, scores);
+    s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
+  }
 
  private:
-  const Codec& codec_;
-  const RowStore& codes_;
-  PreparedQuery query_;
-  AlignedVector<float> row_;
+  std::unique_ptr<RowScorer> scorer_;
 };
 
 }  // namespace
@@ -66,7 +77,7 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
     codec_ = make_codec();
-    codes_ = RowStore::make(*codec_);
+    codes_ = RowStore::make(*codec_, row_order(options_));
     is_trained = codec_->is_trained();
   });
 }
@@ -98,7 +109,7 @@ void IndexPolar::train(idx_t n, const float* x) {
     require_rows("train", n, d, x);
     codec_->train(n, x);
     // A trained plan says where signs are.
-    codes_ = RowStore::make(*codec_);
+    codes_ = RowStore::make(*codec_, row_order(options_));
     is_trained = codec_->is_trained();
   });
 }
@@ -276,7 +287,7 @@ void IndexPolar::reset() {
 ::faiss::DistanceComputer* IndexPolar::get_distance_computer() const {
   return with_faiss_errors([&]() -> ::faiss::DistanceComputer* {
     require_trained("get_distance_computer", *codec_);
-    return new PolarDistanceComputer(*codec_, *codes_);
+    return new PolarDistanceComputer(codes_->make_scorer(*codec_));
   });
 }
 

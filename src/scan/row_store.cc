@@ -9,6 +9,7 @@
 #include "src/scan/code_blocks.h"
 #include "src/scan/row_removal.h"
 #include "src/scan/row_search.h"
+#include "src/scan/single_row_store.h"
 
 namespace polarquant {
 namespace {
@@ -184,8 +185,15 @@ class BufferStore final : public RowStore {
 
 }  // namespace
 
-std::unique_ptr<RowStore> RowStore::make(const Codec& codec) {
-  if (ScanCodec::supports(codec)) return std::make_unique<BlockStore>(codec);
+std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
+  return make_float_scorer(codec, *this);
+}
+
+std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
+  if (ScanCodec::supports(codec)) {
+    if (order == RowOrder::single) return make_single_row_store(codec);
+    return std::make_unique<BlockStore>(codec);
+  }
   return std::make_unique<BufferStore>();
 }
 

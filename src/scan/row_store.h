@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
 // from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
-// row format for the others (exhaustive_search.h).
+// row format for the others (exhaustive_search.h), and one by one for graphs (single_row_store.h).
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
@@ -14,13 +14,14 @@
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/block_search.h"
+#include "src/scan/row_scorer.h"
 
 namespace polarquant {
 
 class RowStore {
  public:
   /// A store for rows of this codec and of its later states (training keeps the place of rows).
-  static std::unique_ptr<RowStore> make(const Codec& codec);
+  static std::unique_ptr<RowStore> make(const Codec& codec, RowOrder order = RowOrder::blocks);
   virtual ~RowStore() = default;
 
   virtual int64_t rows() const = 0;
@@ -63,6 +64,8 @@ class RowStore {
                       float* x) const = 0;
   virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const = 0;
   virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const = 0;
+  /// For scores of rows in any order; both are borrowed.
+  virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
 };
 
 }  // namespace polarquant

@@ -250,7 +250,7 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, &scan);
+  if (codec.has_front()) set_sign_bounds(codec, x, norm, length, exactness, last_step, &scan);
   if (codec.has_split_stages()) {
     scan.first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {
