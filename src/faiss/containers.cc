@@ -13,6 +13,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/hnsw_over_polar.h"
 #include "src/faiss/index_polar_mark.h"
+#include "src/faiss/nsg_over_polar.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/search_parameters.h"
 #include "src/scan/top_k.h"
@@ -298,18 +299,33 @@ bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
   return true;
 }
 
-/// The graph holds no row yet, so that a new one with the same parameters is the same.
-bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
-  auto* built = dynamic_cast<::faiss::IndexHNSW*>(index.get());
-  if (built == nullptr) return false;
-  const std::unique_ptr<::faiss::Index> leaf = replacement(*built->storage);
+/// The rows of a graph in place of its storage; null where the storage stays.
+std::unique_ptr<IndexPolar> rows_of_graph(const ::faiss::Index& storage,
+                                          const LeafReplacement& replacement) {
+  const std::unique_ptr<::faiss::Index> leaf = replacement(storage);
   const auto* polar = dynamic_cast<const IndexPolar*>(leaf.get());
-  if (polar == nullptr) return false;
+  if (polar == nullptr) return nullptr;
   IndexPolar::Options options;
   options.single_rows = true;
-  index = std::make_unique<HNSWOverPolar>(
-      std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options),
-      built->hnsw.nb_neighbors(1));
+  return std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options);
+}
+
+// Graphs hold no row yet, so that new ones with the same parameters are the same.
+bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexHNSW*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<HNSWOverPolar>(std::move(rows), built->hnsw.nb_neighbors(1));
+  return true;
+}
+
+bool replace_in_nsg(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexNSG*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<NSGOverPolar>(std::move(rows), built->nsg.R);
   return true;
 }
 
@@ -322,6 +338,7 @@ constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafRepl
     replace_in_refine,
     replace_in_coarse_quantizer,
     replace_in_hnsw,
+    replace_in_nsg,
 };
 
 }  // namespace

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FAISS's HNSW graph over an IndexPolar: FAISS builds the graph, the search is ours.
-//
-// It is the search of Malkov and Yashunin (arXiv 1603.09320, algorithms 2 and 5) that FAISS has,
-// with the neighbours of a node scored together: their codes are on the way to the core before the
-// first is needed, and four are multiplied at a time. Nodes are compared by integer levels
-// (row_scorer.h); what is returned is Codec::score of the best.
+// FAISS's HNSW graph over an IndexPolar: FAISS builds the graph, the search is ours
+// (graph_search.h).
 #pragma once
 
 #include <faiss/IndexHNSW.h>
