@@ -158,6 +158,7 @@ struct IndexPolar : ::faiss::Index {
 /// - with a refinement: "Polar2,RFlat", "Polar2,Refine(SQ8)", "Polar2,Refine(Polar8)",
 ///   "SQ4,Refine(Polar8)"; "IDMap,Polar2,RFlat" is the id map of the refinement, since FAISS's
 ///   reading, a refinement of an id map, could not add;
+/// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
 /// - as the coarse quantizer of an IVF index: "IVF1024(Polar8),SQ8".
 /// A string without one of our names goes to FAISS untouched. Around our names the result has
 /// FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept

@@ -108,6 +108,13 @@ const Composition kCompositions[] = {
     {"PolarPair4x4g128,RFlat", .77, true},
     {"IDMap2,PolarPair4x4g128", .77, true},
     {"PolarTree4.2.2.2,RFlat", .70, true},
+    {"HNSW16,Polar4", .80, true},
+    {"HNSW16_Polar4", .80, true},
+    {"PCA48,HNSW16,Polar4", .58, true},
+    {"NSG16,Polar4", .55, true},
+    {"HNSW16,Polar2,RFlat", .50, true},
+    {"IDMap2,HNSW16,Polar4", .80, true},
+    {"HNSW16,Polar4,IDMap", .80, false},
     {"IVF16(Polar8),Flat", .92, false},
     {"IVF16(RR64,Polar8),SQ8", .60, false},
 };
