@@ -20,6 +20,8 @@ namespace polarquant {
 
 class Codec;
 class RowStore;
+class RowFilter;
+struct SearchOptions;
 
 /// Search parameters of IndexPolar.
 struct SearchParametersPolar : ::faiss::SearchParameters {
@@ -52,6 +54,9 @@ struct IndexPolar : ::faiss::Index {
     bool learn_centre = true;   ///< let train, or the first add, set the centre
     std::vector<float> centre;  ///< (d) or empty
     double norm_unit = 0;       ///< typical norm of x − centre; 0: learned
+    /// Keep each row's code in one place, for graphs, which take rows in any order; in blocks, as
+    /// by default, scans are faster.
+    bool single_rows = false;
   };
 
   /// spec: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", … (docs/codec.md lists them).
@@ -85,6 +90,11 @@ struct IndexPolar : ::faiss::Index {
   /// from any thread.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  /// All rows within a radius: inner products above it, squared distances below it. result, made
+  /// for n queries, gets them best first, ties by lower row. At finite exactness a few rows near
+  /// the radius are left out (docs/scan.md). params as for search.
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
   /// The reconstruction of least error of the row with this id, (d).
   void reconstruct(idx_t key, float* recons) const override;
   /// The same for the ids i0 … i0+ni−1, (ni, d).
@@ -94,6 +104,20 @@ struct IndexPolar : ::faiss::Index {
   /// most .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and
   /// above, "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
   float exactness = 2.25F;
+
+  /// Removes the rows whose ids the selector names and returns how many they were; the others keep
+  /// their order. Rows with ids of their own keep these; other rows' ids are their positions, which
+  /// close up, as in FAISS's flat indexes. Cost: a copy of the codes behind the first that goes.
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
+  /// Codes x, (n, d), in the place of the rows with these ids, keys (n), each in the index; the
+  /// last of equal keys counts. Needs sole use.
+  void update_vectors(idx_t n, const idx_t* keys, const float* x);
+  /// Moves all rows of another IndexPolar of the same codec state behind the rows held; it is empty
+  /// afterwards. Ids of their own grow by add_id and must be new; rows without get the next
+  /// positions, add_id 0 (or ntotal). Indexes with and without ids of their own do not mix.
+  void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
+  /// Throws, naming what differs, unless codes of both mix: spec, centre, unit, seed, …
+  void check_compatible_for_merge(const ::faiss::Index& other) const override;
 
   /// Removes all rows; the codec's state stays.
   void reset() override;
@@ -118,7 +142,10 @@ struct IndexPolar : ::faiss::Index {
   Mark mark() const;
   void go_back_to(const Mark& before);
   void append(const char* call, idx_t n, const float* x);
-  idx_t row_of(idx_t key) const;
+  RowFilter row_filter(const ::faiss::SearchParameters* params) const;
+  SearchOptions search_options(const ::faiss::SearchParameters* params) const;
+  idx_t row_of(const char* call, idx_t key) const;
+  idx_t id_of(idx_t row) const { return ids_.empty() ? row : ids_[static_cast<size_t>(row)]; }
 
   std::string spec_;
   Options options_;
@@ -135,6 +162,7 @@ struct IndexPolar : ::faiss::Index {
 /// - with a refinement: "Polar2,RFlat", "Polar2,Refine(SQ8)", "Polar2,Refine(Polar8)",
 ///   "SQ4,Refine(Polar8)"; "IDMap,Polar2,RFlat" is the id map of the refinement, since FAISS's
 ///   reading, a refinement of an id map, could not add;
+/// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
 /// - as the coarse quantizer of an IVF index: "IVF1024(Polar8),SQ8".
 /// A string without one of our names goes to FAISS untouched. Around our names the result has
 /// FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
@@ -145,6 +173,9 @@ struct IndexPolar : ::faiss::Index {
 std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& description,
                                               ::faiss::MetricType metric = ::faiss::METRIC_L2);
 
+/// Codes x, (n, index.d), in the place of the rows with these ids, keys (n): of an IndexPolar, also
+/// behind vector transforms and in id maps. As IndexPolar::update_vectors.
+void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
 // ---- Files ------------------------------------------------------------------------------------
 
 /// Called with the next bytes of a file; what it throws ends the writing.

@@ -103,7 +103,10 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
 
  private:
+  friend struct IndexIVFPolarStorage;  // reads and writes files
+
   std::unique_ptr<Codec> make_codec() const;
+  void adopt(std::unique_ptr<Codec> codec, float centroid_scale);
   float subtract_centroids(idx_t n, float* x) const;
   const float* centre_of(idx_t list, std::vector<float>* buffer) const;
   void learn_centres();

@@ -521,6 +521,50 @@ typedef struct polar_index_info {
 POLAR_API polar_status polar_index_get_info(const polar_index* index, polar_index_info* info);
 /* Copies the description, as polar_last_error copies its text; 0 for a NULL index. since 0.1 */
 POLAR_API size_t polar_index_description(const polar_index* index, char* buf, size_t cap);
+/*
+ * All rows within a radius of each of nq ≥ 0 queries, (nq, dim): score > radius (inner product,
+ * cosine) or squared distance < radius (L2). lims, (nq + 1): rows lims[q] … lims[q+1] − 1 are those
+ * of query q, best first, ties by lower row, where one of our specs finds them, in FAISS's order
+ * else. scores and ids, (capacity): the rows below capacity, of all queries together, are written;
+ * lims always tells how many there are. Two calls, the first with capacity 0 (scores and ids may
+ * then be NULL), get all of them, at the cost of two searches.
+ * options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf
+ * finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements)
+ * or, of FAISS's, without filters. Memory: 16 bytes a row found, besides. since 0.1
+ */
+POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_t nq,
+                                                const float* queries, float radius,
+                                                const polar_search_options* options,
+                                                int64_t capacity, int64_t* lims, float* scores,
+                                                int64_t* ids);
+
+/*
+ * Changes of rows held. As every call on a handle that is not const, they need sole use of it: no
+ * search may run meanwhile.
+ */
+
+/* Removes the rows with these ids, (n), in any order; ids that are not held are passed over.
+ * *removed, unless NULL: rows that went. The others keep their order. Rows without ids of the
+ * caller's are numbered anew, from 0; where an index cannot do that (inverted files, id maps), and
+ * where it cannot remove at all (graphs, refinements), POLAR_ERROR_UNSUPPORTED. since 0.1 */
+POLAR_API polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
+                                          int64_t* removed);
+/* The same for the rows that a search with this filter would find among: options->filter must not
+ * be POLAR_FILTER_NONE; other options are not read. since 0.1 */
+POLAR_API polar_status polar_index_remove_filtered(polar_index* index,
+                                                   const polar_search_options* options,
+                                                   int64_t* removed);
+/* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
+ * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
+ * one of our specs, also behind vector transforms and in id maps. since 0.1 */
+POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
+                                          const float* x);
+/* Moves all rows of `other` behind those of `index`; `other` is empty afterwards and stays usable.
+ * Ids of the caller's stay and must differ, other rows are numbered on. Both must be made and
+ * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
+ * mix (train before sharding, or give all shards one state). since 0.1 */
+POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other);
+
 /* Rows held. 0 for NULL. since 0.1 */
 POLAR_API int64_t polar_index_ntotal(const polar_index* index);
 /* 1 when rows can be added, 0 when train must come first or index is NULL. since 0.1 */

@@ -60,6 +60,14 @@ IdSupport id_support(const ::faiss::Index& index) {
   return takes_ids ? IdSupport::optional : IdSupport::none;
 }
 
+bool positions_close_up(const ::faiss::Index& index) {
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return positions_close_up(*outer->index);
+  }
+  return dynamic_cast<const ::faiss::IndexIDMap*>(&index) == nullptr &&
+         dynamic_cast<const ::faiss::IndexIVF*>(&index) == nullptr;
+}
+
 void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids) {
   ::faiss::IndexIVF* ivf = ::faiss::ivflib::try_extract_index_ivf(&index);
   if (ivf == nullptr) return;

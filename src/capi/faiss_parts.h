@@ -19,6 +19,10 @@ enum class IdSupport {
 };
 IdSupport id_support(const ::faiss::Index& index);
 
+/// Whether ids of rows without ids of the caller's are positions that close up as rows are removed;
+/// in inverted files and id maps they stay, so that the next rows' ids would be some that are held.
+bool positions_close_up(const ::faiss::Index& index);
+
 /// Makes an inverted file keep a map from ids to rows, without which it cannot reconstruct; to be
 /// called before its first row. No effect on other indexes.
 void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids);

@@ -21,6 +21,7 @@
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/filter_selector.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/options.h"
@@ -193,17 +194,6 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
 }
 
 namespace {
-
-/// The caller's filter as FAISS asks for it.
-class FilterSelector final : public ::faiss::IDSelector {
- public:
-  explicit FilterSelector(RowFilter filter) : filter_(std::move(filter)) {}
-  bool is_member(int64_t id) const override { return filter_.keeps(id); }
-  const RowFilter& filter() const { return filter_; }
-
- private:
-  RowFilter filter_;
-};
 
 void search_faiss(const polar_index& index, int64_t nq, const float* queries, int64_t k,
                   const polar_search_options& options, float* scores, int64_t* ids) {

@@ -62,3 +62,24 @@ extern "C" polar_status polar_index_code_size(const polar_index*, size_t*) { ret
 extern "C" polar_status polar_index_reconstruct(const polar_index*, int64_t, float*) {
   return unsupported();
 }
+
+extern "C" polar_status polar_index_range_search(const polar_index*, int64_t, const float*, float,
+                                                 const polar_search_options*, int64_t, int64_t*,
+                                                 float*, int64_t*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_remove(polar_index*, int64_t, const int64_t*, int64_t*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_remove_filtered(polar_index*, const polar_search_options*,
+                                                    int64_t*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_update(polar_index*, int64_t, const int64_t*, const float*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_merge(polar_index*, polar_index*) { return unsupported(); }

@@ -61,6 +61,24 @@ void CodeBuffer::append(const Codec& codec, int64_t n, const float* x, int threa
   rows_ += n;
 }
 
+void CodeBuffer::append_codes(const Codec& codec, int64_t n, const uint8_t* codes) {
+  const size_t before = bytes_.size();
+  resize_by_an_eighth(bytes_,
+                      codec.layout().bytes(static_cast<int64_t>(checked_add(rows_, n, "rows"))));
+  std::copy_n(codes, bytes_.size() - before, bytes_.begin() + static_cast<ptrdiff_t>(before));
+  rows_ += n;
+}
+
+void CodeBuffer::get(const Codec& codec, int64_t row, uint8_t* code) const {
+  const size_t bytes = codec.layout().group_bytes;
+  std::memcpy(code, bytes_.data() + static_cast<size_t>(row) * bytes, bytes);
+}
+
+void CodeBuffer::overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept {
+  const size_t bytes = codec.layout().group_bytes;
+  std::memcpy(bytes_.data() + static_cast<size_t>(row) * bytes, code, bytes);
+}
+
 void CodeBuffer::clear() {
   std::vector<uint8_t>().swap(bytes_);
   rows_ = 0;

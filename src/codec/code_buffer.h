@@ -23,6 +23,12 @@ class CodeBuffer {
     rows_ = rows;
   }
 
+  // Of codecs whose rows have codes of their own (layout().group_rows is 1); row < size().
+  /// Unchanged after an error (out of memory).
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes);
+  void get(const Codec& codec, int64_t row, uint8_t* code) const;
+  void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept;
+
   /// The state before an append, for taking it back: appending may close a group, so that rows and
   /// the unfinished group's bytes are kept, not all codes.
   struct Mark {

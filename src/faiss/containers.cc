@@ -2,6 +2,7 @@
 #include "src/faiss/containers.h"
 
 #include <faiss/IndexIVF.h>
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
 #include <vector>
@@ -10,7 +11,9 @@
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/faiss_error.h"
+#include "src/faiss/hnsw_over_polar.h"
 #include "src/faiss/index_polar_mark.h"
+#include "src/faiss/nsg_over_polar.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/search_parameters.h"
 #include "src/scan/top_k.h"
@@ -28,6 +31,19 @@ void search_id_map(const Map& map, idx_t n, const float* x, idx_t k, float* dist
     for (idx_t i = 0; i < n * k; ++i) {
       if (labels[i] >= 0) labels[i] = map.id_map[static_cast<size_t>(labels[i])];
     }
+  });
+}
+
+template <typename Map>
+void range_search_id_map(const Map& map, idx_t n, const float* x, float radius,
+                         ::faiss::RangeSearchResult* result,
+                         const ::faiss::SearchParameters* params) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const TranslatedParameters translated(params, map.id_map);
+    map.index->range_search(n, x, radius, result, translated.get());
+    for (size_t i = 0; i < result->lims[result->nq]; ++i)
+      result->labels[i] = map.id_map[static_cast<size_t>(result->labels[i])];
   });
 }
 
@@ -82,6 +98,18 @@ void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* dist
   IndexPreTransform::search(n, x, k, distances, labels, params);
 }
 
+void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
+                                         ::faiss::RangeSearchResult* result,
+                                         const ::faiss::SearchParameters* params) const {
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::range_search(n, x, radius, result, params);
+}
+
+void PreTransformOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  IndexPreTransform::merge_from(other, add_id);
+  other.ntotal = 0;
+}
+
 void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
   const OmpThreads omp_threads(0);
   IndexPreTransform::sa_encode(n, x, bytes);
@@ -90,6 +118,18 @@ void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) c
 void IDMapOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                             const ::faiss::SearchParameters* params) const {
   search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMapOverPolar::range_search(idx_t n, const float* x, float radius,
+                                  ::faiss::RangeSearchResult* result,
+                                  const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
+}
+
+void IDMap2OverPolar::range_search(idx_t n, const float* x, float radius,
+                                   ::faiss::RangeSearchResult* result,
+                                   const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
 }
 
 void IDMap2OverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
@@ -259,6 +299,36 @@ bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
   return true;
 }
 
+/// The rows of a graph in place of its storage; null where the storage stays.
+std::unique_ptr<IndexPolar> rows_of_graph(::faiss::Index& storage,
+                                          const LeafReplacement& replacement) {
+  const std::unique_ptr<::faiss::Index> leaf = replacement(storage);
+  const auto* polar = dynamic_cast<const IndexPolar*>(leaf.get());
+  if (polar == nullptr) return nullptr;
+  IndexPolar::Options options;
+  options.single_rows = true;
+  return std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options);
+}
+
+// Graphs hold no row yet, so that new ones with the same parameters are the same.
+bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexHNSW*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<HNSWOverPolar>(std::move(rows), built->hnsw.nb_neighbors(1));
+  return true;
+}
+
+bool replace_in_nsg(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexNSG*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<NSGOverPolar>(std::move(rows), built->nsg.R);
+  return true;
+}
+
 /// One row per container that can hold an index of ours. Each returns whether `index` was of its
 /// kind and had a leaf replaced; IndexIDMap2 stands before its base class.
 constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafReplacement&) = {
@@ -267,6 +337,8 @@ constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafRepl
     replace_in_id_map<::faiss::IndexIDMap, IDMapOverPolar>,
     replace_in_refine,
     replace_in_coarse_quantizer,
+    replace_in_hnsw,
+    replace_in_nsg,
 };
 
 }  // namespace

@@ -28,7 +28,11 @@ struct PreTransformOverPolar final : ::faiss::IndexPreTransform {
   void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
   void sa_encode(idx_t n, const float* x, uint8_t* bytes) const override;
+  /// FAISS's leaves other.ntotal as it was.
+  void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
 };
 
 struct IDMapOverPolar final : ::faiss::IndexIDMap {
@@ -37,6 +41,8 @@ struct IDMapOverPolar final : ::faiss::IndexIDMap {
   /// Selectors in params are asked for the map's ids.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
 struct IDMap2OverPolar final : ::faiss::IndexIDMap2 {
@@ -44,6 +50,8 @@ struct IDMap2OverPolar final : ::faiss::IndexIDMap2 {
 
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
   void reconstruct(idx_t key, float* recons) const override;
 };
 

@@ -18,7 +18,7 @@
 #include "src/faiss/ivf_scanner.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
-#include "src/faiss/require_rows.h"
+#include "src/faiss/row_checks.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -108,14 +108,19 @@ void IndexIVFPolar::train(idx_t n, const float* x) {
     const idx_t count = std::ssize(rows) / d;
     const float scale = options_.by_residual ? subtract_centroids(count, rows.data()) : 1;
     codec->train(count, rows.data());
-    codec_ = std::move(codec);
-    centroid_scale_ = scale;
-    code_size = codec_->layout().group_bytes;
-    scan_codec_ = ScanCodec::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
-    learn_centres();
-    replace_invlists(new PolarInvertedLists(*codec_, nlist), true);
-    is_trained = true;
+    adopt(std::move(codec), scale);
   });
+}
+
+// The index becomes a trained one without rows. The quantizer is trained.
+void IndexIVFPolar::adopt(std::unique_ptr<Codec> codec, float centroid_scale) {
+  codec_ = std::move(codec);
+  centroid_scale_ = centroid_scale;
+  code_size = codec_->layout().group_bytes;
+  scan_codec_ = ScanCodec::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
+  learn_centres();
+  replace_invlists(new PolarInvertedLists(*codec_, nlist), true);
+  is_trained = true;
 }
 
 // FAISS's centroids for inner product are of length 1, longer than the mean of their rows. Rows are

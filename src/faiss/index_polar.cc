@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
 // the RowStore's, with their search, the maths the Codec's.
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
+
 #include <algorithm>
 #include <limits>
 
@@ -11,7 +13,8 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/index_polar_mark.h"
-#include "src/faiss/require_rows.h"
+#include "src/faiss/row_checks.h"
+#include "src/faiss/row_order.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -31,45 +34,32 @@ void decode_rows(int64_t count, const Decode& decode) {
   });
 }
 
-/// A row has no code of its own where rows are coded in groups.
-void require_row_codes(const char* call, const Codec& codec) {
-  require(codec.layout().group_rows == 1, StatusCode::unsupported,
-          "{}: {} codes {} rows together, so that a row has no code of its own; add, search and "
-          "reconstruct work",
-          call, print_spec(codec.spec()), codec.layout().group_rows);
-}
-
-void require_trained(const char* call, const Codec& codec) {
-  require(codec.is_trained(), StatusCode::not_trained, "{}: {} is not trained; call train first",
-          call, print_spec(codec.spec()));
-}
-
-void require_writable(const char* call, const RowStore& codes) {
-  require(!codes.is_mapped(), StatusCode::unsupported,
-          "{}: the index is memory-mapped and cannot be changed; read it without memory_map, or "
-          "clone it",
-          call);
-}
-
 class PolarDistanceComputer final : public ::faiss::DistanceComputer {
  public:
-  PolarDistanceComputer(const Codec& codec, const RowStore& codes)
-      : codec_(codec), codes_(codes), row_(static_cast<size_t>(codec.dim())) {}
+  explicit PolarDistanceComputer(std::unique_ptr<RowScorer> scorer) : scorer_(std::move(scorer)) {}
 
   void set_query(const float* x) override {
-    with_faiss_errors([&] { query_ = codec_.prepare_query(x); });
+    with_faiss_errors([&] { scorer_->set_query(x); });
   }
   float operator()(idx_t i) override {
-    const RowTerms terms = codes_.decode_for_score(codec_, i, row_.data());
-    return codec_.score_decoded(query_, terms, row_.data());
+    const auto row = static_cast<int32_t>(i);
+    float score = 0;
+    scorer_->score(&row, 1, &score);
+    return score;
   }
-  float symmetric_dis(idx_t i, idx_t j) override { return codes_.score_codes(codec_, i, j); }
+  float symmetric_dis(idx_t i, idx_t j) override { return scorer_->score_rows(i, j); }
+  // An override where FAISS has it, from 1.8 on.
+  void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3, float& s0,
+                         float& s1, float& s2, float& s3) {
+    const int32_t rows[] = {static_cast<int32_t>(i0), static_cast<int32_t>(i1),
+                            static_cast<int32_t>(i2), static_cast<int32_t>(i3)};
+    float scores[4];
+    scorer_->score(rows, 4, scores);
+    s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
+  }
 
  private:
-  const Codec& codec_;
-  const RowStore& codes_;
-  PreparedQuery query_;
-  AlignedVector<float> row_;
+  std::unique_ptr<RowScorer> scorer_;
 };
 
 }  // namespace
@@ -83,7 +73,7 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
     codec_ = make_codec();
-    codes_ = RowStore::make(*codec_);
+    codes_ = RowStore::make(*codec_, row_order(options_));
     is_trained = codec_->is_trained();
   });
 }
@@ -118,7 +108,7 @@ void IndexPolar::train(idx_t n, const float* x) {
     require_rows("train", n, d, x);
     codec_->train(n, x);
     // A trained plan says where signs are.
-    codes_ = RowStore::make(*codec_);
+    codes_ = RowStore::make(*codec_, row_order(options_));
     is_trained = codec_->is_trained();
   });
 }
@@ -201,18 +191,8 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     require_rows("search", n, d, x);
     require_trained("search", *codec_);
-    RowFilter filter;
-    if (params != nullptr && params->sel != nullptr) {
-      filter = [this, sel = params->sel](int64_t row) {
-        return sel->is_member(ids_.empty() ? row : ids_[static_cast<size_t>(row)]);
-      };
-    }
-    SearchOptions options;
-    options.exactness = exactness;
-    if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
-      options.exactness = polar->exactness;
-      options.progress = polar->progress;
-    }
+    const RowFilter filter = row_filter(params);
+    const SearchOptions options = search_options(params);
     codes_->search(*codec_, n, x, k, filter, options, distances, labels);
     if (ids_.empty()) return;
     for (idx_t i = 0; i < n * k; ++i) {
@@ -221,22 +201,58 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
   });
 }
 
-idx_t IndexPolar::row_of(idx_t key) const {
+RowFilter IndexPolar::row_filter(const ::faiss::SearchParameters* params) const {
+  if (params == nullptr || params->sel == nullptr) return {};
+  return [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
+}
+
+SearchOptions IndexPolar::search_options(const ::faiss::SearchParameters* params) const {
+  SearchOptions options;
+  options.exactness = exactness;
+  if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
+    options.exactness = polar->exactness;
+    options.progress = polar->progress;
+  }
+  return options;
+}
+
+void IndexPolar::range_search(idx_t n, const float* x, float radius,
+                              ::faiss::RangeSearchResult* result,
+                              const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require(result != nullptr && result->nq == static_cast<size_t>(n), StatusCode::bad_argument,
+            "range_search: result is {}; one made for n = {} queries is needed",
+            result == nullptr ? "null" : "for another number of queries", n);
+    require_rows("range_search", n, d, x);
+    require_trained("range_search", *codec_);
+    RangeFound found;
+    codes_->range_search(*codec_, n, x, radius, row_filter(params), search_options(params), &found);
+    // do_allocation makes limits of counts.
+    for (size_t q = 0; q < result->nq; ++q)
+      result->lims[q] = static_cast<size_t>(found.lims[q + 1] - found.lims[q]);
+    result->do_allocation();
+    std::copy(found.scores.begin(), found.scores.end(), result->distances);
+    std::transform(found.ids.begin(), found.ids.end(), result->labels,
+                   [this](int64_t row) { return id_of(row); });
+  });
+}
+
+idx_t IndexPolar::row_of(const char* call, idx_t key) const {
   if (ids_.empty()) {
     require(key >= 0 && key < ntotal, StatusCode::not_found,
-            "reconstruct: id {} is not in the index, which holds {} rows, ids from 0 on", key,
-            ntotal);
+            "{}: id {} is not in the index, which holds {} rows, ids from 0 on", call, key, ntotal);
     return key;
   }
   const auto found = row_of_id_.find(key);
   require(found != row_of_id_.end(), StatusCode::not_found,
-          "reconstruct: id {} is not in the index, which holds {} rows", key, ntotal);
+          "{}: id {} is not in the index, which holds {} rows", call, key, ntotal);
   return found->second;
 }
 
 void IndexPolar::reconstruct(idx_t key, float* recons) const {
-  with_faiss_errors(
-      [&] { codes_->decode(*codec_, row_of(key), 1, Reconstruction::least_error, recons); });
+  with_faiss_errors([&] {
+    codes_->decode(*codec_, row_of("reconstruct", key), 1, Reconstruction::least_error, recons);
+  });
 }
 
 void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
@@ -246,14 +262,14 @@ void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
     require(i0 >= 0 && ni - 1 <= std::numeric_limits<idx_t>::max() - i0, StatusCode::bad_argument,
             "reconstruct_n: i0 is {}, ni is {}; ids of 0 to 2^63-1 are allowed", i0, ni);
     if (ids_.empty()) {
-      row_of(i0 + (ni - 1));
+      row_of("reconstruct", i0 + (ni - 1));
       decode_rows(ni, [&](int64_t first, int64_t count) {
         codes_->decode(*codec_, i0 + first, count, Reconstruction::least_error, recons + first * d);
       });
       return;
     }
     std::vector<idx_t> rows;
-    for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of(i0 + i));
+    for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of("reconstruct", i0 + i));
     parallel_for(ni, thread_count(0, ni), [&](int64_t i, int) {
       codes_->decode(*codec_, rows[static_cast<size_t>(i)], 1, Reconstruction::least_error,
                      recons + i * d);
@@ -274,7 +290,7 @@ void IndexPolar::reset() {
 ::faiss::DistanceComputer* IndexPolar::get_distance_computer() const {
   return with_faiss_errors([&]() -> ::faiss::DistanceComputer* {
     require_trained("get_distance_computer", *codec_);
-    return new PolarDistanceComputer(*codec_, *codes_);
+    return new PolarDistanceComputer(codes_->make_scorer(*codec_));
   });
 }
 

@@ -11,7 +11,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
-#include "src/faiss/require_rows.h"
+#include "src/faiss/row_checks.h"
 #include "src/scan/list_search.h"
 #include "src/scan/scan_codec.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/search_parameters.h"
 
+#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
@@ -51,6 +52,9 @@ Parameters* TranslatedParameters::copy(const Parameters& params) {
   if (typeid(*params) == typeid(::faiss::SearchParameters)) return copy(*params);
   if (typeid(*params) == typeid(SearchParametersPolar)) {
     return copy(static_cast<const SearchParametersPolar&>(*params));
+  }
+  if (typeid(*params) == typeid(::faiss::SearchParametersHNSW)) {
+    return copy(static_cast<const ::faiss::SearchParametersHNSW&>(*params));
   }
   if (const auto* outer = dynamic_cast<const ::faiss::SearchParametersPreTransform*>(params)) {
     auto* made = copy(*outer);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/faiss/hnsw_graph.h"
+#include "src/faiss/hnsw_over_polar.h"
 
 namespace polarquant {
 namespace {
@@ -121,6 +122,19 @@ std::vector<size_t> offsets_of(const std::vector<int32_t>& levels,
   return offsets;
 }
 
+/// A graph without links yet, which owns the storage.
+std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> storage) {
+  constexpr int kAnyLinks = 16;
+  if (dynamic_cast<IndexPolar*>(storage.get()) != nullptr) {
+    std::unique_ptr<IndexPolar> rows(static_cast<IndexPolar*>(storage.release()));
+    return std::make_unique<HNSWOverPolar>(std::move(rows), kAnyLinks);
+  }
+  auto index = std::make_unique<::faiss::IndexHNSW>(storage.get());
+  index->own_fields = true;
+  storage.release();
+  return index;
+}
+
 StoredIndex read(IndexReading& reading) {
   SectionReader& sections = reading.sections();
   const std::vector<uint8_t> bytes = sections.read_small(kHead);
@@ -158,9 +172,7 @@ StoredIndex read(IndexReading& reading) {
           StatusCode::corrupt_data,
           "{}: its {} rows, dim {}, are not those of the storage, {} rows, dim {}", kWhat,
           head.ntotal, head.dim, storage.index->ntotal, storage.index->d);
-  auto index = std::make_unique<::faiss::IndexHNSW>(storage.index.get());
-  index->own_fields = true;
-  storage.index.release();
+  std::unique_ptr<::faiss::IndexHNSW> index = graph_over(std::move(storage.index));
   index->hnsw = std::move(hnsw);
   index->ntotal = head.ntotal;
   index->is_trained = head.is_trained;

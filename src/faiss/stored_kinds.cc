@@ -9,6 +9,7 @@
 #include "src/faiss/stored_faiss.h"
 #include "src/faiss/stored_hnsw.h"
 #include "src/faiss/stored_ivf.h"
+#include "src/faiss/stored_ivf_polar.h"
 #include "src/faiss/stored_polar.h"
 
 namespace polarquant {
@@ -19,8 +20,8 @@ constexpr int kMaxDepth = 16;
 
 /// The first row that recognizes an index has it; the last one recognizes all.
 constexpr const StoredKind* kKinds[] = {
-    &kStoredPolar,  &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap,
-    &kStoredRefine, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredFaiss,
+    &kStoredPolar,    &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap, &kStoredRefine,
+    &kStoredIVFPolar, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredFaiss,
 };
 
 const StoredKind& kind_of(const ::faiss::Index& index) {

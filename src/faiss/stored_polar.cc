@@ -7,6 +7,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_metric.h"
+#include "src/faiss/row_order.h"
 #include "src/scan/row_sections.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -47,12 +48,13 @@ struct IndexPolarStorage {
     head.put<uint32_t>(index.codec_->has_encoded() ? 1 : 0);
     head.put<float>(index.exactness);
     head.put<uint32_t>(index.options_.learn_centre ? 1 : 0);
+    head.put<uint32_t>(index.options_.single_rows ? 1 : 0);
     head.put<uint64_t>(index.options_.seed);
     head.put<double>(index.options_.norm_unit);
     head.put_array(index.options_.centre);
     sections.add_small(kHead, head.bytes());
     sections.add_small(kCodec, index.codec_->save_state());
-    add_row_sections(sections, *index.codec_, *index.codes_);
+    add_row_sections(sections, *index.codec_, row_order(index.options_), *index.codes_);
     if (!index.ids_.empty()) add_ids_section(index.ids_, sections);
   }
 
@@ -65,17 +67,20 @@ struct IndexPolarStorage {
     const auto has_encoded = in.get<uint32_t>("has_encoded");
     const auto exactness = in.get<float>("exactness");
     const auto learn_centre = in.get<uint32_t>("learn_centre");
+    const auto single_rows = in.get<uint32_t>("single_rows");
     IndexPolar::Options options;
     options.seed = in.get<uint64_t>("seed");
     options.norm_unit = in.get<double>("norm_unit");
     options.centre = in.get_array<float>("centre", static_cast<uint64_t>(head.dim));
     in.expect_end();
-    require(has_ids <= 1 && has_encoded <= 1 && learn_centre <= 1, StatusCode::corrupt_data,
-            "{}: flags {} {} {}; 0 and 1 are allowed", kWhat, has_ids, has_encoded, learn_centre);
+    require(has_ids <= 1 && has_encoded <= 1 && learn_centre <= 1 && single_rows <= 1,
+            StatusCode::corrupt_data, "{}: flags {} {} {} {}; 0 and 1 are allowed", kWhat, has_ids,
+            has_encoded, learn_centre, single_rows);
     // Written so that a NaN is refused too.
     require(exactness >= 0, StatusCode::corrupt_data, "{}: exactness {}; 0 to infinity is allowed",
             kWhat, exactness);
     options.learn_centre = learn_centre == 1;
+    options.single_rows = single_rows == 1;
 
     const std::vector<uint8_t> state = sections.read_small(kCodec);
     std::unique_ptr<Codec> codec = Codec::load_state(state.data(), state.size());
@@ -95,7 +100,8 @@ struct IndexPolarStorage {
     index->spec_ = print_spec(codec->spec());
     index->options_ = std::move(options);
     index->codec_ = std::move(codec);
-    index->codes_ = read_row_sections(sections, *index->codec_, head.ntotal);
+    index->codes_ =
+        read_row_sections(sections, *index->codec_, row_order(index->options_), head.ntotal);
     index->exactness = exactness;
     index->is_trained = head.is_trained;
     index->ntotal = head.ntotal;

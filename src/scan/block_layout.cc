@@ -54,7 +54,7 @@ int lane_of(int j, int dim) {
   return start + (place < half ? place : kPairsPerWord + place - half);
 }
 
-BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
+BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim()) {
   require(codec.layout().group_rows == 1, StatusCode::unsupported,
           "{} codes {} rows together: it has no blocks", print_spec(codec.spec()),
           codec.layout().group_rows);
@@ -63,7 +63,8 @@ BlockLayout::BlockLayout(const Codec& codec) : dim_(codec.dim()) {
   const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
   // Of a trained code, the first segments' alone.
   sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-  front_words_ = std::min({sign_words_, kMaxFrontWords, telling_words(codec)});
+  front_words_ =
+      order == RowOrder::single ? 0 : std::min({sign_words_, kMaxFrontWords, telling_words(codec)});
   rest_bytes_ = rest_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
   row_bytes_ = front_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
 }

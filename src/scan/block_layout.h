@@ -63,10 +63,16 @@ struct RowRoom {
   operator RowPlace() const { return {front, rest, room, row}; }  // NOLINT: as char* to const char*
 };
 
+/// How rows lie in memory: in blocks, for scans, or each alone, for those who take rows in any
+/// order (graphs): what a score reads of a row is then in one place, its words before its other
+/// bytes.
+enum class RowOrder : uint8_t { blocks, single };
+
 class BlockLayout {
  public:
-  /// For codecs whose rows have codes of their own (layout().group_rows is 1).
-  explicit BlockLayout(const Codec& codec);
+  /// For codecs whose rows have codes of their own (layout().group_rows is 1). Single rows are the
+  /// rests of blocks that have no words in their front.
+  explicit BlockLayout(const Codec& codec, RowOrder order = RowOrder::blocks);
 
   int dim() const { return dim_; }
   /// 64-bit words of a row's sign plane; 0 without one.

@@ -46,7 +46,8 @@ void BlockMemory::append(int64_t n, const uint8_t* codes) {
 }
 
 void BlockMemory::remove(std::span<const uint64_t> removed) {
-  set_rows(move_kept_rows(*this, layout_.row_format_bytes(), removed));
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  set_rows(move_kept_rows(*this, code, removed));
 }
 
 void BlockMemory::swap_remove(int64_t row) {

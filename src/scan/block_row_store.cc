@@ -19,6 +19,17 @@ void BlockRowStore::search(const Codec& codec, int64_t nq, const float* queries,
   block_search(codec, *scan_codec_, spans(), nq, queries, k, filter, options, scores, ids);
 }
 
+void BlockRowStore::range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                                 const RowFilter& filter, const SearchOptions& options,
+                                 RangeFound* found) const {
+  if (scan_codec_ == nullptr) {
+    block_range_search(codec, ScanCodec(codec), std::span<const BlockRows>(), nq, queries, radius,
+                       filter, options, found);
+    return;
+  }
+  block_range_search(codec, *scan_codec_, spans(), nq, queries, radius, filter, options, found);
+}
+
 // Valid until the thread's next call.
 CodeRows BlockRowStore::row_code(int64_t row) const {
   thread_local std::vector<uint8_t> code;

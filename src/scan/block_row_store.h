@@ -15,6 +15,12 @@ class BlockRowStore : public RowStore {
   void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
               const RowFilter& filter, const SearchOptions& options, float* scores,
               int64_t* ids) const override;
+  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                    const RowFilter& filter, const SearchOptions& options,
+                    RangeFound* found) const override;
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
+    get_row(row, code);
+  }
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
               float* x) const override;
   RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override;

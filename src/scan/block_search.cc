@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/block_claims.h"
 #include "src/scan/dense_search.h"
 #include "src/scan/kernels/panel_dots.h"
 #include "src/scan/query_tasks.h"
 #include "src/scan/scan_query.h"
+#include "src/scan/search_goal.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/shared_limits.h"
 #include "src/scan/tile_loader.h"
@@ -49,20 +49,21 @@ constexpr unsigned kFirstTiles = 4;
 
 class GroupSearch {
  public:
-  GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader, int64_t k,
-              const SearchOptions& options, int threads, SearchProgress& progress)
+  GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
+              SearchGoal& goal, const SearchOptions& options, int threads, SearchProgress& progress)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
-        k_(k),
-        kept_(scan_codec.candidates(k)),
+        goal_(goal),
+        kept_(scan_codec.candidates(goal.k())),
         exactness_(options.exactness),
         bounded_(search_is_bounded(scan_codec, options.exactness)),
         threads_(threads),
         workers_(static_cast<size_t>(threads)),
         progress_(progress) {}
 
-  void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
+  /// The goal's queries first … first+nq−1, (nq, dim).
+  void run(int64_t first, int64_t nq, const float* queries) {
     prepare(nq, queries);
     const bool dense = !bounded_ || (panel_dots_use_amx() && nq >= kMinDenseQueries &&
                                      scan_codec_.lanes() <= kMaxDenseLanes);
@@ -77,8 +78,10 @@ class GroupSearch {
             ? div_up(tasks_wanted, std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1))
             : tasks_wanted);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
-    best_.assign(static_cast<size_t>(threads_ * nq), TopK(kept_));
-    limits_ = threads_ > 1 ? std::make_unique<SharedLimits>(threads_, nq, kept_) : nullptr;
+    best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
+    limits_ = threads_ > 1 && !goal_.is_range()
+                  ? std::make_unique<SharedLimits>(threads_, nq, kept_)
+                  : nullptr;
     for (auto& worker : workers_)
       if (worker != nullptr) worker->tiles = 0;
     std::deque<BlockClaims> claims;
@@ -91,7 +94,7 @@ class GroupSearch {
       const int64_t count = std::min(nq - first_query, slice_queries);
       if (count > 0) scan(first_query, count, thread, &claims[static_cast<size_t>(task % slices)]);
     });
-    merge(nq, scores, ids);
+    merge(first, nq);
   }
 
  private:
@@ -121,6 +124,8 @@ class GroupSearch {
         const auto at = static_cast<size_t>(first + i);
         prepared_[at] = std::move(some[static_cast<size_t>(i)]);
         queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
+        if (goal_.is_range())
+          queries_[at].slack = make_score_slack(scan_codec_, prepared_[at], queries_[at]);
       }
     });
   }
@@ -200,13 +205,15 @@ class GroupSearch {
     }
   }
 
-  void merge(int64_t nq, float* scores, int64_t* ids) {
+  void merge(int64_t first, int64_t nq) {
+    goal_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
-      keep_best(all, kept_);
+      if (!goal_.is_range()) keep_best(all, kept_);
       rescore(prepared_[static_cast<size_t>(q)], all);
-      write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
+      goal_.write(first, q, all);
     });
+    goal_.end_group();
   }
 
   // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
@@ -218,14 +225,14 @@ class GroupSearch {
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
       const float score = codec_.score_decoded(query, terms, decoded.data());
       candidate.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > k_) candidate.key = candidate.score;
+      if (kept_ > goal_.k()) candidate.key = candidate.score;
     }
   }
 
   const Codec& codec_;
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
-  int64_t k_;
+  SearchGoal& goal_;
   int64_t kept_;  // rows by levels
   float exactness_;
   bool bounded_;
@@ -235,32 +242,28 @@ class GroupSearch {
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryPanels> panels_;
-  std::unique_ptr<SharedLimits> limits_;  // of more than one thread
+  std::unique_ptr<SharedLimits> limits_;  // of more than one thread, for the k best
   std::vector<TopK> best_;                // (threads, queries of the group)
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-                  int64_t nq, const float* queries, int64_t k, const SearchOptions& options,
-                  float* scores, int64_t* ids) {
-  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
-  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
+                  int64_t nq, const float* queries, SearchGoal goal, const SearchOptions& options) {
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
-  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   const int64_t rows = loader.blocks() * kBlockRows;
   const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
   const int64_t query_bytes = scan_codec.lanes() * 7 + 512;
-  const int64_t heap_entries = std::max<int64_t>(1, std::min(scan_codec.candidates(k), rows));
+  const int64_t heap_entries =
+      std::max<int64_t>(1, std::min(scan_codec.candidates(goal.k()), rows));
   const int64_t group =
       std::max<int64_t>(1, std::min(static_cast<int64_t>(kGroupBytes) / query_bytes * threads,
                                     kMaxHeapEntries / heap_entries));
   SearchProgress progress(options.progress,
                           static_cast<double>(loader.blocks()) * static_cast<double>(nq));
-  GroupSearch search(codec, scan_codec, loader, k, options, threads, progress);
+  GroupSearch search(codec, scan_codec, loader, goal, options, threads, progress);
   const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
   for (int64_t first = 0; first < nq; first += even_group) {
-    search.run(std::min(even_group, nq - first), queries + first * codec.dim(), scores + first * k,
-               ids + first * k);
+    search.run(first, std::min(even_group, nq - first), queries + first * codec.dim());
   }
 }
 
@@ -274,14 +277,33 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
                   int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, spans, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries, k, options, scores, ids);
+  search_tiles(codec, scan_codec, loader, nq, queries,
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
 }
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
                   const float* queries, int64_t k, const RowFilter& filter,
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, codes, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries, k, options, scores, ids);
+  search_tiles(codec, scan_codec, loader, nq, queries,
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
+}
+
+void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
+                        std::span<const BlockRows> spans, int64_t nq, const float* queries,
+                        float radius, const RowFilter& filter, const SearchOptions& options,
+                        RangeFound* found) {
+  const TileLoader loader(scan_codec, spans, filter);
+  search_tiles(codec, scan_codec, loader, nq, queries,
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
+}
+
+void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
+                        const float* queries, float radius, const RowFilter& filter,
+                        const SearchOptions& options, RangeFound* found) {
+  const TileLoader loader(scan_codec, codes, filter);
+  search_tiles(codec, scan_codec, loader, nq, queries,
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
 }
 
 }  // namespace polarquant

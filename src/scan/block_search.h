@@ -6,6 +6,7 @@
 #include <span>
 
 #include "src/codec/codec.h"
+#include "src/scan/range_found.h"
 #include "src/scan/row_filter.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/search_options.h"
@@ -28,5 +29,18 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
                   const float* queries, int64_t k, const RowFilter& filter,
                   const SearchOptions& options, float* scores, int64_t* ids);
+
+/// All rows within a radius of each of nq queries (nq, dim), best first: those whose Codec::score
+/// is above `radius` (inner product, cosine) or below it (L2), but for rows of which a bound is
+/// not: at finite exactness a few that lie near the radius. Independent of threads and machine, as
+/// above. *found is of use only after the call has returned. Throws as block_search, and
+/// bad_argument for a radius that is no number.
+void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
+                        std::span<const BlockRows> spans, int64_t nq, const float* queries,
+                        float radius, const RowFilter& filter, const SearchOptions& options,
+                        RangeFound* found);
+void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
+                        const float* queries, float radius, const RowFilter& filter,
+                        const SearchOptions& options, RangeFound* found);
 
 }  // namespace polarquant

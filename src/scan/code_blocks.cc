@@ -55,12 +55,18 @@ void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
 AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int room) const {
   AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout_.row_bytes());
   std::vector<uint8_t> code(layout_.row_format_bytes());
-  RowRoom at = layout_.row_of_block(block.data(), room, 0);
-  for (; at.row < rows; ++at.row) {
-    get(first_row + at.row, code.data());
-    layout_.put_row(code.data(), at);
-  }
+  repack(first_row, rows, code.data(), &block);
   return block;
+}
+
+void CodeBlocks::repack(int64_t first_row, int64_t rows, uint8_t* code,
+                        AlignedVector<uint8_t>* block) const {
+  const int room = static_cast<int>(block->size() / layout_.row_bytes());
+  RowRoom at = layout_.row_of_block(block->data(), room, 0);
+  for (; at.row < rows; ++at.row) {
+    get(first_row + at.row, code);
+    layout_.put_row(code, at);
+  }
 }
 
 // Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the capacity.
@@ -161,8 +167,16 @@ void CodeBlocks::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(c
 
 int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
   const int64_t before = rows_;
-  truncate(move_kept_rows(*this, layout_.row_format_bytes(), removed));
-  return before - rows_;
+  const int64_t kept = before - count_removed(removed, before);
+  // All memory first, so that nothing fails once rows move.
+  const int64_t last = kept % kBlockRows;
+  AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::room(last)) *
+                                    layout_.row_bytes());
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  move_kept_rows(*this, code, removed);
+  repack(kept - last, last, code.data(), &last_block);
+  go_back_to(kept, last_block);
+  return before - kept;
 }
 
 void CodeBlocks::swap_remove(int64_t row) {

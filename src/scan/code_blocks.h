@@ -36,7 +36,7 @@ class CodeBlocks {
   void get(int64_t row, uint8_t* code) const;
   void overwrite(int64_t row, const uint8_t* code);
   /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64), the others keep
-  /// their order. Returns how many went.
+  /// their order. Returns how many went. Unchanged after an error (out of memory).
   int64_t remove(std::span<const uint64_t> removed);
   /// The last row takes the place of `row`.
   void swap_remove(int64_t row);
@@ -68,6 +68,7 @@ class CodeBlocks {
   };
   RowRoom place(int64_t row) const;
   AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
+  void repack(int64_t first_row, int64_t rows, uint8_t* code, AlignedVector<uint8_t>* block) const;
   void reserve_last_chunk(int64_t chunk_rows);
   void end_with(int64_t first_row, int64_t rows, const AlignedVector<uint8_t>& block) noexcept;
 

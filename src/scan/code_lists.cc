@@ -74,6 +74,11 @@ void CodeLists::overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* 
   ids_[at][static_cast<size_t>(row)] = id;
 }
 
+void CodeLists::set_ids(int64_t list, const int64_t* ids) {
+  auto& held = ids_[static_cast<size_t>(list)];
+  std::copy_n(ids, held.size(), held.begin());
+}
+
 void CodeLists::truncate(int64_t list, int64_t rows) {
   if (rows >= this->rows(list)) return;
   const auto at = static_cast<size_t>(list);

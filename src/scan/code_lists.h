@@ -42,6 +42,8 @@ class CodeLists {
   /// (out of memory).
   void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes);
   void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code);
+  /// ids: (rows(list)).
+  void set_ids(int64_t list, const int64_t* ids);
   /// Drops all rows of a list from `rows` on.
   void truncate(int64_t list, int64_t rows);
   void clear() noexcept;

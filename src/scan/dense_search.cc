@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -67,6 +68,16 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
+// What the score by levels of some row of the block must reach to be one of the best.
+float DenseSearch::threshold(const ScanQuery& query, const TopK& best) const {
+  const float constant =
+      std::max(std::fabs(chunk_terms_.min_constant), std::fabs(chunk_terms_.max_constant));
+  const float reached = -best.worst_key();
+  const float slack = query.slack.of(query.score, chunk_terms_.max_scale, constant);
+  // A little lower, for the rounding of this difference: what passes is held against `reached`.
+  return slack == 0 ? reached : reached - slack - 1e-6F * (std::fabs(reached) + slack);
+}
+
 void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                                 int64_t first_panel, int count, int64_t first_slot, TopK* best) {
   float* thresholds = thresholds_.data() + first_slot;
@@ -86,8 +97,9 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     const auto row = static_cast<uint32_t>(first_row + hit.row);
     const float norm = codec_.metric() == Metric::l2 ? terms_.bias[hit.row] : terms_.scale[hit.row];
     const ScanTerms terms = {terms_.scale[hit.row], terms_.constant[hit.row], norm};
-    const float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
-                                    : goodness(query.score, terms, hit.dot[0]);
+    float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
+                              : goodness(query.score, terms, hit.dot[0]);
+    score = with_slack(query, terms, score);
     if (!(-score <= best_of_query.worst_key())) continue;
     float least = score;
     if (bounded_) {
@@ -95,7 +107,7 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
       least = bounded_score(query, terms, score, signs, stages == 2, hit.dot[0]);
     }
     best_of_query.push({-least, -score, tile.first_row[block] + hit.row});
-    thresholds[hit.query] = -best_of_query.worst_key();
+    thresholds[hit.query] = threshold(query, best_of_query);
   }
 }
 
@@ -104,12 +116,12 @@ void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_
   const int64_t end_panel = panels_of(end);
   const auto slots = static_cast<size_t>(end_panel * kPanelQueries - first);
   thresholds_.assign(slots, std::numeric_limits<float>::infinity());
-  for (int64_t q = first; q < end; ++q)
-    thresholds_[static_cast<size_t>(q - first)] = -best[q].worst_key();
   const int together = panels_together();
   const PanelSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);
+    for (int64_t q = first; q < end; ++q)
+      thresholds_[static_cast<size_t>(q - first)] = threshold(panels.queries()[q], best[q]);
     for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
       const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
       search_panels(tile, block, panels, panel, count, panel * kPanelQueries - first, best);

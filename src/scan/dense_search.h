@@ -55,6 +55,7 @@ class DenseSearch {
 
  private:
   void decode_block(const ScanTile& tile, int block);
+  float threshold(const ScanQuery& query, const TopK& best) const;
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                      int64_t first_panel, int count, int64_t first_slot, TopK* best);
 

@@ -9,10 +9,10 @@
 #include <memory>
 #include <vector>
 
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/query_tasks.h"
 #include "src/scan/rounded_rows.h"
+#include "src/scan/search_goal.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/top_k.h"
 
@@ -69,16 +69,17 @@ class Tile {
 /// One group of queries against every row.
 class GroupSearch {
  public:
-  GroupSearch(const Codec& codec, CodeRows codes, int64_t k, const RowFilter& filter, int threads,
-              SearchProgress& progress)
+  GroupSearch(const Codec& codec, CodeRows codes, SearchGoal& goal, const RowFilter& filter,
+              int threads, SearchProgress& progress)
       : codec_(codec),
         codes_(codes),
-        k_(k),
+        goal_(goal),
         filter_(filter),
         threads_(threads),
         progress_(progress) {}
 
-  void run(int64_t nq, const float* queries, float* scores, int64_t* ids) {
+  /// The goal's queries first … first+nq−1, (nq, dim).
+  void run(int64_t first, int64_t nq, const float* queries) {
     prepare(nq, queries);
     const int64_t ranges = div_up(codes_.rows, kRangeRows);
     const int64_t slices =
@@ -92,7 +93,7 @@ class GroupSearch {
     rounded_ = rounded ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
                                                           codec_.dim(), codec_.higher_is_nearer())
                        : nullptr;
-    best_.assign(static_cast<size_t>(threads_ * nq), TopK(k_));
+    best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(goal_.k()));
     parallel_for(ranges * slices, thread_count(threads_, ranges * slices),
                  [&](int64_t task, int thread) {
                    const int64_t first_query = task % slices * slice_queries;
@@ -106,7 +107,7 @@ class GroupSearch {
                      scan(task / slices, first_query, end_query, best);
                    }
                  });
-    merge(nq, scores, ids);
+    merge(first, nq);
   }
 
  private:
@@ -157,16 +158,18 @@ class GroupSearch {
     if (!rows.empty()) score_rows();
   }
 
-  void merge(int64_t nq, float* scores, int64_t* ids) {
+  void merge(int64_t first, int64_t nq) {
+    goal_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
-      write_top_k(all, k_, codec_.higher_is_nearer(), scores + q * k_, ids + q * k_);
+      goal_.write(first, q, all);
     });
+    goal_.end_group();
   }
 
   const Codec& codec_;
   CodeRows codes_;
-  int64_t k_;
+  SearchGoal& goal_;
   const RowFilter& filter_;
   int threads_;
   SearchProgress& progress_;
@@ -175,25 +178,34 @@ class GroupSearch {
   std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
+void search_rows(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
+                 SearchGoal goal, const RowFilter& filter, const SearchOptions& options) {
+  // As many threads as there can be tasks: a row and a query each.
+  const int threads = thread_count(options.threads, std::max(codes.rows, nq));
+  const int64_t heap_entries = threads * std::max<int64_t>(1, std::min(goal.k(), codes.rows));
+  const int64_t group = std::clamp<int64_t>(kMaxHeapEntries / heap_entries, 1, kMaxGroupQueries);
+  SearchProgress progress(options.progress, static_cast<double>(div_up(codes.rows, kRangeRows)) *
+                                                static_cast<double>(nq));
+  GroupSearch search(codec, codes, goal, filter, threads, progress);
+  for (int64_t first = 0; first < nq; first += group) {
+    search.run(first, std::min(group, nq - first), queries + first * codec.dim());
+  }
+}
+
 }  // namespace
 
 void exhaustive_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
                        int64_t k, const RowFilter& filter, const SearchOptions& options,
                        float* scores, int64_t* ids) {
-  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
-  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
-  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
-  // As many threads as there can be tasks: a row and a query each.
-  const int threads = thread_count(options.threads, std::max(codes.rows, nq));
-  const int64_t heap_entries = threads * std::max<int64_t>(1, std::min(k, codes.rows));
-  const int64_t group = std::clamp<int64_t>(kMaxHeapEntries / heap_entries, 1, kMaxGroupQueries);
-  SearchProgress progress(options.progress, static_cast<double>(div_up(codes.rows, kRangeRows)) *
-                                                static_cast<double>(nq));
-  GroupSearch search(codec, codes, k, filter, threads, progress);
-  for (int64_t first = 0; first < nq; first += group) {
-    search.run(std::min(group, nq - first), queries + first * codec.dim(), scores + first * k,
-               ids + first * k);
-  }
+  search_rows(codec, codes, nq, queries,
+              SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), filter, options);
+}
+
+void exhaustive_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
+                             float radius, const RowFilter& filter, const SearchOptions& options,
+                             RangeFound* found) {
+  search_rows(codec, codes, nq, queries,
+              SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), filter, options);
 }
 
 }  // namespace polarquant

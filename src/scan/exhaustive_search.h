@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "src/codec/codec.h"
+#include "src/scan/range_found.h"
 #include "src/scan/row_filter.h"
 #include "src/scan/search_options.h"
 
@@ -18,5 +19,12 @@ namespace polarquant {
 void exhaustive_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
                        int64_t k, const RowFilter& filter, const SearchOptions& options,
                        float* scores, int64_t* ids);
+
+/// All rows within a radius of each of nq queries (nq, dim), best first: those whose Codec::score
+/// is above `radius` (inner product, cosine) or below it (L2). Throws as above, and bad_argument
+/// for a radius that is no number.
+void exhaustive_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
+                             float radius, const RowFilter& filter, const SearchOptions& options,
+                             RangeFound* found);
 
 }  // namespace polarquant

@@ -24,10 +24,15 @@ class ReadOnly : public Base {
   bool is_mapped() const override { return true; }
 
   void append(const Codec& /*codec*/, int64_t /*n*/, const float* /*x*/, int /*threads*/) override {
-    fail(StatusCode::unsupported,
-         "index: it is memory-mapped and cannot be changed; load it without memory_map, or clone "
-         "it, to add rows");
+    refuse();
   }
+  void append_codes(const Codec& /*codec*/, int64_t /*n*/, const uint8_t* /*codes*/) override {
+    refuse();
+  }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override { refuse(); }
+  // Who asks is_mapped() first never comes here.
+  void overwrite(const Codec& /*codec*/, int64_t /*row*/,
+                 const uint8_t* /*code*/) noexcept override {}
   void clear() noexcept override { rows_ = 0; }
   RowStore::Mark mark(const Codec& /*codec*/) const override { return {rows_, {}}; }
   void go_back_to(const Codec& /*codec*/, const RowStore::Mark& mark) noexcept override {
@@ -36,6 +41,12 @@ class ReadOnly : public Base {
 
  protected:
   explicit ReadOnly(int64_t rows) : rows_(rows) {}
+
+  [[noreturn]] static void refuse() {
+    fail(StatusCode::unsupported,
+         "index: it is memory-mapped and cannot be changed; load it without memory_map, or clone "
+         "it");
+  }
 
   int64_t rows_;
 };

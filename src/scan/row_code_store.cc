@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/row_code_store.h"
 
+#include <algorithm>
+
 #include "src/scan/row_search.h"
 
 namespace polarquant {
@@ -9,6 +11,17 @@ void RowCodeStore::search(const Codec& codec, int64_t nq, const float* queries, 
                           const RowFilter& filter, const SearchOptions& options, float* scores,
                           int64_t* ids) const {
   row_search(codec, row_codes(), nq, queries, k, filter, options, scores, ids);
+}
+
+void RowCodeStore::range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                                const RowFilter& filter, const SearchOptions& options,
+                                RangeFound* found) const {
+  row_range_search(codec, row_codes(), nq, queries, radius, filter, options, found);
+}
+
+void RowCodeStore::get(const Codec& codec, int64_t row, uint8_t* code) const {
+  const size_t bytes = codec.layout().group_bytes;
+  std::copy_n(row_codes().data + static_cast<size_t>(row) * bytes, bytes, code);
 }
 
 void RowCodeStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,

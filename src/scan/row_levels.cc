@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include "src/codec/bit_packing.h"
@@ -121,9 +122,11 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   row.score = two_stages ? goodness(query.score, terms, dots[0], dots[1])
                          : goodness(query.score, terms, dots[0]);
   row.key = row.score;
+  row.bound = std::numeric_limits<float>::infinity();
   if (!bounded) return row;
   const SignSums signs = {front_distance(codec, query, at), sign_level_dot(codec, query, at)};
-  row.key = bounded_score(query, terms, row.score, signs, two_stages, dots[0]);
+  row.bound = bounded_score(query, terms, row.bound, signs, two_stages, dots[0]);
+  row.key = std::min(row.score, row.bound);
   return row;
 }
 

@@ -25,6 +25,7 @@ int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t*
 /// false, the score alone.
 struct RowScore {
   float score = 0;
+  float bound = 0;  // the least of the bounds; +infinity without
   float key = 0;
 };
 RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,

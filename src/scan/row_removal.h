@@ -14,15 +14,27 @@ void copy_row(Store& store, int64_t from, int64_t to, std::vector<uint8_t>& code
   store.overwrite(to, code.data());
 }
 
-/// Moves the rows whose bit of `removed` is 0 (bit row%64 of word row/64; beyond its end too) to
+/// Bit row%64 of word row/64; 0 beyond the end.
+inline bool is_removed(std::span<const uint64_t> removed, int64_t row) {
+  const auto word = static_cast<size_t>(row / 64);
+  return word < removed.size() && (removed[word] >> (row % 64) & 1) != 0;
+}
+/// Of the rows 0 … rows−1.
+inline int64_t count_removed(std::span<const uint64_t> removed, int64_t rows) {
+  int64_t count = 0;
+  for (int64_t row = 0; row < rows; ++row) count += is_removed(removed, row) ? 1 : 0;
+  return count;
+}
+
+/// Moves the rows that are not removed to
 /// the front, in order. Returns how many they are: the rows behind them are to be dropped.
+/// `code`: room for one row's.
 template <typename Store>
-int64_t move_kept_rows(Store& store, size_t code_bytes, std::span<const uint64_t> removed) {
-  std::vector<uint8_t> code(code_bytes);
+int64_t move_kept_rows(Store& store, std::vector<uint8_t>& code,
+                       std::span<const uint64_t> removed) {
   int64_t kept = 0;
   for (int64_t row = 0; row < store.rows(); ++row) {
-    const auto word = static_cast<size_t>(row / 64);
-    if (word < removed.size() && (removed[word] >> (row % 64) & 1) != 0) continue;
+    if (is_removed(removed, row)) continue;
     if (kept != row) copy_row(store, row, kept, code);
     ++kept;
   }

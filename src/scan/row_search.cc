@@ -15,4 +15,14 @@ void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* que
   }
 }
 
+void row_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
+                      float radius, const RowFilter& filter, const SearchOptions& options,
+                      RangeFound* found) {
+  if (ScanCodec::supports(codec)) {
+    block_range_search(codec, ScanCodec(codec), codes, nq, queries, radius, filter, options, found);
+  } else {
+    exhaustive_range_search(codec, codes, nq, queries, radius, filter, options, found);
+  }
+}
+
 }  // namespace polarquant

@@ -13,5 +13,9 @@ namespace polarquant {
 /// As block_search.
 void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries, int64_t k,
                 const RowFilter& filter, const SearchOptions& options, float* scores, int64_t* ids);
+/// As block_range_search.
+void row_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
+                      float radius, const RowFilter& filter, const SearchOptions& options,
+                      RangeFound* found);
 
 }  // namespace polarquant

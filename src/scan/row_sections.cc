@@ -105,14 +105,37 @@ std::unique_ptr<RowStore> read_row_codes(SectionReader& reader, const Codec& cod
   return RowStore::of_row_codes(std::move(buffer));
 }
 
+std::unique_ptr<RowStore> read_single_rows(SectionReader& reader, const Codec& codec,
+                                           int64_t rows) {
+  const size_t bytes = checked_bytes(codec.layout(), rows);
+  require_size(kRows, reader.next_bytes(), bytes, rows);
+  reader.begin_data(kRows);
+  std::vector<uint8_t> codes;
+  reader.append_data(codes, bytes);
+  std::unique_ptr<RowStore> store = RowStore::make(codec, RowOrder::single);
+  store->append_codes(codec, rows, codes.data());
+  return store;
+}
+
 }  // namespace
 
-void add_row_sections(SectionWriter& writer, const Codec& codec, const RowStore& codes) {
+void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
+                      const RowStore& codes) {
   if (!ScanCodec::supports(codec)) {
     writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
       const CodeRows rows = codes.row_codes();
       const size_t bytes = codec.layout().bytes(rows.rows);
       if (bytes > 0) sink.write(rows.data, bytes);
+    });
+    return;
+  }
+  if (order == RowOrder::single) {
+    writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
+      std::vector<uint8_t> code(codec.layout().group_bytes);
+      for (int64_t row = 0; row < codes.rows(); ++row) {
+        codes.get(codec, row, code.data());
+        sink.write(code.data(), code.size());
+      }
     });
     return;
   }
@@ -133,9 +156,10 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, const RowStore&
 }
 
 std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
-                                            int64_t rows) {
-  return ScanCodec::supports(codec) ? read_blocks(reader, codec, rows)
-                                    : read_row_codes(reader, codec, rows);
+                                            RowOrder order, int64_t rows) {
+  if (!ScanCodec::supports(codec)) return read_row_codes(reader, codec, rows);
+  return order == RowOrder::single ? read_single_rows(reader, codec, rows)
+                                   : read_blocks(reader, codec, rows);
 }
 
 }  // namespace polarquant

@@ -7,6 +7,8 @@
 #include "src/core/checked_size.h"
 #include "src/scan/block_row_store.h"
 #include "src/scan/row_code_store.h"
+#include "src/scan/row_removal.h"
+#include "src/scan/single_row_store.h"
 
 namespace polarquant {
 namespace {
@@ -26,21 +28,25 @@ class BlockStore final : public BlockRowStore {
     require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
     blocks_.layout().bytes(static_cast<int64_t>(checked_add(rows(), n, "rows")));
     if (n == 0) return;
-    // The codec's state is final once it encodes.
-    auto scan_codec = std::make_unique<ScanCodec>(codec);
-    const Mark before = mark(codec);
-    try {
-      // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
-      std::vector<uint8_t> codes(codec.layout().bytes(n));
-      codec.encode(n, x, codes.data(), threads);
-      blocks_.append(n, codes.data());
-    } catch (...) {
-      go_back_to(codec, before);
-      throw;
-    }
-    set_scan_codec(std::move(scan_codec));
+    // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
+    std::vector<uint8_t> codes(codec.layout().bytes(n));
+    codec.encode(n, x, codes.data(), threads);
+    append_codes(codec, n, codes.data());
   }
   void clear() noexcept override { blocks_.clear(); }
+
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    // The codec's state is final once it has encoded.
+    auto scan_codec = std::make_unique<ScanCodec>(codec);
+    blocks_.append(n, codes);
+    set_scan_codec(std::move(scan_codec));
+  }
+  void overwrite(const Codec& /*codec*/, int64_t row, const uint8_t* code) noexcept override {
+    blocks_.overwrite(row, code);
+  }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
+    blocks_.remove(removed);
+  }
 
   Mark mark(const Codec& /*codec*/) const override {
     CodeBlocks::Mark mark = blocks_.mark();
@@ -57,6 +63,16 @@ class BlockStore final : public BlockRowStore {
   CodeBlocks blocks_;
 };
 
+/// A buffer of single rows' codes as row_removal.h takes it.
+struct RowsOfBuffer {
+  const Codec& codec;
+  CodeBuffer& buffer;
+
+  int64_t rows() const { return buffer.size(); }
+  void get(int64_t row, uint8_t* code) const { buffer.get(codec, row, code); }
+  void overwrite(int64_t row, const uint8_t* code) { buffer.overwrite(codec, row, code); }
+};
+
 class BufferStore final : public RowCodeStore {
  public:
   BufferStore() = default;
@@ -69,6 +85,19 @@ class BufferStore final : public RowCodeStore {
     buffer_.append(codec, n, x, threads);
   }
   void clear() noexcept override { buffer_.clear(); }
+
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    buffer_.append_codes(codec, n, codes);
+  }
+  void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept override {
+    buffer_.overwrite(codec, row, code);
+  }
+  void remove(const Codec& codec, std::span<const uint64_t> removed) override {
+    RowsOfBuffer rows = {codec, buffer_};
+    std::vector<uint8_t> code(codec.layout().group_bytes);
+    const int64_t kept = move_kept_rows(rows, code, removed);
+    buffer_.go_back_to(codec, kept, {});
+  }
 
   Mark mark(const Codec& codec) const override {
     CodeBuffer::Mark mark = buffer_.mark(codec);
@@ -86,8 +115,15 @@ class BufferStore final : public RowCodeStore {
 
 }  // namespace
 
-std::unique_ptr<RowStore> RowStore::make(const Codec& codec) {
-  if (ScanCodec::supports(codec)) return std::make_unique<BlockStore>(codec);
+std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
+  return make_float_scorer(codec, *this);
+}
+
+std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
+  if (ScanCodec::supports(codec)) {
+    if (order == RowOrder::single) return make_single_row_store(codec);
+    return std::make_unique<BlockStore>(codec);
+  }
   return std::make_unique<BufferStore>();
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
 // from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
-// row format for the others (exhaustive_search.h).
+// row format for the others (exhaustive_search.h), and one by one for graphs (single_row_store.h).
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/codec/code_buffer.h"
@@ -15,13 +16,14 @@
 #include "src/core/aligned_buffer.h"
 #include "src/scan/block_search.h"
 #include "src/scan/code_blocks.h"
+#include "src/scan/row_scorer.h"
 
 namespace polarquant {
 
 class RowStore {
  public:
   /// A store for rows of this codec and of its later states (training keeps the place of rows).
-  static std::unique_ptr<RowStore> make(const Codec& codec);
+  static std::unique_ptr<RowStore> make(const Codec& codec, RowOrder order = RowOrder::blocks);
   /// Stores of rows that were coded by this codec.
   static std::unique_ptr<RowStore> of_blocks(const Codec& codec, CodeBlocks blocks);
   static std::unique_ptr<RowStore> of_row_codes(CodeBuffer codes);
@@ -41,6 +43,16 @@ class RowStore {
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;
 
+  // Of codecs whose rows have codes of their own (layout().group_rows is 1).
+  /// The row-format code of a row.
+  virtual void get(const Codec& codec, int64_t row, uint8_t* code) const = 0;
+  /// Puts n row-format codes behind the rows held. Unchanged after an error.
+  virtual void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) = 0;
+  virtual void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept = 0;
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
+  /// their order. Unchanged after an error.
+  virtual void remove(const Codec& codec, std::span<const uint64_t> removed) = 0;
+
   /// The state before an append, for taking it back.
   struct Mark {
     int64_t rows = 0;
@@ -53,12 +65,18 @@ class RowStore {
   virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
                       const RowFilter& filter, const SearchOptions& options, float* scores,
                       int64_t* ids) const = 0;
+  /// As block_range_search.
+  virtual void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                            const RowFilter& filter, const SearchOptions& options,
+                            RangeFound* found) const = 0;
 
   /// As the codec's functions of these names.
   virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
                       float* x) const = 0;
   virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const = 0;
   virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const = 0;
+  /// For scores of rows in any order; both are borrowed.
+  virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
 };
 
 }  // namespace polarquant

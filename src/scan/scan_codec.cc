@@ -153,8 +153,8 @@ bool ScanCodec::supports(const Codec& codec) {
          codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
 }
 
-ScanCodec::ScanCodec(const Codec& codec)
-    : layout_(codec),
+ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
+    : layout_(codec, order),
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
       lanes_(segments_of(codec.dim()) * kSegmentLanes),

@@ -125,7 +125,7 @@ class ScanCodec {
   /// Whether searches of this codec's codes run on integer levels: the flagship, its residual and
   /// trained codes, and Polar8.
   static bool supports(const Codec& codec);
-  explicit ScanCodec(const Codec& codec);
+  explicit ScanCodec(const Codec& codec, RowOrder order = RowOrder::blocks);
 
   const BlockLayout& layout() const { return layout_; }
   const std::vector<LevelStage>& stages() const { return stages_; }
@@ -136,6 +136,8 @@ class ScanCodec {
   /// Whether the two stages are of different lanes.
   bool has_split_stages() const { return stages_.size() == 2 && stages_[1].first_segment > 0; }
   bool has_signs() const { return layout_.sign_words() > 0; }
+  /// Whether rows lie as a staged search reads them.
+  bool has_front() const { return layout_.front_words() > 0; }
   /// Sign words from this one on meet the query's full levels: those behind the front, or behind
   /// the first of split stages. At most sign_words().
   int first_level_word() const {

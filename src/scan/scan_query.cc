@@ -191,6 +191,27 @@ AlignedVector<float> scaled_query(const ScanCodec& codec, const PreparedQuery& q
   return scaled;
 }
 
+/// û and its levels ŷ are taken to be at most this long, in √dim: û is the decoded vector nearest
+/// to one of length √dim.
+constexpr double kLongestRow = 1.5;
+
+/// Σ over coordinates of |x_j|, and of (x_j − step·level)².
+struct RoundingSums {
+  double magnitudes = 0;
+  double squares = 0;
+};
+RoundingSums rounding_sums(const float* x, int dim, const int8_t* levels, float step) {
+  RoundingSums sums;
+  for_each_run(dim, [&](int first, int count, int lane) {
+    for (int j = 0; j < count; ++j) {
+      const double error = double{x[first + j]} - double{step} * levels[lane + j];
+      sums.magnitudes += std::fabs(x[first + j]);
+      sums.squares += error * error;
+    }
+  });
+  return sums;
+}
+
 }  // namespace
 
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
@@ -235,13 +256,43 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_signs()) set_sign_bounds(codec, x, norm, length, exactness, last_step, scan);
+  if (codec.has_front()) set_sign_bounds(codec, x, norm, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
     scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {
     scan->first_stage =
         residual_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
   }
+}
+
+// ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell is off its level by half a step at most, and ŷ is no
+// longer than kLongestRow says.
+ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
+                            const ScanQuery& scan) {
+  const AlignedVector<float> scaled = scaled_query(codec, query);
+  const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
+  const int dim = codec.dim();
+  const double factor = codec.metric() == Metric::l2 ? 2 : 1;
+  double of_cells = 0;
+  double squares = 0;
+  for (size_t i = 0; i < codec.stages().size(); ++i) {
+    const LevelStage& stage = codec.stages()[i];
+    const int first = stage.first_lane();
+    const int count = std::min(dim - first, stage.lanes());
+    const double step = scan.score.dot_scale[i] / (factor * stage.step);
+    const RoundingSums sums =
+        rounding_sums(x + first, count, scan.levels.data() + first, static_cast<float>(step));
+    of_cells += .5 * stage.step * sums.magnitudes;
+    // Stages of the same lanes are one vector ŷ.
+    squares = i == 0 || codec.has_split_stages() ? squares + sums.squares : sums.squares;
+  }
+  const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
+  const double length = kLongestRow * std::sqrt(dim);
+  // Float sums of dim products, in 16 parts.
+  const double rounding = (dim / 16 + 16) * double{std::numeric_limits<float>::epsilon()};
+  constexpr float kTermRounding = 8 * std::numeric_limits<float>::epsilon();
+  return {static_cast<float>(factor * (of_cells + (std::sqrt(squares) + rounding * norm) * length)),
+          kTermRounding};
 }
 
 }  // namespace polarquant

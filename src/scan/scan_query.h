@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "src/core/aligned_buffer.h"
@@ -39,6 +40,19 @@ struct SumBound {
 /// So that a front's distance fits 15 bits.
 inline constexpr int kMaxWordWeights = 16;
 
+/// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
+/// that rows within it are scored by floats too. docs/scan.md derives it.
+struct ScoreSlack {
+  float per_scale = 0;  // of levels, times the row's scale
+  float per_term = 0;   // of float sums, times |base| + |weight·constant|
+
+  float of(const ScoreConstants& score, float scale, float constant) const {
+    if (per_scale == 0) return 0;
+    return per_scale * scale +
+           per_term * (std::fabs(score.base) + std::fabs(score.weight * constant));
+  }
+};
+
 struct ScanQuery {
   /// Two bits of each coordinate of the front, (front_words): its sign, and whether a row whose
   /// sign differs is 3 further away instead of 1.
@@ -52,6 +66,7 @@ struct ScanQuery {
   AlignedVector<uint8_t> biased_levels;  // level + 128
   int32_t sign_level_sum = 0;            // Σ levels of the sign words from first_level_word() on
   ScoreConstants score;
+  ScoreSlack slack;      // 0 in a search of the k best
   DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
   SumBound signs;        // by the front's Σ ±w and the other words; no bound of split stages
   SumBound first_stage;  // by the first of two stages' Σ level·level, and the other words
@@ -62,6 +77,9 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
 /// The same into one made before for the codec, whose memory is taken again.
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan);
+/// The slack of a range search by `scan`, made of `query`.
+ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
+                            const ScanQuery& scan);
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
   return score.base + score.weight * row.constant +
@@ -72,6 +90,10 @@ inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t
   return score.base + score.weight * row.constant +
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
+}
+/// What a search orders a row by, but for its bounds: its score by levels with the query's slack.
+inline float with_slack(const ScanQuery& query, const ScanTerms& row, float score) {
+  return score + query.slack.of(query.score, row.scale, row.constant);
 }
 inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
                        int32_t dot) {

@@ -83,8 +83,9 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int c
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(i);
     const ScanTerms& terms = terms_[at];
-    const float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
-                                           : goodness(query.score, terms, first[i]);
+    float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
+                                     : goodness(query.score, terms, first[i]);
+    score = with_slack(query, terms, score);
     if (!(-score <= best->worst_key())) continue;
     const float least = bounded_score(query, terms, score, sums_[at], stages.size() == 2, first[i]);
     best->push({-least, -score, id_of(tile, rows[i])});

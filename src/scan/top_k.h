@@ -44,6 +44,12 @@ inline float score_of_key(float key, bool higher_is_nearer) noexcept {
 class TopK {
  public:
   explicit TopK(int64_t k) : k_(k) {}
+  /// All candidates whose key is at most `key`, as many as there are.
+  static TopK within(float key) {
+    TopK all(kEveryRow);
+    all.limit_ = key;
+    return all;
+  }
 
   void push(const Candidate& candidate) {
     if (candidate.key > limit_) return;
@@ -81,6 +87,9 @@ class TopK {
   const std::vector<Candidate>& candidates() const { return heap_; }
 
  private:
+  /// More than there are rows; a few times it is still a number.
+  static constexpr int64_t kEveryRow = int64_t{1} << 56;
+
   int64_t k_;
   float limit_ = std::numeric_limits<float>::infinity();
   bool changed_ = false;

@@ -41,6 +41,8 @@ const Composition kCompositions[] = {
     {"IDMap2,Flat", true, true, 64},
     {"Flat,IDMap2", true, true, 64},
     {"HNSW8,Flat", false, true, 64},
+    {"HNSW8,Polar4", false, true, 12},
+    {"IDMap2,HNSW8,Polar4", true, true, 12},
     {"HNSW8,Flat,IDMap2", true, true, 64},
     {"IVF4,Flat", true, true, 64},
     {"IVF4,PQ4x4", true, true, 2},

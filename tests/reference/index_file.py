@@ -134,7 +134,7 @@ class FlatIndex:
         assert [kind for kind, _ in sections][:4] == ["POLR", "CODC", "FRNT", "REST"]
         head = Fields(found["POLR"])
         self.dim, _, self.rows, self.is_trained = head.get("iiqI")
-        self.has_ids, self.has_encoded, self.exactness, _ = head.get("IIfI")
+        self.has_ids, self.has_encoded, self.exactness, _, _ = head.get("IIfII")
         self.seed, self.norm_unit = head.get("Qd")
         head.array("<f4")
         assert head.at == len(found["POLR"])

@@ -46,6 +46,10 @@ class RowDots {
                          sum_each(row(at[0]), row(at[1]), row(at[2]), row(at[3])));
   }
 
+  HWY_ATTR HWY_INLINE int32_t one(const RowPlace& at) const {
+    return bias_ + _mm512_reduce_add_epi32(row(at));
+  }
+
  private:
   /// A register whose lanes, and the bias, add up to the row's dot product.
   HWY_ATTR HWY_INLINE __m512i row(const RowPlace& at) const {

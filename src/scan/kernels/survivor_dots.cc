@@ -28,6 +28,11 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   if (!fits_row_dots(stage)) return false;
   const BlockLayout& layout = codec.layout();
   const RowDots row_dots(layout, stage, query);
+  // As graphs are built, a row at a time: not as one of four.
+  if (count == 1) {
+    dots[0] = row_dots.one(place_of(tile, rows[0]));
+    return true;
+  }
   for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
     fetch_code(tile, layout, rows[i], stage.rest_bytes);

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Changes of the rows that the C ABI's indexes hold: removal, update, merge. Each leaves ids, rows
+// and handles as they were when it fails.
+#include <faiss/IVFlib.h>
+#include <faiss/IndexIVF.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "polarquant/polarquant.h"
+#include "src/capi/argument_checks.h"
+#include "src/capi/exception_wall.h"
+#include "src/capi/faiss_parts.h"
+#include "src/capi/filter_selector.h"
+#include "src/capi/index_handle.h"
+#include "src/capi/metric_input.h"
+#include "src/capi/search_options.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/omp_threads.h"
+
+namespace polarquant::capi {
+namespace {
+
+/// change() of a FAISS index, whose refusal is told as "unsupported".
+template <typename Change>
+auto try_change(const polar_index& index, const char* what, const Change& change) {
+  try {
+    const OmpThreads threads(0);
+    return change();
+  } catch (const FaissError&) {
+    throw;  // ours: its text says what is wrong
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::unsupported, "index: \"{}\" does not {} ({})", index.description, what,
+         error.what());
+  }
+}
+
+/// Removes the rows that the filter keeps.
+int64_t remove_rows(polar_index& index, const RowFilter& filter) {
+  require(index.row_ids != polar_index::RowIds::positions || positions_close_up(*index.faiss),
+          StatusCode::unsupported,
+          "index: \"{}\" removes rows only by ids of the caller's; add rows with "
+          "polar_index_add_with_ids",
+          index.description);
+  std::vector<int64_t> gone;
+  for (const int64_t id : index.ids) {
+    if (filter.keeps(id)) gone.push_back(id);
+  }
+  // Inverted files with a map of ids take nothing but a list of these.
+  const bool as_list = ::faiss::ivflib::try_extract_index_ivf(index.faiss.get()) != nullptr;
+  const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
+  const FilterSelector selected(filter);
+  const size_t removed = try_change(index, "remove rows", [&] {
+    if (as_list) return index.faiss->remove_ids(listed);
+    return index.faiss->remove_ids(selected);
+  });
+  for (const int64_t id : gone) index.ids.erase(id);
+  if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
+  return static_cast<int64_t>(removed);
+}
+
+/// The ids of `other`, which come to be in `index`.
+void require_new_ids(const polar_index& index, const polar_index& other) {
+  for (const int64_t id : other.ids) {
+    require(!index.ids.contains(id), StatusCode::bad_argument,
+            "other: id {} is in the index already; ids must differ", id);
+  }
+}
+
+/// An inverted file merges only without its map from ids to rows: taken away, and made anew.
+class MapOfIds {
+ public:
+  explicit MapOfIds(::faiss::Index* index)
+      : ivf_(::faiss::ivflib::try_extract_index_ivf(index)),
+        type_(ivf_ != nullptr ? ivf_->direct_map.type : ::faiss::DirectMap::NoMap) {
+    if (ivf_ != nullptr) ivf_->set_direct_map_type(::faiss::DirectMap::NoMap);
+  }
+  void restore() const {
+    if (ivf_ != nullptr) ivf_->set_direct_map_type(type_);
+  }
+
+ private:
+  ::faiss::IndexIVF* ivf_;
+  ::faiss::DirectMap::Type type_;
+};
+
+void require_same_input(const polar_index& index, const polar_index& other) {
+  require(&index != &other, StatusCode::bad_argument, "other: is the index itself");
+  require(index.dim == other.dim && index.metric == other.metric, StatusCode::state_mismatch,
+          "other: has {} dimensions and metric {}; {} and {} are needed", other.dim,
+          static_cast<int>(other.metric), index.dim, static_cast<int>(index.metric));
+}
+
+void require_mergeable(const polar_index& index, const polar_index& other) {
+  require(index.row_ids == other.row_ids || index.faiss->ntotal == 0 || other.faiss->ntotal == 0,
+          StatusCode::bad_argument,
+          "other: one of both holds rows with ids of the caller's, the other rows without");
+  try {
+    index.faiss->check_compatible_for_merge(*other.faiss);
+  } catch (const FaissError&) {
+    throw;
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::state_mismatch, "other: \"{}\" does not merge into \"{}\" ({})",
+         other.description, index.description, error.what());
+  }
+}
+
+/// All but what an inverted file's map of ids needs.
+void merge(polar_index& index, polar_index& from) {
+  require_mergeable(index, from);
+  if (from.faiss->ntotal == 0) return;
+  require_new_ids(index, from);
+  index.ids.reserve(index.ids.size() + from.ids.size());
+  const bool renumbered =
+      from.row_ids == polar_index::RowIds::positions && id_support(*index.faiss) != IdSupport::none;
+  try_change(index, "merge",
+             [&] { index.faiss->merge_from(*from.faiss, renumbered ? index.faiss->ntotal : 0); });
+  index.ids.merge(from.ids);
+  index.row_ids = from.row_ids;
+  from.faiss->reset();
+  from.row_ids = polar_index::RowIds::undecided;
+}
+
+}  // namespace
+}  // namespace polarquant::capi
+
+using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
+using namespace polarquant::capi;  // NOLINT
+
+extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
+                                           int64_t* removed) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 0);
+    require_array("ids", ids, n, 1, sizeof(int64_t));
+    std::vector<int64_t> sorted(ids, ids + n);
+    std::sort(sorted.begin(), sorted.end());
+    const int64_t count = remove_rows(
+        checked, [&](int64_t id) { return std::binary_search(sorted.begin(), sorted.end(), id); });
+    if (removed != nullptr) *removed = count;
+  });
+}
+
+extern "C" polar_status polar_index_remove_filtered(polar_index* index,
+                                                    const polar_search_options* options,
+                                                    int64_t* removed) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    const polar_search_options read = read_search_options(&require_object("options", options));
+    require(read.filter != POLAR_FILTER_NONE, StatusCode::bad_argument,
+            "options.filter: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
+    const int64_t count = remove_rows(checked, make_row_filter(read));
+    if (removed != nullptr) *removed = count;
+  });
+}
+
+extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
+                                           const float* x) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 0);
+    require_array("ids", ids, n, 1, sizeof(int64_t));
+    require_finite("x", x, n, checked.dim);
+    if (n == 0) return;
+    const MetricInput input(checked.metric, checked.dim, n, x);
+    try_change(checked, "update rows",
+               [&] { update_vectors(*checked.faiss, n, ids, input.data()); });
+  });
+}
+
+extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other) {
+  return run_guarded([&] {
+    polar_index& checked = require_object("index", index);
+    polar_index& from = require_object("other", other);
+    require_same_input(checked, from);
+    const MapOfIds map(checked.faiss.get());
+    const MapOfIds map_of_other(from.faiss.get());
+    try {
+      merge(checked, from);
+    } catch (...) {
+      map.restore();
+      map_of_other.restore();
+      throw;
+    }
+    map.restore();
+    map_of_other.restore();
+  });
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Range search of the C ABI's indexes.
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
+
+#include <algorithm>
+#include <cmath>
+
+#include "polarquant/polarquant.h"
+#include "src/capi/argument_checks.h"
+#include "src/capi/exception_wall.h"
+#include "src/capi/faiss_parts.h"
+#include "src/capi/filter_selector.h"
+#include "src/capi/index_handle.h"
+#include "src/capi/metric_input.h"
+#include "src/capi/search_options.h"
+#include "src/faiss/faiss_error.h"
+#include "src/faiss/omp_threads.h"
+
+namespace polarquant::capi {
+namespace {
+
+/// Where FAISS puts what it finds.
+void search_range(const polar_index& index, int64_t nq, const float* queries, float radius,
+                  const polar_search_options& options, ::faiss::RangeSearchResult* result) {
+  const MetricInput input(index.metric, index.dim, nq, queries);
+  const OmpThreads threads(options.num_threads);
+  FilterSelector selector(make_row_filter(options));
+  ::faiss::SearchParameters plain;
+  SearchParametersPolar polar;
+  polar.exactness = options.exactness;
+  polar.progress = make_scan_options(options, 0).progress;
+  const bool is_polar = holds_polar(*index.faiss);
+  ::faiss::SearchParameters& parameters = is_polar ? polar : plain;
+  const bool filtered = options.filter != POLAR_FILTER_NONE;
+  if (filtered) parameters.sel = &selector;
+  try {
+    index.faiss->range_search(nq, input.data(), radius, result,
+                              is_polar || filtered ? &parameters : nullptr);
+  } catch (const FaissError&) {
+    throw;  // ours: its text says what is wrong
+  } catch (const ::faiss::FaissException& error) {
+    fail(StatusCode::unsupported, "index: \"{}\" has no range search{} ({})", index.description,
+         filtered ? " with a filter" : "", error.what());
+  }
+}
+
+}  // namespace
+}  // namespace polarquant::capi
+
+using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
+using namespace polarquant::capi;  // NOLINT
+
+extern "C" polar_status polar_index_range_search(const polar_index* index, int64_t nq,
+                                                 const float* queries, float radius,
+                                                 const polar_search_options* options,
+                                                 int64_t capacity, int64_t* lims, float* scores,
+                                                 int64_t* ids) {
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    require_count("nq", nq, 0);
+    require(!std::isnan(radius), StatusCode::bad_argument,
+            "radius: {} is not allowed; a number or an infinity", radius);
+    const polar_search_options read = read_search_options(options);
+    require_finite("queries", queries, nq, checked.dim);
+    require_count("capacity", capacity, 0);
+    require_object("lims", lims);
+    require_array("scores", scores, capacity, 1, sizeof(float));
+    require_array("ids", ids, capacity, 1, sizeof(int64_t));
+    require(checked.faiss->is_trained, StatusCode::not_trained,
+            "index: \"{}\" is not trained; call polar_index_train first", checked.description);
+    if (nq == 0 || checked.faiss->ntotal == 0) {
+      std::fill_n(lims, nq + 1, int64_t{0});
+      return;
+    }
+    ::faiss::RangeSearchResult result(static_cast<size_t>(nq));
+    search_range(checked, nq, queries, radius, read, &result);
+    std::transform(result.lims, result.lims + nq + 1, lims,
+                   [](size_t lim) { return static_cast<int64_t>(lim); });
+    const int64_t written = std::min(capacity, lims[nq]);
+    std::copy_n(result.distances, written, scores);
+    std::copy_n(result.labels, written, ids);
+  });
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// HNSW and NSG over polar codes: what they find, and that what they return is Codec::score.
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexNSG.h>
+#include <faiss/impl/IDSelector.h>
+#include <omp.h>
+
+#include <cmath>
+#include <memory>
+
+#include "polarquant/faiss.h"
+#include "src/codec/codec.h"
+#include "src/faiss/faiss_compat.h"
+#include "tests/faiss/clustered_rows.h"
+#include "tests/faiss/forked_search.h"
+#include "tests/support/catch.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr int kDim = 70;
+constexpr int64_t kRows = 800;
+constexpr int64_t kK = 10;
+
+const std::vector<float>& rows() {
+  static const std::vector<float> values = clustered_rows(kRows, kDim, 1);
+  return values;
+}
+const std::vector<float>& queries() {
+  static const std::vector<float> values = clustered_rows(20, kDim, 2);
+  return values;
+}
+
+std::unique_ptr<::faiss::Index> filled(const std::string& description, ::faiss::MetricType metric) {
+  auto index = index_factory(kDim, description, metric);
+  index->train(kRows, rows().data());
+  index->add(kRows, rows().data());
+  return index;
+}
+
+TEST_CASE("HNSW finds what a flat search of the same codes does, with its scores",
+          "[faiss][graph]") {
+  const std::string spec =
+      GENERATE("Polar1", "Polar2", "Polar4", "Polar8", "Polar4+2", "Polar2-pca", "PolarScalar4");
+  const ::faiss::MetricType metric = GENERATE(::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2);
+  CAPTURE(spec, static_cast<int>(metric));
+  const auto flat = filled(spec, metric);
+  const auto index = filled("HNSW16," + spec, metric);
+  auto* graph = dynamic_cast<::faiss::IndexHNSW*>(index.get());
+  REQUIRE(graph != nullptr);
+  SearchParametersPolar exact;
+  exact.exactness = std::numeric_limits<float>::infinity();
+  const Found expected = find(*flat, queries(), kK, &exact);
+  // The storage, searched itself, is the flat index.
+  CHECK(find(*graph->storage, queries(), kK, &exact) == expected);
+
+  ::faiss::SearchParametersHNSW wide;
+  wide.efSearch = 200;
+  const Found found = find(*index, queries(), kK, &wide);
+  CHECK(recall(found, expected, kK) > .95);
+  const std::unique_ptr<::faiss::DistanceComputer> flat_computer(flat->get_distance_computer());
+  for (size_t i = 0; i < found.labels.size(); ++i) {
+    if (i % kK == 0) flat_computer->set_query(queries().data() + i / kK * kDim);
+    REQUIRE(found.labels[i] >= 0);
+    CHECK(found.distances[i] == (*flat_computer)(found.labels[i]));
+  }
+  graph->hnsw.efSearch = 200;
+  CHECK(find(*index, queries(), kK) == found);
+  graph->hnsw.efSearch = 1;
+  CHECK(find(*index, queries(), kK, &wide) == found);
+
+  // Scores by levels, which the graph goes by, lie near Codec::score, and pairs are symmetric.
+  const std::unique_ptr<::faiss::DistanceComputer> computer(
+      graph->storage->get_distance_computer());
+  computer->set_query(queries().data());
+  flat_computer->set_query(queries().data());
+  for (int64_t i = 0; i < 30; ++i) {
+    const float score = (*flat_computer)(i);
+    CHECK(std::fabs((*computer)(i)-score) < .03F * (30 + std::fabs(score)));
+    CHECK(computer->symmetric_dis(i, i + 1) == computer->symmetric_dis(i + 1, i));
+    CHECK(computer->symmetric_dis(3, i) == computer->symmetric_dis(i, 3));
+    CHECK(std::fabs(computer->symmetric_dis(i, 7) - flat_computer->symmetric_dis(i, 7)) <
+          .03F * (30 + std::fabs(flat_computer->symmetric_dis(i, 7))));
+  }
+}
+
+TEST_CASE("Graph searches honour selectors, threads, transforms and id maps", "[faiss][graph]") {
+  const auto index = filled("HNSW16,Polar4", ::faiss::METRIC_L2);
+  ::faiss::IDSelectorRange range(200, 500);
+  ::faiss::SearchParametersHNSW params;
+  params.efSearch = 400;
+  params.sel = &range;
+  const Found chosen = find(*index, queries(), kK, &params);
+  const Found expected = find(*filled("Polar4", ::faiss::METRIC_L2), queries(), kK, &params);
+  for (const int64_t label : chosen.labels) CHECK(range.is_member(label));
+  CHECK(recall(chosen, expected, kK) > .95);
+  const int before = omp_get_max_threads();
+  const Found found = find(*index, queries(), kK);
+  omp_set_num_threads(3);
+  CHECK(find(*index, queries(), kK) == found);
+  omp_set_num_threads(before);
+  CHECK(run_in_child([&] { return find(*index, queries(), kK) == found; }) == ChildEnd::right);
+
+  auto mapped = index_factory(kDim, "IDMap2,HNSW16,Polar4", ::faiss::METRIC_L2);
+  std::vector<int64_t> ids(kRows);
+  for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = 5 * i;
+  mapped->train(kRows, rows().data());
+  mapped->add_with_ids(kRows, rows().data(), ids.data());
+  ::faiss::IDSelectorRange mapped_range(1000, 2500);
+  params.sel = &mapped_range;
+  for (const int64_t label : find(*mapped, queries(), kK, &params).labels)
+    CHECK((label % 5 == 0 && mapped_range.is_member(label)));
+  const auto refined = filled("PCA48,HNSW16_Polar4,RFlat", ::faiss::METRIC_INNER_PRODUCT);
+  CHECK(find(*refined, queries(), kK).labels[0] >= 0);
+}
+
+TEST_CASE("HNSW indexes begin empty and name what is wrong", "[faiss][graph]") {
+  const auto index = index_factory(kDim, "HNSW8,Polar4", ::faiss::METRIC_INNER_PRODUCT);
+  CHECK(find(*index, queries(), 3).labels == std::vector<int64_t>(60, -1));
+  std::vector<float> wrong(rows().begin(), rows().begin() + 2 * kDim);
+  wrong[kDim] = NAN;
+  require_faiss_error("row 1 of x", [&] { index->add(2, wrong.data()); });
+  CHECK(index->ntotal == 0);
+  index->add(5, rows().data());
+  const Found found = find(*index, queries(), 8);
+  CHECK(found.labels[4] >= 0);
+  CHECK(found.labels[5] == -1);
+  ::faiss::SearchParametersHNSW params;
+  params.efSearch = 0;
+  require_faiss_error("efSearch is 0", [&] { find(*index, queries(), 1, &params); });
+  index->reset();
+  CHECK(index->ntotal == 0);
+  index->add(kRows, rows().data());
+  CHECK(find(*index, queries(), 1).labels[0] >= 0);
+  require_faiss_error("not trained", [&] {
+    index_factory(kDim, "HNSW8,Polar4-pca", ::faiss::METRIC_L2)->add(5, rows().data());
+  });
+}
+
+TEST_CASE("NSG finds what a flat search of the same codes does", "[faiss][graph]") {
+  const auto flat = filled("Polar4", ::faiss::METRIC_L2);
+  const auto index = filled("NSG16,Polar4", ::faiss::METRIC_L2);
+  auto* graph = dynamic_cast<::faiss::IndexNSG*>(index.get());
+  REQUIRE(graph != nullptr);
+  graph->nsg.search_L = 200;
+  const Found expected = find(*flat, queries(), kK);
+  const Found found = find(*index, queries(), kK);
+  CHECK(recall(found, expected, kK) > .9);
+  ::faiss::IDSelectorRange range(200, 500);
+  ::faiss::SearchParameters params;
+  params.sel = &range;
+  for (const int64_t label : find(*index, queries(), kK, &params).labels)
+    CHECK(range.is_member(label));
+  require_faiss_error("all rows at once", [&] { index->add(kRows, rows().data()); });
+}
+
+}  // namespace
+}  // namespace polarquant::test
