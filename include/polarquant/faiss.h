@@ -201,7 +201,8 @@ struct ReadOptions {
   /// is (it may be removed or replaced, but not be written to or cut short: that ends the process).
   /// Such an index cannot be changed. What else the file has is read and verified as always; rows
   /// are verified when they are first used, by 1 MiB for single rows and all by the first search,
-  /// or by verify_index. From a path only.
+  /// or by verify_index. Ids of rows are copied to memory, 8 bytes each; reconstruct looks through
+  /// them. From a path only.
   bool memory_map = false;
   /// FAISS's reader believes what a file says about sizes. So FAISS's parts are checked before it
   /// sees them, and those of a kind that cannot be checked are refused. True: they are given to it

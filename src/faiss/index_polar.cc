@@ -243,10 +243,18 @@ idx_t IndexPolar::row_of(const char* call, idx_t key) const {
             "{}: id {} is not in the index, which holds {} rows, ids from 0 on", call, key, ntotal);
     return key;
   }
-  const auto found = row_of_id_.find(key);
-  require(found != row_of_id_.end(), StatusCode::not_found,
+  idx_t row = -1;
+  if (codes_->is_mapped()) {
+    // A way back would cost several times what the ids do, and the index is there at once.
+    const auto found = std::find(ids_.begin(), ids_.end(), key);
+    if (found != ids_.end()) row = found - ids_.begin();
+  } else {
+    const auto found = row_of_id_.find(key);
+    if (found != row_of_id_.end()) row = found->second;
+  }
+  require(row >= 0, StatusCode::not_found,
           "{}: id {} is not in the index, which holds {} rows", call, key, ntotal);
-  return found->second;
+  return row;
 }
 
 void IndexPolar::reconstruct(idx_t key, float* recons) const {

@@ -112,10 +112,13 @@ struct IndexPolarStorage {
  private:
   static void read_ids(SectionReader& sections, IndexPolar& index) {
     index.ids_ = read_ids_section(sections, index.ntotal);
-    index.row_of_id_.reserve(index.ids_.size());
+    // A mapped index has no way back from ids to rows; see row_of.
+    const bool is_mapped = index.codes_->is_mapped();
+    if (!is_mapped) index.row_of_id_.reserve(index.ids_.size());
     for (size_t row = 0; row < index.ids_.size(); ++row) {
       const int64_t id = index.ids_[row];
-      require(id >= 0 && index.row_of_id_.try_emplace(id, static_cast<int64_t>(row)).second,
+      require(id >= 0 &&
+                  (is_mapped || index.row_of_id_.try_emplace(id, static_cast<int64_t>(row)).second),
               StatusCode::corrupt_data,
               "index file: id {} of row {} is negative or another row's; ids of 0 and above, each "
               "once, are allowed",

@@ -130,6 +130,19 @@ TEST_CASE("plan: sizes and places are pinned", "[capi]") {
   CHECK(offsetof(polar_codec_plan, untrained_error) == 24);
 }
 
+TEST_CASE("polar_load_options keeps its layout", "[capi]") {
+  CHECK(sizeof(polar_load_options) == 16);
+  CHECK(offsetof(polar_load_options, memory_map) == 4);
+  CHECK(offsetof(polar_load_options, trust_faiss) == 8);
+  CHECK(offsetof(polar_load_options, reserved) == 12);
+  polar_load_options options;
+  polar_load_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.memory_map == 0);
+  CHECK(options.trust_faiss == 0);
+  polar_load_options_init(nullptr);
+}
+
 TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
   if (sizeof(void*) == 8) {
     CHECK(sizeof(polar_advice_options) == 96);

@@ -146,13 +146,8 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
     CHECK(memory > 1000);
     // Ids stay taken, and the other kind of add refused.
     const int64_t taken = stored.with_ids ? 5000 : 0;
-    check_failed(polar_index_add_with_ids(one.get(), 1, rows().data(), &taken),
-                 stored.with_ids ? POLAR_ERROR_BAD_ARGUMENT
-                 : std::string(stored.description).find("Flat") == 0 ||
-                         std::string(stored.description).find("RFlat") != std::string::npos
-                     ? POLAR_ERROR_UNSUPPORTED
-                     : POLAR_ERROR_BAD_ARGUMENT,
-                 {});
+    CHECK(polar_index_add_with_ids(one.get(), 1, rows().data(), &taken) != POLAR_OK);
+    CHECK((saved(one.get()).size() == bytes.size()));
   }
 }
 

@@ -112,6 +112,7 @@ Outcome read_both_ways(const std::vector<uint8_t>& bytes, const TemporaryFolder&
   // Calls have no end to compare with: what is behind an index is not theirs.
   const Outcome called = outcome_of(false, [&] { return read_from(bytes, {}, 4096); });
   if (whole == Outcome::loaded) CHECK(called == Outcome::loaded);
+  // A mapped index does not look whether ids of rows are different.
   if (mapped == Outcome::refused) CHECK(whole == Outcome::refused);
   return whole == Outcome::loaded || mapped == Outcome::loaded ? Outcome::loaded : Outcome::refused;
 }
@@ -201,7 +202,7 @@ void run_damage(int count, uint64_t seed) {
     INFO(original.description << ", mutation " << i << " of seed " << seed);
     REQUIRE(read_both_ways(bytes, folder) == Outcome::refused);
   }
-  WARN(changed << " damaged files, all refused");
+  SUCCEED(changed << " damaged files, all refused");
 }
 
 /// Sections with other contents, order or kinds.
@@ -277,7 +278,7 @@ void run_hostility(int count, uint64_t seed) {
     }
     if (read_both_ways(bytes, folder) == Outcome::loaded) ++loaded;
   }
-  WARN(count << " hostile files, " << loaded << " of them harmless and loaded");
+  SUCCEED(count << " hostile files, " << loaded << " of them harmless and loaded");
 }
 
 TEST_CASE("A file cut at any section, and at many other bytes, is refused", "[faiss][io]") {

@@ -2,7 +2,7 @@
 """A reader of index files, written from docs/format.md ("Index files", "Blocks", "Codec state").
 
 It reads flat indexes of the library's own untrained codecs and returns what is in them: the codec's
-state, the rows in the row format, their ids. Checksums are left to the library.
+state, the rows in the row format, their ids. It verifies every checksum.
 """
 
 import struct
@@ -10,6 +10,7 @@ import struct
 import numpy as np
 
 import polar_trellis
+from xxh3 import xxh3
 
 HEADER_BYTES, ENTRY_BYTES, PAGE, READ_AHEAD = 64, 32, 4096, 64
 MEBIBYTE = 1 << 20
@@ -38,27 +39,38 @@ class Fields:
         return np.frombuffer(self.bytes(count * np.dtype(dtype).itemsize), dtype)
 
 
+def chunk_sums(data):
+    """The checksums of a data section's chunks, one behind the other."""
+    return b"".join(struct.pack("<Q", xxh3(data[at : at + MEBIBYTE]))
+                    for at in range(0, len(data), MEBIBYTE))
+
+
 def read_sections(data):
     """[(kind, bytes)] of a file, without the section of checksums."""
     head = Fields(data)
     assert head.bytes(8) == b"PQINDEX\0"
-    version, count, file_bytes, _ = head.get("IIQQ")
+    version, count, file_bytes, checksum = head.get("IIQQ")
     assert version == 1 and file_bytes == len(data)
     assert head.bytes(32) == bytes(32)
     end = HEADER_BYTES + count * ENTRY_BYTES
-    sections, chunks = [], 0
+    assert xxh3(data[:24] + bytes(8) + data[32:end]) == checksum
+    sections, sums = [], b""
     for _ in range(count):
         kind = head.bytes(4).decode("ascii")
-        place, offset, size, _ = head.get("IQQQ")
+        place, offset, size, checksum = head.get("IQQQ")
         step = PAGE if place == 1 else 8
         assert offset == -(-end // step) * step
         assert not any(data[end:offset])
         end = offset + size
-        chunks += -(-size // MEBIBYTE) if place == 1 else 0
-        sections.append((kind, data[offset:end]))
+        section = data[offset:end]
+        if place == 1:
+            sums += chunk_sums(section)
+            assert xxh3(chunk_sums(section)) == checksum
+        else:
+            assert place == 0 and xxh3(section) == checksum
+        sections.append((kind, section))
     assert end == len(data)
-    kind, sums = sections.pop(0)
-    assert kind == "SUMS" and len(sums) == 8 * chunks
+    assert sections.pop(0) == ("SUMS", sums)
     return sections
 
 
@@ -68,6 +80,7 @@ class State:
     def __init__(self, data):
         fields = Fields(data)
         assert fields.bytes(8) == b"PQCODEC\0" and fields.get("I") == 1
+        assert data[-8:] == struct.pack("<Q", xxh3(data[:-8]))
         fields.bytes(4)
         self.spec = fields.bytes(fields.get("I")).decode("utf-8")
         self.dim, self.metric, self.seed, self.unit_exponent = fields.get("IiQi")
