@@ -14,7 +14,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 1;
+inline constexpr uint32_t kInterfaceVersion = 2;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -43,8 +43,8 @@ struct StageDescription {
   int32_t step_bits;  // windows: bits a pair
   uint32_t signs_offset;
   uint32_t codes_offset;
-  int16_t level_x[256];  // integer levels, −2047 to 2047
-  int16_t level_y[256];
+  int8_t level_x[256];  // integer levels
+  int8_t level_y[256];
   float cell_x[256];  // what they were rounded from
   float cell_y[256];
 };
@@ -58,7 +58,6 @@ struct CodeDescription {
   float scale_unit;
   float bias_unit;
   int32_t is_l2;
-  int32_t is_wide;  // levels beyond a byte
   int32_t stages;
   float residual_gain;  // of the second stage
   StageDescription stage[kMaxStages];
@@ -90,8 +89,7 @@ struct SearchRequest {
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
   const QueryConstants* constants;  // (nq)
-  const int16_t* levels;            // (nq, lanes), 64 lanes a segment
-  const int8_t* sign_levels;        // (nq, lanes), for signs; read when bounded
+  const int8_t* levels;             // (nq, lanes), 64 lanes a segment
   const float* rotated;             // (nq, dim)
   const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
   void* stream;                     // a cudaStream_t

@@ -10,8 +10,8 @@ constexpr int kTileQueries[] = {8, 64, 128};
 
 /// With as many warp groups as have room; none: it does not fit.
 TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_bytes) {
-  const size_t query_bytes = static_cast<size_t>(code.planes) * even(code.segments) *
-                             kSegmentLanes * static_cast<size_t>(queries);
+  const size_t query_bytes =
+      static_cast<size_t>(even(code.segments)) * kSegmentLanes * static_cast<size_t>(queries);
   const size_t warp_bytes = static_cast<size_t>(buffers) * WarpBuffer(code).bytes();
   // What the system keeps of the first kilobyte is in front of the tables too.
   constexpr size_t kSystemBytes = 1024;

@@ -57,8 +57,8 @@ struct ReachTest {
 /// nothing in a segment depends on the code but numbers.
 inline bool is_plain(const CodeView& code) {
   const StageView& stage = code.stage[0];
-  return code.stages == 1 && code.planes == 1 && stage.kind == CodeKind::windows &&
-         stage.step_bits < 8 && stage.signs != SignPlace::plane;
+  return code.stages == 1 && stage.kind == CodeKind::windows && stage.step_bits < 8 &&
+         stage.signs != SignPlace::plane;
 }
 
 }  // namespace polarquant::cuda

@@ -130,8 +130,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   const auto front_warps = static_cast<uint32_t>(scan.front_warps);
   uint8_t* mine = warp_number < front_warps
                       ? reinterpret_cast<uint8_t*>(zeros + 2) + warp_number * warp_bytes
-                      : reinterpret_cast<uint8_t*>(queries) +
-                            static_cast<size_t>(code.planes) * lanes * N +
+                      : reinterpret_cast<uint8_t*>(queries) + static_cast<size_t>(lanes) * N +
                             (warp_number - front_warps) * warp_bytes;
   if (threadIdx.x == 0) *zeros = 0;
 
@@ -141,17 +140,16 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   // Queries, by columns of 16 bytes; 0 where there is none.
   const int query_chunks = code.lanes() / kChunkBytes;
   const int chunks = lanes / kChunkBytes;
-  for (int i = threadIdx.x; i < code.planes * chunks * N; i += blockDim.x) {
+  for (int i = threadIdx.x; i < chunks * N; i += blockDim.x) {
     const int n = i % N;
-    const int chunk = i / N % chunks;
-    const int plane = i / N / chunks;
+    const int chunk = i / N;
     uint4 bytes = {0, 0, 0, 0};
     if (n < held && chunk < query_chunks)
-      bytes = reinterpret_cast<const uint4*>(scan.queries.levels)
-          [(static_cast<size_t>(plane) * scan.queries.nq + first_query + n) * query_chunks + chunk];
+      bytes = reinterpret_cast<const uint4*>(
+          scan.queries.levels)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
     reinterpret_cast<uint4*>(queries)[i] = bytes;
   }
-  const auto copies = static_cast<uint32_t>(32 / (code.stages * code.planes));
+  const auto copies = static_cast<uint32_t>(32 / code.stages);
   for (uint32_t i = threadIdx.x; i < kTableBytes / 4; i += blockDim.x)
     tables[i] = code.tables[i / copies];
   for (int n = threadIdx.x; n < N; n += blockDim.x) {
