@@ -90,22 +90,19 @@ __device__ inline void multiply_stage(const CodeView& code, int s, const ThreadR
 }
 
 /// The same for plain codes.
-template <int N>
-__device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t zeros,
+template <int N, int kStep, bool kSigns>
+__device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t mask,
                                       const int8_t* queries, int32_t (&sums)[N / 8][4]) {
   const int c = threadIdx.x % 4;
-  const PlainCode plain = plain_code(code);
-  const SharedTable table = rows.table(0);
-  const PlainRow row[2] = {plain_row(code, rows.row[0], c, zeros),
-                           plain_row(code, rows.row[1], c, zeros)};
+  const PlainDecoder<kStep, kSigns> decoder(code, rows.tables, mask);
+  const PlainRow row[2] = {decoder.row(code, rows.row[0], c), decoder.row(code, rows.row[1], c)};
   sweep<N>(
       code.segments,
       [&](int segment, uint32_t(&words)[2][4]) {
-        const bool is_first = segment == 0 && c == 0;
 #pragma unroll
         for (int r = 0; r < 2; ++r) {
           uint32_t decoded[4];
-          decode_plain(plain, table, row[r], segment, is_first, decoded);
+          decoder.decode(row[r], segment, segment == 0 && c == 0, decoded);
           words[0][r] = decoded[0];
           words[0][2 + r] = decoded[1];
           words[1][r] = decoded[2];
