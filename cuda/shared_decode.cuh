@@ -141,59 +141,88 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(signs, u));
 }
 
-/// A row of a plain code, as the thread of its octets c walks over it.
-struct PlainRow {
-  uint32_t codes;       // octet c of segment 0: the four-byte word that its windows begin in,
-  uint32_t first_bit;   // and where in it
-  uint32_t front_word;  // as SharedRow
-  uint32_t rest_word;
-  Bits64 first;  // the windows of the ring's first octet
-};
-
-/// Plain codes (tile_plan.h): nothing in a segment depends on the code but two numbers, which the
-/// compiler knows here. The shifts it then knows, and words that it sees need not be read, make
-/// this half as many instructions as decode_shared.
+/// Two rows of a plain code (tile_plan.h), as the thread of their octets c walks over them: nothing
+/// in a segment depends on the code but two numbers, which the compiler knows here. The shifts it
+/// then knows, and words that it sees need not be read, make this half as many instructions as
+/// decode_shared. A segment's bits are loaded ahead of their use.
 template <int kStep, bool kSigns>
-class PlainDecoder {
+class PlainRows {
  public:
-  /// `mask`: kSignMask, from memory, so that it stays in a register (signed_selector).
-  __device__ PlainDecoder(const CodeView& code, uint32_t table, uint32_t mask)
-      : table_(table), mask_(mask), front_words_(code.front_words) {}
-
-  __device__ PlainRow row(const CodeView& code, const RowBytes& row, int c) const {
+  /// `mask`: kSignMask, from memory, so that it stays in a register: then what selects a pair's
+  /// signs is one instruction.
+  __device__ PlainRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
+                       uint32_t mask)
+      : table_(table), mask_(mask), front_words_(code.front_words) {
     const StageView& stage = code.stage[0];
-    const SharedRow shared = shared_row(code, stage, row, c);
-    PlainRow plain = {shared.codes & ~3U,
-                      (shared.codes & 3U) * 8 + kStep,
-                      shared.front_word,
-                      shared.rest_word,
-                      {0, 0}};
-    if (c == 0) {
-      const uint64_t first =
-          first_windows(row.rest + stage.codes_offset, kStep, code.pairs * kStep);
-      plain.first = {static_cast<uint32_t>(first), static_cast<uint32_t>(first >> 32)};
+    const int c = threadIdx.x % 4;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const SharedRow row = shared_row(code, stage, rows[r], c);
+      codes_[r] = row.codes & ~3U;
+      first_bit_[r] = (row.codes & 3U) * 8 + kStep;
+      signs_[r] = row.front_word;
+      rest_signs_[r] = row.rest_word;
     }
-    return plain;
+    load(0);
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const Bits64 first =
+          first_windows_shared(shared_address(rows[r].rest) + stage.codes_offset,
+                               code.pairs * kStep, rows[r].rest + stage.codes_offset);
+      if (c == 0) bits_[r] = first;
+    }
   }
 
-  /// The octet's four words; see decode_octet.
-  __device__ void decode(const PlainRow& row, int segment, bool is_first, uint32_t words[4]) const {
-    Bits64 bits = load_windows(row, segment);
-    if (is_first) bits = row.first;
-    const uint32_t entries[kOctetPairs] = {entry<0>(bits), entry<1>(bits), entry<2>(bits),
-                                           entry<3>(bits), entry<4>(bits), entry<5>(bits),
-                                           entry<6>(bits), entry<7>(bits)};
-    uint32_t signs = 0;
-    if constexpr (kSigns) {
-      const uint32_t word =
-          segment < front_words_ ? row.front_word + segment * 64 : row.rest_word + segment * 8;
-      signs = load_byte(word) | load_byte(word + 4) << 8;
-    }
+  /// The words of the segment that is loaded, as two products take them.
+  __device__ void decode(uint32_t (&words)[2][4]) const {
 #pragma unroll
-    for (int u = 0; u < 4; ++u) {
-      const uint32_t selector =
-          kSigns ? (signs >> u & mask_) | kUnsignedSelector : kUnsignedSelector;
-      words[u] = __byte_perm(entries[u], entries[u + 4], selector);
+    for (int r = 0; r < 2; ++r) {
+      const Bits64& bits = bits_[r];
+      const uint32_t entries[kOctetPairs] = {entry<0>(bits), entry<1>(bits), entry<2>(bits),
+                                             entry<3>(bits), entry<4>(bits), entry<5>(bits),
+                                             entry<6>(bits), entry<7>(bits)};
+#pragma unroll
+      for (int u = 0; u < 4; ++u) {
+        uint32_t selector = kUnsignedSelector;
+        if constexpr (kSigns) {
+          const uint32_t signs = sign_low_[r] | sign_high_[r] << 8;
+          selector |= signs >> u & mask_;
+        }
+        words[u / 2][u % 2 * 2 + r] = __byte_perm(entries[u], entries[u + 4], selector);
+      }
+    }
+  }
+
+  /// Loads segment `half`, 0 or 1, of the two that the walk is at.
+  __device__ void load(int half) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const uint32_t at = codes_[r] + half * kSegmentBytes;
+      const uint32_t middle = load_word(at + 4);
+      bits_[r] = {__funnelshift_r(load_word(at), middle, first_bit_[r]), 0};
+      if constexpr (kBits + kMostBefore > 64) {
+        bits_[r].high = __funnelshift_r(middle, load_word(at + 8), first_bit_[r]);
+      } else if constexpr (kBits > 32) {
+        bits_[r].high = middle >> first_bit_[r];
+      }
+      if constexpr (kSigns) {
+        const uint32_t word = signs_[r] + half * sign_stride_;
+        sign_low_[r] = load_byte(word);
+        sign_high_[r] = load_byte(word + 4);
+      }
+    }
+  }
+  /// On to the next two segments.
+  __device__ void advance() {
+    segment_ += 2;
+    // Where words lie in front and rest, those in front are two or four.
+    const bool behind_front = segment_ == front_words_;
+    if (behind_front) sign_stride_ = 8;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      codes_[r] += 2 * kSegmentBytes;
+      if constexpr (kSigns)
+        signs_[r] = behind_front ? rest_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
     }
   }
 
@@ -204,15 +233,21 @@ class PlainDecoder {
   /// Behind this many bits of a four-byte word, at most.
   static constexpr int kMostBefore = 24 + kStep;
 
-  __device__ static Bits64 load_windows(const PlainRow& row, int segment) {
-    const uint32_t at = row.codes + segment * kSegmentBytes;
-    const uint32_t middle = load_word(at + 4);
-    Bits64 bits = {__funnelshift_r(load_word(at), middle, row.first_bit), 0};
-    if constexpr (kBits + kMostBefore > 64) {
-      bits.high = __funnelshift_r(middle, load_word(at + 8), row.first_bit);
-    } else if constexpr (kBits > 32) {
-      bits.high = middle >> row.first_bit;
+  /// Of the ring's first octet, whose first bits are the ring's last.
+  __device__ static Bits64 first_windows_shared(uint32_t ring, int ring_bits,
+                                                const uint8_t* bytes) {
+    constexpr int kBefore = 8 - kStep;
+    uint32_t before;
+    if (ring_bits >= 8) {
+      const uint32_t first = ring_bits - kBefore;
+      const uint32_t low = load_byte(ring + first / 8);
+      const uint32_t high = load_byte(ring + (ring_bits - 1) / 8);
+      before = (low | high << 8) >> (first % 8) & ((1U << kBefore) - 1);
+    } else {
+      before = ring_end(bytes, ring_bits, kBefore);
     }
+    Bits64 bits = shift_left(load_bits_shared(ring), kBefore);
+    bits.low |= before;
     return bits;
   }
 
@@ -243,6 +278,15 @@ class PlainDecoder {
   uint32_t table_;
   uint32_t mask_;
   int front_words_;
+  int segment_ = 0;
+  uint32_t sign_stride_ = 64;
+  uint32_t codes_[2];       // octet c of the segment: the four-byte word that its windows begin in,
+  uint32_t first_bit_[2];   // and where in it
+  uint32_t signs_[2];       // byte c of the segment's signs
+  uint32_t rest_signs_[2];  // of those behind the front, as if segment 0 were there
+  Bits64 bits_[2];
+  uint32_t sign_low_[2];
+  uint32_t sign_high_[2];
 };
 
 }  // namespace polarquant::cuda

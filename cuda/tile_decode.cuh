@@ -39,6 +39,15 @@ __device__ inline void decode_segment(const CodeView& code, const StageView& sta
 }
 
 template <int N>
+__device__ inline void clear(int32_t (&sums)[N / 8][4]) {
+#pragma unroll
+  for (int j = 0; j < N / 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
+  }
+}
+
+template <int N>
 __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_t (&words)[2][4],
                                         const QueryMatrix<N>& queries, int segment) {
   begin_products();
@@ -51,11 +60,7 @@ __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_
 template <int N, typename Decode>
 __device__ inline void sweep(int segments, const Decode& decode, const QueryMatrix<N>& queries,
                              int32_t (&sums)[N / 8][4]) {
-#pragma unroll
-  for (int j = 0; j < N / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
-  }
+  clear<N>(sums);
   uint32_t first[2][4];
   uint32_t second[2][4];
   // While one segment is multiplied the next is decoded. The one behind an odd last segment is
@@ -93,23 +98,29 @@ __device__ inline void multiply_stage(const CodeView& code, int s, const ThreadR
 template <int N, int kStep, bool kSigns>
 __device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t mask,
                                       const int8_t* queries, int32_t (&sums)[N / 8][4]) {
-  const int c = threadIdx.x % 4;
-  const PlainDecoder<kStep, kSigns> decoder(code, rows.tables, mask);
-  const PlainRow row[2] = {decoder.row(code, rows.row[0], c), decoder.row(code, rows.row[1], c)};
-  sweep<N>(
-      code.segments,
-      [&](int segment, uint32_t(&words)[2][4]) {
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          uint32_t decoded[4];
-          decoder.decode(row[r], segment, segment == 0 && c == 0, decoded);
-          words[0][r] = decoded[0];
-          words[0][2 + r] = decoded[1];
-          words[1][r] = decoded[2];
-          words[1][2 + r] = decoded[3];
-        }
-      },
-      QueryMatrix<N>(queries), sums);
+  clear<N>(sums);
+  const QueryMatrix<N> matrix(queries);
+  PlainRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask);
+  uint32_t first[2][4];
+  uint32_t second[2][4];
+  // As sweep; what is behind an odd last segment is read, whatever it is.
+#pragma unroll 1
+  for (int segment = 0;; segment += 2) {
+    walk.decode(first);
+    walk.load(1);
+    multiply_segment<N>(sums, first, matrix, segment);
+    wait_products<1>();
+    walk.decode(second);
+    const bool is_last = segment + 2 >= code.segments;
+    if (!is_last) {
+      walk.advance();
+      walk.load(0);
+    }
+    multiply_segment<N>(sums, second, matrix, segment + 1);
+    wait_products<1>();
+    if (is_last) break;
+  }
+  wait_products<0>();
 }
 
 }  // namespace polarquant::cuda

@@ -17,7 +17,7 @@ TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_
   constexpr size_t kSystemBytes = 1024;
   const size_t front_bytes = kTableBytes - kSystemBytes -
                              static_cast<size_t>(queries) * sizeof(ReachTest) -
-                             2 * sizeof(uint64_t);
+                             (kMaxWarps * kMaxBuffers + 2) * sizeof(uint64_t);
   const size_t front_warps = front_bytes / warp_bytes;
   TilePlan plan;
   for (int groups = max_warp_groups(queries); groups >= 1; --groups) {

@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "cuda/cuda_check.h"
+#include "cuda/row_copies.cuh"
 #include "cuda/row_terms.cuh"
 #include "cuda/tile_decode.cuh"
 #include "cuda/tile_plan.h"
@@ -47,33 +48,6 @@ struct TileScan {
   int32_t buffers;
   int32_t front_warps;  // whose buffers lie in front of the tables
 };
-
-__device__ inline void copy_async(void* to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                   static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-               "l"(from));
-}
-__device__ inline void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int kLeft>
-__device__ inline void wait_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
-}
-
-/// Begins to copy the warp's rows of a block.
-__device__ inline void load_warp_rows(const CodeView& code, const WarpBuffer& buffer, int64_t block,
-                                      int warp, uint8_t* to) {
-  const int lane = threadIdx.x % 32;
-  const uint8_t* rests = code.rests + (block * kBlockRows + warp * kWarpRows) * code.rest_bytes;
-  for (uint32_t at = lane * 16; at < buffer.rests_bytes; at += 512) copy_async(to + at, rests + at);
-  const uint8_t* front = block_front(code, block);
-  const uint8_t* words = front + warp * buffer.words_bytes;
-  for (uint32_t at = lane * 16; at < buffer.words_bytes; at += 512)
-    copy_async(to + buffer.words_offset() + at, words + at);
-  const uint8_t* factors =
-      front + (kBlockRows / kWarpRows) * buffer.words_bytes + warp * buffer.factors_bytes;
-  for (uint32_t at = lane * 16; at < buffer.factors_bytes; at += 512)
-    copy_async(to + buffer.factors_offset() + at, factors + at);
-}
 
 /// Puts a row into its query's list if it ranks high enough. Rare, and so out of the way.
 template <int kStages>
@@ -121,12 +95,14 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   const CodeView& code = scan.code;
   const WarpBuffer buffer(code);
   const int lanes = even(code.segments) * kSegmentLanes;
-  // In front of the tables, which lie on a boundary of their size: tests, a mask, and the buffers
-  // of as many warps as have room. Behind them: queries, then the other warps' buffers.
+  // In front of the tables, which lie on a boundary of their size: tests, what tells that rows have
+  // arrived, a mask, and the buffers of as many warps as have room. Behind them: queries, then the
+  // other warps' buffers.
   uint8_t* tables_at = shared + (kTableBytes - shared_address(shared) % kTableBytes);
   auto* tables = reinterpret_cast<uint32_t*>(tables_at);
   auto* tests = reinterpret_cast<ReachTest*>(shared);
-  auto* sign_mask = reinterpret_cast<uint64_t*>(tests + N);
+  auto* arrivals = reinterpret_cast<uint64_t*>(tests + N);
+  uint64_t* sign_mask = arrivals + kMaxWarps * kMaxBuffers;
   auto* queries = reinterpret_cast<int8_t*>(tables_at + kTableBytes);
   const auto warp_number = threadIdx.x / 32;
   const uint32_t warp_bytes = scan.buffers * buffer.bytes();
@@ -136,6 +112,8 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
                       : reinterpret_cast<uint8_t*>(queries) + static_cast<size_t>(lanes) * N +
                             (warp_number - front_warps) * warp_bytes;
   if (threadIdx.x == 0) *sign_mask = kSignMask;
+  const int warp = static_cast<int>(threadIdx.x) / 32 % kGroupWarps;  // of the group
+  RowCopies copied(code, mine, arrivals + warp_number * kMaxBuffers, scan.buffers, warp);
 
   const int tile = static_cast<int>(blockIdx.x) % scan.tiles;
   const int first_query = tile * N;
@@ -169,26 +147,16 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   ThreadRows rows;
   rows.tables = shared_address(tables) | (lane & (copies - 1)) * 4;
   rows.index_shift = 31 - __clz(static_cast<int>(copies)) + 2;
-  const int warp = static_cast<int>(threadIdx.x) / 32 % kGroupWarps;  // of the group
   const int group = static_cast<int>(threadIdx.x) / kGroupThreads;
   const int groups = static_cast<int>(blockDim.x) / kGroupThreads;
   const int64_t step = static_cast<int64_t>(gridDim.x) / scan.tiles * groups;
   int64_t at = static_cast<int64_t>(blockIdx.x) / scan.tiles * groups + group;
-  if (at < scan.range.blocks) load_warp_rows(code, buffer, at * scan.range.stride, warp, mine);
-  end_copies();
-  int current = 0;
+  const bool ahead = scan.buffers == kMaxBuffers;
+  if (at < scan.range.blocks) copied.begin(at * scan.range.stride);
   for (; at < scan.range.blocks; at += step) {
-    if (scan.buffers == 2) {
-      if (at + step < scan.range.blocks)
-        load_warp_rows(code, buffer, (at + step) * scan.range.stride, warp,
-                       mine + (1 - current) * buffer.bytes());
-      end_copies();
-      wait_copies<1>();
-    } else {
-      wait_copies<0>();
-    }
-    __syncwarp();
-    const uint8_t* rows_at = mine + current * buffer.bytes();
+    const bool more = at + step < scan.range.blocks;
+    if (ahead && more) copied.begin((at + step) * scan.range.stride);
+    const uint8_t* rows_at = copied.wait(ahead && more);
     const int in_warp = lane / 4;
     RowTerms terms[2];
     int64_t row[2];
@@ -207,6 +175,13 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     } else {
 #pragma unroll
       for (int s = 0; s < kStages; ++s) multiply_stage<N>(code, s, rows, queries, sums[s]);
+    }
+
+    // Where there is one buffer the next rows come into it while sums are looked at.
+    __syncwarp();
+    if (!ahead && more) {
+      copied.begin((at + step) * scan.range.stride);
+      if (at + 2 * step < scan.range.blocks) copied.announce((at + 2 * step) * scan.range.stride);
     }
 
     const int first_column = lane % 4 * 2;
@@ -258,16 +233,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
         }
       }
     }
-    __syncwarp();
-    if (scan.buffers == 2) {
-      current = 1 - current;
-    } else {
-      if (at + step < scan.range.blocks)
-        load_warp_rows(code, buffer, (at + step) * scan.range.stride, warp, mine);
-      end_copies();
-    }
   }
-  wait_copies<0>();
 }
 
 template <int N, int kStages, int kStep, bool kSigns>
