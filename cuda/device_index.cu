@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/device_index.h"
 
-#include <utility>
+#include <vector>
 
 #include "cuda/row_terms.cuh"
 
@@ -115,23 +115,8 @@ void DeviceIndex::finish() {
 }
 
 size_t DeviceIndex::memory_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  size_t bytes = fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes();
-  for (const auto& workspace : idle_) bytes += workspace->device.bytes();
-  return bytes;
-}
-
-std::unique_ptr<Workspace> DeviceIndex::take_workspace() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Workspace>();
-  std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-  idle_.pop_back();
-  return workspace;
-}
-
-void DeviceIndex::put_back(std::unique_ptr<Workspace> workspace) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back(std::move(workspace));
+  return fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes() +
+         workspaces_.idle_bytes();
 }
 
 }  // namespace polarquant::cuda

@@ -113,7 +113,47 @@ struct Failure {
   char text[508];
 };
 
+enum class Rotation : int32_t { none, hadamard };
+
+/// What encoding needs of a codec; names as in Codec::encode_direction. For codes of one trellis.
+struct EncoderDescription {
+  int32_t dim;
+  int32_t step_bits;
+  int32_t has_signs;  // a plane of signs stands before the ring
+  Rotation rotation;
+  int32_t transform_size;
+  int32_t is_l2;
+  int32_t is_cosine;
+  int32_t half_factors;
+  float scale_unit;
+  float bias_unit;
+  float max_scale;
+  float transform_scale;  // 1/√transform_size
+  double root_dim;
+  double shortest;  // of ‖x−c‖; 0 is allowed too
+  double longest;
+  double nearly_centre2;  // ‖x−c‖² up to this is 0
+  double least_alignment;
+  const uint32_t* sign_masks;  // (9, dim), of a hadamard rotation
+  const float* centre;         // (dim)
+  const float* cell_x;         // (256)
+  const float* cell_y;
+};
+
+/// Why a row cannot be coded.
+enum class Refusal : int32_t { not_finite = 0, length = 1, factors = 2 };
+
+struct EncodeRequest {
+  int64_t n;
+  const float* x;       // (n, dim), in host or device memory
+  uint8_t* codes;       // (n, bytes of a row), in host or device memory
+  void* stream;         // a cudaStream_t
+  int64_t refused_row;  // out: the first row that cannot be coded, or −1
+  Refusal refusal;      // out
+};
+
 class DeviceIndex;
+class DeviceEncoder;
 
 /// All are thread-safe but for different calls on one index under construction; const ones may run
 /// together. Blocks and arrays passed in are in host memory.
@@ -131,6 +171,11 @@ struct FunctionTable {
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
+  /// Throws unsupported for rows that are too long for the device.
+  DeviceEncoder* (*create_encoder)(int32_t device, const EncoderDescription* description,
+                                   Failure* failure);
+  void (*encode)(const DeviceEncoder* encoder, EncodeRequest* request, Failure* failure);
+  void (*destroy_encoder)(DeviceEncoder* encoder);
 };
 
 }  // namespace polarquant::cuda

@@ -42,25 +42,6 @@ constexpr int64_t kLeastSurvivors = 65536;
 constexpr size_t kGroupListBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
 
-/// Gives its workspace back once nothing that was started uses it.
-class WorkspaceLease {
- public:
-  WorkspaceLease(const DeviceIndex& index, cudaStream_t stream)
-      : index_(index), stream_(stream), workspace_(index.take_workspace()) {}
-  ~WorkspaceLease() {
-    cudaStreamSynchronize(stream_);
-    index_.put_back(std::move(workspace_));
-  }
-  WorkspaceLease(const WorkspaceLease&) = delete;
-  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
-  Workspace& operator*() const { return *workspace_; }
-
- private:
-  const DeviceIndex& index_;
-  cudaStream_t stream_;
-  std::unique_ptr<Workspace> workspace_;
-};
-
 /// How a group of queries is searched.
 struct GroupPlan {
   bool staged = false;
@@ -365,7 +346,7 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   if (index.code().rows == 0) return write_no_results(index, request);
   const CurrentDevice current(index.device());
   auto* stream = static_cast<cudaStream_t>(request.stream);
-  const WorkspaceLease lease(index, stream);
+  const WorkspaceLease lease(index.workspaces(), stream);
   Workspace& workspace = *lease;
 
   const size_t allowed_bytes =
