@@ -17,10 +17,13 @@ constexpr int kSums = 16;
 constexpr size_t kStaticBytes = 64;
 constexpr int kRounds = 3;
 constexpr int kLayersPerRound = 3;
+/// Values that take part in a pass of a transform together.
+constexpr int kPadShift = 3;
+constexpr int kPadded = 1 << kPadShift;
 constexpr float kSqrtHalf = 0.70710678F;
 
 /// Where value i lies in shared memory: so that values 2^m apart are in different banks for any m.
-__device__ inline int place(int i) { return i + (i >> 5); }
+__device__ inline int place(int i) { return i + (i >> kPadShift); }
 
 /// dot_exact by the first 16 threads; `get(i)` gives a product's two factors. Thread 0 has the sum.
 template <typename Get>
@@ -46,16 +49,22 @@ __device__ inline void cross(float& a, float& b) {
   a = sum;
 }
 
-/// kLevels levels of a transform: butterflies at distance, 2·distance, ….
-template <int kLevels>
+/// kLevels levels of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
+/// multiple of kPadded; then values that meet lie equally far apart.
+template <int kLevels, bool kAligned>
 __device__ inline void transform_pass(float* row, int offset, int size, int distance, float scale) {
   constexpr int kValues = 1 << kLevels;
+  const int apart = distance < kPadded ? distance : place(distance);
   for (int group = threadIdx.x; group < size / kValues; group += blockDim.x) {
     const int in_run = group & (distance - 1);
     const int first = offset + (group - in_run) * kValues + in_run;
+    float* const at = row + place(first);
+    const auto value = [&](int i) -> float& {
+      return kAligned ? at[i * apart] : row[place(first + i * distance)];
+    };
     float values[kValues];
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) values[i] = row[place(first + i * distance)];
+    for (int i = 0; i < kValues; ++i) values[i] = value(i);
 #pragma unroll
     for (int level = 0; level < kLevels; ++level) {
 #pragma unroll
@@ -64,21 +73,30 @@ __device__ inline void transform_pass(float* row, int offset, int size, int dist
       }
     }
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) row[place(first + i * distance)] = values[i] * scale;
+    for (int i = 0; i < kValues; ++i) value(i) = values[i] * scale;
   }
   __syncthreads();
 }
 
 /// The normalized transform of row[offset] … row[offset+size−1].
-__device__ inline void transform(float* row, int offset, int size, float scale) {
+template <bool kAligned>
+__device__ inline void transform_from(float* row, int offset, int size, float scale) {
   // A multiplication by 1 changes nothing.
   int distance = 1;
   for (; 8 * distance <= size; distance *= 8)
-    transform_pass<3>(row, offset, size, distance, 8 * distance == size ? scale : 1.0F);
+    transform_pass<3, kAligned>(row, offset, size, distance, 8 * distance == size ? scale : 1.0F);
   if (4 * distance == size) {
-    transform_pass<2>(row, offset, size, distance, scale);
+    transform_pass<2, kAligned>(row, offset, size, distance, scale);
   } else if (2 * distance == size) {
-    transform_pass<1>(row, offset, size, distance, scale);
+    transform_pass<1, kAligned>(row, offset, size, distance, scale);
+  }
+}
+__device__ inline void transform(float* row, int offset, int size, float scale) {
+  // Passes of few values are at distances of kPadded or more, since rows are not that short.
+  if (offset % kPadded == 0 && size > kPadded) {
+    transform_from<true>(row, offset, size, scale);
+  } else {
+    transform_from<false>(row, offset, size, scale);
   }
 }
 
@@ -191,7 +209,8 @@ __global__ void __launch_bounds__(kMostThreads)
 }  // namespace
 
 size_t direction_shared_bytes(const EncodeView& view) {
-  return (static_cast<size_t>(view.dim) + (view.dim >> 5) + 1) * sizeof(float) + kStaticBytes;
+  return (static_cast<size_t>(view.dim) + (view.dim >> kPadShift) + 1) * sizeof(float) +
+         kStaticBytes;
 }
 
 void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t first_row, float* u,

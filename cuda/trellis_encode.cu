@@ -34,13 +34,15 @@ struct RowScratch {
       : costs_bytes(2 * static_cast<uint32_t>(cost_stride) * sizeof(float)),
         trail_bytes(div_up(static_cast<uint32_t>(pairs), kWordPairs) * kWordStride * 4),
         windows_bytes(div_up(static_cast<uint32_t>(pairs), 16) * 16) {}
-  __host__ __device__ uint32_t bytes() const { return costs_bytes + trail_bytes + windows_bytes; }
+  __host__ __device__ uint32_t bytes() const {
+    // A warp's two rows lie half of the banks apart.
+    constexpr uint32_t kBanks = 128;
+    return div_up(costs_bytes + trail_bytes + windows_bytes, kBanks) * kBanks + kBanks / 2;
+  }
 };
 
 int cost_stride_of(int step) {
-  // TrellisStep::kCostStride.
-  const int states = trellis_states(step);
-  return step > 4 ? kHalfWarp : states + (states % 32 == 0 ? 16 : 0);
+  return std::max(kHalfWarp, trellis_states(step));  // TrellisStep::kCostStride
 }
 
 template <int kStep>
@@ -63,13 +65,20 @@ class RowSearch {
     const int reach = min(kWarmupPairs, view_.pairs);
     Step::start(before_, lane_);
     __syncwarp();
-    advance(view_.pairs - reach, reach);
-    advance(0, reach);
-    int state = trace(reach, least_state(), false);
-    __syncwarp();
-    Step::start(before_, lane_, state);
-    __syncwarp();
-    advance(0, view_.pairs);
+    int state = 0;
+    // Up to the ring's joint, on behind it, and round. One loop, so that the code of a pass is
+    // there once: three times it is more than the instruction cache has, which took a fifth of the
+    // time.
+#pragma unroll 1
+    for (int pass = 0; pass < 3; ++pass) {
+      advance(pass == 0 ? view_.pairs - reach : 0, pass == 2 ? view_.pairs : reach);
+      if (pass == 1) {
+        state = trace(reach, least_state(), false);
+        __syncwarp();
+        Step::start(before_, lane_, state);
+        __syncwarp();
+      }
+    }
     trace(view_.pairs, state, true);
     __syncwarp();
     return windows_;
@@ -97,41 +106,53 @@ class RowSearch {
     return {coordinate(start + in_segment), has_y ? coordinate(start + half + in_segment) : 0.0F};
   }
 
+  __device__ void advance_pair(const float2& point, uint32_t* choices) {
+    Step::advance(cells_, point.x, point.y, lane_, before_, after_, choices);
+    float* const swapped = before_;
+    before_ = after_;
+    after_ = swapped;
+    __syncwarp();
+  }
+
   /// Over pairs first … first+count−1; the trail is of pairs from 0 on.
   __device__ void advance(int first, int count) {
     const int end = first + count;
+    // Where the last pair has no second coordinate, its distance counts for nothing.
+    const bool has_half = view_.dim % 2 != 0 && end == view_.pairs;
+    const int whole_end = has_half ? end - 1 : end;
     float2 next = point(first + lane_);
     for (int chunk = first; chunk < end; chunk += kHalfWarp) {
       const float2 mine = next;
       next = point(chunk + kHalfWarp + lane_);
+#pragma unroll 1
       for (int at = 0; at < kHalfWarp && chunk + at < end; at += kWordPairs) {
         uint32_t choices = 0;
 #pragma unroll
         for (int i = 0; i < kWordPairs; ++i) {
-          const float x = __shfl_sync(~0U, mine.x, at + i, kHalfWarp);
-          const float y = __shfl_sync(~0U, mine.y, at + i, kHalfWarp);
-          const int pair = chunk + at + i;
-          if (pair >= end) {
+          const float2 of_pair = {__shfl_sync(~0U, mine.x, at + i, kHalfWarp),
+                                  __shfl_sync(~0U, mine.y, at + i, kHalfWarp)};
+          if (chunk + at + i < whole_end) {
+            advance_pair(of_pair, &choices);
+          } else {
             choices <<= 8;
-            continue;
           }
-          // Where the last pair has no second coordinate, its distance counts for nothing.
-          const bool half_pair = view_.dim % 2 != 0 && pair == view_.pairs - 1;
-          if (half_pair) {
-#pragma unroll
-            for (float& cell_y : cells_.y) cell_y = 0;
-          }
-          Step::advance(cells_, x, y, lane_, before_, after_, &choices);
-          if (half_pair) load_cells();
-          float* const swapped = before_;
-          before_ = after_;
-          after_ = swapped;
-          __syncwarp();
         }
+        if (has_half && chunk + at <= whole_end && whole_end < chunk + at + kWordPairs)
+          choices |= advance_half(whole_end - chunk, mine);
         if (first == 0) trail_[(chunk + at) / kWordPairs * kWordStride + lane_] = choices;
       }
     }
     __syncwarp();
+  }
+  /// The last pair, number `at` of a chunk: its choices where they lie in a word.
+  __device__ uint32_t advance_half(int at, float2 mine) {
+    const float2 of_pair = {__shfl_sync(~0U, mine.x, at, kHalfWarp), 0};
+#pragma unroll
+    for (float& cell_y : cells_.y) cell_y = 0;
+    uint32_t choices = 0;
+    advance_pair(of_pair, &choices);
+    load_cells();
+    return (choices & 255) << (8 * (kWordPairs - 1 - at % kWordPairs));
   }
 
   /// The lowest state of least cost.
@@ -197,6 +218,7 @@ __device__ double write_signs(const EncodeView& view, const float* u, const uint
   const int lane = threadIdx.x % kHalfWarp;
   const int shift = threadIdx.x % 32 / kHalfWarp * kHalfWarp;
   double sum = 0;
+#pragma unroll 4
   for (int first = 0; first < view.dim; first += kHalfWarp) {
     const int j = first + lane;
     float value = 0;

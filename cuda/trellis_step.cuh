@@ -64,9 +64,7 @@ class TrellisStep {
   static constexpr int kLaneStates = kStates / kHalfWarp;
   static constexpr int kChoiceBits = kLaneStates * kStep;  // of a lane
   static_assert(kChoiceBits <= 8);
-  /// Floats of a vector's costs, which the other vector of a warp lies that far behind, so that
-  /// their lanes meet different banks.
-  static constexpr int kCostStride = kStates + (kStates % 32 == 0 ? 16 : 0);
+  static constexpr int kCostStride = kStates;  // floats of a row's costs
 
   __device__ static int window(int lane, int i) {
     return (lane + kHalfWarp * (i / kBranches)) << kStep | i % kBranches;
