@@ -25,17 +25,19 @@ constexpr float kSqrtHalf = 0.70710678F;
 /// Where value i lies in shared memory: so that values 2^m apart are in different banks for any m.
 __device__ inline int place(int i) { return i + (i >> kPadShift); }
 
-/// dot_exact by the first 16 threads; `get(i)` gives a product's two factors. Thread 0 has the sum.
+/// dot_exact by half a warp, whose lane 0 has it; `get(i)` gives a product's factors. Called by
+/// whole warps.
 template <typename Get>
-__device__ inline double dot_exact(int n, const Get& get) {
+__device__ inline double dot_exact(int n, int lane, const Get& get) {
   double sum = 0;
-  for (int i = threadIdx.x; i < n; i += kSums) {
+#pragma unroll 4
+  for (int i = lane; i < n; i += kSums) {
     const float2 factors = get(i);
     // The product of two floats is exact.
     sum = __fma_rn(static_cast<double>(factors.x), static_cast<double>(factors.y), sum);
   }
   for (int width = kSums / 2; width >= 1; width /= 2)
-    sum += __shfl_down_sync(0xffffU, sum, width, kSums);
+    sum += __shfl_down_sync(~0U, sum, width, kSums);
   return sum;
 }
 
@@ -50,8 +52,9 @@ __device__ inline void cross(float& a, float& b) {
 }
 
 /// kLevels levels of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
-/// multiple of kPadded; then values that meet lie equally far apart.
-template <int kLevels, bool kAligned>
+/// multiple of kPadded; then values that meet lie equally far apart. kLast: they are scaled behind
+/// it.
+template <int kLevels, bool kAligned, bool kLast>
 __device__ inline void transform_pass(float* row, int offset, int size, int distance, float scale) {
   constexpr int kValues = 1 << kLevels;
   const int apart = distance < kPadded ? distance : place(distance);
@@ -73,7 +76,7 @@ __device__ inline void transform_pass(float* row, int offset, int size, int dist
       }
     }
 #pragma unroll
-    for (int i = 0; i < kValues; ++i) value(i) = values[i] * scale;
+    for (int i = 0; i < kValues; ++i) value(i) = kLast ? values[i] * scale : values[i];
   }
   __syncthreads();
 }
@@ -81,14 +84,15 @@ __device__ inline void transform_pass(float* row, int offset, int size, int dist
 /// The normalized transform of row[offset] … row[offset+size−1].
 template <bool kAligned>
 __device__ inline void transform_from(float* row, int offset, int size, float scale) {
-  // A multiplication by 1 changes nothing.
   int distance = 1;
-  for (; 8 * distance <= size; distance *= 8)
-    transform_pass<3, kAligned>(row, offset, size, distance, 8 * distance == size ? scale : 1.0F);
-  if (4 * distance == size) {
-    transform_pass<2, kAligned>(row, offset, size, distance, scale);
-  } else if (2 * distance == size) {
-    transform_pass<1, kAligned>(row, offset, size, distance, scale);
+  for (; 8 * distance < size; distance *= 8)
+    transform_pass<3, kAligned, false>(row, offset, size, distance, scale);
+  if (8 * distance == size) {
+    transform_pass<3, kAligned, true>(row, offset, size, distance, scale);
+  } else if (4 * distance == size) {
+    transform_pass<2, kAligned, true>(row, offset, size, distance, scale);
+  } else {
+    transform_pass<1, kAligned, true>(row, offset, size, distance, scale);
   }
 }
 __device__ inline void transform(float* row, int offset, int size, float scale) {
@@ -156,9 +160,10 @@ __global__ void __launch_bounds__(kMostThreads)
   }
   finite = __syncthreads_and(finite ? 1 : 0) != 0;
   if (finite && view.is_cosine != 0) {
-    if (threadIdx.x < kSums) {
-      const double sum =
-          dot_exact(dim, [&](int i) { return make_float2(row[place(i)], row[place(i)]); });
+    if (threadIdx.x < 32) {
+      const double sum = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
+        return make_float2(row[place(i)], row[place(i)]);
+      });
       if (threadIdx.x == 0) shared_norm = sqrt(sum);
     }
     __syncthreads();
@@ -171,11 +176,15 @@ __global__ void __launch_bounds__(kMostThreads)
   }
   for (int j = threadIdx.x; j < dim; j += blockDim.x) row[place(j)] -= view.centre[j];
   __syncthreads();
-  if (threadIdx.x < kSums) {
-    double norm2 = dot_exact(dim, [&](int i) { return make_float2(row[place(i)], row[place(i)]); });
-    const double along = view.is_l2 != 0 ? 0.0 : dot_exact(dim, [&](int i) {
-      return make_float2(view.centre[i], row[place(i)]);
+  if (threadIdx.x < 32) {
+    // Half a warp has the length, the other half the centre's part.
+    const bool of_row = threadIdx.x < kSums;
+    const double sum = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
+      const float value = row[place(i)];
+      return make_float2(of_row ? value : view.centre[i], value);
     });
+    const double along = __shfl_sync(~0U, sum, kSums);
+    double norm2 = sum;
     if (threadIdx.x == 0) {
       if (!(norm2 > view.nearly_centre2)) norm2 = 0;
       double norm = sqrt(norm2);

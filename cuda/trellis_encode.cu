@@ -92,10 +92,8 @@ class RowSearch {
       cells_.y[i] = view_.cell_y[Step::window(lane_, i)];
     }
   }
-  __device__ float coordinate(int j) const {
-    const float value = u_[j];
-    return view_.has_signs != 0 ? fabsf(value) : value;
-  }
+  /// What is coded of a coordinate.
+  __device__ float coded(float value) const { return view_.has_signs != 0 ? fabsf(value) : value; }
   __device__ float2 point(int pair) const {
     if (pair >= view_.pairs) return {0, 0};
     const int start = pair / kSegmentPairs * kSegmentDims;
@@ -103,7 +101,7 @@ class RowSearch {
     const int half = (count + 1) / 2;
     const int in_segment = pair % kSegmentPairs;
     const bool has_y = in_segment < count - half;
-    return {coordinate(start + in_segment), has_y ? coordinate(start + half + in_segment) : 0.0F};
+    return {u_[start + in_segment], has_y ? u_[start + half + in_segment] : 0.0F};
   }
 
   __device__ void advance_pair(const float2& point, uint32_t* choices) {
@@ -122,7 +120,8 @@ class RowSearch {
     const int whole_end = has_half ? end - 1 : end;
     float2 next = point(first + lane_);
     for (int chunk = first; chunk < end; chunk += kHalfWarp) {
-      const float2 mine = next;
+      // Loaded a chunk ahead, and not touched before.
+      const float2 mine = {coded(next.x), coded(next.y)};
       next = point(chunk + kHalfWarp + lane_);
 #pragma unroll 1
       for (int at = 0; at < kHalfWarp && chunk + at < end; at += kWordPairs) {
@@ -176,12 +175,18 @@ class RowSearch {
   __device__ int trace(int count, int state, bool keep) {
     if (lane_ == 0) {
       const auto* choices = reinterpret_cast<const uint8_t*>(trail_);
-      for (int pair = count - 1; pair >= 0; --pair) {
-        const int word = pair / kWordPairs * kWordStride + Step::lane_of(state);
-        const uint32_t chosen = choices[4 * word + (kWordPairs - 1 - pair % kWordPairs)];
-        const int window = state << kStep | Step::branch(chosen, state);
-        if (keep) windows_[pair] = static_cast<uint8_t>(window);
-        state = window & (Step::kStates - 1);
+#pragma unroll 1
+      for (int word = (count - 1) / kWordPairs; word >= 0; --word) {
+        const uint8_t* of_word = choices + word * kWordStride * 4;
+#pragma unroll
+        for (int i = kWordPairs - 1; i >= 0; --i) {
+          const int pair = word * kWordPairs + i;
+          if (pair >= count) continue;
+          const uint32_t chosen = of_word[4 * Step::lane_of(state) + (kWordPairs - 1 - i)];
+          const int window = state << kStep | Step::branch(chosen, state);
+          if (keep) windows_[pair] = static_cast<uint8_t>(window);
+          state = window & (Step::kStates - 1);
+        }
       }
     }
     return __shfl_sync(~0U, state, 0, kHalfWarp);
