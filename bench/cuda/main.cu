@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
-// float16 brute force with selection. Every number is the median of 15 runs, calls from host memory
-// to host memory; ours and the rival's are timed in turns.
+// float16 brute force with selection; and encoding there beside the CPU's. Every number is the
+// median of 15 runs, of searches as calls from host memory to host memory; ours and the rival's are
+// timed in turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
