@@ -28,19 +28,6 @@ __device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int 
   return sum;
 }
 
-/// Products of planes: high·high, both high·low, low·low.
-struct PlaneSums {
-  int32_t high = 0;
-  int32_t mixed = 0;
-  int32_t low = 0;
-
-  __device__ int32_t dot() const {
-    return static_cast<int32_t>((static_cast<uint32_t>(high) << (2 * kWideShift)) +
-                                (static_cast<uint32_t>(mixed) << kWideShift) +
-                                static_cast<uint32_t>(low));
-  }
-};
-
 struct RowSums {
   int32_t dot[kMaxStages] = {0, 0};
   int32_t distance = 0;  // of the front
@@ -51,44 +38,29 @@ struct RowSums {
 __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q, bool bounded,
                            const RowBytes& row, const uint32_t* tables) {
   const int lane = threadIdx.x % 32;
-  const size_t lanes = static_cast<size_t>(code.lanes());
-  const int8_t* low_levels = queries.levels + static_cast<size_t>(q) * lanes;
-  // Planes lie high first.
-  const int8_t* high_levels = low_levels;
-  if (code.planes == 2) low_levels += static_cast<size_t>(queries.nq) * lanes;
-  const int8_t* sign_levels = queries.sign_levels + static_cast<size_t>(q) * lanes;
+  const int8_t* levels = queries.levels + static_cast<size_t>(q) * code.lanes();
   RowSums sums;
   for (int s = 0; s < code.stages; ++s) {
     const StageView& stage = code.stage[s];
-    const uint32_t* table = tables + s * code.planes * 256;
-    PlaneSums planes;
+    const uint32_t* table = tables + s * 256;
+    int32_t dot = 0;
     for (int octet = lane; octet < code.segments * kOctetsPerSegment; octet += 32) {
       const int segment = octet / kOctetsPerSegment;
       const int c = octet % kOctetsPerSegment;
       const OctetCodes codes = load_octet(code, stage, row, segment, c);
       uint32_t words[4];
-      if (code.planes == 2) {
-        decode_octet(
-            stage, codes, [&](uint32_t index) { return table[index]; }, words);
-        planes.high = octet_dot(words, high_levels, segment, c, planes.high);
-        planes.mixed = octet_dot(words, low_levels, segment, c, planes.mixed);
-        decode_octet(
-            stage, codes, [&](uint32_t index) { return table[256 + index]; }, words);
-        planes.mixed = octet_dot(words, high_levels, segment, c, planes.mixed);
-      } else {
-        decode_octet(
-            stage, codes, [&](uint32_t index) { return table[index]; }, words);
-      }
-      planes.low = octet_dot(words, low_levels, segment, c, planes.low);
+      decode_octet(
+          stage, codes, [&](uint32_t index) { return table[index]; }, words);
+      dot = octet_dot(words, levels, segment, c, dot);
       if (bounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
         // 1 and −1 in the places of a table's x, −x, y, −y.
 #pragma unroll
         for (int u = 0; u < 4; ++u)
           words[u] = __byte_perm(0xff01ff01U, 0xff01ff01U, signed_selector(codes.signs, u));
-        sums.rest_dot = octet_dot(words, sign_levels, segment, c, sums.rest_dot);
+        sums.rest_dot = octet_dot(words, levels, segment, c, sums.rest_dot);
       }
     }
-    sums.dot[s] = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(planes.dot())));
+    sums.dot[s] = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(dot)));
   }
   if (!bounded) return sums;
   sums.rest_dot =
@@ -123,9 +95,8 @@ __device__ float key_of(const CodeView& code, const QueryConstants& query, const
 __global__ void __launch_bounds__(kThreads)
     score_candidates_kernel(CodeView code, QueryView queries, RowMask mask, bool bounded,
                             RankedLists lists, const Ranked* thresholds, RankedLists best) {
-  __shared__ uint32_t tables[kMaxStages * kMaxPlanes * 256];
-  for (int i = threadIdx.x; i < code.stages * code.planes * 256; i += kThreads)
-    tables[i] = code.tables[i];
+  __shared__ uint32_t tables[kMaxStages * 256];
+  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
   __syncthreads();
   const int lane = threadIdx.x % 32;
   const int q = static_cast<int>(blockIdx.y);

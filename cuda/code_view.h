@@ -12,10 +12,6 @@ inline constexpr int kSegmentLanes = 64;
 /// Pairs that one thread decodes at a time. A segment has four such octets.
 inline constexpr int kOctetPairs = 8;
 inline constexpr int kOctetsPerSegment = 4;
-/// Levels are 12 bits where they are wide: two bytes of 5 and 7 bits, level = 128·high + low, low
-/// from −64 to 63, so that products of bytes make the product of levels.
-inline constexpr int kWideShift = 7;
-inline constexpr int kMaxPlanes = 2;
 /// Kernels read up to so far behind a row.
 inline constexpr size_t kReadAhead = 64;
 
@@ -42,12 +38,11 @@ struct CodeView {
   float scale_unit;
   float bias_unit;
   int32_t is_l2;
-  int32_t planes;  // 1, or 2 where levels are wide
   int32_t stages;
   float residual_gain;
   float largest_constant;  // of |ScanTerms::constant| over the rows
   StageView stage[kMaxStages];
-  /// (stages, planes, 256): a window's x, −x, y, −y as bytes of each plane.
+  /// (stages, 256): a window's x, −x, y, −y as bytes.
   const uint32_t* tables;
   const float2* cells;  // (stages, 256)
 
@@ -63,9 +58,8 @@ struct CodeView {
 struct QueryView {
   int32_t nq;
   const QueryConstants* constants;
-  const int8_t* levels;       // (planes, nq, lanes)
-  const int8_t* sign_levels;  // (nq, lanes)
-  const float* rotated;       // (nq, dim)
+  const int8_t* levels;  // (nq, lanes)
+  const float* rotated;  // (nq, dim)
 };
 
 /// Which rows take part.

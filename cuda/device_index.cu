@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/device_index.h"
 
-#include <utility>
+#include <vector>
 
 #include "cuda/row_terms.cuh"
 
@@ -10,14 +10,11 @@ namespace {
 
 constexpr int kThreads = 256;
 
-/// x, −x, y, −y of a level's plane.
+/// x, −x, y, −y of a window.
 uint32_t table_entry(int x, int y) {
   const auto byte = [](int value) { return static_cast<uint32_t>(static_cast<uint8_t>(value)); };
   return byte(x) | byte(-x) << 8 | byte(y) << 16 | byte(-y) << 24;
 }
-
-int high_plane(int level) { return (level + (1 << (kWideShift - 1))) >> kWideShift; }
-int low_plane(int level) { return level - high_plane(level) * (1 << kWideShift); }
 
 __global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView code, int* largest) {
   float mine = 0;
@@ -60,7 +57,6 @@ void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
   view_.scale_unit = code.scale_unit;
   view_.bias_unit = code.bias_unit;
   view_.is_l2 = code.is_l2;
-  view_.planes = code.is_wide != 0 ? 2 : 1;
   view_.stages = code.stages;
   view_.residual_gain = code.residual_gain;
   for (int s = 0; s < code.stages; ++s) {
@@ -76,17 +72,8 @@ void DeviceIndex::upload_tables(const CodeDescription& code) {
   for (int s = 0; s < code.stages; ++s) {
     const StageDescription& stage = code.stage[s];
     const bool bytes = stage.kind == CodeKind::bytes;
-    for (int plane = 0; plane < view_.planes; ++plane) {
-      for (int i = 0; i < 256; ++i) {
-        int x = stage.level_x[i];
-        int y = bytes ? x : stage.level_y[i];
-        if (view_.planes == 2) {
-          x = plane == 0 ? high_plane(x) : low_plane(x);
-          y = plane == 0 ? high_plane(y) : low_plane(y);
-        }
-        tables.push_back(table_entry(x, y));
-      }
-    }
+    for (int i = 0; i < 256; ++i)
+      tables.push_back(table_entry(stage.level_x[i], bytes ? stage.level_x[i] : stage.level_y[i]));
     for (int i = 0; i < 256; ++i) cells.push_back({stage.cell_x[i], stage.cell_y[i]});
   }
   tables_.need(tables.size() * sizeof(uint32_t));
@@ -128,23 +115,8 @@ void DeviceIndex::finish() {
 }
 
 size_t DeviceIndex::memory_bytes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  size_t bytes = fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes();
-  for (const auto& workspace : idle_) bytes += workspace->device.bytes();
-  return bytes;
-}
-
-std::unique_ptr<Workspace> DeviceIndex::take_workspace() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_.empty()) return std::make_unique<Workspace>();
-  std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-  idle_.pop_back();
-  return workspace;
-}
-
-void DeviceIndex::put_back(std::unique_ptr<Workspace> workspace) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back(std::move(workspace));
+  return fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes() +
+         workspaces_.idle_bytes();
 }
 
 }  // namespace polarquant::cuda

@@ -4,20 +4,11 @@
 
 #include <cuda_runtime.h>
 
-#include <memory>
-#include <mutex>
-#include <vector>
-
 #include "cuda/code_view.h"
 #include "cuda/device_buffer.h"
+#include "cuda/workspace.h"
 
 namespace polarquant::cuda {
-
-/// Memory of one search at a time. It grows to what searches need and is kept.
-struct Workspace {
-  DeviceBuffer device;
-  PinnedBuffer pinned;
-};
 
 class DeviceIndex {
  public:
@@ -34,9 +25,7 @@ class DeviceIndex {
   const CodeView& code() const { return view_; }
   size_t memory_bytes() const;
 
-  /// A workspace that nobody else uses until it is put back.
-  std::unique_ptr<Workspace> take_workspace() const;
-  void put_back(std::unique_ptr<Workspace> workspace) const;
+  WorkspacePool& workspaces() const { return workspaces_; }
 
  private:
   void describe(const CodeDescription& code, int64_t rows);
@@ -50,8 +39,7 @@ class DeviceIndex {
   DeviceBuffer rests_;
   DeviceBuffer tables_;
   DeviceBuffer cells_;
-  mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<Workspace>> idle_;
+  mutable WorkspacePool workspaces_;
 };
 
 }  // namespace polarquant::cuda

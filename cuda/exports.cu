@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cuda/cuda_check.h"
+#include "cuda/device_encoder.h"
 #include "cuda/device_index.h"
 #include "cuda/interface.h"
 #include "cuda/search.h"
@@ -100,6 +101,19 @@ size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
 
 void destroy(DeviceIndex* index) { delete index; }
 
+DeviceEncoder* create_encoder(int32_t device, const EncoderDescription* description,
+                              Failure* failure) {
+  DeviceEncoder* encoder = nullptr;
+  guarded(failure, [&] { encoder = new DeviceEncoder(device, *description); });
+  return encoder;
+}
+
+void encode(const DeviceEncoder* encoder, EncodeRequest* request, Failure* failure) {
+  guarded(failure, [&] { encoder->encode(request); });
+}
+
+void destroy_encoder(DeviceEncoder* encoder) { delete encoder; }
+
 }  // namespace
 }  // namespace polarquant::cuda
 
@@ -115,6 +129,9 @@ polarquant_cuda_functions() {
                                       finish,
                                       search_index,
                                       memory_bytes,
-                                      destroy};
+                                      destroy,
+                                      create_encoder,
+                                      encode,
+                                      destroy_encoder};
   return &table;
 }

@@ -14,7 +14,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 1;
+inline constexpr uint32_t kInterfaceVersion = 2;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -43,8 +43,8 @@ struct StageDescription {
   int32_t step_bits;  // windows: bits a pair
   uint32_t signs_offset;
   uint32_t codes_offset;
-  int16_t level_x[256];  // integer levels, −2047 to 2047
-  int16_t level_y[256];
+  int8_t level_x[256];  // integer levels
+  int8_t level_y[256];
   float cell_x[256];  // what they were rounded from
   float cell_y[256];
 };
@@ -58,7 +58,6 @@ struct CodeDescription {
   float scale_unit;
   float bias_unit;
   int32_t is_l2;
-  int32_t is_wide;  // levels beyond a byte
   int32_t stages;
   float residual_gain;  // of the second stage
   StageDescription stage[kMaxStages];
@@ -90,8 +89,7 @@ struct SearchRequest {
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
   const QueryConstants* constants;  // (nq)
-  const int16_t* levels;            // (nq, lanes), 64 lanes a segment
-  const int8_t* sign_levels;        // (nq, lanes), for signs; read when bounded
+  const int8_t* levels;             // (nq, lanes), 64 lanes a segment
   const float* rotated;             // (nq, dim)
   const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
   void* stream;                     // a cudaStream_t
@@ -115,7 +113,47 @@ struct Failure {
   char text[508];
 };
 
+enum class Rotation : int32_t { none, hadamard };
+
+/// What encoding needs of a codec; names as in Codec::encode_direction. For codes of one trellis.
+struct EncoderDescription {
+  int32_t dim;
+  int32_t step_bits;
+  int32_t has_signs;  // a plane of signs stands before the ring
+  Rotation rotation;
+  int32_t transform_size;
+  int32_t is_l2;
+  int32_t is_cosine;
+  int32_t half_factors;
+  float scale_unit;
+  float bias_unit;
+  float max_scale;
+  float transform_scale;  // 1/√transform_size
+  double root_dim;
+  double shortest;  // of ‖x−c‖; 0 is allowed too
+  double longest;
+  double nearly_centre2;  // ‖x−c‖² up to this is 0
+  double least_alignment;
+  const uint32_t* sign_masks;  // (9, dim), of a hadamard rotation
+  const float* centre;         // (dim)
+  const float* cell_x;         // (256)
+  const float* cell_y;
+};
+
+/// Why a row cannot be coded.
+enum class Refusal : int32_t { not_finite = 0, length = 1, factors = 2 };
+
+struct EncodeRequest {
+  int64_t n;
+  const float* x;       // (n, dim), in host or device memory
+  uint8_t* codes;       // (n, bytes of a row), in host or device memory
+  void* stream;         // a cudaStream_t
+  int64_t refused_row;  // out: the first row that cannot be coded, or −1
+  Refusal refusal;      // out
+};
+
 class DeviceIndex;
+class DeviceEncoder;
 
 /// All are thread-safe but for different calls on one index under construction; const ones may run
 /// together. Blocks and arrays passed in are in host memory.
@@ -133,6 +171,11 @@ struct FunctionTable {
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);
+  /// Throws unsupported for rows that are too long for the device.
+  DeviceEncoder* (*create_encoder)(int32_t device, const EncoderDescription* description,
+                                   Failure* failure);
+  void (*encode)(const DeviceEncoder* encoder, EncodeRequest* request, Failure* failure);
+  void (*destroy_encoder)(DeviceEncoder* encoder);
 };
 
 }  // namespace polarquant::cuda

@@ -140,12 +140,17 @@ template <int N>
 class QueryMatrix {
  public:
 #if POLAR_HAS_WGMMA
-  __device__ explicit QueryMatrix(const int8_t* queries) : first_(matrix_descriptor<N>(queries)) {}
+  __device__ explicit QueryMatrix(const int8_t* queries)
+      : first_(static_cast<uint32_t>(matrix_descriptor<N>(queries))) {}
   /// The part that begins `chunks` columns of 16 bytes on.
-  __device__ uint64_t part(int chunks) const { return first_ + static_cast<uint32_t>(chunks * N); }
+  __device__ uint64_t part(int chunks) const {
+    // Addresses are in the low word, and stay there.
+    constexpr auto kStrides = uint64_t{8} << 32;
+    return kStrides | (first_ + static_cast<uint32_t>(chunks * N));
+  }
 
  private:
-  uint64_t first_;
+  uint32_t first_;
 #else
   __device__ explicit QueryMatrix(const int8_t* queries) : first_(queries) {}
   __device__ const int8_t* part(int chunks) const { return first_ + chunks * 16 * N; }

@@ -99,11 +99,10 @@ __device__ inline uint32_t octet_signs(const CodeView& code, const StageView& st
 }
 
 /// Where the selector of two pairs lies in the octet's signs: bits u, u+4, u+8 and u+12.
+inline constexpr uint32_t kSignMask = 0x1111U;
+inline constexpr uint32_t kUnsignedSelector = 0x6240U;
 __device__ inline uint32_t signed_selector(uint32_t signs, int u) {
-  // In a register, both steps are one instruction.
-  uint32_t mask = 0x1111U;
-  asm("" : "+r"(mask));
-  return (signs >> u & mask) | 0x6240U;
+  return (signs >> u & kSignMask) | kUnsignedSelector;
 }
 
 /// What says which table entries the octet's levels are.

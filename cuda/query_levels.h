@@ -8,9 +8,8 @@
 namespace polarquant::cuda {
 
 /// Lays queries' levels, (nq, lanes), out as the words of decoded octets lie: chunk 4·segment + u
-/// of 16 bytes is word u of octets 0 to 3. arranged: (planes, nq, lanes), high plane first.
-/// arranged_signs: (nq, lanes) of sign_levels, which may be null.
-void arrange_levels(const CodeView& code, int nq, const int16_t* levels, const int8_t* sign_levels,
-                    int8_t* arranged, int8_t* arranged_signs, cudaStream_t stream);
+/// of 16 bytes is word u of octets 0 to 3. arranged: (nq, lanes).
+void arrange_levels(const CodeView& code, int nq, const int8_t* levels, int8_t* arranged,
+                    cudaStream_t stream);
 
 }  // namespace polarquant::cuda

@@ -42,25 +42,6 @@ constexpr int64_t kLeastSurvivors = 65536;
 constexpr size_t kGroupListBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
 
-/// Gives its workspace back once nothing that was started uses it.
-class WorkspaceLease {
- public:
-  WorkspaceLease(const DeviceIndex& index, cudaStream_t stream)
-      : index_(index), stream_(stream), workspace_(index.take_workspace()) {}
-  ~WorkspaceLease() {
-    cudaStreamSynchronize(stream_);
-    index_.put_back(std::move(workspace_));
-  }
-  WorkspaceLease(const WorkspaceLease&) = delete;
-  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
-  Workspace& operator*() const { return *workspace_; }
-
- private:
-  const DeviceIndex& index_;
-  cudaStream_t stream_;
-  std::unique_ptr<Workspace> workspace_;
-};
-
 /// How a group of queries is searched.
 struct GroupPlan {
   bool staged = false;
@@ -78,10 +59,8 @@ struct GroupPlan {
 /// Memory of a group, carved from a workspace.
 struct GroupMemory {
   QueryConstants* constants;
-  int16_t* raw_levels;
-  int8_t* raw_sign_levels;
+  int8_t* raw_levels;
   int8_t* levels;
-  int8_t* sign_levels;
   float* rotated;
   Ranked* thresholds;
   uint32_t* counts;   // (2, nq): of `first` and `best`
@@ -172,10 +151,8 @@ class GroupSearch {
     const auto k = static_cast<size_t>(request_.k);
     const auto lanes = static_cast<size_t>(code_.lanes());
     memory_.constants = carver.take<QueryConstants>(nq);
-    memory_.raw_levels = carver.take<int16_t>(nq * lanes);
-    memory_.raw_sign_levels = carver.take<int8_t>(nq * lanes);
-    memory_.levels = carver.take<int8_t>(nq * lanes * static_cast<size_t>(code_.planes));
-    memory_.sign_levels = carver.take<int8_t>(nq * lanes);
+    memory_.raw_levels = carver.take<int8_t>(nq * lanes);
+    memory_.levels = carver.take<int8_t>(nq * lanes);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.counts = carver.take<uint32_t>(2 * nq);
@@ -194,14 +171,13 @@ class GroupSearch {
   }
   void carve(size_t reserved) {
     carve_parts(plan_, workspace_.device.as<uint8_t>() + reserved);
-    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.levels,
-                memory_.sign_levels, memory_.rotated};
+    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.levels, memory_.rotated};
   }
 
   size_t input_bytes(const GroupPlan& plan) const {
     const auto lanes = static_cast<size_t>(code_.lanes());
     const size_t query =
-        sizeof(QueryConstants) + lanes * 3 + static_cast<size_t>(code_.dim) * sizeof(float);
+        sizeof(QueryConstants) + lanes + static_cast<size_t>(code_.dim) * sizeof(float);
     return static_cast<size_t>(plan.nq) * query;
   }
   size_t output_bytes(const GroupPlan& plan) const {
@@ -229,11 +205,7 @@ class GroupSearch {
     upload_part(memory_.constants, request_.constants + first, nq, &used);
     upload_part(memory_.rotated, request_.rotated + first * dim, nq * dim, &used);
     upload_part(memory_.raw_levels, request_.levels + first * lanes, nq * lanes, &used);
-    if (plan_.bounded)
-      upload_part(memory_.raw_sign_levels, request_.sign_levels + first * lanes, nq * lanes, &used);
-    arrange_levels(code_, static_cast<int>(nq), memory_.raw_levels,
-                   plan_.bounded ? memory_.raw_sign_levels : nullptr, memory_.levels,
-                   memory_.sign_levels, stream_);
+    arrange_levels(code_, static_cast<int>(nq), memory_.raw_levels, memory_.levels, stream_);
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0, nq * sizeof(Ranked), stream_));
   }
 
@@ -374,7 +346,7 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
   if (index.code().rows == 0) return write_no_results(index, request);
   const CurrentDevice current(index.device());
   auto* stream = static_cast<cudaStream_t>(request.stream);
-  const WorkspaceLease lease(index, stream);
+  const WorkspaceLease lease(index.workspaces(), stream);
   Workspace& workspace = *lease;
 
   const size_t allowed_bytes =

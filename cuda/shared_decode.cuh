@@ -23,6 +23,9 @@ __device__ inline uint32_t load_byte(uint32_t address) {
   return byte;
 }
 
+/// An entry and its copies for 32 lanes.
+inline constexpr int kPlainIndexShift = 7;
+
 struct Bits64 {
   uint32_t low;
   uint32_t high;
@@ -138,71 +141,152 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(signs, u));
 }
 
-/// A row of a plain code (tile_plan.h), as the thread of its octets c walks over it.
-struct PlainRow {
-  uint32_t codes;  // as SharedRow
-  uint32_t front_word;
-  uint32_t rest_word;
-  Bits64 first;  // the windows of the ring's first octet
-};
-
-/// The same for all rows.
-struct PlainCode {
-  int step;
-  int octet_shift;  // from loaded bits to a table's places
-  int segment_bytes;
-  int front_words;
-  uint32_t front_stride;
-  uint32_t rest_stride;
-};
-
-__device__ inline PlainCode plain_code(const CodeView& code) {
-  const int step = code.stage[0].step_bits;
-  const bool has_signs = code.stage[0].signs != SignPlace::none;
-  return {step,
-          7 - step,
-          kOctetsPerSegment * step,
-          has_signs ? code.front_words : 0,
-          has_signs ? 64U : 0U,
-          has_signs ? 8U : 0U};
-}
-
-/// `zeros`: the address of eight bytes that are 0: the signs of codes without any.
-__device__ inline PlainRow plain_row(const CodeView& code, const RowBytes& row, int c,
-                                     uint32_t zeros) {
-  const StageView& stage = code.stage[0];
-  const SharedRow shared = shared_row(code, stage, row, c);
-  PlainRow plain = {shared.codes, shared.front_word, shared.rest_word, {0, 0}};
-  if (stage.signs == SignPlace::none) plain.front_word = plain.rest_word = zeros;
-  if (c == 0) {
-    const uint64_t first =
-        first_windows(row.rest + stage.codes_offset, stage.step_bits, code.pairs * stage.step_bits);
-    // As bits that are loaded: `step` bits further up.
-    plain.first = shift_left({static_cast<uint32_t>(first), static_cast<uint32_t>(first >> 32)},
-                             stage.step_bits);
-  }
-  return plain;
-}
-
-__device__ inline void decode_plain(const PlainCode& code, const SharedTable& table,
-                                    const PlainRow& row, int segment, bool is_first,
-                                    uint32_t words[4]) {
-  const uint32_t word = segment < code.front_words ? row.front_word + segment * code.front_stride
-                                                   : row.rest_word + segment * code.rest_stride;
-  const uint32_t signs = load_byte(word) | load_byte(word + 4) << 8;
-  Bits64 bits = load_bits_shared(row.codes + segment * code.segment_bytes);
-  if (is_first) bits = row.first;
-  const Bits64 low = shift_left(bits, code.octet_shift);
-  const Bits64 high = shift_right(low, 4 * code.step);
-  uint32_t entries[kOctetPairs];
+/// Two rows of a plain code (tile_plan.h), as the thread of their octets c walks over them: nothing
+/// in a segment depends on the code but two numbers, which the compiler knows here. The shifts it
+/// then knows, and words that it sees need not be read, make this half as many instructions as
+/// decode_shared. A segment's bits are loaded ahead of their use.
+template <int kStep, bool kSigns>
+class PlainRows {
+ public:
+  /// `mask`: kSignMask, from memory, so that it stays in a register: then what selects a pair's
+  /// signs is one instruction.
+  __device__ PlainRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
+                       uint32_t mask)
+      : table_(table), mask_(mask), front_words_(code.front_words) {
+    const StageView& stage = code.stage[0];
+    const int c = threadIdx.x % 4;
 #pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    entries[i] = table.entry(__funnelshift_r(low.low, low.high, i * code.step));
-    entries[4 + i] = table.entry(__funnelshift_r(high.low, high.high, i * code.step));
-  }
+    for (int r = 0; r < 2; ++r) {
+      const SharedRow row = shared_row(code, stage, rows[r], c);
+      codes_[r] = row.codes & ~3U;
+      first_bit_[r] = (row.codes & 3U) * 8 + kStep;
+      signs_[r] = row.front_word;
+      rest_signs_[r] = row.rest_word;
+    }
+    load(0);
 #pragma unroll
-  for (int u = 0; u < 4; ++u)
-    words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(signs, u));
-}
+    for (int r = 0; r < 2; ++r) {
+      const Bits64 first =
+          first_windows_shared(shared_address(rows[r].rest) + stage.codes_offset,
+                               code.pairs * kStep, rows[r].rest + stage.codes_offset);
+      if (c == 0) bits_[r] = first;
+    }
+  }
+
+  /// The words of the segment that is loaded, as two products take them.
+  __device__ void decode(uint32_t (&words)[2][4]) const {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const Bits64& bits = bits_[r];
+      const uint32_t entries[kOctetPairs] = {entry<0>(bits), entry<1>(bits), entry<2>(bits),
+                                             entry<3>(bits), entry<4>(bits), entry<5>(bits),
+                                             entry<6>(bits), entry<7>(bits)};
+#pragma unroll
+      for (int u = 0; u < 4; ++u) {
+        uint32_t selector = kUnsignedSelector;
+        if constexpr (kSigns) {
+          const uint32_t signs = sign_low_[r] | sign_high_[r] << 8;
+          selector |= signs >> u & mask_;
+        }
+        words[u / 2][u % 2 * 2 + r] = __byte_perm(entries[u], entries[u + 4], selector);
+      }
+    }
+  }
+
+  /// Loads segment `half`, 0 or 1, of the two that the walk is at.
+  __device__ void load(int half) {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      const uint32_t at = codes_[r] + half * kSegmentBytes;
+      const uint32_t middle = load_word(at + 4);
+      bits_[r] = {__funnelshift_r(load_word(at), middle, first_bit_[r]), 0};
+      if constexpr (kBits + kMostBefore > 64) {
+        bits_[r].high = __funnelshift_r(middle, load_word(at + 8), first_bit_[r]);
+      } else if constexpr (kBits > 32) {
+        bits_[r].high = middle >> first_bit_[r];
+      }
+      if constexpr (kSigns) {
+        const uint32_t word = signs_[r] + half * sign_stride_;
+        sign_low_[r] = load_byte(word);
+        sign_high_[r] = load_byte(word + 4);
+      }
+    }
+  }
+  /// On to the next two segments.
+  __device__ void advance() {
+    segment_ += 2;
+    // Where words lie in front and rest, those in front are two or four.
+    const bool behind_front = segment_ == front_words_;
+    if (behind_front) sign_stride_ = 8;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      codes_[r] += 2 * kSegmentBytes;
+      if constexpr (kSigns)
+        signs_[r] = behind_front ? rest_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
+    }
+  }
+
+ private:
+  static constexpr int kSegmentBytes = kOctetsPerSegment * kStep;
+  /// From an octet's first window to its last.
+  static constexpr int kBits = 7 * kStep + 8;
+  /// Behind this many bits of a four-byte word, at most.
+  static constexpr int kMostBefore = 24 + kStep;
+
+  /// Of the ring's first octet, whose first bits are the ring's last.
+  __device__ static Bits64 first_windows_shared(uint32_t ring, int ring_bits,
+                                                const uint8_t* bytes) {
+    constexpr int kBefore = 8 - kStep;
+    uint32_t before;
+    if (ring_bits >= 8) {
+      const uint32_t first = ring_bits - kBefore;
+      const uint32_t low = load_byte(ring + first / 8);
+      const uint32_t high = load_byte(ring + (ring_bits - 1) / 8);
+      before = (low | high << 8) >> (first % 8) & ((1U << kBefore) - 1);
+    } else {
+      before = ring_end(bytes, ring_bits, kBefore);
+    }
+    Bits64 bits = shift_left(load_bits_shared(ring), kBefore);
+    bits.low |= before;
+    return bits;
+  }
+
+  /// The table's entry of window kWindow; tables are as in SharedTable, one copy a lane.
+  template <int kWindow>
+  __device__ uint32_t entry(const Bits64& bits) const {
+    constexpr int kFirst = kWindow * kStep;
+    uint32_t placed;
+    if constexpr (kFirst >= 32) {
+      placed = shifted<kFirst - 32>(bits.high);
+    } else if constexpr (kFirst + 8 <= 32) {
+      placed = shifted<kFirst>(bits.low);
+    } else {
+      placed = __funnelshift_r(bits.low, bits.high, kFirst - kPlainIndexShift);
+    }
+    return load_word((placed & (255U << kPlainIndexShift)) | table_);
+  }
+  /// Bit kFirst comes to where a table's index begins.
+  template <int kFirst>
+  __device__ static uint32_t shifted(uint32_t bits) {
+    if constexpr (kFirst >= kPlainIndexShift) {
+      return bits >> (kFirst - kPlainIndexShift);
+    } else {
+      return bits << (kPlainIndexShift - kFirst);
+    }
+  }
+
+  uint32_t table_;
+  uint32_t mask_;
+  int front_words_;
+  int segment_ = 0;
+  uint32_t sign_stride_ = 64;
+  uint32_t codes_[2];       // octet c of the segment: the four-byte word that its windows begin in,
+  uint32_t first_bit_[2];   // and where in it
+  uint32_t signs_[2];       // byte c of the segment's signs
+  uint32_t rest_signs_[2];  // of those behind the front, as if segment 0 were there
+  Bits64 bits_[2];
+  uint32_t sign_low_[2];
+  uint32_t sign_high_[2];
+};
 
 }  // namespace polarquant::cuda

@@ -39,6 +39,15 @@ __device__ inline void decode_segment(const CodeView& code, const StageView& sta
 }
 
 template <int N>
+__device__ inline void clear(int32_t (&sums)[N / 8][4]) {
+#pragma unroll
+  for (int j = 0; j < N / 8; ++j) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
+  }
+}
+
+template <int N>
 __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_t (&words)[2][4],
                                         const QueryMatrix<N>& queries, int segment) {
   begin_products();
@@ -47,10 +56,11 @@ __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_
   end_products();
 }
 
-/// sums += rows times the queries' levels of one plane; `decode(segment, words)` decodes a segment.
+/// sums = rows times the queries' levels; `decode(segment, words)` decodes a segment.
 template <int N, typename Decode>
 __device__ inline void sweep(int segments, const Decode& decode, const QueryMatrix<N>& queries,
                              int32_t (&sums)[N / 8][4]) {
+  clear<N>(sums);
   uint32_t first[2][4];
   uint32_t second[2][4];
   // While one segment is multiplied the next is decoded. The one behind an odd last segment is
@@ -67,76 +77,50 @@ __device__ inline void sweep(int segments, const Decode& decode, const QueryMatr
   wait_products<0>();
 }
 
-template <int N>
-__device__ inline void shift_plane(int32_t (&sums)[N / 8][4]) {
-#pragma unroll
-  for (int j = 0; j < N / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e)
-      sums[j][e] = static_cast<int32_t>(static_cast<uint32_t>(sums[j][e]) << kWideShift);
-  }
-}
-
-/// All products of a stage; wide levels by bytes, high ones first.
+/// All products of a stage.
 template <int N>
 __device__ inline void multiply_stage(const CodeView& code, int s, const ThreadRows& rows,
                                       const int8_t* queries, int32_t (&sums)[N / 8][4]) {
   const StageView& stage = code.stage[s];
-#pragma unroll
-  for (int j = 0; j < N / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
-  }
-  const int table = s * code.planes;
-  // One loop, so that the code of a sweep is there once. Sums of wide levels: high by high, then by
-  // low, low by high, and low by low.
-  const int sweeps = code.planes == 2 ? 4 : 1;
-  const size_t plane_bytes = static_cast<size_t>(even(code.segments)) * kSegmentLanes * N;
   const int c = threadIdx.x % 4;
   const SharedRow shared[2] = {shared_row(code, stage, rows.row[0], c),
                                shared_row(code, stage, rows.row[1], c)};
-#pragma unroll 1
-  for (int i = 0; i < sweeps; ++i) {
-    if (i == 1 || i == 3) shift_plane<N>(sums);
-    const SharedTable of_plane = rows.table(table + i / 2);
-    sweep<N>(
-        code.segments,
-        [&](int segment, uint32_t(&words)[2][4]) {
-          decode_segment(code, stage, rows, shared, of_plane, segment, words);
-        },
-        QueryMatrix<N>(queries + (i % 2) * plane_bytes), sums);
-  }
-}
-
-/// The same for plain codes.
-template <int N>
-__device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t zeros,
-                                      const int8_t* queries, int32_t (&sums)[N / 8][4]) {
-#pragma unroll
-  for (int j = 0; j < N / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
-  }
-  const int c = threadIdx.x % 4;
-  const PlainCode plain = plain_code(code);
-  const SharedTable table = rows.table(0);
-  const PlainRow row[2] = {plain_row(code, rows.row[0], c, zeros),
-                           plain_row(code, rows.row[1], c, zeros)};
+  const SharedTable table = rows.table(s);
   sweep<N>(
       code.segments,
       [&](int segment, uint32_t(&words)[2][4]) {
-        const bool is_first = segment == 0 && c == 0;
-#pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          uint32_t decoded[4];
-          decode_plain(plain, table, row[r], segment, is_first, decoded);
-          words[0][r] = decoded[0];
-          words[0][2 + r] = decoded[1];
-          words[1][r] = decoded[2];
-          words[1][2 + r] = decoded[3];
-        }
+        decode_segment(code, stage, rows, shared, table, segment, words);
       },
       QueryMatrix<N>(queries), sums);
+}
+
+/// The same for plain codes.
+template <int N, int kStep, bool kSigns>
+__device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t mask,
+                                      const int8_t* queries, int32_t (&sums)[N / 8][4]) {
+  clear<N>(sums);
+  const QueryMatrix<N> matrix(queries);
+  PlainRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask);
+  uint32_t first[2][4];
+  uint32_t second[2][4];
+  // As sweep; what is behind an odd last segment is read, whatever it is.
+#pragma unroll 1
+  for (int segment = 0;; segment += 2) {
+    walk.decode(first);
+    walk.load(1);
+    multiply_segment<N>(sums, first, matrix, segment);
+    wait_products<1>();
+    walk.decode(second);
+    const bool is_last = segment + 2 >= code.segments;
+    if (!is_last) {
+      walk.advance();
+      walk.load(0);
+    }
+    multiply_segment<N>(sums, second, matrix, segment + 1);
+    wait_products<1>();
+    if (is_last) break;
+  }
+  wait_products<0>();
 }
 
 }  // namespace polarquant::cuda

@@ -10,14 +10,14 @@ constexpr int kTileQueries[] = {8, 64, 128};
 
 /// With as many warp groups as have room; none: it does not fit.
 TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_bytes) {
-  const size_t query_bytes = static_cast<size_t>(code.planes) * even(code.segments) *
-                             kSegmentLanes * static_cast<size_t>(queries);
+  const size_t query_bytes =
+      static_cast<size_t>(even(code.segments)) * kSegmentLanes * static_cast<size_t>(queries);
   const size_t warp_bytes = static_cast<size_t>(buffers) * WarpBuffer(code).bytes();
   // What the system keeps of the first kilobyte is in front of the tables too.
   constexpr size_t kSystemBytes = 1024;
   const size_t front_bytes = kTableBytes - kSystemBytes -
                              static_cast<size_t>(queries) * sizeof(ReachTest) -
-                             2 * sizeof(uint64_t);
+                             (kMaxWarps * kMaxBuffers + 2) * sizeof(uint64_t);
   const size_t front_warps = front_bytes / warp_bytes;
   TilePlan plan;
   for (int groups = max_warp_groups(queries); groups >= 1; --groups) {

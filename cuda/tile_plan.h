@@ -23,6 +23,9 @@ inline constexpr int kChunksPerSegment = kSegmentLanes / kChunkBytes;
 /// Accumulators take registers, and more warp groups hide more of what each waits for.
 inline constexpr int max_warp_groups(int queries) { return queries >= 64 ? 3 : 4; }
 
+inline constexpr int kMaxWarps = 16;
+inline constexpr int kMaxBuffers = 2;  // of a warp
+
 /// Of codes that are not plain, which compile to more and are decoded more slowly anyway.
 inline constexpr int kMostQueriesUnlessPlain = 64;
 
@@ -57,8 +60,8 @@ struct ReachTest {
 /// nothing in a segment depends on the code but numbers.
 inline bool is_plain(const CodeView& code) {
   const StageView& stage = code.stage[0];
-  return code.stages == 1 && code.planes == 1 && stage.kind == CodeKind::windows &&
-         stage.step_bits < 8 && stage.signs != SignPlace::plane;
+  return code.stages == 1 && stage.kind == CodeKind::windows && stage.step_bits < 8 &&
+         stage.signs != SignPlace::plane;
 }
 
 }  // namespace polarquant::cuda

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
-// float16 brute force with selection. Every number is the median of 15 runs, calls from host memory
-// to host memory; ours and the rival's are timed in turns.
+// float16 brute force with selection; and encoding there beside the CPU's. Every number is the
+// median of 15 runs, of searches as calls from host memory to host memory; ours and the rival's are
+// timed in turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -12,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/cuda/bench_check.h"
 #include "bench/cuda/cublas_search.h"
 #include "bench/cuda/device_timer.h"
+#include "bench/cuda/encoding.h"
 #include "bench/cuda/roofs.h"
 #include "bench/cuda/synthetic_rows.h"
 #include "polarquant/polarquant.h"
@@ -23,6 +26,7 @@ namespace {
 
 constexpr int64_t kResults = 10;
 constexpr int64_t kRowsAtOnce = 1 << 17;
+constexpr int64_t kEncodedRows = 1 << 20;
 
 struct Arguments {
   int64_t rows = 10000000;
@@ -32,18 +36,7 @@ struct Arguments {
   bool gaussian = false;
   bool without_rival = false;
   bool roofs_only = false;
-};
-
-void check(polar_status status) {
-  if (status == POLAR_OK) return;
-  std::string text(polar_last_error(nullptr, 0), ' ');
-  polar_last_error(text.data(), text.size() + 1);
-  throw std::runtime_error(text);
-}
-
-struct Deleter {
-  void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
-  void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
+  bool encode_only = false;
 };
 
 struct Coded {
@@ -177,6 +170,7 @@ int run(int argc, char** argv) {
   app.add_flag("--gaussian", arguments.gaussian, "rows and queries without any structure");
   app.add_flag("--without-rival", arguments.without_rival, "leave cuBLAS out");
   app.add_flag("--roofs-only", arguments.roofs_only, "measure no searches");
+  app.add_flag("--encode-only", arguments.encode_only, "measure encoding instead of searches");
   app.footer("example: polar-cuda-bench --rows 1000000 --dim 384 --spec Polar2 --batch 1,128");
   CLI11_PARSE(app, argc, argv);
 
@@ -184,12 +178,20 @@ int run(int argc, char** argv) {
   info.struct_size = sizeof info;
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
-  print_roofs();
+  if (!arguments.encode_only) print_roofs();
   if (arguments.roofs_only) return 0;
 
   const SyntheticRows synthetic(
       arguments.gaussian ? SyntheticKind::gaussian : SyntheticKind::clustered, arguments.rows,
       arguments.dim, 1);
+  if (arguments.encode_only) {
+    const int64_t rows = std::min(arguments.rows, kEncodedRows);
+    std::printf("\n%lld rows of %d encoded: millions a second\n%-10s %8s %8s %8s\n",
+                static_cast<long long>(rows), arguments.dim, "", "device", "by host", "CPU");
+    for (const std::string& spec : arguments.specs)
+      print_encoding(spec, rows, arguments.dim, synthetic);
+    return 0;
+  }
   const int64_t most = *std::max_element(arguments.batches.begin(), arguments.batches.end());
   std::vector<float> queries(static_cast<size_t>(std::max<int64_t>(most, 8)) *
                              static_cast<size_t>(arguments.dim));

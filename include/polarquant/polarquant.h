@@ -713,6 +713,31 @@ POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
  */
 POLAR_API size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index);
 
+/* A codec in a device's memory, to encode there. Immutable. */
+typedef struct polar_cuda_encoder polar_cuda_encoder;
+
+/*
+ * Copies what encoding needs of a trained codec to a device; the codec may change, or go,
+ * afterwards. For "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default
+ * or with "-norot"; POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device
+ * (some 13,000 dimensions). options: NULL for the defaults. since 0.1
+ */
+POLAR_API polar_status polar_cuda_encoder_create(const polar_codec* codec,
+                                                 const polar_cuda_options* options,
+                                                 polar_cuda_encoder** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_encoder_destroy(polar_cuda_encoder* encoder);
+/*
+ * Codes n ≥ 0 rows x, (n, dim), into codes, codes_bytes = n·code_bytes: the bytes of
+ * polar_codec_encode. x and codes are each in host memory or in the device's. A row that
+ * polar_codec_encode refuses is refused by number; codes then hold nothing of use. stream as for
+ * polar_cuda_index_search; memory to work in is kept by the encoder. Calls may run together.
+ * since 0.1
+ */
+POLAR_API polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
+                                                 const float* x, uint8_t* codes, size_t codes_bytes,
+                                                 void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
+#include "src/capi/cuda_encoder.h"
 #include "src/capi/cuda_index.h"
 #include "src/capi/cuda_library.h"
 #include "src/capi/exception_wall.h"
@@ -26,6 +27,10 @@ struct polar_cuda_index {
   /// Of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
   int32_t num_threads = 0;
+};
+
+struct polar_cuda_encoder {
+  std::unique_ptr<polarquant::capi::CudaEncoder> encoder;
 };
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
@@ -181,4 +186,36 @@ extern "C" int64_t polar_cuda_index_ntotal(const polar_cuda_index* index) {
 
 extern "C" size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index) {
   return index != nullptr ? index->index->memory_bytes() : 0;
+}
+
+extern "C" polar_status polar_cuda_encoder_create(const polar_codec* codec,
+                                                  const polar_cuda_options* options,
+                                                  polar_cuda_encoder** out) {
+  if (out != nullptr) *out = nullptr;
+  return run_guarded([&] {
+    require_object("out", out);
+    const Codec& checked = *require_object("codec", codec).codec;
+    const polar_cuda_options read = read_cuda_options(options);
+    require_trained(checked);
+    auto handle = std::make_unique<polar_cuda_encoder>();
+    handle->encoder = std::make_unique<CudaEncoder>(checked, read.device);
+    *out = handle.release();
+  });
+}
+
+extern "C" void polar_cuda_encoder_destroy(polar_cuda_encoder* encoder) { delete encoder; }
+
+extern "C" polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
+                                                  const float* x, uint8_t* codes,
+                                                  size_t codes_bytes, void* stream) {
+  return run_guarded([&] {
+    const CudaEncoder& checked = *require_object("encoder", encoder).encoder;
+    require_count("n", n, 0);
+    require_array("x", x, n, checked.dim(), sizeof(float));
+    require_array("codes", codes, n, static_cast<int64_t>(checked.row_bytes()), 1);
+    const size_t wanted = static_cast<size_t>(n) * checked.row_bytes();
+    require(codes_bytes == wanted, StatusCode::bad_argument,
+            "codes_bytes: {} is not allowed; {} rows take {}", codes_bytes, n, wanted);
+    checked.encode(n, x, codes, stream);
+  });
 }

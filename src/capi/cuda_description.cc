@@ -82,7 +82,6 @@ DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
       dim(static_cast<size_t>(scan_codec.dim())),
       constants(static_cast<size_t>(nq)),
       levels(static_cast<size_t>(nq) * lanes),
-      sign_levels(static_cast<size_t>(nq) * lanes),
       rotated(static_cast<size_t>(nq) * dim) {}
 
 void DeviceQueries::put(int64_t at, const ScanQuery& scan, const PreparedQuery& prepared) {
@@ -107,7 +106,6 @@ void DeviceQueries::put(int64_t at, const ScanQuery& scan, const PreparedQuery& 
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
   std::copy(scan.heavy_words.begin(), scan.heavy_words.end(), to.heavy_words);
   std::copy(scan.levels.begin(), scan.levels.end(), levels.data() + query * lanes);
-  std::copy(scan.levels.begin(), scan.levels.end(), sign_levels.data() + query * lanes);
   std::copy(prepared.rotated.begin(), prepared.rotated.end(), rotated.data() + query * dim);
 }
 

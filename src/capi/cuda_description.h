@@ -22,8 +22,7 @@ struct DeviceQueries {
   size_t lanes;
   size_t dim;
   std::vector<cuda::QueryConstants> constants;
-  std::vector<int16_t> levels;
-  std::vector<int8_t> sign_levels;
+  std::vector<int8_t> levels;
   std::vector<float> rotated;
 };
 

@@ -148,7 +148,6 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
     request.bounded = bounded ? 1 : 0;
     request.constants = device_queries.constants.data();
     request.levels = device_queries.levels.data();
-    request.sign_levels = device_queries.sign_levels.data();
     request.rotated = device_queries.rotated.data();
     request.allowed = allowed.empty() ? nullptr : allowed.data();
     request.stream = stream;

@@ -38,6 +38,11 @@ struct DeviceIndexDeleter {
 };
 using DeviceIndexHandle = std::unique_ptr<cuda::DeviceIndex, DeviceIndexDeleter>;
 
+struct DeviceEncoderDeleter {
+  void operator()(cuda::DeviceEncoder* encoder) const { cuda_functions().destroy_encoder(encoder); }
+};
+using DeviceEncoderHandle = std::unique_ptr<cuda::DeviceEncoder, DeviceEncoderDeleter>;
+
 /// Throws unsupported where there is no CUDA device, and bad_argument for a number of none.
 void require_cuda_device(const char* name, int32_t device);
 

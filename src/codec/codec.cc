@@ -42,6 +42,10 @@ void subtract(const float* a, const float* b, int dim, float* out) {
 
 }  // namespace
 
+double Codec::least_norm2() const { return kCentreRounding * kCentreRounding * centre_norm2_; }
+
+double Codec::least_alignment() const { return kAlignmentFloor * (1 - mse()); }
+
 // The vector as the metric sees it: itself, or normalized for cosine (zero stays zero).
 void Codec::metric_input(const float* x, float* input) const {
   std::copy_n(x, dim_, input);
@@ -98,8 +102,7 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
   rotation_.apply(u);
   quantizer_->encode_and_decode(u, code, decoded);
 
-  const double alignment =
-      std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, kAlignmentFloor * (1 - mse()));
+  const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, least_alignment());
   // Only a floored scale of a long row can pass what is stored.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
   const double bias =

@@ -101,8 +101,13 @@ class Codec {
   double norm_unit() const;
   double mse() const { return quantizer_->mse(); }
   const Quantizer& quantizer() const { return *quantizer_; }
+  const Rotation& rotation() const { return rotation_; }
   const CodeLayout& layout() const { return layout_; }
   const FactorFormat& factor_format() const { return factor_format_; }
+  /// x−c of no more than this squared length is the rounding of float inputs: x is the centre.
+  double least_norm2() const;
+  /// What a direction's alignment ⟨u,û⟩/dim counts as at least.
+  double least_alignment() const;
   bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }
   /// False only for codecs that cannot encode before train() (…-pca, PolarPair…,
   /// PolarTree…-online).

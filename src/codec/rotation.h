@@ -61,6 +61,10 @@ class Rotation {
   /// (dim, dim), or empty where training found none.
   const AlignedVector<uint16_t>& basis() const { return basis_; }
 
+  RotationKind kind() const { return kind_; }
+  /// Of a hadamard rotation.
+  HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
+
   void use_kernels(const RotationKernels& kernels) { kernels_ = kernels; }
 
   /// x := R·x and x := Rᵀ·x in place, x of dim floats, or (count, dim), of which several cost less
@@ -74,7 +78,6 @@ class Rotation {
  private:
   void draw_signs(int layers, uint64_t seed);
   void draw_reflectors(uint64_t seed);
-  HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
   size_t reflector_offset(int first) const;
   void reflect(int first, float* x) const;
   RotationKind kind_;

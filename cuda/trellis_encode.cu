@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// Half a warp codes a row: the path's choices lie in shared memory, 16 bytes a pair, until one lane
+// of the row walks back over them. A search for the start state comes first, as in TrellisEncoder
+// (src/codec/trellis.cc); rings of up to 32 pairs, which that searches in another way, are not for
+// this kernel.
+#include <algorithm>
+#include <mutex>
+
+#include <cuda_fp16.h>
+
+#include "cuda/cuda_check.h"
+#include "cuda/trellis_encode.h"
+#include "cuda/trellis_step.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kMostWarps = 2;
+constexpr int kSegmentDims = 64;
+constexpr int kSegmentPairs = 32;
+/// Pairs whose choices a lane keeps in one word.
+constexpr int kWordPairs = 4;
+constexpr int kWordStride = kHalfWarp;  // words of a row's kWordPairs pairs
+
+__host__ __device__ constexpr uint32_t div_up(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
+/// A row's part of shared memory.
+struct RowScratch {
+  uint32_t costs_bytes;  // before and after a pair
+  uint32_t trail_bytes;
+  uint32_t windows_bytes;
+
+  __host__ __device__ RowScratch(int cost_stride, int pairs)
+      : costs_bytes(2 * static_cast<uint32_t>(cost_stride) * sizeof(float)),
+        trail_bytes(div_up(static_cast<uint32_t>(pairs), kWordPairs) * kWordStride * 4),
+        windows_bytes(div_up(static_cast<uint32_t>(pairs), 16) * 16) {}
+  __host__ __device__ uint32_t bytes() const {
+    // A warp's two rows lie half of the banks apart.
+    constexpr uint32_t kBanks = 128;
+    return div_up(costs_bytes + trail_bytes + windows_bytes, kBanks) * kBanks + kBanks / 2;
+  }
+};
+
+int cost_stride_of(int step) {
+  return std::max(kHalfWarp, trellis_states(step));  // TrellisStep::kCostStride
+}
+
+template <int kStep>
+class RowSearch {
+ public:
+  using Step = TrellisStep<kStep>;
+
+  __device__ RowSearch(const EncodeView& view, const float* u, uint8_t* scratch)
+      : view_(view), u_(u), lane_(threadIdx.x % kHalfWarp) {
+    const RowScratch sizes(Step::kCostStride, view.pairs);
+    before_ = reinterpret_cast<float*>(scratch);
+    after_ = before_ + Step::kCostStride;
+    trail_ = reinterpret_cast<uint32_t*>(scratch + sizes.costs_bytes);
+    windows_ = scratch + sizes.costs_bytes + sizes.trail_bytes;
+    load_cells();
+  }
+
+  /// The windows of the row's path; all lanes of the warp take part.
+  __device__ const uint8_t* search() {
+    const int reach = min(kWarmupPairs, view_.pairs);
+    Step::start(before_, lane_);
+    __syncwarp();
+    int state = 0;
+    // Up to the ring's joint, on behind it, and round. One loop, so that the code of a pass is
+    // there once: three times it is more than the instruction cache has, which took a fifth of the
+    // time.
+#pragma unroll 1
+    for (int pass = 0; pass < 3; ++pass) {
+      advance(pass == 0 ? view_.pairs - reach : 0, pass == 2 ? view_.pairs : reach);
+      if (pass == 1) {
+        state = trace(reach, least_state(), false);
+        __syncwarp();
+        Step::start(before_, lane_, state);
+        __syncwarp();
+      }
+    }
+    trace(view_.pairs, state, true);
+    __syncwarp();
+    return windows_;
+  }
+
+ private:
+  __device__ void load_cells() {
+#pragma unroll
+    for (int i = 0; i < kLaneWindows; ++i) {
+      cells_.x[i] = view_.cell_x[Step::window(lane_, i)];
+      cells_.y[i] = view_.cell_y[Step::window(lane_, i)];
+    }
+  }
+  /// What is coded of a coordinate.
+  __device__ float coded(float value) const { return view_.has_signs != 0 ? fabsf(value) : value; }
+  __device__ float2 point(int pair) const {
+    if (pair >= view_.pairs) return {0, 0};
+    const int start = pair / kSegmentPairs * kSegmentDims;
+    const int count = min(kSegmentDims, view_.dim - start);
+    const int half = (count + 1) / 2;
+    const int in_segment = pair % kSegmentPairs;
+    const bool has_y = in_segment < count - half;
+    return {u_[start + in_segment], has_y ? u_[start + half + in_segment] : 0.0F};
+  }
+
+  __device__ void advance_pair(const float2& point, uint32_t* choices) {
+    Step::advance(cells_, point.x, point.y, lane_, before_, after_, choices);
+    float* const swapped = before_;
+    before_ = after_;
+    after_ = swapped;
+    __syncwarp();
+  }
+
+  /// Over pairs first … first+count−1; the trail is of pairs from 0 on.
+  __device__ void advance(int first, int count) {
+    const int end = first + count;
+    // Where the last pair has no second coordinate, its distance counts for nothing.
+    const bool has_half = view_.dim % 2 != 0 && end == view_.pairs;
+    const int whole_end = has_half ? end - 1 : end;
+    float2 next = point(first + lane_);
+    for (int chunk = first; chunk < end; chunk += kHalfWarp) {
+      // Loaded a chunk ahead, and not touched before.
+      const float2 mine = {coded(next.x), coded(next.y)};
+      next = point(chunk + kHalfWarp + lane_);
+#pragma unroll 1
+      for (int at = 0; at < kHalfWarp && chunk + at < end; at += kWordPairs) {
+        uint32_t choices = 0;
+#pragma unroll
+        for (int i = 0; i < kWordPairs; ++i) {
+          const float2 of_pair = {__shfl_sync(~0U, mine.x, at + i, kHalfWarp),
+                                  __shfl_sync(~0U, mine.y, at + i, kHalfWarp)};
+          if (chunk + at + i < whole_end) {
+            advance_pair(of_pair, &choices);
+          } else {
+            choices <<= 8;
+          }
+        }
+        if (has_half && chunk + at <= whole_end && whole_end < chunk + at + kWordPairs)
+          choices |= advance_half(whole_end - chunk, mine);
+        if (first == 0) trail_[(chunk + at) / kWordPairs * kWordStride + lane_] = choices;
+      }
+    }
+    __syncwarp();
+  }
+  /// The last pair, number `at` of a chunk: its choices where they lie in a word.
+  __device__ uint32_t advance_half(int at, float2 mine) {
+    const float2 of_pair = {__shfl_sync(~0U, mine.x, at, kHalfWarp), 0};
+#pragma unroll
+    for (float& cell_y : cells_.y) cell_y = 0;
+    uint32_t choices = 0;
+    advance_pair(of_pair, &choices);
+    load_cells();
+    return (choices & 255) << (8 * (kWordPairs - 1 - at % kWordPairs));
+  }
+
+  /// The lowest state of least cost.
+  __device__ int least_state() const {
+    unsigned long long least = ~0ULL;
+    for (int state = lane_; state < Step::kStates; state += kHalfWarp) {
+      // Costs are not negative, so that their bits have their order.
+      const unsigned long long mine =
+          static_cast<unsigned long long>(__float_as_uint(before_[state])) << 32 |
+          static_cast<unsigned>(state);
+      least = mine < least ? mine : least;
+    }
+    for (int apart = 1; apart < kHalfWarp; apart *= 2) {
+      const unsigned long long other = __shfl_xor_sync(~0U, least, apart);
+      least = other < least ? other : least;
+    }
+    return static_cast<int>(least & 0xffffffffU);
+  }
+
+  /// Back over pairs count−1 … 0 from the state behind them; the state before the first.
+  __device__ int trace(int count, int state, bool keep) {
+    if (lane_ == 0) {
+      const auto* choices = reinterpret_cast<const uint8_t*>(trail_);
+#pragma unroll 1
+      for (int word = (count - 1) / kWordPairs; word >= 0; --word) {
+        const uint8_t* of_word = choices + word * kWordStride * 4;
+#pragma unroll
+        for (int i = kWordPairs - 1; i >= 0; --i) {
+          const int pair = word * kWordPairs + i;
+          if (pair >= count) continue;
+          const uint32_t chosen = of_word[4 * Step::lane_of(state) + (kWordPairs - 1 - i)];
+          const int window = state << kStep | Step::branch(chosen, state);
+          if (keep) windows_[pair] = static_cast<uint8_t>(window);
+          state = window & (Step::kStates - 1);
+        }
+      }
+    }
+    return __shfl_sync(~0U, state, 0, kHalfWarp);
+  }
+
+  const EncodeView& view_;
+  const float* u_;
+  int lane_;
+  float* before_;
+  float* after_;
+  uint32_t* trail_;
+  uint8_t* windows_;
+  LaneCells cells_;
+};
+
+/// pack_windows.
+template <int kStep>
+__device__ void write_ring(const EncodeView& view, const uint8_t* windows, uint8_t* ring) {
+  for (int octet = threadIdx.x % kHalfWarp; 8 * octet < view.pairs; octet += kHalfWarp) {
+    const int count = min(8, view.pairs - 8 * octet);
+    unsigned long long bits = 0;
+    for (int i = 0; i < count; ++i) {
+      const unsigned long long own = windows[8 * octet + i] >> (kWindowBits - kStep);
+      bits |= own << (i * kStep);
+    }
+    for (int bit = 0; bit < count * kStep; bit += 8)
+      ring[octet * kStep + bit / 8] = static_cast<uint8_t>(bits >> bit);
+  }
+}
+
+/// Writes the plane of signs and returns ⟨u, û⟩ (dot_exact) to a row's first lane.
+__device__ double write_signs(const EncodeView& view, const float* u, const uint8_t* windows,
+                              const float2* cells, bool write, uint8_t* signs) {
+  const int lane = threadIdx.x % kHalfWarp;
+  const int shift = threadIdx.x % 32 / kHalfWarp * kHalfWarp;
+  double sum = 0;
+#pragma unroll 4
+  for (int first = 0; first < view.dim; first += kHalfWarp) {
+    const int j = first + lane;
+    float value = 0;
+    if (j < view.dim) {
+      value = u[j];
+      const int start = j / kSegmentDims * kSegmentDims;
+      const int half = (min(kSegmentDims, view.dim - start) + 1) / 2;
+      const bool is_y = j - start >= half;
+      const float2 cell = cells[windows[start / 2 + j - start - (is_y ? half : 0)]];
+      // With signs of their own both are magnitudes, and the product is the same.
+      const float factor = view.has_signs != 0 ? fabsf(value) : value;
+      sum = __fma_rn(static_cast<double>(factor), static_cast<double>(is_y ? cell.y : cell.x), sum);
+    }
+    const uint32_t negative = __ballot_sync(~0U, value < 0) >> shift;
+    const auto byte = static_cast<uint32_t>(first / 8 + lane);
+    if (write && lane < 2 && byte < view.sign_bytes)
+      signs[byte] = static_cast<uint8_t>(negative >> (8 * lane));
+  }
+  for (int width = kHalfWarp / 2; width >= 1; width /= 2)
+    sum += __shfl_down_sync(~0U, sum, width, kHalfWarp);
+  return sum;
+}
+
+/// store_factors: whether they fit what they are stored in.
+__device__ bool store_factors(const EncodeView& view, double scale, double bias, uint8_t* to) {
+  constexpr float kHalfMin = 0x1p-16F;
+  constexpr float kHalfMax = 65504.0F;
+  constexpr float kFloatMin = 0x1p-126F;
+  constexpr float kFloatMax = 3.402823466e38F;
+  const float stored_scale = __fdiv_rn(static_cast<float>(scale), view.scale_unit);
+  const float stored_bias = __fdiv_rn(static_cast<float>(bias), view.bias_unit);
+  const bool half = view.half_factors != 0;
+  const float most = half ? kHalfMax : kFloatMax;
+  const bool fits =
+      stored_scale == 0 || (stored_scale >= (half ? kHalfMin : kFloatMin) && stored_scale <= most);
+  if (!fits || !(fabsf(stored_bias) <= most)) return false;
+  uint32_t words[2] = {__float_as_uint(stored_scale), __float_as_uint(stored_bias)};
+  if (half)
+    words[0] = __half_as_ushort(__float2half_rn(stored_scale)) |
+               static_cast<uint32_t>(__half_as_ushort(__float2half_rn(stored_bias))) << 16;
+  for (int i = 0; i < (half ? 4 : 8); ++i)
+    to[i] = static_cast<uint8_t>(words[i / 4] >> (8 * (i % 4)));
+  return true;
+}
+
+template <int kStep>
+__global__ void __launch_bounds__(kMostWarps * 32)
+    trellis_encode_kernel(const __grid_constant__ EncodeView view, int64_t n, const float* u,
+                          const RowLength* lengths, int64_t first_row, uint8_t* codes,
+                          Refused* refused) {
+  extern __shared__ __align__(16) uint8_t shared[];
+  auto* cells = reinterpret_cast<float2*>(shared);
+  for (int i = threadIdx.x; i < kCells; i += blockDim.x)
+    cells[i] = {view.cell_x[i], view.cell_y[i]};
+  __syncthreads();
+  const int rows = static_cast<int>(blockDim.x) / kHalfWarp;
+  const int in_block = static_cast<int>(threadIdx.x) / kHalfWarp;
+  const int lane = threadIdx.x % kHalfWarp;
+  const RowScratch sizes(TrellisStep<kStep>::kCostStride, view.pairs);
+  uint8_t* scratch = shared + kCells * sizeof(float2) + in_block * sizes.bytes();
+  const int64_t own = static_cast<int64_t>(blockIdx.x) * rows + in_block;
+  // A warp's second row may be none: its lanes do the last one again, and write nothing.
+  const int64_t row = min(own, n - 1);
+  const float* of_row = u + row * view.dim;
+  RowSearch<kStep> search(view, of_row, scratch);
+  const uint8_t* windows = search.search();
+  const RowLength length = lengths[row];
+  const bool is_code = length.norm != 0;
+  uint8_t* code = codes + row * view.row_bytes;
+  const double along = write_signs(view, of_row, windows, cells, own < n && is_code, code);
+  if (own >= n) return;
+  if (!is_code) {
+    for (uint32_t i = lane; i < view.row_bytes; i += kHalfWarp) code[i] = 0;
+    return;
+  }
+  write_ring<kStep>(view, windows, code + view.sign_bytes);
+  if (lane != 0) return;
+  const double alignment = fmax(along / view.dim, view.least_alignment);
+  const double scale =
+      fmin(length.norm / (view.root_dim * alignment), static_cast<double>(view.max_scale));
+  if (!store_factors(view, scale, length.bias, code + view.code_bytes))
+    atomicMin(refused, static_cast<Refused>(first_row + row) << kRefusalBits |
+                           static_cast<Refused>(Refusal::factors));
+}
+
+int warps_of(const EncodeView& view, size_t most_shared_bytes) {
+  const RowScratch sizes(cost_stride_of(view.step_bits), view.pairs);
+  const size_t left = most_shared_bytes - kCells * sizeof(float2);
+  return static_cast<int>(std::min<size_t>(kMostWarps, left / (2 * size_t{sizes.bytes()})));
+}
+
+template <int kStep>
+void launch(const EncodeView& view, int64_t n, const float* u, const RowLength* lengths,
+            int64_t first_row, uint8_t* codes, Refused* refused, size_t most_shared_bytes,
+            cudaStream_t stream) {
+  const auto kernel = trellis_encode_kernel<kStep>;
+  static std::once_flag allowed[64];
+  int device = 0;
+  POLAR_CUDA_CHECK(cudaGetDevice(&device));
+  std::call_once(allowed[device % 64], [&] {
+    POLAR_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          static_cast<int>(most_shared_bytes)));
+  });
+  const int warps = warps_of(view, most_shared_bytes);
+  const auto grid = static_cast<unsigned>((n + 2 * warps - 1) / (2 * warps));
+  kernel<<<grid, warps * 32, trellis_shared_bytes(view, most_shared_bytes), stream>>>(
+      view, n, u, lengths, first_row, codes, refused);
+  POLAR_CUDA_CHECK_LAUNCH(trellis_encode_kernel);
+}
+
+}  // namespace
+
+size_t trellis_shared_bytes(const EncodeView& view, size_t most_shared_bytes) {
+  const int warps = warps_of(view, most_shared_bytes);
+  const RowScratch sizes(cost_stride_of(view.step_bits), view.pairs);
+  return warps == 0 ? 0 : kCells * sizeof(float2) + static_cast<size_t>(2 * warps) * sizes.bytes();
+}
+
+void trellis_encode(const EncodeView& view, int64_t n, const float* u, const RowLength* lengths,
+                    int64_t first_row, uint8_t* codes, Refused* refused, size_t most_shared_bytes,
+                    cudaStream_t stream) {
+  using Launch = void (*)(const EncodeView&, int64_t, const float*, const RowLength*, int64_t,
+                          uint8_t*, Refused*, size_t, cudaStream_t);
+  // By bits a pair.
+  static constexpr Launch kLaunches[] = {launch<1>, launch<2>, launch<3>, launch<4>,
+                                         launch<5>, launch<6>, launch<7>, launch<8>};
+  kLaunches[view.step_bits - 1](view, n, u, lengths, first_row, codes, refused, most_shared_bytes,
+                                stream);
+}
+
+}  // namespace polarquant::cuda
