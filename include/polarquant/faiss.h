@@ -68,6 +68,7 @@ struct IndexPolar : ::faiss::Index {
 
   /// The canonical name of the codec.
   std::string spec() const;
+  const Options& options() const { return options_; }
   /// Codec, codes and ids, in bytes; codes that lie in a mapped file are not counted.
   size_t memory_bytes() const;
   const Codec& codec() const { return *codec_; }

@@ -252,8 +252,8 @@ idx_t IndexPolar::row_of(const char* call, idx_t key) const {
     const auto found = row_of_id_.find(key);
     if (found != row_of_id_.end()) row = found->second;
   }
-  require(row >= 0, StatusCode::not_found,
-          "{}: id {} is not in the index, which holds {} rows", call, key, ntotal);
+  require(row >= 0, StatusCode::not_found, "{}: id {} is not in the index, which holds {} rows",
+          call, key, ntotal);
   return row;
 }
 

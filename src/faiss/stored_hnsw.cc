@@ -125,9 +125,11 @@ std::vector<size_t> offsets_of(const std::vector<int32_t>& levels,
 /// A graph without links yet, which owns the storage.
 std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> storage) {
   constexpr int kAnyLinks = 16;
-  if (dynamic_cast<IndexPolar*>(storage.get()) != nullptr) {
-    std::unique_ptr<IndexPolar> rows(static_cast<IndexPolar*>(storage.release()));
-    return std::make_unique<HNSWOverPolar>(std::move(rows), kAnyLinks);
+  // Rows kept one by one are those of graphs that our factory makes.
+  auto* polar = dynamic_cast<IndexPolar*>(storage.get());
+  if (polar != nullptr && polar->options().single_rows) {
+    storage.release();
+    return std::make_unique<HNSWOverPolar>(std::unique_ptr<IndexPolar>(polar), kAnyLinks);
   }
   auto index = std::make_unique<::faiss::IndexHNSW>(storage.get());
   index->own_fields = true;

@@ -164,10 +164,25 @@ struct IndexIVFPolarStorage {
     read_rows(sections, sizes, *index);
     index->ntotal = head.ntotal;
     index->set_direct_map_type(static_cast<::faiss::DirectMap::Type>(direct_map));
-    return {std::move(index), false};
+    const bool labels_are_rows = has_rows_as_ids(*index);
+    return {std::move(index), labels_are_rows};
   }
 
  private:
+  /// Whether ids are 0 to ntotal − 1, each once.
+  static bool has_rows_as_ids(const IndexIVFPolar& index) {
+    std::vector<bool> is_there(static_cast<size_t>(index.ntotal));
+    for (size_t list = 0; list < index.nlist; ++list) {
+      const int64_t* ids = index.invlists->get_ids(list);
+      for (size_t row = 0; row < index.invlists->list_size(list); ++row) {
+        const int64_t id = ids[row];
+        if (id < 0 || id >= index.ntotal || is_there[static_cast<size_t>(id)]) return false;
+        is_there[static_cast<size_t>(id)] = true;
+      }
+    }
+    return true;
+  }
+
   static void read_rows(SectionReader& sections, const std::vector<int64_t>& sizes,
                         IndexIVFPolar& index) {
     const size_t code_bytes = index.code_size;

@@ -28,6 +28,8 @@ const StoredCase kCases[] = {
     {"Polar2,RFlat", 20, 40},
     {"SQ4,Refine(Polar8)", 20, 40},
     {"IVF4(Polar8),SQ8", 16, 60, true},
+    {"IVF4,Polar4", 16, 160, true},
+    {"HNSW8,Polar2", 20, 60},
     {"IVF4(Polar8),PQ4x4np", 16, 60},
     {"IDMap2,Flat", 16, 30, true},
     {"IVF4,Flat", 16, 60},

@@ -22,6 +22,7 @@ _FUNCTIONS = {
 }
 _SCALARS = {
     "void": None,
+    "float": ctypes.c_float,
     "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
     "size_t": ctypes.c_size_t,

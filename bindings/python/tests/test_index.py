@@ -99,6 +99,40 @@ class IndexTest(unittest.TestCase):
             index.add(x)
         self.assertEqual(index.ntotal, 10)
 
+    def test_rows_within_a_radius(self):
+        x = make_rows(300, 64)
+        index = polarquant.Index("Polar4", 64, "l2")
+        index.add(x)
+        scores, ids = index.search(x[:3], 20)
+        lims, found_scores, found = index.range_search(
+            x[:3], float(scores[0, 7]), exactness=np.inf
+        )
+        self.assertEqual(lims.shape, (4,))
+        self.assertEqual(found.tolist()[: lims[1]], ids[0, :7].tolist())
+        np.testing.assert_array_equal(found_scores[: lims[1]], scores[0, :7])
+        lims, _, found = index.range_search(x[:1], 1e30, filter=range(10, 20))
+        self.assertEqual(sorted(found.tolist()), list(range(10, 20)))
+        lims, _, found = index.range_search(x[:2], -1e30)
+        self.assertEqual((lims.tolist(), len(found)), ([0, 0, 0], 0))
+        with self.assertRaises(polarquant.UnsupportedError):
+            graph = polarquant.Index("HNSW8,Polar4", 64, "l2")
+            graph.add(x)
+            graph.range_search(x[:1], 1.0)
+
+    def test_rows_go_and_change(self):
+        x = make_rows(200, 64)
+        index = polarquant.Index("Polar4", 64, "l2")
+        index.add_with_ids(x, np.arange(1000, 1200))
+        self.assertEqual(index.remove_ids([1003, 1007, 5]), 2)
+        self.assertEqual(index.ntotal, 198)
+        self.assertNotIn(1003, index.search(x[3], 198)[1])
+        index.update([1000, 1001], x[[3, 7]])
+        self.assertEqual(index.search(x[3], 1)[1].tolist(), [1000])
+        with self.assertRaises(polarquant.NotFoundError):
+            index.update([1003], x[:1])
+        with self.assertRaisesRegex(ValueError, "shape"):
+            index.update([1000], x[:2])
+
     def test_a_closed_index_says_so(self):
         with polarquant.Index("Polar2", 32) as index:
             self.assertFalse(index.closed)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import pathlib
-from ctypes import c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import c_char_p, c_float, c_int32, c_int64, c_size_t, c_void_p
 from typing import Any, TypeVar
 
 from polarquant import _structs
@@ -146,6 +146,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_index_is_trained": (c_int32, [_HANDLE]),
     "polar_index_code_size": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_reconstruct": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_index_range_search": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_float, _OPTIONS, c_int64, _ARRAY, _ARRAY, _ARRAY],
+    ),
+    "polar_index_remove": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
+    "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
     "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
     # index files

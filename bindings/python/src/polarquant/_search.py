@@ -10,6 +10,7 @@ from typing import Any, Callable
 import numpy as np
 import numpy.typing as npt
 
+from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_int, as_rows_or_vector
 from polarquant._library import check, search_options
 from polarquant._progress import LongCall, ProgressLike
@@ -50,10 +51,7 @@ def run_search(
     if not is_long and filter is None and exactness is None and num_threads == 0:
         check(function(nq, address(given), k, None, address(scores), address(ids)))
         return scores, ids
-    options = search_options()
-    options.num_threads = as_int("num_threads", num_threads, 0, 1024)
-    if exactness is not None:
-        options.exactness = _as_exactness(exactness)
+    options = make_search_options(exactness, num_threads)
     applied = AppliedFilter(filter, options, use)
     where = ctypes.addressof(options)
     arguments = (nq, address(given), k, where, address(scores), address(ids))
@@ -68,6 +66,16 @@ def run_search(
     if applied.error is not None:
         raise applied.error
     return scores, ids
+
+
+def make_search_options(
+    exactness: float | None, num_threads: int
+) -> _structs.SearchOptions:
+    options = search_options()
+    options.num_threads = as_int("num_threads", num_threads, 0, 1024)
+    if exactness is not None:
+        options.exactness = _as_exactness(exactness)
+    return options
 
 
 def _as_exactness(exactness: float) -> float:

@@ -15,10 +15,10 @@ from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as
 from polarquant._handle import Handle, create
 from polarquant._library import check, lib, read_text, sized
 from polarquant._progress import ProgressLike
-from polarquant._search import run_search
+from polarquant._search import make_search_options, run_search
 from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
-from polarquant.filters import FilterLike
+from polarquant.filters import AppliedFilter, FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
 
 
@@ -36,8 +36,8 @@ class Index(Handle):
     strided arrays from a copy. Numbers that are not finite are refused. After an error nothing has
     changed.
 
-    Threads may search at the same time; `train`, `add` and `add_with_ids` wait for them and run
-    alone. len() is `ntotal`.
+    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids` and `update`
+    wait for them and run alone. len() is `ntotal`.
     """
 
     _destroy = lib.polar_index_destroy
@@ -180,6 +180,77 @@ class Index(Handle):
             rows = lib.polar_index_ntotal(handle)
             asked = (filter, exactness, num_threads, progress)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
+
+    def range_search(
+        self,
+        queries: npt.ArrayLike,
+        radius: float,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        num_threads: int = 0,
+    ) -> tuple[Ids, Floats, Ids]:
+        """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
+
+        queries: (nq, dim). Returns lims, (nq + 1,), scores and ids of all queries together: those of
+        query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to count.
+        filter, exactness, num_threads: as for `search`.
+        Raises NotTrainedError, BadArgumentError; UnsupportedError for graphs and refinements.
+        """
+        rows = as_rows("queries", queries, self._dim)
+        options = make_search_options(exactness, num_threads)
+        applied = AppliedFilter(filter, options, self._use)
+        lims = np.empty(len(rows) + 1, dtype=np.int64)
+        scores = np.empty(0, dtype=np.float32)
+        ids = np.empty(0, dtype=np.int64)
+        with self._use.shared as handle:
+            for _ in range(2):
+                status = lib.polar_index_range_search(
+                    handle,
+                    len(rows),
+                    address(rows),
+                    float(radius),
+                    ctypes.addressof(options),
+                    len(ids),
+                    address(lims),
+                    address(scores),
+                    address(ids),
+                )
+                if applied.error is not None:
+                    raise applied.error
+                check(status)
+                if lims[-1] <= len(ids):
+                    break
+                scores = np.empty(int(lims[-1]), dtype=np.float32)
+                ids = np.empty(int(lims[-1]), dtype=np.int64)
+        return lims, scores, ids
+
+    def remove_ids(self, ids: npt.ArrayLike) -> int:
+        """Removes the rows with these ids, (n,), and returns how many went; others are passed over.
+
+        Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
+        cannot do that (inverted files, id maps), or cannot remove rows (graphs, refinements).
+        """
+        wanted = as_ids("ids", ids)
+        removed = ctypes.c_int64()
+        self._change(
+            lib.polar_index_remove, len(wanted), address(wanted), ctypes.byref(removed)
+        )
+        return removed.value
+
+    def update(self, ids: npt.ArrayLike, x: npt.ArrayLike) -> None:
+        """Codes x, (n, dim), in the place of the rows with these ids, (n,).
+
+        Raises NotFoundError; UnsupportedError unless the index is one of our codes, also behind
+        vector transforms and in id maps.
+        """
+        rows = as_rows("x", x, self._dim)
+        wanted = as_ids("ids", ids)
+        if len(wanted) != len(rows):
+            raise BadArgumentError(
+                f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)"
+            )
+        self._change(lib.polar_index_update, len(rows), address(wanted), address(rows))
 
     def reconstruct(self, id: int) -> Floats:
         """The stored form of the row with this id, (dim,); normalized for cosine.
