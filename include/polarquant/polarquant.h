@@ -116,6 +116,9 @@ typedef struct polar_search_options {
    * indexes of one of our specs and code searches call it. */
   int32_t (*progress)(void* user, double done);
   void* progress_user;
+  /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
+  int64_t nprobe;    /* lists of an inverted file searched for each query; default 0: 1, as FAISS */
+  int64_t ef_search; /* nodes an HNSW graph's search keeps, to 2^31-1; default 0: 16, as FAISS */
 } polar_search_options;
 
 /* Fills *options with the defaults. NULL is ignored. since 0.1 */

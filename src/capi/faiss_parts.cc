@@ -77,19 +77,6 @@ void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids) {
                                         : ::faiss::DirectMap::Array);
 }
 
-bool holds_polar(const ::faiss::Index& index) {
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-    return holds_polar(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-    return holds_polar(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
-    return holds_polar(*outer->base_index);
-  }
-  return dynamic_cast<const IndexPolar*>(&index) != nullptr;
-}
-
 size_t stored_row_bytes(const ::faiss::Index& index) {
   if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
     return stored_row_bytes(*outer->index);

@@ -27,10 +27,6 @@ bool positions_close_up(const ::faiss::Index& index);
 /// called before its first row. No effect on other indexes.
 void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids);
 
-/// Whether rows are found by an IndexPolar: the index is one, or an id map, transform or refinement
-/// over one.
-bool holds_polar(const ::faiss::Index& index);
-
 /// Bytes of one stored row's code, ids and graph links not counted. Throws unsupported where FAISS
 /// does not tell.
 size_t stored_row_bytes(const ::faiss::Index& index);

@@ -20,6 +20,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
+#include "src/capi/faiss_parameters.h"
 #include "src/capi/faiss_parts.h"
 #include "src/capi/filter_selector.h"
 #include "src/capi/index_handle.h"
@@ -201,27 +202,15 @@ void search_faiss(const polar_index& index, int64_t nq, const float* queries, in
   const OmpThreads threads(options.num_threads);
   FilterSelector selector(make_row_filter(options));
   ::faiss::IDSelector* selected = options.filter != POLAR_FILTER_NONE ? &selector : nullptr;
-  if (holds_polar(*index.faiss)) {
-    SearchParametersPolar parameters;
-    parameters.sel = selected;
-    parameters.exactness = options.exactness;
-    parameters.progress = make_scan_options(options, 0).progress;
-    index.faiss->search(nq, input.data(), k, scores, ids, &parameters);
-    return;
-  }
-  if (selected == nullptr) {
-    index.faiss->search(nq, input.data(), k, scores, ids);
-    return;
-  }
-  ::faiss::SearchParameters parameters;
-  parameters.sel = selected;
+  const auto parameters = make_search_parameters(*index.faiss, options, selected);
   try {
-    index.faiss->search(nq, input.data(), k, scores, ids, &parameters);
+    index.faiss->search(nq, input.data(), k, scores, ids, parameters.get());
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
-    fail(StatusCode::unsupported, "options.filter: \"{}\" does not filter ({})", index.description,
-         error.what());
+    if (parameters == nullptr) throw;
+    fail(StatusCode::unsupported, "options: \"{}\" does not {} ({})", index.description,
+         selected != nullptr ? "filter" : "take them", error.what());
   }
 }
 

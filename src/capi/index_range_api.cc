@@ -8,7 +8,7 @@
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
-#include "src/capi/faiss_parts.h"
+#include "src/capi/faiss_parameters.h"
 #include "src/capi/filter_selector.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
@@ -25,17 +25,11 @@ void search_range(const polar_index& index, int64_t nq, const float* queries, fl
   const MetricInput input(index.metric, index.dim, nq, queries);
   const OmpThreads threads(options.num_threads);
   FilterSelector selector(make_row_filter(options));
-  ::faiss::SearchParameters plain;
-  SearchParametersPolar polar;
-  polar.exactness = options.exactness;
-  polar.progress = make_scan_options(options, 0).progress;
-  const bool is_polar = holds_polar(*index.faiss);
-  ::faiss::SearchParameters& parameters = is_polar ? polar : plain;
   const bool filtered = options.filter != POLAR_FILTER_NONE;
-  if (filtered) parameters.sel = &selector;
+  const auto parameters =
+      make_search_parameters(*index.faiss, options, filtered ? &selector : nullptr);
   try {
-    index.faiss->range_search(nq, input.data(), radius, result,
-                              is_polar || filtered ? &parameters : nullptr);
+    index.faiss->range_search(nq, input.data(), radius, result, parameters.get());
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {

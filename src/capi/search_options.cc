@@ -2,6 +2,7 @@
 #include "src/capi/search_options.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "src/capi/argument_checks.h"
 #include "src/capi/options.h"
@@ -88,6 +89,10 @@ polar_search_options read_search_options(const polar_search_options* given) {
   // Written so that a NaN is refused too.
   require(options.exactness >= 0, StatusCode::bad_argument,
           "options.exactness: {} is not allowed; 0 to infinity", options.exactness);
+  require_count("options.nprobe", options.nprobe, 0);
+  require(options.ef_search >= 0 && options.ef_search <= std::numeric_limits<int32_t>::max(),
+          StatusCode::bad_argument, "options.ef_search: {} is not allowed; 0 to 2^31-1",
+          options.ef_search);
   require_filter(options);
   return options;
 }

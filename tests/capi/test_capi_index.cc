@@ -254,6 +254,70 @@ TEST_CASE("training again starts anew", "[capi]") {
   }
 }
 
+TEST_CASE("options say how far inverted files and graphs are searched", "[capi]") {
+  const std::vector<float> x = normal_rows(kRows, kDim, 1);
+  const std::vector<float> queries = normal_rows(20, kDim, 3);
+  const auto hits = [&](const IndexHandle& index, const polar_search_options& options) {
+    std::vector<float> scores(200);
+    std::vector<int64_t> ids(200);
+    require_ok(polar_index_search_with_options(index.get(), 20, queries.data(), 10, &options,
+                                               scores.data(), ids.data()));
+    const IndexHandle flat = trained_index("Flat", POLAR_METRIC_L2, x);
+    require_ok(polar_index_add(flat.get(), kRows, x.data()));
+    const Results exact = search(flat, 20, queries.data(), 10);
+    int found = 0;
+    for (size_t i = 0; i < 200; ++i) {
+      const auto first = exact.ids.begin() + static_cast<ptrdiff_t>(i / 10 * 10);
+      found += std::find(first, first + 10, ids[i]) != first + 10 ? 1 : 0;
+    }
+    return found;
+  };
+  polar_search_options options;
+  polar_search_options_init(&options);
+  CHECK((options.nprobe == 0 && options.ef_search == 0));
+  for (const char* description :
+       {"IVF8,Polar4", "IVF8,Flat", "L2norm,IVF8,Polar4", "IVF8,Polar4,RFlat"}) {
+    INFO(description);
+    const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
+    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    options.nprobe = 0;
+    const int few = hits(index, options);
+    options.nprobe = 8;
+    const int most = hits(index, options);
+    CHECK(few < most);
+    if (std::string(description).find("L2norm") != 0) CHECK(most > 160);
+    options.nprobe = 0;
+    options.ef_search = 5;
+    float score = 0;
+    int64_t id = 0;
+    check_failed(
+        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
+        POLAR_ERROR_UNSUPPORTED, {"options.ef_search: 5"});
+    options.ef_search = 0;
+  }
+  for (const char* description : {"HNSW8,Polar4", "HNSW8,Flat"}) {
+    INFO(description);
+    const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
+    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    options.ef_search = 10;
+    const int few = hits(index, options);
+    options.ef_search = static_cast<int64_t>(kRows);
+    CHECK(few < hits(index, options));
+    options.ef_search = 0;
+    options.nprobe = 3;
+    float score = 0;
+    int64_t id = 0;
+    check_failed(
+        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
+        POLAR_ERROR_UNSUPPORTED, {"options.nprobe: 3"});
+    options.nprobe = -1;
+    check_failed(
+        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
+        POLAR_ERROR_BAD_ARGUMENT, {"options.nprobe", "-1"});
+    options.nprobe = 0;
+  }
+}
+
 TEST_CASE("num_threads changes no result and no setting", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   for (const char* description : {"Polar4", "Flat", "IVF4,PQ4x4"}) {

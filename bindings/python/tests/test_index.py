@@ -119,6 +119,33 @@ class IndexTest(unittest.TestCase):
             graph.add(x)
             graph.range_search(x[:1], 1.0)
 
+    def test_inverted_files_and_graphs(self):
+        x = make_rows(2000, 64)
+        index = polarquant.Index("IVF16,Polar4", 64)
+        with self.assertRaises(polarquant.NotTrainedError):
+            index.add(x)
+        index.train(x)
+        index.add(x)
+        few = index.search(x[:50], 10)[1]
+        most = index.search(x[:50], 10, nprobe=16)[1]
+        exact = exact_ids(x, x[:50], 10)
+        shares = [
+            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)])
+            for ids in (few, most)
+        ]
+        self.assertLess(shares[0], shares[1])
+        self.assertGreater(shares[1], 0.8)
+        graph = polarquant.Index("HNSW16,Polar4", 64, "l2")
+        graph.add(x)
+        found = graph.search(x[:50], 1, ef_search=200)[1]
+        self.assertGreater(np.mean(found[:, 0] == np.arange(50)), 0.9)
+        with self.assertRaises(polarquant.UnsupportedError):
+            graph.search(x[:1], 1, nprobe=3)
+        with self.assertRaises(polarquant.UnsupportedError):
+            index.search(x[:1], 1, ef_search=3)
+        with self.assertRaises(polarquant.BadArgumentError):
+            index.search(x[:1], 1, nprobe=-1)
+
     def test_rows_go_and_change(self):
         x = make_rows(200, 64)
         index = polarquant.Index("Polar4", 64, "l2")

@@ -38,6 +38,8 @@ def run_search(
     exactness: float | None,
     num_threads: int,
     progress: ProgressLike,
+    nprobe: int = 0,
+    ef_search: int = 0,
 ) -> tuple[Floats, Ids]:
     """Scores and ids, (nq, k); (k,) for one query of shape (dim,)."""
     given = as_rows_or_vector("queries", queries, dim)
@@ -48,10 +50,11 @@ def run_search(
     ids = np.empty(shape, dtype=np.int64)
     # A function of the caller's would lose a Ctrl-C that comes while it runs.
     is_long = nq * rows * dim >= _LONG_WORK or progress or callable(filter)
-    if not is_long and filter is None and exactness is None and num_threads == 0:
+    is_plain = filter is None and exactness is None
+    if not is_long and is_plain and num_threads == nprobe == ef_search == 0:
         check(function(nq, address(given), k, None, address(scores), address(ids)))
         return scores, ids
-    options = make_search_options(exactness, num_threads)
+    options = make_search_options(exactness, num_threads, nprobe, ef_search)
     applied = AppliedFilter(filter, options, use)
     where = ctypes.addressof(options)
     arguments = (nq, address(given), k, where, address(scores), address(ids))
@@ -69,12 +72,14 @@ def run_search(
 
 
 def make_search_options(
-    exactness: float | None, num_threads: int
+    exactness: float | None, num_threads: int, nprobe: int = 0, ef_search: int = 0
 ) -> _structs.SearchOptions:
     options = search_options()
     options.num_threads = as_int("num_threads", num_threads, 0, 1024)
     if exactness is not None:
         options.exactness = _as_exactness(exactness)
+    options.nprobe = as_int("nprobe", nprobe, 0, 2**63 - 1)
+    options.ef_search = as_int("ef_search", ef_search, 0, 2**31 - 1)
     return options
 
 

@@ -43,6 +43,8 @@ class SearchOptions(ctypes.Structure):
         ("keep_user", c_void_p),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
+        ("nprobe", c_int64),
+        ("ef_search", c_int64),
     ]
 
 

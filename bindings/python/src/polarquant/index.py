@@ -152,6 +152,8 @@ class Index(Handle):
         *,
         filter: FilterLike = None,
         exactness: float | None = None,
+        nprobe: int = 0,
+        ef_search: int = 0,
         num_threads: int = 0,
         progress: ProgressLike = None,
     ) -> tuple[Floats, Ids]:
@@ -162,10 +164,12 @@ class Index(Handle):
         filter: ids that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
         None is the library's default. docs/scan.md has the rest.
+        nprobe: lists of an inverted file searched for each query; 0 is FAISS's default, 1.
+        ef_search: nodes that a search of an HNSW graph keeps; 0 is FAISS's default, 16.
         num_threads: 0 to 1024; 0 is OpenMP's default.
         progress: True for a bar, or a function that hears the share done and stops by False.
         Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for a filter that
-        a FAISS index in the description does not know. Ctrl-C ends a long search.
+        a FAISS index in the description does not know, and options that it has no use for. Ctrl-C ends a long search.
         """
         with self._use.shared as handle:
 
@@ -178,7 +182,7 @@ class Index(Handle):
                 return status
 
             rows = lib.polar_index_ntotal(handle)
-            asked = (filter, exactness, num_threads, progress)
+            asked = (filter, exactness, num_threads, progress, nprobe, ef_search)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
     def range_search(
@@ -188,17 +192,18 @@ class Index(Handle):
         *,
         filter: FilterLike = None,
         exactness: float | None = None,
+        nprobe: int = 0,
         num_threads: int = 0,
     ) -> tuple[Ids, Floats, Ids]:
         """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
 
         queries: (nq, dim). Returns lims, (nq + 1,), scores and ids of all queries together: those of
         query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to count.
-        filter, exactness, num_threads: as for `search`.
+        filter, exactness, nprobe, num_threads: as for `search`.
         Raises NotTrainedError, BadArgumentError; UnsupportedError for graphs and refinements.
         """
         rows = as_rows("queries", queries, self._dim)
-        options = make_search_options(exactness, num_threads)
+        options = make_search_options(exactness, num_threads, nprobe)
         applied = AppliedFilter(filter, options, self._use)
         lims = np.empty(len(rows) + 1, dtype=np.int64)
         scores = np.empty(0, dtype=np.float32)
