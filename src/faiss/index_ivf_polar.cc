@@ -124,8 +124,9 @@ void IndexIVFPolar::adopt(std::unique_ptr<Codec> codec, float centroid_scale) {
 }
 
 // FAISS's centroids for inner product are of length 1, longer than the mean of their rows. Rows are
-// coded about the multiple of the centroid that is nearest to them, the same for all lists: on
-// 117,659 × 384 sentence embeddings they are then .61 instead of .65 away from it.
+// coded about the multiple of the centroid that is nearest to them, the same for all lists: .62 of
+// it for 117,659 × 384 sentence embeddings in 1,024 lists, which are .78 away from there, and .86
+// from the centroids.
 float IndexIVFPolar::subtract_centroids(idx_t n, float* x) const {
   std::vector<idx_t> list_nos(static_cast<size_t>(n));
   quantizer->assign(n, x, list_nos.data());
