@@ -8,6 +8,7 @@
 
 #include "src/scan/kernels/tile.h"
 #include "src/scan/list_search.h"
+#include "src/scan/row_filter.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/shared_limits.h"
 #include "src/scan/tile_search.h"
@@ -17,6 +18,7 @@ namespace polarquant {
 
 class ListScan {
  public:
+  /// Both are borrowed.
   ListScan(const InvertedFile& file, const IdFilter& filter, float exactness);
 
   /// Brings the list's rows into `best`, which has their places for ids. `query` is prepared by the
@@ -31,11 +33,9 @@ class ListScan {
   void search_blocks(const PreparedQuery& query, int64_t list, TopK* best,
                      const ThreadLimits& limits);
   void search_row_codes(const PreparedQuery& query, int64_t list, TopK* best);
-  uint64_t allowed(int64_t list, int64_t first, int count) const;
-  void load(const BlockRows& rows, int64_t list, int64_t* next_block);
 
   const InvertedFile& file_;
-  const IdFilter& filter_;
+  RowFilter filter_;  // over places
   float exactness_;
   bool bounded_;
   PreparedQuery moved_;

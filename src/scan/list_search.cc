@@ -4,15 +4,14 @@
 #include "src/scan/list_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/scan/list_scan.h"
 #include "src/scan/query_tasks.h"
+#include "src/scan/search_goal.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/shared_limits.h"
 #include "src/scan/top_k.h"
@@ -28,12 +27,13 @@ constexpr int64_t kMinProbesPerTask = 4;
 
 class GroupSearch {
  public:
-  GroupSearch(const InvertedFile& file, const ListProbes& probes, int64_t k, const IdFilter& filter,
-              const SearchOptions& options, RowLabel label, int threads, SearchProgress& progress)
+  GroupSearch(const InvertedFile& file, const ListProbes& probes, SearchGoal& goal,
+              const IdFilter& filter, const SearchOptions& options, RowLabel label, int threads,
+              SearchProgress& progress)
       : file_(file),
         probes_(probes),
-        k_(k),
-        kept_(file.scan_codec != nullptr ? file.scan_codec->candidates(k) : k),
+        goal_(goal),
+        kept_(file.scan_codec != nullptr ? file.scan_codec->candidates(goal.k()) : goal.k()),
         filter_(filter),
         exactness_(options.exactness),
         label_(label),
@@ -41,14 +41,14 @@ class GroupSearch {
         scans_(static_cast<size_t>(threads)),
         progress_(progress) {}
 
-  /// Queries first_query … first_query+nq−1 of those that `probes` is for.
-  void run(int64_t first_query, int64_t nq, const float* queries, float* scores, int64_t* labels) {
+  /// The goal's queries first_query … first_query+nq−1, (nq, dim).
+  void run(int64_t first_query, int64_t nq, const float* queries) {
     first_query_ = first_query;
     prepare(nq, queries);
     const int64_t parts =
         std::clamp<int64_t>(div_up(threads_, std::max<int64_t>(nq, 1)), 1,
                             std::max<int64_t>(probes_.nprobe / kMinProbesPerTask, 1));
-    best_.assign(static_cast<size_t>(nq * parts), TopK(kept_));
+    best_.assign(static_cast<size_t>(parts * nq), goal_.collector(kept_));
     limits_.clear();
     if (parts > 1) {
       for (int64_t query = 0; query < nq; ++query)
@@ -56,11 +56,18 @@ class GroupSearch {
     }
     const int64_t tasks = nq * parts;
     parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int thread) {
-      search(task / parts, task % parts, parts, &scan_of(thread));
+      const int64_t query = task / parts;
+      const int64_t part = task % parts;
+      TopK* best = &best_[static_cast<size_t>(part * nq + query)];
+      search(query, part, parts, &scan_of(thread), best);
     });
+    goal_.begin_group(nq);
     parallel_for(nq, thread_count(threads_, nq), [&](int64_t query, int thread) {
-      finish(query, parts, &scan_of(thread), scores + query * k_, labels + query * k_);
+      std::vector<Candidate> all = candidates_of(best_, static_cast<int>(parts), nq, query);
+      finish(query, &scan_of(thread), all);
+      goal_.write(first_query_, query, all);
     });
+    goal_.end_group();
   }
 
  private:
@@ -80,8 +87,7 @@ class GroupSearch {
   }
 
   // Every parts-th of the query's lists, from the part-th on.
-  void search(int64_t query, int64_t part, int64_t parts, ListScan* scan) {
-    TopK* best = &best_[static_cast<size_t>(query * parts + part)];
+  void search(int64_t query, int64_t part, int64_t parts, ListScan* scan, TopK* best) {
     SharedLimits* shared = parts > 1 ? limits_[static_cast<size_t>(query)].get() : nullptr;
     const ThreadLimits limits = {shared, static_cast<int>(part), 0};
     int64_t rows = 0;
@@ -98,28 +104,22 @@ class GroupSearch {
   }
 
   // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
-  void finish(int64_t query, int64_t parts, ListScan* scan, float* scores, int64_t* labels) {
-    std::vector<Candidate> all;
-    for (int64_t part = 0; part < parts; ++part) {
-      const auto& found = best_[static_cast<size_t>(query * parts + part)].candidates();
-      all.insert(all.end(), found.begin(), found.end());
-    }
-    keep_best(all, kept_);
-    for (Candidate& candidate : all) {
+  void finish(int64_t query, ListScan* scan, std::vector<Candidate>& candidates) {
+    keep_best(candidates, kept_);
+    for (Candidate& candidate : candidates) {
       if (file_.scan_codec != nullptr) {
         const float score = scan->score(queries_[static_cast<size_t>(query)], candidate.id);
         candidate.score = key_of_score(score, file_.codec.higher_is_nearer());
-        if (kept_ > k_) candidate.key = candidate.score;
+        if (kept_ > goal_.k()) candidate.key = candidate.score;
       }
       if (label_ == RowLabel::id)
         candidate.id = file_.lists.ids(list_of_place(candidate.id))[row_of_place(candidate.id)];
     }
-    write_top_k(all, k_, file_.codec.higher_is_nearer(), scores, labels);
   }
 
   const InvertedFile& file_;
   const ListProbes& probes_;
-  int64_t k_;
+  SearchGoal& goal_;
   int64_t kept_;  // rows by levels
   const IdFilter& filter_;
   float exactness_;
@@ -129,7 +129,7 @@ class GroupSearch {
   SearchProgress& progress_;
   int64_t first_query_ = 0;
   std::vector<PreparedQuery> queries_;
-  std::vector<TopK> best_;                             // (queries, parts)
+  std::vector<TopK> best_;                             // (parts, queries)
   std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
 };
 
@@ -138,11 +138,9 @@ class GroupSearch {
 void list_search(const InvertedFile& file, int64_t nq, const float* queries,
                  const ListProbes& probes, int64_t k, const IdFilter& filter,
                  const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
-  require(nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed", nq);
-  require(k >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k);
+  SearchGoal goal = SearchGoal::best(nq, k, file.codec.higher_is_nearer(), scores, labels);
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
-  checked_mul(checked_mul(nq, k, "nq x k results"), sizeof(int64_t), "nq x k results");
   for (int64_t i = 0; i < nq * probes.nprobe; ++i) {
     require(probes.lists[i] >= -1 && probes.lists[i] < file.lists.count(), StatusCode::bad_argument,
             "probes: number {} of query {} is list {}; there are {}", i % probes.nprobe,
@@ -150,10 +148,9 @@ void list_search(const InvertedFile& file, int64_t nq, const float* queries,
   }
   const int threads = thread_count(options.threads, std::max(nq, nq * probes.nprobe));
   SearchProgress progress(options.progress, static_cast<double>(nq));
-  GroupSearch search(file, probes, k, filter, options, label, threads, progress);
+  GroupSearch search(file, probes, goal, filter, options, label, threads, progress);
   for (int64_t first = 0; first < nq; first += kGroupQueries) {
-    search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim(),
-               scores + first * k, labels + first * k);
+    search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim());
   }
 }
 
