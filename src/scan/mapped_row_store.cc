@@ -74,10 +74,7 @@ class MappedBlocks final : public ReadOnly<BlockRowStore> {
     fronts_->verify_anew();
     rests_->verify_anew();
   }
-
- private:
-  size_t row_format_bytes() const override { return layout_.row_format_bytes(); }
-  void get_row(int64_t row, uint8_t* code) const override {
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
     const BlockRows all{fronts_->data(), rows_, 0, rests_->data() + kReadAhead};
     const RowPlace place = all.place(layout_, row);
     fronts_->require_intact(static_cast<size_t>(place.front - fronts_->data()),
@@ -87,6 +84,7 @@ class MappedBlocks final : public ReadOnly<BlockRowStore> {
     layout_.get_row(place, code);
   }
 
+ private:
   BlockLayout layout_;
   std::shared_ptr<const MappedSection> fronts_;
   std::shared_ptr<const MappedSection> rests_;

@@ -13,6 +13,14 @@
 namespace polarquant {
 namespace {
 
+/// The row-format code of a row, valid until the thread's next call.
+CodeRows row_code(const RowStore& rows, const Codec& codec, int64_t row) {
+  thread_local std::vector<uint8_t> code;
+  code.resize(codec.layout().group_bytes);
+  rows.get(codec, row, code.data());
+  return {code.data(), 1};
+}
+
 class BlockStore final : public BlockRowStore {
  public:
   explicit BlockStore(const Codec& codec) : blocks_(BlockLayout(codec)) {}
@@ -35,6 +43,9 @@ class BlockStore final : public BlockRowStore {
   }
   void clear() noexcept override { blocks_.clear(); }
 
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
+    blocks_.get(row, code);
+  }
   void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
     // The codec's state is final once it has encoded.
     auto scan_codec = std::make_unique<ScanCodec>(codec);
@@ -57,9 +68,6 @@ class BlockStore final : public BlockRowStore {
   }
 
  private:
-  size_t row_format_bytes() const override { return blocks_.layout().row_format_bytes(); }
-  void get_row(int64_t row, uint8_t* code) const override { blocks_.get(row, code); }
-
   CodeBlocks blocks_;
 };
 
@@ -114,6 +122,23 @@ class BufferStore final : public RowCodeStore {
 };
 
 }  // namespace
+
+void RowStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+                      float* x) const {
+  for (int64_t row = 0; row < count; ++row) {
+    codec.decode(row_code(*this, codec, first + row), 0, 1, kind, x + row * codec.dim());
+  }
+}
+
+RowTerms RowStore::decode_for_score(const Codec& codec, int64_t row, float* y) const {
+  return codec.decode_for_score(row_code(*this, codec, row), 0, y);
+}
+
+float RowStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const {
+  std::vector<uint8_t> a(codec.layout().group_bytes);
+  get(codec, row_a, a.data());
+  return codec.score_codes({a.data(), 1}, 0, row_code(*this, codec, row_b), 0);
+}
 
 std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
   return make_float_scorer(codec, *this);

@@ -70,11 +70,12 @@ class RowStore {
                             const RowFilter& filter, const SearchOptions& options,
                             RangeFound* found) const = 0;
 
-  /// As the codec's functions of these names.
+  /// As the codec's functions of these names; by get, unless a store has its rows in the row
+  /// format.
   virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
-                      float* x) const = 0;
-  virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const = 0;
-  virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const = 0;
+                      float* x) const;
+  virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const;
+  virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const;
   /// For scores of rows in any order; both are borrowed.
   virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
 };

@@ -254,26 +254,6 @@ class SingleRowStore final : public RowStore {
     row_range_search(codec, {codes.data(), rows()}, nq, queries, radius, filter, options, found);
   }
 
-  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
-              float* x) const override {
-    std::vector<uint8_t> code(rows_.layout().row_format_bytes());
-    for (int64_t row = 0; row < count; ++row) {
-      rows_.get(first + row, code.data());
-      codec.decode({code.data(), 1}, 0, 1, kind, x + row * codec.dim());
-    }
-  }
-  RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override {
-    std::vector<uint8_t> code(rows_.layout().row_format_bytes());
-    rows_.get(row, code.data());
-    return codec.decode_for_score({code.data(), 1}, 0, y);
-  }
-  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override {
-    std::vector<uint8_t> a(rows_.layout().row_format_bytes());
-    std::vector<uint8_t> b(a.size());
-    rows_.get(row_a, a.data());
-    rows_.get(row_b, b.data());
-    return codec.score_codes({a.data(), 1}, 0, {b.data(), 1}, 0);
-  }
   std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const override {
     if (scan_codec_ == nullptr) return make_float_scorer(codec, *this);
     return std::make_unique<LevelScorer>(codec, *scan_codec_, rows_);
