@@ -12,7 +12,7 @@
 // on all machines. Each is made once, on first use, and kept; a 256-level table takes milliseconds.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -39,10 +39,14 @@ class LevelTable {
  public:
   explicit LevelTable(const ScalarCodebook& codebook);
 
-  /// The index of the level nearest to `value`; on a boundary the lower one, 0 for NaN.
+  /// The index of the level nearest to `value`; on a boundary the lower one, 0 for NaN. A search
+  /// by halves without branches, which would go wrong every other time: there are 2^bits − 1
+  /// boundaries.
   int nearest(float value) const noexcept {
-    return static_cast<int>(std::lower_bound(boundaries_.begin(), boundaries_.end(), value) -
-                            boundaries_.begin());
+    const float* from = boundaries_.data();
+    for (size_t half = (boundaries_.size() + 1) / 2; half > 0; half /= 2)
+      from += half * static_cast<size_t>(from[half - 1] < value);
+    return static_cast<int>(from - boundaries_.data());
   }
   float level(int index) const noexcept { return levels_[static_cast<size_t>(index)]; }
   std::span<const float> levels() const noexcept { return levels_; }
