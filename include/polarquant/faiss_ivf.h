@@ -15,6 +15,7 @@
 
 namespace polarquant {
 
+class CentroidSearch;
 class Codec;
 class PolarInvertedLists;
 class ScanCodec;
@@ -113,6 +114,10 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   void require_trained(const char* call) const;
   /// Ours; null when invlists was replaced by another kind.
   const PolarInvertedLists* polar_lists() const;
+  void learn_centroid_search();
+  void require_parallel_mode() const;
+  void find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis, idx_t* lists,
+                  const ::faiss::SearchParameters* params) const;
   InvertedFile inverted_file(const PolarInvertedLists& lists) const;
   void encode_into(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes) const;
 
@@ -123,6 +128,8 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   std::unique_ptr<ScanCodec> scan_codec_;  // of trained codecs with integer levels
   std::vector<float> rotated_centroids_;   // (nlist, d), of residual codes
   std::vector<ListCentre> centres_;        // (nlist), pointing there
+  /// Of flat quantizers; null: the quantizer finds lists itself.
+  std::unique_ptr<CentroidSearch> centroid_search_;
 };
 
 }  // namespace polarquant

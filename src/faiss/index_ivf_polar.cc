@@ -19,6 +19,7 @@
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
 #include "src/faiss/row_checks.h"
+#include "src/scan/centroid_search.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -84,6 +85,7 @@ size_t IndexIVFPolar::memory_bytes() const {
   const PolarInvertedLists* lists = polar_lists();
   return codec_->memory_bytes() + rotated_centroids_.capacity() * sizeof(float) +
          centres_.capacity() * sizeof(ListCentre) +
+         (centroid_search_ != nullptr ? centroid_search_->memory_bytes() : 0) +
          (lists != nullptr ? lists->lists().memory_bytes() : 0);
 }
 
@@ -119,6 +121,7 @@ void IndexIVFPolar::adopt(std::unique_ptr<Codec> codec, float centroid_scale) {
   code_size = codec_->layout().group_bytes;
   scan_codec_ = ScanCodec::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
   learn_centres();
+  learn_centroid_search();
   replace_invlists(new PolarInvertedLists(*codec_, nlist), true);
   is_trained = true;
 }
@@ -161,6 +164,23 @@ const float* IndexIVFPolar::centre_of(idx_t list, std::vector<float>* buffer) co
   quantizer->reconstruct(list, buffer->data());
   for (float& value : *buffer) value *= centroid_scale_;
   return buffer->data();
+}
+
+// Anything that derives from a flat index has a search of its own.
+void IndexIVFPolar::learn_centroid_search() {
+  centroid_search_.reset();
+  const bool is_flat =
+      quantizer != nullptr && (typeid(*quantizer) == typeid(::faiss::IndexFlat) ||
+                               typeid(*quantizer) == typeid(::faiss::IndexFlatIP) ||
+                               typeid(*quantizer) == typeid(::faiss::IndexFlatL2));
+  if (!is_flat || quantizer->ntotal < 1) return;
+  const auto& flat = static_cast<const ::faiss::IndexFlat&>(*quantizer);
+  try {
+    centroid_search_ = std::make_unique<CentroidSearch>(
+        flat.ntotal, d, codec_metric(flat.metric_type), flat.get_xb());
+  } catch (const Error&) {
+    // Centroids that no code holds: FAISS's own search meets them as they are.
+  }
 }
 
 // The centres as searches meet them.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Searches of IndexIVFPolar: which lists, and list_search over their blocks.
+#include <faiss/IndexFlat.h>
+
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
 #include "src/faiss/row_checks.h"
+#include "src/scan/centroid_search.h"
 #include "src/scan/list_search.h"
 #include "src/scan/scan_codec.h"
 
@@ -65,29 +68,53 @@ InvertedFile IndexIVFPolar::inverted_file(const PolarInvertedLists& lists) const
   return {*codec_, scan_codec_.get(), lists.lists(), centres_};
 }
 
+void IndexIVFPolar::require_parallel_mode() const {
+  require((parallel_mode & PARALLEL_MODE_NO_HEAP_INIT) == 0, StatusCode::unsupported,
+          "search: parallel_mode {} asks to go on with given results, which is not supported",
+          parallel_mode);
+}
+
+// As the quantizer finds them, or what stands in for a flat one.
+void IndexIVFPolar::find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis,
+                               idx_t* lists, const ::faiss::SearchParameters* params) const {
+  const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(quantizer);
+  // Not where the quantizer was replaced, or given more centroids.
+  if (params == nullptr && centroid_search_ != nullptr && flat != nullptr &&
+      flat->get_xb() == centroid_search_->centroids() &&
+      flat->ntotal == centroid_search_->count()) {
+    centroid_search_->search(n, x, probes, 0, centroid_dis, lists);
+  } else {
+    quantizer->search(n, x, probes, centroid_dis, lists, params);
+  }
+}
+
 void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                            const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     require_rows("search", n, d, x);
     require_trained("search");
+    require_parallel_mode();
     const OmpThreads omp_threads(0);
     const IvfParameters parameters(*this, params);
     const size_t probes = checked_mul(n, parameters.nprobe, "n x nprobe lists");
     std::vector<idx_t> assign(probes);
     std::vector<float> centroid_dis(probes);
-    quantizer->search(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
-                      parameters.quantizer_params);
-    const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params);
-    ::faiss::SearchParametersIVF of_selector;
-    if (ivf == nullptr && params != nullptr) {
-      of_selector.sel = params->sel;
-      of_selector.nprobe = nprobe;
-      of_selector.max_codes = max_codes;
-      ivf = &of_selector;
+    find_lists(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
+               parameters.quantizer_params);
+    if (const PolarInvertedLists* lists = polar_lists()) {
+      const ListProbes of_queries = {assign.data(), parameters.nprobe, parameters.max_codes};
+      list_search(inverted_file(*lists), n, x, of_queries, k, parameters.filter, parameters.options,
+                  RowLabel::id, distances, labels);
+      add_stats(*this, n, of_queries, &::faiss::indexIVF_stats);
+      return;
     }
-    search_preassigned(n, x, k, assign.data(), centroid_dis.data(), distances, labels, false, ivf,
-                       &::faiss::indexIVF_stats);
+    ::faiss::SearchParametersIVF ivf;
+    ivf.sel = params != nullptr ? params->sel : nullptr;
+    ivf.nprobe = static_cast<size_t>(parameters.nprobe);
+    ivf.max_codes = static_cast<size_t>(parameters.max_codes);
+    IndexIVF::search_preassigned(n, x, k, assign.data(), centroid_dis.data(), distances, labels,
+                                 false, &ivf, &::faiss::indexIVF_stats);
   });
 }
 
@@ -98,9 +125,7 @@ void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const i
   with_faiss_errors([&] {
     require_rows("search", n, d, x);
     require_trained("search");
-    require((parallel_mode & PARALLEL_MODE_NO_HEAP_INIT) == 0, StatusCode::unsupported,
-            "search: parallel_mode {} asks to go on with given results, which is not supported",
-            parallel_mode);
+    require_parallel_mode();
     const PolarInvertedLists* lists = polar_lists();
     if (lists == nullptr) {
       const OmpThreads omp_threads(0);

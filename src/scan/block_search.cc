@@ -50,11 +50,13 @@ constexpr unsigned kFirstTiles = 4;
 class GroupSearch {
  public:
   GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-              SearchGoal& goal, const SearchOptions& options, int threads, SearchProgress& progress)
+              SearchGoal& goal, const ExactScore& score, const SearchOptions& options, int threads,
+              SearchProgress& progress)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
         goal_(goal),
+        score_(score),
         kept_(scan_codec.candidates(goal.k())),
         exactness_(options.exactness),
         bounded_(search_is_bounded(scan_codec, options.exactness)),
@@ -210,22 +212,30 @@ class GroupSearch {
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
       if (!goal_.is_range()) keep_best(all, kept_);
-      rescore(prepared_[static_cast<size_t>(q)], all);
+      if (score_) {
+        for (Candidate& row : all) set_score(score_(first + q, row.id), &row);
+      } else {
+        rescore(prepared_[static_cast<size_t>(q)], all);
+      }
       goal_.write(first, q, all);
     });
     goal_.end_group();
   }
 
-  // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
+  // What is returned. Of more than k rows it chooses, too.
+  void set_score(float score, Candidate* row) const {
+    row->score = key_of_score(score, codec_.higher_is_nearer());
+    if (kept_ > goal_.k()) row->key = row->score;
+  }
+
+  // By Codec::score.
   void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
     for (Candidate& candidate : candidates) {
       loader_.get_row(candidate.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
-      const float score = codec_.score_decoded(query, terms, decoded.data());
-      candidate.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > goal_.k()) candidate.key = candidate.score;
+      set_score(codec_.score_decoded(query, terms, decoded.data()), &candidate);
     }
   }
 
@@ -233,7 +243,8 @@ class GroupSearch {
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
   SearchGoal& goal_;
-  int64_t kept_;  // rows by levels
+  const ExactScore& score_;  // empty: Codec::score
+  int64_t kept_;             // rows by levels
   float exactness_;
   bool bounded_;
   int threads_;
@@ -247,7 +258,8 @@ class GroupSearch {
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-                  int64_t nq, const float* queries, SearchGoal goal, const SearchOptions& options) {
+                  int64_t nq, const float* queries, SearchGoal goal, const ExactScore& score,
+                  const SearchOptions& options) {
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
   const int64_t rows = loader.blocks() * kBlockRows;
@@ -260,7 +272,7 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
                                     kMaxHeapEntries / heap_entries));
   SearchProgress progress(options.progress,
                           static_cast<double>(loader.blocks()) * static_cast<double>(nq));
-  GroupSearch search(codec, scan_codec, loader, goal, options, threads, progress);
+  GroupSearch search(codec, scan_codec, loader, goal, score, options, threads, progress);
   const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
   for (int64_t first = 0; first < nq; first += even_group) {
     search.run(first, std::min(even_group, nq - first), queries + first * codec.dim());
@@ -278,7 +290,17 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, spans, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), {}, options);
+}
+
+void block_search_scored_by(const Codec& codec, const ScanCodec& scan_codec,
+                            std::span<const BlockRows> spans, int64_t nq, const float* queries,
+                            int64_t k, const ExactScore& score, const SearchOptions& options,
+                            float* scores, int64_t* ids) {
+  const RowFilter all;
+  const TileLoader loader(scan_codec, spans, all);
+  search_tiles(codec, scan_codec, loader, nq, queries,
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), score, options);
 }
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
@@ -286,7 +308,7 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows code
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, codes, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), {}, options);
 }
 
 void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
@@ -295,7 +317,7 @@ void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
                         RangeFound* found) {
   const TileLoader loader(scan_codec, spans, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), {}, options);
 }
 
 void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
@@ -303,7 +325,7 @@ void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRow
                         const SearchOptions& options, RangeFound* found) {
   const TileLoader loader(scan_codec, codes, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), {}, options);
 }
 
 }  // namespace polarquant

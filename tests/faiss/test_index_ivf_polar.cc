@@ -113,6 +113,21 @@ TEST_CASE("IndexIVFPolar finds what an exact search finds", "[faiss][ivf]") {
   }
 }
 
+TEST_CASE("A quantizer that takes the place of the trained one is asked for lists",
+          "[faiss][ivf]") {
+  const ::faiss::MetricType metric = GENERATE(kL2, kInnerProduct);
+  auto index = filled_index("Polar4", metric);
+  const auto& trained = dynamic_cast<const ::faiss::IndexFlat&>(*index->quantizer);
+  ::faiss::IndexFlat other(kDim, metric);
+  for (int64_t list = kLists - 1; list >= 0; --list) other.add(1, trained.get_xb() + list * kDim);
+  const Found before = find(*index, queries(), kK);
+  index->quantizer = &other;
+  const Found found = find(*index, queries(), kK);
+  CHECK(found.labels != before.labels);
+  const Found expected = find_by_scanners(*index, kK);
+  CHECK(recall(found, expected, kK) > .95);  // scanners score rows by floats
+}
+
 TEST_CASE("Searches of ours and FAISS's scan of our codes agree", "[faiss][ivf]") {
   const ::faiss::MetricType metric = GENERATE(kL2, kInnerProduct);
   for (const bool by_residual : {true, false}) {

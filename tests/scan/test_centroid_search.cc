@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// The coarse search against sorting all centroids by their floats.
+#include "src/scan/centroid_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "src/codec/dot.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+struct Nearest {
+  std::vector<float> scores;
+  std::vector<int64_t> lists;
+
+  Nearest(int64_t nq, int64_t nprobe)
+      : scores(static_cast<size_t>(nq * nprobe), 77.0F), lists(scores.size(), 77) {}
+  /// A query's lists without their order.
+  std::vector<int64_t> set_of(int64_t query, int64_t nprobe) const {
+    std::vector<int64_t> set(lists.begin() + query * nprobe, lists.begin() + (query + 1) * nprobe);
+    std::sort(set.begin(), set.end());
+    return set;
+  }
+};
+
+double exact_score(Metric metric, const float* q, const float* c, int dim) {
+  double sum = 0;
+  for (int j = 0; j < dim; ++j)
+    sum +=
+        metric == Metric::l2 ? (double{q[j]} - c[j]) * (double{q[j]} - c[j]) : double{q[j]} * c[j];
+  return sum;
+}
+
+Nearest sorted(Metric metric, int64_t nq, const float* queries, int64_t count,
+               const float* centroids, int dim, int64_t nprobe) {
+  Nearest nearest(nq, nprobe);
+  for (int64_t q = 0; q < nq; ++q) {
+    std::vector<std::pair<double, int64_t>> all;
+    for (int64_t list = 0; list < count; ++list) {
+      const double score = exact_score(metric, queries + q * dim, centroids + list * dim, dim);
+      all.emplace_back(metric == Metric::l2 ? score : -score, list);
+    }
+    std::sort(all.begin(), all.end());
+    all.resize(static_cast<size_t>(nprobe), {std::numeric_limits<double>::infinity(), -1});
+    for (int64_t i = 0; i < nprobe; ++i) {
+      const auto& [key, list] = all[static_cast<size_t>(i)];
+      nearest.scores[static_cast<size_t>(q * nprobe + i)] =
+          static_cast<float>(metric == Metric::l2 ? key : -key);
+      nearest.lists[static_cast<size_t>(q * nprobe + i)] = list;
+    }
+  }
+  return nearest;
+}
+
+TEST_CASE("the coarse search finds the lists that exact scores find", "[scan][lists]") {
+  const auto [dim, count] = GENERATE(std::pair{384, int64_t{1024}}, std::pair{100, int64_t{333}},
+                                     std::pair{3, int64_t{50}}, std::pair{1, int64_t{2}});
+  const Metric metric = GENERATE(Metric::inner_product, Metric::l2);
+  constexpr int64_t kQueries = 2000;
+  const std::vector<float> centroids = normal_numbers(count * dim, 41);
+  const std::vector<float> queries = normal_numbers(kQueries * dim, 42);
+  const CentroidSearch search(count, dim, metric, centroids.data());
+  REQUIRE(search.count() == count);
+  int64_t others = 0;
+  int64_t searched = 0;
+  for (const int64_t nprobe : {int64_t{1}, int64_t{8}, count / 3 + 1, count + 3}) {
+    Nearest found(kQueries, nprobe);
+    search.search(kQueries, queries.data(), nprobe, 1, found.scores.data(), found.lists.data());
+    const Nearest expected =
+        sorted(metric, kQueries, queries.data(), count, centroids.data(), dim, nprobe);
+    for (int64_t q = 0; q < kQueries; ++q, ++searched) {
+      if (found.set_of(q, nprobe) != expected.set_of(q, nprobe)) ++others;
+      for (int64_t i = 0; i < nprobe; ++i) {
+        const auto at = static_cast<size_t>(q * nprobe + i);
+        if (found.lists[at] < 0) {
+          REQUIRE(i >= count);
+          continue;
+        }
+        const double score =
+            exact_score(metric, &queries[static_cast<size_t>(q * dim)],
+                        &centroids[static_cast<size_t>(found.lists[at] * dim)], dim);
+        REQUIRE(found.scores[at] == Approx(score).margin(1e-4 * dim));
+        if (i > 0 && i < count)
+          REQUIRE((metric == Metric::l2 ? found.scores[at] >= found.scores[at - 1]
+                                        : found.scores[at] <= found.scores[at - 1]));
+      }
+    }
+  }
+  // Random centroids are the hardest: nothing else is so much alike.
+  INFO(others << " of " << searched << " queries");
+  REQUIRE(others * 1000 <= searched);
+}
+
+TEST_CASE("the coarse search is the same for one query, many and all threads", "[scan][lists]") {
+  constexpr int kDim = 96;
+  constexpr int64_t kCount = 300;
+  constexpr int64_t kQueries = 40;
+  constexpr int64_t kProbes = 10;
+  const std::vector<float> centroids = normal_numbers(kCount * kDim, 43);
+  const std::vector<float> queries = normal_numbers(kQueries * kDim, 44);
+  const CentroidSearch search(kCount, kDim, Metric::l2, centroids.data());
+  Nearest expected(kQueries, kProbes);
+  search.search(kQueries, queries.data(), kProbes, 1, expected.scores.data(),
+                expected.lists.data());
+  on_every_target([&] {
+    for (const int64_t together : {int64_t{1}, int64_t{7}, kQueries}) {
+      for (const int threads : {1, 3}) {
+        Nearest found(kQueries, kProbes);
+        for (int64_t q = 0; q < kQueries; q += together) {
+          const int64_t count = std::min(together, kQueries - q);
+          search.search(count, &queries[static_cast<size_t>(q * kDim)], kProbes, threads,
+                        &found.scores[static_cast<size_t>(q * kProbes)],
+                        &found.lists[static_cast<size_t>(q * kProbes)]);
+        }
+        REQUIRE(found.lists == expected.lists);
+        REQUIRE(found.scores == expected.scores);
+      }
+    }
+  });
+}
+
+TEST_CASE("centroids that no code holds are refused", "[scan][lists]") {
+  std::vector<float> centroids = normal_numbers(20 * 8, 45);
+  centroids[13] = std::numeric_limits<float>::quiet_NaN();
+  REQUIRE_THROWS_AS(CentroidSearch(20, 8, Metric::l2, centroids.data()), Error);
+}
+
+}  // namespace
+}  // namespace polarquant::test
