@@ -61,20 +61,10 @@ FrontSums set_word(const float* x, int dims, size_t word, ScanQuery* query) {
   float weights[kSegmentLanes];
   int heavy_count = 0;
   for_each_run(dims, [&](int first, int count, int lane) {
-    for (int j = 0; j < count; ++j) {
-      const float value = x[first + j];
-      weights[first + j] = std::copysign(std::fabs(value) > heavy_from ? 3.0F : 1.0F, value);
-    }
-    // Bits gather in a register; without branches: signs are as random as can be.
-    uint64_t negative = 0;
-    uint64_t heavy = 0;
-    for (int j = 0; j < count; ++j) {
-      negative |= static_cast<uint64_t>(x[first + j] < 0) << j;
-      heavy |= static_cast<uint64_t>(std::fabs(weights[first + j]) > 1) << j;
-    }
-    query->sign_words[word] |= negative << lane;
-    query->heavy_words[word] |= heavy << lane;
-    heavy_count += std::popcount(heavy);
+    const SignBits bits = weigh_signs(x + first, count, heavy_from, weights + first);
+    query->sign_words[word] |= bits.negative << lane;
+    query->heavy_words[word] |= bits.heavy << lane;
+    heavy_count += std::popcount(bits.heavy);
   });
   return {simd_exact_sums().dot_exact(weights, x, dims), dims + 2 * heavy_count,
           dims + 8 * heavy_count};

@@ -142,6 +142,36 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
   });
 }
 
+TEST_CASE("queries are rounded to the plain signs and weights", "[scan][kernels]") {
+  std::vector<float> x = normal_numbers(64, 2);
+  x[3] = 0.0F;
+  x[7] = -0.0F;
+  x[20] = .75F;  // on the border: light
+  x[21] = -.75F;
+  on_every_target([&] {
+    for (int n = 1; n <= 64; ++n) {
+      for (const float heavy_from : {.75F, 0.0F, 99.0F}) {
+        CAPTURE(n, heavy_from);
+        const float* first = x.data() + 64 - n;
+        std::vector<float> weights(static_cast<size_t>(n) + 1, 77.0F);
+        const SignBits bits = weigh_signs(first, n, heavy_from, weights.data());
+        SignBits expected;
+        bool right = weights.back() == 77.0F;
+        for (int j = 0; j < n; ++j) {
+          const bool is_heavy = std::fabs(first[j]) > heavy_from;
+          expected.negative |= static_cast<uint64_t>(first[j] < 0) << j;
+          expected.heavy |= static_cast<uint64_t>(is_heavy) << j;
+          right = right && same_bits(weights[static_cast<size_t>(j)],
+                                     std::copysign(is_heavy ? 3.0F : 1.0F, first[j]));
+        }
+        REQUIRE(right);
+        REQUIRE(bits.negative == expected.negative);
+        REQUIRE(bits.heavy == expected.heavy);
+      }
+    }
+  });
+}
+
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
   for (const int dim : kScanDims) {
     const ScanRows rows("Polar2", dim, Metric::l2);
