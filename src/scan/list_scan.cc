@@ -2,6 +2,7 @@
 #include "src/scan/list_scan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/scan/block_search.h"
 #include "src/scan/tile_loader.h"
@@ -17,13 +18,18 @@ RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
   };
 }
 
+/// Queries for which a list's rows are decoded once and scored against all.
+constexpr int64_t kMinDenseQueries = 8;
+
 }  // namespace
 
-ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exactness)
+ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range)
     : file_(file),
       filter_(places_of(file.lists, filter)),
       exactness_(exactness),
       bounded_(file.scan_codec != nullptr && search_is_bounded(*file.scan_codec, exactness)),
+      is_range_(is_range),
+      moved_(1),
       code_(file.lists.code_bytes()),
       decoded_(static_cast<size_t>(file.codec.dim())) {
   if (file.scan_codec == nullptr) return;
@@ -31,25 +37,40 @@ ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exact
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
 }
 
-const PreparedQuery& ListScan::about(const PreparedQuery& query, int64_t list) {
+const PreparedQuery& ListScan::about(const PreparedQuery& query, int64_t list,
+                                     PreparedQuery* moved) const {
   if (file_.centres.empty()) return query;
-  file_.codec.about(query, file_.centres[static_cast<size_t>(list)], &moved_);
-  return moved_;
+  file_.codec.about(query, file_.centres[static_cast<size_t>(list)], moved);
+  return *moved;
 }
 
-void ListScan::search(const PreparedQuery& query, int64_t list, TopK* best,
-                      const ThreadLimits& limits) {
+void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
+                      TopK* best, const ThreadLimits& limits) {
   if (file_.lists.rows(list) == 0) return;
+  best_.clear();
+  for (const int32_t query : numbers) best_.push_back(std::move(best[query]));
   if (file_.lists.has_blocks()) {
-    search_blocks(about(query, list), list, best, limits);
+    scan_queries_.resize(std::max(scan_queries_.size(), numbers.size()));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const PreparedQuery& query = about(queries[numbers[i]], list, moved_.data());
+      ScanQuery* scan = &scan_queries_[i];
+      set_scan_query(*file_.scan_codec, query, bounded_ ? exactness_ : 0, scan);
+      if (is_range_) scan->slack = make_score_slack(*file_.scan_codec, query, *scan);
+    }
+    search_blocks(list, std::ssize(numbers), limits);
   } else {
-    search_row_codes(about(query, list), list, best);
+    search_row_codes(queries, numbers, list);
   }
+  for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(best_[i]);
 }
 
-void ListScan::search_blocks(const PreparedQuery& query, int64_t list, TopK* best,
-                             const ThreadLimits& limits) {
-  set_scan_query(*file_.scan_codec, query, bounded_ ? exactness_ : 0, &scan_query_);
+void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {
+  std::unique_ptr<QueryPanels> panels;
+  if (count >= kMinDenseQueries) {
+    const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
+    panels = std::make_unique<QueryPanels>(*file_.scan_codec, queries, 1);
+    if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(*file_.scan_codec, bounded_);
+  }
   const CodeBlocks& blocks = file_.lists.blocks(list);
   for (size_t i = 0; i < blocks.spans_count(); ++i) {
     BlockRows rows = blocks.span(i);
@@ -59,24 +80,40 @@ void ListScan::search_blocks(const PreparedQuery& query, int64_t list, TopK* bes
       tile_->blocks = 0;
       loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
                   tile_.get());
-      if (bounded_) {
-        staged_->search(*tile_, &scan_query_, 1, best, limits);
-      } else {
-        staged_->score_all(*tile_, scan_query_, best);
-      }
+      search_tile(count, panels.get(), limits);
     }
   }
 }
 
-void ListScan::search_row_codes(const PreparedQuery& query, int64_t list, TopK* best) {
+void ListScan::search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits) {
+  if (panels != nullptr) {
+    dense_->search(*tile_, *panels, 0, count, best_.data());
+  } else if (bounded_) {
+    staged_->search(*tile_, scan_queries_.data(), count, best_.data(), limits);
+  } else {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+      staged_->score_all(*tile_, scan_queries_[i], &best_[i]);
+  }
+}
+
+// A row is decoded once for all queries.
+void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
+                                int64_t list) {
   const Codec& codec = file_.codec;
   const int64_t rows = file_.lists.rows(list);
   const CodeRows codes = {file_.lists.row_codes(list), rows};
+  moved_.resize(std::max(moved_.size(), numbers.size()));
+  std::vector<const PreparedQuery*> about_list;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    about_list.push_back(&about(queries[numbers[i]], list, &moved_[i]));
   for (int64_t row = 0; row < rows; ++row) {
-    if (!filter_.keeps(place_of_row(list, row))) continue;
+    const int64_t place = place_of_row(list, row);
+    if (!filter_.keeps(place)) continue;
     const RowTerms terms = codec.decode_for_score(codes, row, decoded_.data());
-    const float score = codec.score_decoded(query, terms, decoded_.data());
-    best->push({key_of_score(score, codec.higher_is_nearer()), place_of_row(list, row)});
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const float score = codec.score_decoded(*about_list[i], terms, decoded_.data());
+      best_[i].push({key_of_score(score, codec.higher_is_nearer()), place});
+    }
   }
 }
 
@@ -84,7 +121,7 @@ float ListScan::score(const PreparedQuery& query, int64_t place) {
   const int64_t list = list_of_place(place);
   file_.lists.get(list, row_of_place(place), code_.data());
   const RowTerms terms = file_.codec.decode_for_score({code_.data(), 1}, 0, decoded_.data());
-  return file_.codec.score_decoded(about(query, list), terms, decoded_.data());
+  return file_.codec.score_decoded(about(query, list, moved_.data()), terms, decoded_.data());
 }
 
 }  // namespace polarquant

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One thread's scan of lists of an inverted file, for one query at a time.
+// One thread's scan of lists of an inverted file.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "src/scan/dense_search.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/list_search.h"
 #include "src/scan/row_filter.h"
@@ -18,33 +20,42 @@ namespace polarquant {
 
 class ListScan {
  public:
-  /// Both are borrowed.
-  ListScan(const InvertedFile& file, const IdFilter& filter, float exactness);
+  /// Queries that a list is searched for together at the most.
+  static constexpr int64_t kMaxQueries = 128;
 
-  /// Brings the list's rows into `best`, which has their places for ids. `query` is prepared by the
-  /// codec, and not about a centre.
-  void search(const PreparedQuery& query, int64_t list, TopK* best, const ThreadLimits& limits);
+  /// Both are borrowed. A range search's rows are those that may be within the radius.
+  ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range);
+
+  /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
+  /// best has their places for ids. Queries are prepared by the codec, and not about a centre.
+  /// `limits`: of the one query.
+  void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
+              TopK* best, const ThreadLimits& limits);
 
   /// Codec::score of the row at a place, for the query.
   float score(const PreparedQuery& query, int64_t place);
 
  private:
-  const PreparedQuery& about(const PreparedQuery& query, int64_t list);
-  void search_blocks(const PreparedQuery& query, int64_t list, TopK* best,
-                     const ThreadLimits& limits);
-  void search_row_codes(const PreparedQuery& query, int64_t list, TopK* best);
+  const PreparedQuery& about(const PreparedQuery& query, int64_t list, PreparedQuery* moved) const;
+  void search_blocks(int64_t list, int64_t count, const ThreadLimits& limits);
+  void search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits);
+  void search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
+                        int64_t list);
 
   const InvertedFile& file_;
   RowFilter filter_;  // over places
   float exactness_;
   bool bounded_;
-  PreparedQuery moved_;
+  bool is_range_;
+  std::vector<PreparedQuery> moved_;  // queries about the list's centre
+  std::vector<TopK> best_;            // theirs
   std::vector<uint8_t> code_;
   AlignedVector<float> decoded_;
   // Of codes with integer levels.
-  ScanQuery scan_query_;
+  std::vector<ScanQuery> scan_queries_;
   std::unique_ptr<ScanTile> tile_;
   std::unique_ptr<TileSearch> staged_;
+  std::unique_ptr<DenseSearch> dense_;
 };
 
 }  // namespace polarquant

@@ -191,9 +191,10 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
                     dots_[i].data());
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
-      const float score = stages.size() == 2
-                              ? goodness(query.score, terms_[at], dots_[0][at], dots_[1][at])
-                              : goodness(query.score, terms_[at], dots_[0][at]);
+      float score = stages.size() == 2
+                        ? goodness(query.score, terms_[at], dots_[0][at], dots_[1][at])
+                        : goodness(query.score, terms_[at], dots_[0][at]);
+      score = with_slack(query, terms_[at], score);
       if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, rows_[at])});
     }
   }

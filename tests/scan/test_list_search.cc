@@ -203,6 +203,41 @@ TEST_CASE("one query alone is shared by threads, to the same end", "[scan][searc
   }
 }
 
+TEST_CASE("lists that many queries have are searched for all at once, to the same end",
+          "[scan][search][lists]") {
+  for (const std::string spec : {"Polar2", "Polar8", "Polar2+2", "PolarScalar4"}) {
+    const int dim = 96;
+    const FileOfRows rows(spec, dim, Metric::inner_product, 400);
+    // Two lists are every query's, more than are searched together; one is some queries'; one twice
+    // the same query's.
+    constexpr int64_t kQueries = 150;
+    const std::vector<float> queries = normal_numbers(kQueries * dim, 39);
+    std::vector<int64_t> lists;
+    for (int64_t q = 0; q < kQueries; ++q) {
+      const int64_t third = q == 70 ? 1 : q % 50 == 0 ? 2 : -1;
+      lists.insert(lists.end(), {q % 2, 1 - q % 2, third});
+    }
+    const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
+    for (const float exactness : {1.0F, kAll}) {
+      for (const int64_t max_rows : {0, 1}) {
+        const ListProbes probes = {lists.data(), 3, max_rows};
+        std::vector<int64_t> first_lists = lists;
+        for (size_t i = 0; i < lists.size() && max_rows > 0; ++i)
+          if (i % 3 > 0) first_lists[i] = -1;
+        for (const IdFilter& filter : {IdFilter{}, odd}) {
+          const Found expected =
+              plain_search(rows, queries, {first_lists.data(), 3}, 9, exactness, filter);
+          for (const int threads : {1, 3}) {
+            CAPTURE(spec, exactness, max_rows, threads);
+            REQUIRE(search(rows.file(), queries, probes, 9, search_options(exactness, threads),
+                           filter) == expected);
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("lists are searched about one centre where none are given", "[scan][search][lists]") {
   const int dim = 96;
   const FileOfRows rows("Polar2", dim, Metric::inner_product, 300);

@@ -27,9 +27,8 @@ namespace HWY_NAMESPACE {
 
 /// Whether RowDots can take a stage.
 inline bool fits_row_dots(const LevelStage& stage) {
-  return std::none_of(stage.parts.begin(), stage.parts.end(), [](const LevelPart& part) {
-    return part.kind == LevelPart::Kind::bytes || part.signs == LevelPart::Signs::plane;
-  });
+  return std::none_of(stage.parts.begin(), stage.parts.end(),
+                      [](const LevelPart& part) { return part.signs == LevelPart::Signs::plane; });
 }
 
 class RowDots {
@@ -57,6 +56,8 @@ class RowDots {
     for (const LevelPart& part : stage_.parts) {
       if (part.kind == LevelPart::Kind::magnitudes) {
         sums = magnitudes(part, at, sums);
+      } else if (part.kind == LevelPart::Kind::bytes) {
+        sums = bytes(part, at, sums);
       } else if (part.signs == LevelPart::Signs::words) {
         sums = windows<true>(part, at, sums);
       } else {
@@ -132,6 +133,29 @@ class RowDots {
     }
     return sums;
   }
+
+  HWY_ATTR HWY_INLINE __m512i bytes(const LevelPart& part, const RowPlace& at, __m512i sums) const {
+    const uint8_t* codes = layout_.row_rest(at) + part.codes_offset;
+    const int8_t* query = levels_of(part);
+    const __m512i bias = _mm512_set1_epi8(-128);
+    int left = part.dim;
+    for (; left > 0; left -= kSegmentLanes, codes += kSegmentLanes, query += kSegmentLanes) {
+      const __m512i indices =
+          left >= kSegmentLanes ? _mm512_loadu_si512(codes) : halves(codes, left);
+      sums = dot_bytes(sums, _mm512_xor_si512(look_up(part.x, indices), bias),
+                       _mm512_load_si512(query));
+    }
+    return sums;
+  }
+
+  /// A last segment of n bytes as lanes: its two halves, each from the start of half a register.
+  HWY_ATTR HWY_INLINE static __m512i halves(const uint8_t* codes, int n) {
+    const int front = (n + 1) / 2;
+    const __m256i x = _mm256_maskz_loadu_epi8(first_lanes(front), codes);
+    const __m256i y = _mm256_maskz_loadu_epi8(first_lanes(n - front), codes + front);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(x), y, 1);
+  }
+  static __mmask32 first_lanes(int n) { return static_cast<__mmask32>((uint64_t{1} << n) - 1); }
 
   const BlockLayout& layout_;
   const LevelStage& stage_;
