@@ -88,6 +88,9 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   /// params: SearchParametersIVFPolar, SearchParametersIVF, or others of which only `sel` is read.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  /// Rows of the nprobe lists within the radius, best first; params as for search.
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
   /// centroid_dis is not read: what it says follows from the lists.
   void search_preassigned(idx_t n, const float* x, idx_t k, const idx_t* assign,
                           const float* centroid_dis, float* distances, idx_t* labels,

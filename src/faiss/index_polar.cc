@@ -12,9 +12,10 @@
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
+#include "src/faiss/index_options.h"
 #include "src/faiss/index_polar_mark.h"
+#include "src/faiss/range_result.h"
 #include "src/faiss/row_checks.h"
-#include "src/faiss/row_order.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -83,12 +84,8 @@ IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric) : Index(dim, metric)
 IndexPolar::~IndexPolar() = default;
 
 std::unique_ptr<Codec> IndexPolar::make_codec() const {
-  CodecOptions options;
-  options.seed = options_.seed;
-  options.centre = options_.centre;
-  options.learn_centre = options_.learn_centre;
-  options.norm_unit = options_.norm_unit;
-  auto codec = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type), options);
+  auto codec = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
+                                       codec_options(options_));
   codec->use_kernels(simd_codec_kernels());
   return codec;
 }
@@ -220,20 +217,12 @@ void IndexPolar::range_search(idx_t n, const float* x, float radius,
                               ::faiss::RangeSearchResult* result,
                               const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
-    require(result != nullptr && result->nq == static_cast<size_t>(n), StatusCode::bad_argument,
-            "range_search: result is {}; one made for n = {} queries is needed",
-            result == nullptr ? "null" : "for another number of queries", n);
+    require_range_result(n, result);
     require_rows("range_search", n, d, x);
     require_trained("range_search", *codec_);
     RangeFound found;
     codes_->range_search(*codec_, n, x, radius, row_filter(params), search_options(params), &found);
-    // do_allocation makes limits of counts.
-    for (size_t q = 0; q < result->nq; ++q)
-      result->lims[q] = static_cast<size_t>(found.lims[q + 1] - found.lims[q]);
-    result->do_allocation();
-    std::copy(found.scores.begin(), found.scores.end(), result->distances);
-    std::transform(found.ids.begin(), found.ids.end(), result->labels,
-                   [this](int64_t row) { return id_of(row); });
+    write_range_result(found, result, [this](int64_t row) { return id_of(row); });
   });
 }
 

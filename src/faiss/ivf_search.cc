@@ -3,6 +3,7 @@
 #include <faiss/IndexFlat.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
+#include "src/faiss/range_result.h"
 #include "src/faiss/row_checks.h"
 #include "src/scan/centroid_search.h"
 #include "src/scan/list_search.h"
@@ -115,6 +117,32 @@ void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, i
     ivf.max_codes = static_cast<size_t>(parameters.max_codes);
     IndexIVF::search_preassigned(n, x, k, assign.data(), centroid_dis.data(), distances, labels,
                                  false, &ivf, &::faiss::indexIVF_stats);
+  });
+}
+
+void IndexIVFPolar::range_search(idx_t n, const float* x, float radius,
+                                 ::faiss::RangeSearchResult* result,
+                                 const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require_range_result(n, result);
+    require_rows("range_search", n, d, x);
+    require_trained("range_search");
+    const OmpThreads omp_threads(0);
+    const PolarInvertedLists* lists = polar_lists();
+    if (lists == nullptr) {
+      IndexIVF::range_search(n, x, radius, result, params);
+      return;
+    }
+    const IvfParameters parameters(*this, params);
+    std::vector<idx_t> assign(checked_mul(n, parameters.nprobe, "n x nprobe lists"));
+    std::vector<float> centroid_dis(assign.size());
+    find_lists(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
+               parameters.quantizer_params);
+    RangeFound found;
+    list_range_search(inverted_file(*lists), n, x,
+                      {assign.data(), parameters.nprobe, parameters.max_codes}, radius,
+                      parameters.filter, parameters.options, RowLabel::id, &found);
+    write_range_result(found, result, std::identity());
   });
 }
 

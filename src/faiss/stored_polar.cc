@@ -7,7 +7,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_metric.h"
-#include "src/faiss/row_order.h"
+#include "src/faiss/index_options.h"
 #include "src/scan/row_sections.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -22,15 +22,10 @@ constexpr const char* kWhat = "index file: section POLR";
 /// Whether these options make a codec, as they must when an index takes its first add back. The
 /// rotation is left out: it may take long to make, and no option changes it.
 void require_options(const IndexPolar::Options& options, const Codec& codec) {
-  CodecOptions checked;
-  checked.seed = options.seed;
-  checked.centre = options.centre;
-  checked.learn_centre = options.learn_centre;
-  checked.norm_unit = options.norm_unit;
   Spec spec = codec.spec();
   if (spec.rotation != RotationKind::pca) spec.rotation = RotationKind::none;
   try {
-    const Codec made(spec, codec.dim(), codec.metric(), checked);
+    const Codec made(spec, codec.dim(), codec.metric(), codec_options(options));
   } catch (const Error& error) {
     fail(StatusCode::corrupt_data, "{}: {}", kWhat, error.what());
   }

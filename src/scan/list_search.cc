@@ -200,12 +200,9 @@ class GroupSearch {
   std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
 };
 
-}  // namespace
-
-void list_search(const InvertedFile& file, int64_t nq, const float* queries,
-                 const ListProbes& probes, int64_t k, const IdFilter& filter,
-                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
-  SearchGoal goal = SearchGoal::best(nq, k, file.codec.higher_is_nearer(), scores, labels);
+void search_lists(const InvertedFile& file, int64_t nq, const float* queries,
+                  const ListProbes& probes, SearchGoal goal, const IdFilter& filter,
+                  const SearchOptions& options, RowLabel label) {
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
   for (int64_t i = 0; i < nq * probes.nprobe; ++i) {
@@ -219,6 +216,24 @@ void list_search(const InvertedFile& file, int64_t nq, const float* queries,
   for (int64_t first = 0; first < nq; first += kGroupQueries) {
     search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim());
   }
+}
+
+}  // namespace
+
+void list_search(const InvertedFile& file, int64_t nq, const float* queries,
+                 const ListProbes& probes, int64_t k, const IdFilter& filter,
+                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
+  search_lists(file, nq, queries, probes,
+               SearchGoal::best(nq, k, file.codec.higher_is_nearer(), scores, labels), filter,
+               options, label);
+}
+
+void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
+                       const ListProbes& probes, float radius, const IdFilter& filter,
+                       const SearchOptions& options, RowLabel label, RangeFound* found) {
+  search_lists(file, nq, queries, probes,
+               SearchGoal::within(nq, radius, file.codec.higher_is_nearer(), found), filter,
+               options, label);
 }
 
 }  // namespace polarquant

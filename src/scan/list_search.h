@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Top-k over some lists of an inverted file, those that are probed for each query. docs/scan.md,
+// Searches of some lists of an inverted file, those that are probed for each query. docs/scan.md,
 // "Inverted files", explains it.
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "src/codec/codec.h"
 #include "src/scan/code_lists.h"
+#include "src/scan/range_found.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/search_options.h"
 
@@ -57,5 +58,13 @@ constexpr int64_t row_of_place(int64_t place) { return place & 0xffffffff; }
 void list_search(const InvertedFile& file, int64_t nq, const float* queries,
                  const ListProbes& probes, int64_t k, const IdFilter& filter,
                  const SearchOptions& options, RowLabel label, float* scores, int64_t* labels);
+
+/// All rows of the probed lists that are within a radius of each of nq queries, best first: those
+/// whose Codec::score is above `radius` (inner product, cosine) or below it (L2), but for rows of
+/// which a bound is not, as block_range_search. found->ids are labels. Throws as list_search, and
+/// bad_argument for a radius that is no number.
+void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
+                       const ListProbes& probes, float radius, const IdFilter& filter,
+                       const SearchOptions& options, RowLabel label, RangeFound* found);
 
 }  // namespace polarquant

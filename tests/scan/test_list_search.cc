@@ -77,60 +77,99 @@ Found search(const InvertedFile& file, const std::vector<float>& queries, const 
   return found;
 }
 
-/// What the search must find, by plain code.
+/// A row of the probed lists, for one query, by plain code; higher is nearer.
+struct PlainRow {
+  float key;
+  float bound;  // +inf without bounds
+  float score;
+  int64_t place;
+  int64_t label;
+};
+std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const int64_t* lists,
+                                 int64_t nprobe, float exactness, const IdFilter& filter,
+                                 RowLabel label) {
+  const Codec& codec = *rows.codec;
+  const bool bounded = rows.scan != nullptr && search_is_bounded(*rows.scan, exactness);
+  const PreparedQuery query = codec.prepare_query(q);
+  std::vector<PlainRow> all;
+  for (int64_t probe = 0; probe < nprobe; ++probe) {
+    const int64_t list = lists[probe];
+    if (list < 0) continue;
+    PreparedQuery moved;
+    codec.about(query, rows.centres[static_cast<size_t>(list)], &moved);
+    std::vector<uint8_t> code(rows.lists->code_bytes());
+    for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
+      const int64_t id = rows.lists->ids(list)[row];
+      if (filter && !filter(id)) continue;
+      rows.lists->get(list, row, code.data());
+      float score = 0;
+      codec.score(moved, {code.data(), 1}, 0, 1, &score);
+      if (!codec.higher_is_nearer()) score = -score;
+      float key = score;
+      float bound = std::numeric_limits<float>::infinity();
+      if (rows.scan != nullptr) {
+        const ScanQuery scan = make_scan_query(*rows.scan, moved, bounded ? exactness : 0);
+        const CodeBlocks& blocks = rows.lists->blocks(list);
+        const RowPlace at = blocks.span(0).place(blocks.layout(), row);
+        const auto scored = score_row(*rows.scan, scan, bounded, at);
+        key = scored.key;
+        bound = scored.bound;
+      }
+      const int64_t place = place_of_row(list, row);
+      all.push_back({key, bound, score, place, label == RowLabel::id ? id : place});
+    }
+  }
+  return all;
+}
+
+bool has_better_score(const PlainRow& a, const PlainRow& b) {
+  return a.score > b.score || (a.score == b.score && a.label < b.label);
+}
+
+/// What the search must find.
 Found plain_search(const FileOfRows& rows, const std::vector<float>& queries,
                    const ListProbes& probes, int64_t k, float exactness,
                    const IdFilter& filter = {}, RowLabel label = RowLabel::id) {
-  struct Row {
-    float key;
-    float score;
-    int64_t place;
-    int64_t label;
-  };
-  const Codec& codec = *rows.codec;
-  const bool higher = codec.higher_is_nearer();
-  const bool bounded = rows.scan != nullptr && search_is_bounded(*rows.scan, exactness);
+  const int64_t dim = rows.codec->dim();
   Found found;
-  for (int64_t q = 0; q * codec.dim() < std::ssize(queries); ++q) {
-    const PreparedQuery query = codec.prepare_query(queries.data() + q * codec.dim());
-    std::vector<Row> all;
-    for (int64_t probe = 0; probe < probes.nprobe; ++probe) {
-      const int64_t list = probes.list(q, probe);
-      if (list < 0) continue;
-      PreparedQuery moved;
-      codec.about(query, rows.centres[static_cast<size_t>(list)], &moved);
-      std::vector<uint8_t> code(rows.lists->code_bytes());
-      for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
-        const int64_t id = rows.lists->ids(list)[row];
-        if (filter && !filter(id)) continue;
-        rows.lists->get(list, row, code.data());
-        float score = 0;
-        codec.score(moved, {code.data(), 1}, 0, 1, &score);
-        if (!higher) score = -score;
-        float key = score;
-        if (rows.scan != nullptr) {
-          const ScanQuery scan = make_scan_query(*rows.scan, moved, bounded ? exactness : 0);
-          const CodeBlocks& blocks = rows.lists->blocks(list);
-          const RowPlace at = blocks.span(0).place(blocks.layout(), row);
-          key = score_row(*rows.scan, scan, bounded, at).key;
-        }
-        const int64_t place = place_of_row(list, row);
-        all.push_back({key, score, place, label == RowLabel::id ? id : place});
-      }
-    }
-    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
+  for (int64_t q = 0; q * dim < std::ssize(queries); ++q) {
+    std::vector<PlainRow> all =
+        plain_rows(rows, queries.data() + q * dim, probes.lists + q * probes.nprobe, probes.nprobe,
+                   exactness, filter, label);
+    std::sort(all.begin(), all.end(), [](const PlainRow& a, const PlainRow& b) {
       return a.key > b.key || (a.key == b.key && a.place < b.place);
     });
     const int64_t kept = rows.scan != nullptr ? rows.scan->candidates(k) : k;
     all.resize(static_cast<size_t>(std::min(std::ssize(all), kept)));
-    std::sort(all.begin(), all.end(), [](const Row& a, const Row& b) {
-      return a.score > b.score || (a.score == b.score && a.label < b.label);
-    });
-    all.resize(static_cast<size_t>(k), {0, -std::numeric_limits<float>::infinity(), 0, -1});
-    for (const Row& row : all) {
-      found.scores.push_back(higher ? row.score : -row.score);
+    std::sort(all.begin(), all.end(), has_better_score);
+    all.resize(static_cast<size_t>(k), {0, 0, -std::numeric_limits<float>::infinity(), 0, -1});
+    for (const PlainRow& row : all) {
+      found.scores.push_back(rows.codec->higher_is_nearer() ? row.score : -row.score);
       found.ids.push_back(row.label);
     }
+  }
+  return found;
+}
+
+/// What the range search must find.
+RangeFound plain_range_search(const FileOfRows& rows, const std::vector<float>& queries,
+                              const ListProbes& probes, float radius, float exactness,
+                              const IdFilter& filter) {
+  const int64_t dim = rows.codec->dim();
+  const float sign = rows.codec->higher_is_nearer() ? 1.0F : -1.0F;
+  RangeFound found;
+  found.lims.push_back(0);
+  for (int64_t q = 0; q * dim < std::ssize(queries); ++q) {
+    std::vector<PlainRow> all =
+        plain_rows(rows, queries.data() + q * dim, probes.lists + q * probes.nprobe, probes.nprobe,
+                   exactness, filter, RowLabel::id);
+    std::sort(all.begin(), all.end(), has_better_score);
+    for (const PlainRow& row : all) {
+      if (!(row.score > sign * radius && row.bound > sign * radius)) continue;
+      found.scores.push_back(sign * row.score);
+      found.ids.push_back(row.label);
+    }
+    found.lims.push_back(std::ssize(found.ids));
   }
   return found;
 }
@@ -231,6 +270,40 @@ TEST_CASE("lists that many queries have are searched for all at once, to the sam
             CAPTURE(spec, exactness, max_rows, threads);
             REQUIRE(search(rows.file(), queries, probes, 9, search_options(exactness, threads),
                            filter) == expected);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("list_range_search finds the plain search's rows and scores", "[scan][range][lists]") {
+  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar2+2", "PolarScalar4"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const int dim = metric == Metric::l2 ? 100 : 128;
+      const FileOfRows rows(spec, dim, metric, 400);
+      // Few queries, each by itself, and so many that lists are searched for all of them at once.
+      for (const int64_t nq : {3, 20}) {
+        const std::vector<float> queries = normal_numbers(nq * dim, 46);
+        const std::vector<int64_t> lists = made_up_probes(nq, 9);
+        const ListProbes probes = {lists.data(), 9};
+        const Found best = plain_search(rows, queries, probes, 60, kAll);
+        const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
+        for (const float radius : {best.scores[4], best.scores[59]}) {
+          for (const float exactness : {1.0F, kAll}) {
+            for (const IdFilter& filter : {IdFilter{}, odd}) {
+              const RangeFound expected =
+                  plain_range_search(rows, queries, probes, radius, exactness, filter);
+              for (const int threads : {1, 3}) {
+                CAPTURE(spec, static_cast<int>(metric), nq, radius, exactness, threads);
+                RangeFound found;
+                list_range_search(rows.file(), nq, queries.data(), probes, radius, filter,
+                                  search_options(exactness, threads), RowLabel::id, &found);
+                REQUIRE(found.lims == expected.lims);
+                REQUIRE(found.ids == expected.ids);
+                REQUIRE(found.scores == expected.scores);
+              }
+            }
           }
         }
       }
