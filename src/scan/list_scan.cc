@@ -21,6 +21,10 @@ RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
 /// Queries for which a list's rows are decoded once and scored against all.
 constexpr int64_t kMinDenseQueries = 8;
 
+/// Of a list that is searched next, so many rows' fronts are fetched; behind them the processor
+/// sees what is read.
+constexpr int64_t kFetchedRows = 256;
+
 }  // namespace
 
 ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range)
@@ -62,6 +66,18 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
     search_row_codes(queries, numbers, list);
   }
   for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(best_[i]);
+}
+
+void ListScan::fetch(int64_t list) const {
+  if (!file_.centres.empty()) {
+    polarquant::fetch(
+        reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
+        static_cast<size_t>(file_.codec.dim()) * sizeof(float));
+  }
+  if (!file_.lists.has_blocks() || file_.lists.rows(list) == 0) return;
+  const CodeBlocks& blocks = file_.lists.blocks(list);
+  const int64_t rows = std::min(blocks.rows(), kFetchedRows);
+  polarquant::fetch(blocks.span(0).data, blocks.layout().fronts_bytes(rows));
 }
 
 void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {

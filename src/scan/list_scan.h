@@ -32,6 +32,9 @@ class ListScan {
   void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
               TopK* best, const ThreadLimits& limits);
 
+  /// Brings near what a search of the list begins with.
+  void fetch(int64_t list) const;
+
   /// Codec::score of the row at a place, for the query.
   float score(const PreparedQuery& query, int64_t place);
 

@@ -120,10 +120,14 @@ class GroupSearch {
   void search_part(int32_t query, int64_t part, int64_t nq, ListScan* scan) {
     SharedLimits* shared = limits_.empty() ? nullptr : limits_[static_cast<size_t>(query)].get();
     const ThreadLimits limits = {shared, static_cast<int>(part), 0};
+    std::vector<int64_t> lists;
     for_each_list(query, [&](int64_t probe, int64_t list) {
-      if (probe % parts_ == part)
-        scan->search(queries_.data(), {&query, 1}, list, best_.data() + part * nq, limits);
+      if (probe % parts_ == part) lists.push_back(list);
     });
+    for (size_t i = 0; i < lists.size(); ++i) {
+      if (i + 1 < lists.size()) scan->fetch(lists[i + 1]);
+      scan->search(queries_.data(), {&query, 1}, lists[i], best_.data() + part * nq, limits);
+    }
     progress_.advance(1.0 / static_cast<double>(parts_));
   }
 
