@@ -7,19 +7,27 @@
 
 namespace polarquant::cuda {
 
-/// Numbers of a last unit that no coordinate has are 0: lengths are summed.
-__device__ inline void clear_behind(int dim, int unit, float (&y)[kUnitValues]) {
-  const int count = dim - unit * kUnitValues;
-  if (count >= kUnitValues) return;
-#pragma unroll
-  for (int i = 0; i < kUnitValues; ++i) {
-    if (i >= count) y[i] = 0;
+/// PolarTree4.2.2.2.
+inline constexpr int kPaperLevels = 4;
+inline constexpr int kPaperBits[kPaperLevels] = {4, 2, 2, 2};
+inline constexpr int kPaperTables[kPaperLevels] = {0, 16, 20, 24};
+inline bool is_paper_tree(const RowDescription& rows) {
+  if (rows.tree_levels != kPaperLevels) return false;
+  for (int i = 0; i < kPaperLevels; ++i) {
+    if (rows.level_bits[i] != kPaperBits[i] ||
+        rows.level_table[i] != static_cast<uint32_t>(kPaperTables[i]))
+      return false;
   }
+  return true;
 }
 
 /// Four levels of a tree, whatever is above them.
 class TreeDecoder {
  public:
+  static constexpr bool kGrouped = false;
+  static constexpr bool kCopies = true;
+  static constexpr bool kFactors = false;
+
   __device__ TreeDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
       : rows_(&rows), unit_(unit), points_(points) {}
 
@@ -46,7 +54,6 @@ class TreeDecoder {
         y[2 * j + 1] = radius * angle.y;
       }
     }
-    clear_behind(rows_->dim, unit_, y);
     return 1;
   }
 
@@ -76,20 +83,22 @@ class TreeDecoder {
   SharedPoints points_;
 };
 
-/// PolarTree4.2.2.2, a block a unit: what the compiler knows of it makes this some five times as
-/// few instructions as TreeDecoder.
+/// Kept in a register: else the compiler works it out for every row again.
+__device__ inline void keep(int& value) { asm volatile("" : "+r"(value)); }
+
+/// PolarTree4.2.2.2, a block a unit: the compiler knows where everything is. Its tables are so
+/// small that lanes never wait for each other: all entries of one are in different banks. kEven:
+/// all rows begin at even addresses.
+template <bool kEven>
 class PaperTreeDecoder {
  public:
-  static bool is_for(const RowDescription& rows) {
-    return rows.tree_levels == 4 && rows.level_bits[0] == 4 && rows.level_bits[1] == 2 &&
-           rows.level_bits[2] == 2 && rows.level_bits[3] == 2;
-  }
+  static constexpr bool kGrouped = false;
+  static constexpr bool kCopies = false;
+  static constexpr bool kFactors = false;
 
   __device__ PaperTreeDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
-      : unit_(unit), dim_(rows.dim), points_(points) {
+      : table_(static_cast<int>(points.address())), radius_(2 * unit) {
     const int blocks = rows.tree_blocks;
-#pragma unroll
-    for (int level = 1; level <= kLevels; ++level) table_[level - 1] = rows.level_table[level - 1];
     fine_ = 2 * blocks + 4 * unit;
     second_ = 6 * blocks + unit;
     third_ = 7 * blocks + unit / 2;
@@ -97,60 +106,87 @@ class PaperTreeDecoder {
     const int top = 60 * blocks + 2 * unit;
     top_ = top / 8;
     top_shift_ = top % 8;
+    for (int* value :
+         {&table_, &radius_, &fine_, &second_, &third_, &third_shift_, &top_, &top_shift_})
+      keep(*value);
   }
 
   __device__ float decode(const RowPlace& row, float (&y)[kUnitValues]) const {
     const uint8_t* code = row.code;
-    const float radius = load_half(code + 2 * unit_);
-    const auto fine = static_cast<uint32_t>(load_bits_before(code + fine_, row.end));
+    const float radius = finite_half(two_bytes(code + radius_));
+    const uint8_t* at = code + fine_;
+    const uint32_t fine = two_bytes(at) | two_bytes(at + 2) << 16;
     const uint32_t second = code[second_];
-    const uint32_t third = code[third_] >> third_shift_;
-    const uint32_t top = code[top_] >> top_shift_;
+    const uint32_t third = static_cast<uint32_t>(code[third_]) >> third_shift_;
+    const uint32_t top = static_cast<uint32_t>(code[top_]) >> top_shift_;
     float halves[2];
-    split(3, top, radius, halves);
+    split<3, 0>(top, radius, halves);
     float quarters[4];
-#pragma unroll
-    for (int j = 0; j < 2; ++j) split(2, third >> (2 * j), halves[j], quarters + 2 * j);
+    split<2, 0>(third, halves[0], quarters);
+    split<2, 1>(third, halves[1], quarters + 2);
     float eighths[8];
-#pragma unroll
-    for (int j = 0; j < 4; ++j) split(1, second >> (2 * j), quarters[j], eighths + 2 * j);
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const float2 angle = points_[table_[0] + (fine >> (4 * j) & 15)];
-      y[2 * j] = eighths[j] * angle.x;
-      y[2 * j + 1] = eighths[j] * angle.y;
-    }
-    clear_behind(dim_, unit_, y);
+    split<1, 0>(second, quarters[0], eighths);
+    split<1, 1>(second, quarters[1], eighths + 2);
+    split<1, 2>(second, quarters[2], eighths + 4);
+    split<1, 3>(second, quarters[3], eighths + 6);
+    split<0, 0>(fine, eighths[0], y);
+    split<0, 1>(fine, eighths[1], y + 2);
+    split<0, 2>(fine, eighths[2], y + 4);
+    split<0, 3>(fine, eighths[3], y + 6);
+    split<0, 4>(fine, eighths[4], y + 8);
+    split<0, 5>(fine, eighths[5], y + 10);
+    split<0, 6>(fine, eighths[6], y + 12);
+    split<0, 7>(fine, eighths[7], y + 14);
     return 1;
   }
 
  private:
-  static constexpr int kLevels = 4;
+  static constexpr int kEntryShift = 3;  // of a table's entry in bytes, to log2
 
-  __device__ void split(int level, uint32_t index, float radius, float* parts) const {
-    const float2 angle = points_[table_[level] + (index & 3)];
-    parts[0] = radius * angle.x;
-    parts[1] = radius * angle.y;
+  __device__ static uint32_t two_bytes(const uint8_t* from) {
+    if constexpr (kEven) {
+      return *reinterpret_cast<const uint16_t*>(from);
+    } else {
+      return from[0] | static_cast<uint32_t>(from[1]) << 8;
+    }
   }
 
-  int unit_;
-  int dim_;
-  uint32_t table_[kLevels];
-  int fine_;  // bytes of a code, and bits of these
+  /// By the index number kNumber of a level.
+  template <int kLevel, int kNumber>
+  __device__ void split(uint32_t indices, float radius, float* parts) const {
+    constexpr int kFirst = kNumber * kPaperBits[kLevel];
+    constexpr uint32_t kMask = ((1U << kPaperBits[kLevel]) - 1) << kEntryShift;
+    // Shifted to where it is a part of an address, whose bits below are 0.
+    uint32_t entry = kFirst >= kEntryShift
+                         ? indices >> (kFirst >= kEntryShift ? kFirst - kEntryShift : 0)
+                         : indices << (kFirst >= kEntryShift ? 0 : kEntryShift - kFirst);
+    entry = (entry & kMask) | static_cast<uint32_t>(table_);
+    float x;
+    float y;
+    asm("ld.shared.v2.f32 {%0, %1}, [%2 + %3];"
+        : "=f"(x), "=f"(y)
+        : "r"(entry), "n"(kPaperTables[kLevel] << kEntryShift));
+    parts[0] = radius * x;
+    parts[1] = radius * y;
+  }
+
+  int table_;   // its address in shared memory, on a boundary of 128 bytes
+  int radius_;  // bytes of a code, and bits of these
+  int fine_;
   int second_;
   int third_;
   int third_shift_;
   int top_;
   int top_shift_;
-  SharedPoints points_;
 };
 
 /// Fields of up to 16 bits, one a pair: its angle's index in the low bits, its radius's above.
-template <typename Take>
+/// kNarrow: of up to 8 bits.
+template <bool kNarrow, typename Take>
 __device__ inline void for_pairs(const uint8_t* code, const uint8_t* end, int unit, int width,
                                  const Take& take) {
-  // What 64 bits surely hold, wherever in a byte they begin.
-  const int together = width <= 7 ? 8 : width <= 14 ? 4 : 2;
+  // What 64 bits surely hold: eight fields begin on a byte's first bit.
+  const int together = kNarrow ? 8 : width <= 14 ? 4 : 2;
   uint64_t bits = 0;
 #pragma unroll
   for (int i = 0; i < kUnitPairs; ++i) {
@@ -164,11 +200,16 @@ __device__ inline void for_pairs(const uint8_t* code, const uint8_t* end, int un
   }
 }
 
+/// kNarrow: angle and radius of a pair take up to 8 bits.
+template <bool kNarrow>
 class PairDecoder {
  public:
+  static constexpr bool kGrouped = false;
+  static constexpr bool kCopies = true;
+  static constexpr bool kFactors = false;
+
   __device__ PairDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
-      : dim_(rows.dim),
-        unit_(unit),
+      : unit_(unit),
         angle_bits_(rows.angle_bits),
         width_(rows.angle_bits + rows.radius_bits),
         points_(points) {
@@ -177,18 +218,16 @@ class PairDecoder {
   }
 
   __device__ float decode(const RowPlace& row, float (&y)[kUnitValues]) const {
-    for_pairs(row.code, row.end, unit_, width_, [&](int i, uint32_t field) {
+    for_pairs<kNarrow>(row.code, row.end, unit_, width_, [&](int i, uint32_t field) {
       const float2 angle = points_[field & ((1U << angle_bits_) - 1)];
-      const float radius = static_cast<float>(field >> angle_bits_) * steps_[i];
+      const float radius = small_float(field >> angle_bits_) * steps_[i];
       y[2 * i] = radius * angle.x;
       y[2 * i + 1] = radius * angle.y;
     });
-    clear_behind(dim_, unit_, y);
     return 1;
   }
 
  private:
-  int dim_;
   int unit_;
   int angle_bits_;
   int width_;
@@ -198,6 +237,10 @@ class PairDecoder {
 
 class GroupDecoder {
  public:
+  static constexpr bool kGrouped = true;
+  static constexpr bool kCopies = false;
+  static constexpr bool kFactors = false;
+
   __device__ GroupDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
       : dim_(rows.dim),
         unit_(unit),
@@ -216,7 +259,7 @@ class GroupDecoder {
       return 1;
     }
     const int pairs = (dim_ + 1) / 2;
-    for_pairs(row.code, row.end, unit_, width_, [&](int i, uint32_t field) {
+    for_pairs<false>(row.code, row.end, unit_, width_, [&](int i, uint32_t field) {
       const int pair = unit_ * kUnitPairs + i;
       y[2 * i] = 0;
       y[2 * i + 1] = 0;
@@ -233,7 +276,6 @@ class GroupDecoder {
       y[2 * i] = static_cast<float>(radius) * cosine;
       y[2 * i + 1] = static_cast<float>(radius) * sine;
     });
-    clear_behind(dim_, unit_, y);
     return 1;
   }
 

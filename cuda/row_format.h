@@ -54,9 +54,9 @@ struct RowDescription {
   int32_t dim;
   int32_t units;
   int32_t group_rows;
-  uint64_t group_bytes;     // of a row's code and factors where group_rows is 1
+  uint64_t group_bytes;
   uint32_t rows_offset;     // of a group's first row in its code
-  uint32_t row_bytes;       // from row to row
+  uint32_t row_bytes;       // from row to row, of a group where there are
   uint32_t tail_row_bytes;  // floats of a row of the unfinished group
   uint32_t factors_offset;  // in a code
   int32_t factor_bytes;     // 4: float16, 8: float32, 0: none
@@ -67,6 +67,7 @@ struct RowDescription {
   int32_t entries;
   const TablePoint* table;  // (entries): cells, levels as x, or cosines and sines
   const CellUnit* cells;    // (units)
+  int32_t is_trellis;       // cells: windows of one trellis, unscaled, and nothing else
   const float* steps;       // pairs: (8·units), of radii
   int32_t angle_bits;       // pairs, groups
   int32_t radius_bits;

@@ -19,23 +19,33 @@ inline constexpr int kBlocksPerMultiprocessor = 16;
 /// What copies of tables may take of a block's shared memory, unless one copy takes more.
 inline constexpr size_t kTableCopiesBytes = 32768;
 
-inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+__host__ __device__ inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 inline size_t table_bytes(int entries, int copies_log2) {
   return (static_cast<size_t>(entries) << copies_log2) * sizeof(float2);
 }
 
+template <typename Decoder>
+int copies_log2_of(const RowDescription& rows) {
+  return Decoder::kCopies ? SharedPoints::copies_log2(rows.entries, kTableCopiesBytes) : 0;
+}
+
 /// launch.run<Decoder>() of the rows' kind.
 template <typename Launch>
-void with_decoder(const RowDescription& rows, const Launch& launch) {
+void with_decoder(const RowDescription& rows, const uint8_t* codes, uint64_t head_bytes,
+                  const Launch& launch) {
+  const bool are_even = (reinterpret_cast<uintptr_t>(codes) | head_bytes | rows.row_bytes) % 2 == 0;
   switch (rows.kind) {
     case RowKind::cells:
-      return launch.template run<CellDecoder>();
+      return rows.is_trellis != 0 ? launch.template run<TrellisDecoder>()
+                                  : launch.template run<CellDecoder>();
     case RowKind::tree:
-      return PaperTreeDecoder::is_for(rows) ? launch.template run<PaperTreeDecoder>()
-                                            : launch.template run<TreeDecoder>();
+      if (!is_paper_tree(rows)) return launch.template run<TreeDecoder>();
+      return are_even ? launch.template run<PaperTreeDecoder<true>>()
+                      : launch.template run<PaperTreeDecoder<false>>();
     case RowKind::pairs:
-      return launch.template run<PairDecoder>();
+      return rows.angle_bits + rows.radius_bits <= 8 ? launch.template run<PairDecoder<true>>()
+                                                     : launch.template run<PairDecoder<false>>();
     case RowKind::groups:
       return launch.template run<GroupDecoder>();
   }

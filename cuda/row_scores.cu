@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A row by as many lanes as it has units, up to a warp. A lane keeps its unit's part of the queries
-// in registers; where rows have more units than a warp lanes, it goes from unit to unit.
+// in registers; where rows have more units than a warp lanes, it goes from unit to unit, one query
+// at a time.
 #include "cuda/row_scores.h"
 
 #include <algorithm>
@@ -18,11 +19,12 @@ struct Lanes {
   int copies_log2;
 };
 
-template <typename Decoder, int kQueries>
+/// kStays: a lane has one unit.
+template <typename Decoder, int kQueries, bool kStays>
 __global__ void __launch_bounds__(kRowThreads)
     score_rows_kernel(const __grid_constant__ RowDescription rows,
                       const __grid_constant__ RowScores job, Lanes lanes) {
-  extern __shared__ __align__(16) uint8_t shared[];
+  extern __shared__ __align__(128) uint8_t shared[];
   const SharedPoints points(rows, reinterpret_cast<float2*>(shared), lanes.copies_log2);
   __syncthreads();
   const int lane = static_cast<int>(threadIdx.x) & (lanes.of_row - 1);
@@ -35,34 +37,30 @@ __global__ void __launch_bounds__(kRowThreads)
   const uint8_t* end = job.codes + job.heads * static_cast<int64_t>(job.head_bytes);
 
   float query[kQueries][kUnitValues];
+  QueryTerms terms[kQueries];
   const auto load_queries = [&](int unit) {
 #pragma unroll
     for (int q = 0; q < kQueries; ++q) {
+      const int64_t at = head * job.nq + first_query + min(q, held - 1);
+      terms[q] = job.terms[at];
+      const float* from = job.queries + (at * rows.units + unit) * kUnitValues;
 #pragma unroll
-      for (int i = 0; i < kUnitValues; ++i)
-        query[q][i] = q < held && unit < rows.units
-                          ? job.queries[((head * job.nq + first_query + q) * rows.units + unit) *
-                                            kUnitValues +
-                                        i]
-                          : 0;
+      for (int i = 0; i < kUnitValues; ++i) query[q][i] = unit < rows.units ? from[i] : 0;
     }
   };
-  const bool stays = rows.units <= lanes.of_row;
   Decoder decoder(rows, min(lane, rows.units - 1), points);
   load_queries(lane);
-  const bool sums_lengths = rows.is_l2 != 0 && rows.factor_bytes == 0;
-  for (int64_t base = static_cast<int64_t>(blockIdx.x) * rows_at_once; base < job.n;
-       base += static_cast<int64_t>(gridDim.x) * rows_at_once) {
-    // Lanes of no row do the last one again: all of a warp take part in sums.
-    const int64_t row = min(base + in_block, job.n - 1);
-    const RowPlace place = place_of(rows, codes, end, job.n, row);
+  const bool sums_lengths = rows.is_l2 != 0 && (!Decoder::kFactors || rows.factor_bytes == 0);
+  const int64_t step = static_cast<int64_t>(gridDim.x) * rows_at_once;
+  const int64_t first_row = static_cast<int64_t>(blockIdx.x) * rows_at_once;
+  int64_t row = first_row + in_block;
+  float* to = job.scores + (head * job.nq + first_query) * job.n + row;
+  RowWalk<Decoder> walk(rows, codes, end, job.n, min(row, job.n - 1), step);
+  for (auto passes = static_cast<int>(div_up(job.n - first_row, step)); passes > 0; --passes) {
+    const RowPlace place = walk.place();
     float dots[kQueries] = {};
     float length2 = 0;
-    for (int unit = lane; unit < rows.units; unit += lanes.of_row) {
-      if (!stays) {
-        decoder = Decoder(rows, unit, points);
-        load_queries(unit);
-      }
+    const auto add_unit = [&](int unit) {
       float y[kUnitValues];
       const float factor = decoder.decode(place, y);
 #pragma unroll
@@ -72,11 +70,22 @@ __global__ void __launch_bounds__(kRowThreads)
         for (int i = 0; i < kUnitValues; ++i) dot = __fmaf_rn(query[q][i], y[i], dot);
         dots[q] = __fmaf_rn(factor, dot, dots[q]);
       }
-      if (sums_lengths) {
-        float sum = 0;
+      if (!sums_lengths) return;
+      float sum = 0;
 #pragma unroll
-        for (int i = 0; i < kUnitValues; ++i) sum = __fmaf_rn(y[i], y[i], sum);
-        length2 = __fmaf_rn(factor * factor, sum, length2);
+      for (int i = 0; i < kUnitValues; ++i) {
+        // What no coordinate has may be anything.
+        if (unit * kUnitValues + i < rows.dim) sum = __fmaf_rn(y[i], y[i], sum);
+      }
+      length2 = __fmaf_rn(factor * factor, sum, length2);
+    };
+    if constexpr (kStays) {
+      if (lane < rows.units) add_unit(lane);
+    } else {
+      for (int unit = lane; unit < rows.units; unit += lanes.of_row) {
+        decoder = Decoder(rows, unit, points);
+        load_queries(unit);
+        add_unit(unit);
       }
     }
     for (int apart = lanes.of_row / 2; apart >= 1; apart /= 2) {
@@ -84,22 +93,25 @@ __global__ void __launch_bounds__(kRowThreads)
       for (int q = 0; q < kQueries; ++q) dots[q] += __shfl_xor_sync(~0U, dots[q], apart);
       if (sums_lengths) length2 += __shfl_xor_sync(~0U, length2, apart);
     }
-    if (lane != 0 || base + in_block >= job.n) continue;
-    float constant = rows.norm_unit * rows.norm_unit * length2;
-    float scale = rows.norm_unit;
-    if (rows.factor_bytes != 0) {
-      const CodeFactors factors = load_code_factors(rows, place.code);
-      constant = rows.is_l2 != 0 ? factors.bias * factors.bias : factors.bias;
-      scale = factors.scale;
-    }
-    if (rows.is_l2 != 0) scale *= -2;
+    if (lane == 0 && row < job.n) {
+      float constant = rows.norm_unit * rows.norm_unit * length2;
+      float scale = rows.norm_unit;
+      if (Decoder::kFactors && rows.factor_bytes != 0) {
+        const CodeFactors factors = load_code_factors(rows, place.code);
+        constant = rows.is_l2 != 0 ? factors.bias * factors.bias : factors.bias;
+        scale = factors.scale;
+      }
+      if (rows.is_l2 != 0) scale *= -2;
 #pragma unroll
-    for (int q = 0; q < kQueries; ++q) {
-      if (q >= held) continue;
-      const int64_t at = head * job.nq + first_query + q;
-      const QueryTerms terms = job.terms[at];
-      job.scores[at * job.n + row] = terms.offset + terms.bias_weight * constant + scale * dots[q];
+      for (int q = 0; q < kQueries; ++q) {
+        if (q < held)
+          to[q * job.n] = terms[q].offset + terms[q].bias_weight * constant + scale * dots[q];
+      }
     }
+    row += step;
+    to += step;
+    // Lanes behind the last row do one again: all of a warp take part in sums.
+    if (row < job.n) walk.advance();
   }
 }
 
@@ -111,13 +123,15 @@ struct Launch {
 
   template <typename Decoder>
   void run() const {
-    job.nq == 1 ? run_queries<Decoder, 1>() : run_queries<Decoder, kQueriesAtOnce>();
+    constexpr int kWarpLanes = 32;
+    if (rows.units > kWarpLanes) return run_queries<Decoder, 1, false>();
+    job.nq == 1 ? run_queries<Decoder, 1, true>() : run_queries<Decoder, kQueriesAtOnce, true>();
   }
-  template <typename Decoder, int kQueries>
+  template <typename Decoder, int kQueries, bool kStays>
   void run_queries() const {
-    constexpr auto kKernel = score_rows_kernel<Decoder, kQueries>;
+    constexpr auto kKernel = score_rows_kernel<Decoder, kQueries, kStays>;
     allow_shared_memory<kKernel>();
-    Lanes lanes = {1, SharedPoints::copies_log2(rows.entries, kTableCopiesBytes)};
+    Lanes lanes = {1, copies_log2_of<Decoder>(rows)};
     while (lanes.of_row < 32 && lanes.of_row < rows.units) lanes.of_row *= 2;
     const size_t shared = table_bytes(rows.entries, lanes.copies_log2);
     const int64_t passes = div_up(job.n, kRowThreads / lanes.of_row);
@@ -136,7 +150,7 @@ struct Launch {
 void score_rows(const RowDescription& rows, const RowScores& job, int multiprocessors,
                 cudaStream_t stream) {
   if (job.heads == 0 || job.nq == 0 || job.n == 0) return;
-  with_decoder(rows, Launch{rows, job, multiprocessors, stream});
+  with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }
 
 }  // namespace polarquant::cuda

@@ -49,7 +49,7 @@ template <typename Decoder, int kWeights>
 __global__ void __launch_bounds__(kRowThreads)
     sum_rows_kernel(const __grid_constant__ RowDescription rows,
                     const __grid_constant__ RowSums job, SumPlan plan, int copies_log2) {
-  extern __shared__ __align__(16) uint8_t shared[];
+  extern __shared__ __align__(128) uint8_t shared[];
   const SharedPoints points(rows, reinterpret_cast<float2*>(shared), copies_log2);
   __syncthreads();
   const int64_t split = blockIdx.x;
@@ -65,26 +65,33 @@ __global__ void __launch_bounds__(kRowThreads)
   const int held = static_cast<int>(min(job.nw - first_weight, static_cast<int64_t>(kWeights)));
   const uint8_t* codes = job.codes + head * static_cast<int64_t>(job.head_bytes);
   const uint8_t* end = job.codes + job.heads * static_cast<int64_t>(job.head_bytes);
-  const float* weights = job.weights + (head * job.nw + first_weight) * job.n;
   const int64_t end_row = min((split + 1) * plan.rows_of_split, job.n);
 
   float sums[kWeights][kUnitValues] = {};
   float weight_sums[kWeights] = {};
   if (works) {
     const Decoder decoder(rows, first_unit + in_tile, points);
-    for (int64_t row = split * plan.rows_of_split + in_block; row < end_row; row += rows_at_once) {
-      const RowPlace place = place_of(rows, codes, end, job.n, row);
+    const int64_t first_row = split * plan.rows_of_split + in_block;
+    RowWalk<Decoder> walk(rows, codes, end, job.n, first_row, rows_at_once);
+    const float* weight = job.weights + (head * job.nw + first_weight) * job.n + first_row;
+    // Few enough for an int: a split has up to kRowsOfThread for each thread.
+    const auto left = static_cast<int>(div_up(end_row - first_row, rows_at_once));
+    for (int i = 0; i < left; ++i) {
+      const RowPlace place = walk.place();
       float y[kUnitValues];
       float factor = decoder.decode(place, y);
-      if (rows.factor_bytes != 0) factor *= load_code_factors(rows, place.code).scale;
+      if (Decoder::kFactors && rows.factor_bytes != 0)
+        factor *= load_code_factors(rows, place.code).scale;
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {
-        const float weight = w < held ? weights[w * job.n + row] : 0;
-        weight_sums[w] += weight;
-        const float of_row = weight * factor;
+        const float of_row = kWeights == 1 || w < held ? weight[w * job.n] : 0;
+        weight_sums[w] += of_row;
+        const float scale = of_row * factor;
 #pragma unroll
-        for (int i = 0; i < kUnitValues; ++i) sums[w][i] = __fmaf_rn(of_row, y[i], sums[w][i]);
+        for (int v = 0; v < kUnitValues; ++v) sums[w][v] = __fmaf_rn(scale, y[v], sums[w][v]);
       }
+      walk.advance();
+      weight += rows_at_once;
     }
   }
 
@@ -142,7 +149,7 @@ struct Launch {
     allow_shared_memory<kKernel>();
     const int64_t tiles = div_up(job.nw, kWeights);
     const SumPlan plan = plan_sums(rows, job.heads, tiles, job.n, multiprocessors);
-    const int copies_log2 = SharedPoints::copies_log2(rows.entries, kTableCopiesBytes);
+    const int copies_log2 = copies_log2_of<Decoder>(rows);
     const size_t shared =
         std::max(table_bytes(rows.entries, copies_log2), sizeof(float) * kRowThreads * kSlots);
     const dim3 grid(static_cast<unsigned>(plan.splits),
@@ -168,7 +175,7 @@ size_t row_sum_parts(const RowDescription& rows, int64_t heads, int64_t nw, int6
 
 void sum_rows(const RowDescription& rows, const RowSums& job, int multiprocessors,
               cudaStream_t stream) {
-  with_decoder(rows, Launch{rows, job, multiprocessors, stream});
+  with_decoder(rows, job.codes, job.head_bytes, Launch{rows, job, multiprocessors, stream});
 }
 
 }  // namespace polarquant::cuda

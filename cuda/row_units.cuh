@@ -48,16 +48,20 @@ __device__ inline float finite_half(uint32_t bits) {
              ? 0.0F
              : __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
 }
-__device__ inline float load_half(const uint8_t* from) {
-  return finite_half(from[0] | static_cast<uint32_t>(from[1]) << 8);
+__device__ inline uint32_t load_two_bytes(const uint8_t* from) {
+  if (reinterpret_cast<uintptr_t>(from) % 2 == 0) return *reinterpret_cast<const uint16_t*>(from);
+  return from[0] | static_cast<uint32_t>(from[1]) << 8;
+}
+__device__ inline float load_half(const uint8_t* from) { return finite_half(load_two_bytes(from)); }
+/// As a float, of numbers below 2^23: conversions take a unit that has an eighth of the others'
+/// rate.
+__device__ inline float small_float(uint32_t number) {
+  return __uint_as_float(0x4b000000U | number) - 8388608.0F;
 }
 
-__device__ inline RowPlace place_of(const RowDescription& rows, const uint8_t* codes,
-                                    const uint8_t* end, int64_t n, int64_t row) {
-  if (rows.group_rows == 1) {
-    const uint8_t* code = codes + row * static_cast<int64_t>(rows.group_bytes);
-    return {code, code, end};
-  }
+/// Of codes whose rows share a group's.
+__device__ inline RowPlace place_in_group(const RowDescription& rows, const uint8_t* codes,
+                                          const uint8_t* end, int64_t n, int64_t row) {
   const int64_t group = row / rows.group_rows;
   const int64_t full = n / rows.group_rows;
   const auto group_bytes = static_cast<int64_t>(rows.group_bytes);
@@ -70,6 +74,40 @@ __device__ inline RowPlace place_of(const RowDescription& rows, const uint8_t* c
   return {of_group + rows.rows_offset + in_group * rows.row_bytes, of_group, end};
 }
 
+/// Rows of a head, every so many: the decoder's steps over them.
+template <typename Decoder>
+class RowWalk {
+ public:
+  __device__ RowWalk(const RowDescription& rows, const uint8_t* codes, const uint8_t* end,
+                     int64_t n, int64_t row, int64_t step)
+      : rows_(rows),
+        codes_(codes),
+        end_(end),
+        n_(n),
+        row_(row),
+        step_(step),
+        code_(codes + row * rows.row_bytes),
+        step_bytes_(step * rows.row_bytes) {}
+  __device__ RowPlace place() const {
+    if constexpr (Decoder::kGrouped) return place_in_group(rows_, codes_, end_, n_, row_);
+    return {code_, code_, end_};
+  }
+  __device__ void advance() {
+    if constexpr (Decoder::kGrouped) row_ += step_;
+    code_ += step_bytes_;
+  }
+
+ private:
+  const RowDescription& rows_;
+  const uint8_t* codes_;
+  const uint8_t* end_;
+  int64_t n_;
+  int64_t row_;
+  int64_t step_;
+  const uint8_t* code_;
+  int64_t step_bytes_;
+};
+
 struct CodeFactors {
   float scale;
   float bias;
@@ -77,14 +115,12 @@ struct CodeFactors {
 /// Of codes that have factors; load_factors of src/codec.
 __device__ inline CodeFactors load_code_factors(const RowDescription& rows, const uint8_t* code) {
   const uint8_t* at = code + rows.factors_offset;
-  const float scale =
-      rows.factor_bytes == 4
-          ? __half2float(__ushort_as_half(static_cast<unsigned short>(at[0] | at[1] << 8)))
-          : load_float(at);
-  const float bias =
-      rows.factor_bytes == 4
-          ? __half2float(__ushort_as_half(static_cast<unsigned short>(at[2] | at[3] << 8)))
-          : load_float(at + 4);
+  const auto half = [](const uint8_t* from) {
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(load_two_bytes(from))));
+  };
+  const bool halves = rows.factor_bytes == 4;
+  const float scale = halves ? half(at) : load_float(at);
+  const float bias = halves ? half(at + 2) : load_float(at + 4);
   return {scale * rows.scale_unit, bias * rows.bias_unit};
 }
 
@@ -108,6 +144,10 @@ class SharedPoints {
     }
   }
   __device__ float2 operator[](uint32_t entry) const { return points_[entry << log2_]; }
+  /// In shared memory.
+  __device__ uint32_t address() const {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(points_));
+  }
 
  private:
   const float2* points_;
@@ -118,8 +158,63 @@ __device__ inline float with_sign(float value, uint32_t signs, int bit) {
   return __uint_as_float(__float_as_uint(value) ^ (signs << (31 - bit) & 0x80000000U));
 }
 
+/// Eight x, then eight y, by a unit's windows and signs.
+__device__ inline void decode_windows(const UnitPart& part, const RowPlace& row,
+                                      const SharedPoints& points, float (&y)[kUnitValues]) {
+  const uint8_t* ring = row.code + part.codes_offset;
+  const int step = part.bits;
+  // Window i of an octet is bits i·step … i·step+7; the first ones' begin at the ring's end.
+  const bool wraps = part.first == 0 && step < 8;
+  const uint8_t* from = wraps ? ring : ring + part.first * step - 1 + (step >> 3);
+  uint64_t bits = load_bits_before(from, row.end);
+  if (wraps) {
+    bits = bits << (8 - step) | ring_end(ring, part.ring_bits, 8 - step);
+  } else {
+    bits >>= step & 7;
+  }
+  const uint32_t signs =
+      part.signs_offset < 0 ? 0 : plane_signs(row.code + part.signs_offset, part.octet, part.count);
+#pragma unroll
+  for (int i = 0; i < kUnitPairs; ++i) {
+    const float2 cell = points[part.table + (static_cast<uint32_t>(bits) & 255)];
+    y[i] = with_sign(cell.x, signs, i);
+    y[kUnitPairs + i] = with_sign(cell.y, signs, kUnitPairs + i);
+    bits >>= step;
+  }
+}
+
+/// Codes of one trellis: a unit has windows, or behind the last coordinate nothing.
+class TrellisDecoder {
+ public:
+  static constexpr bool kGrouped = false;
+  static constexpr bool kCopies = true;
+  static constexpr bool kFactors = true;
+
+  __device__ TrellisDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
+      : part_(rows.cells[unit].part[0]), points_(points) {}
+
+  __device__ float decode(const RowPlace& row, float (&y)[kUnitValues]) const {
+    if (part_.kind == PartKind::windows) {
+      decode_windows(part_, row, points_, y);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kUnitValues; ++i) y[i] = 0;
+    }
+    return 1;
+  }
+
+ private:
+  UnitPart part_;
+  SharedPoints points_;
+};
+
+/// Any others by tables: units differ in kind.
 class CellDecoder {
  public:
+  static constexpr bool kGrouped = false;
+  static constexpr bool kCopies = true;
+  static constexpr bool kFactors = true;
+
   __device__ CellDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
       : unit_(rows.cells[unit]), points_(points) {}
 
@@ -141,37 +236,12 @@ class CellDecoder {
   __device__ void decode_part(const UnitPart& part, const RowPlace& row,
                               float (&y)[kUnitValues]) const {
     if (part.kind == PartKind::windows) {
-      decode_windows(part, row, y);
+      decode_windows(part, row, points_, y);
     } else if (part.kind == PartKind::fields) {
       decode_fields(part, row, y);
     } else {
 #pragma unroll
       for (int i = 0; i < kUnitValues; ++i) y[i] = 0;
-    }
-  }
-
-  __device__ void decode_windows(const UnitPart& part, const RowPlace& row,
-                                 float (&y)[kUnitValues]) const {
-    const uint8_t* ring = row.code + part.codes_offset;
-    const int step = part.bits;
-    // Window i of an octet is bits i·step … i·step+7; the first ones' begin at the ring's end.
-    const bool wraps = part.first == 0 && step < 8;
-    const uint8_t* from = wraps ? ring : ring + part.first * step - 1 + (step >> 3);
-    uint64_t bits = load_bits_before(from, row.end);
-    if (wraps) {
-      bits = bits << (8 - step) | ring_end(ring, part.ring_bits, 8 - step);
-    } else {
-      bits >>= step & 7;
-    }
-    const uint32_t signs = part.signs_offset < 0
-                               ? 0
-                               : plane_signs(row.code + part.signs_offset, part.octet, part.count);
-#pragma unroll
-    for (int i = 0; i < kUnitPairs; ++i) {
-      const float2 cell = points_[part.table + (static_cast<uint32_t>(bits) & 255)];
-      y[i] = with_sign(cell.x, signs, i);
-      y[kUnitPairs + i] = with_sign(cell.y, signs, kUnitPairs + i);
-      bits >>= step;
     }
   }
 

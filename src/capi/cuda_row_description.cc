@@ -39,6 +39,7 @@ CudaRowDescription::CudaRowDescription(const Codec& codec) {
   rows_.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
   rows_.group_rows = codec.layout().group_rows;
   rows_.group_bytes = codec.layout().group_bytes;
+  if (rows_.group_rows == 1) rows_.row_bytes = static_cast<uint32_t>(rows_.group_bytes);
   rows_.tail_row_bytes = static_cast<uint32_t>(codec.layout().tail_row_bytes);
   rows_.norm_unit = static_cast<float>(codec.norm_unit());
   if (codec.has_factors()) {
@@ -141,6 +142,7 @@ void CudaRowDescription::describe_cells(const Codec& codec) {
   cells_.assign(static_cast<size_t>(rows_.units), no_cells());
   coordinates_.assign(static_cast<size_t>(rows_.units) * kUnitValues, -1);
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
+    rows_.is_trellis = 1;
     describe_trellis(trellis->planes(), 0, 0, trellis->planes().quadrant_bytes(), 0, 1);
   } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
     const TrellisPlanes& first = residual->first();
@@ -229,7 +231,6 @@ void CudaRowDescription::describe_fields(int first, int count, int bits, int64_t
 
 void CudaRowDescription::describe_tree(const TreeQuantizer& tree) {
   rows_.kind = cuda::RowKind::tree;
-  rows_.row_bytes = static_cast<uint32_t>(tree.code_bytes());
   rows_.tree_levels = tree.levels();
   rows_.tree_blocks = tree.blocks();
   static_assert(cuda::kMaxTreeLevels >= 16, "as many as 65,535 dimensions have");
