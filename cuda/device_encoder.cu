@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cuda/cuda_check.h"
+#include "cuda/device_memory.h"
 #include "cuda/directions.h"
 #include "cuda/trellis_encode.h"
 
@@ -14,22 +15,6 @@ namespace {
 /// Rows that are coded at a time: several times what a device works on at once.
 constexpr int64_t kRowsAtOnce = 65536;
 constexpr int kSignLayers = 9;
-
-/// Whether the device reaches it as its own memory.
-bool is_on_device(const void* pointer) {
-  cudaPointerAttributes attributes;
-  POLAR_CUDA_CHECK(cudaPointerGetAttributes(&attributes, pointer));
-  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
-}
-
-/// Copies a table to its place, once there is one.
-template <typename T>
-const T* upload_place(Carver* carver, size_t count, const T* from) {
-  T* place = carver->take<T>(count);
-  if (place != nullptr && count > 0)
-    POLAR_CUDA_CHECK(cudaMemcpy(place, from, count * sizeof(T), cudaMemcpyHostToDevice));
-  return place;
-}
 
 }  // namespace
 

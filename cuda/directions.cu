@@ -3,10 +3,10 @@
 // src/codec/dot.cc, the rotation by src/codec/rotation.cc and walsh_hadamard.cc, whose levels may
 // be worked through in any order within, since each value takes part in one butterfly of a level.
 #include <algorithm>
-#include <mutex>
 
 #include "cuda/cuda_check.h"
 #include "cuda/directions.h"
+#include "cuda/shared_limit.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -225,17 +225,7 @@ size_t direction_shared_bytes(const EncodeView& view) {
 void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t first_row, float* u,
                      RowLength* lengths, Refused* refused, cudaStream_t stream) {
   const size_t shared_bytes = direction_shared_bytes(view) - kStaticBytes;
-  static std::once_flag allowed[64];
-  int device = 0;
-  POLAR_CUDA_CHECK(cudaGetDevice(&device));
-  std::call_once(allowed[device % 64], [&] {
-    int most = 0;
-    POLAR_CUDA_CHECK(
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    POLAR_CUDA_CHECK(cudaFuncSetAttribute(make_directions_kernel,
-                                          cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          most - static_cast<int>(kStaticBytes)));
-  });
+  allow_shared_memory<make_directions_kernel>(kStaticBytes);
   // A butterfly of eight values a thread.
   const int threads = std::clamp(view.transform_size / 8, 32, kMostThreads);
   make_directions_kernel<<<static_cast<unsigned>(n), threads, shared_bytes, stream>>>(

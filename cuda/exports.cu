@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cuda/cuda_check.h"
+#include "cuda/device_codec.h"
 #include "cuda/device_encoder.h"
 #include "cuda/device_index.h"
 #include "cuda/interface.h"
@@ -114,6 +115,22 @@ void encode(const DeviceEncoder* encoder, EncodeRequest* request, Failure* failu
 
 void destroy_encoder(DeviceEncoder* encoder) { delete encoder; }
 
+DeviceCodec* create_codec(int32_t device, const RowDescription* rows, Failure* failure) {
+  DeviceCodec* codec = nullptr;
+  guarded(failure, [&] { codec = new DeviceCodec(device, *rows); });
+  return codec;
+}
+
+void score_codec_rows(const DeviceCodec* codec, const RowScoresRequest* request, Failure* failure) {
+  guarded(failure, [&] { codec->score(*request); });
+}
+
+void sum_codec_rows(const DeviceCodec* codec, const RowSumsRequest* request, Failure* failure) {
+  guarded(failure, [&] { codec->combine(*request); });
+}
+
+void destroy_codec(DeviceCodec* codec) { delete codec; }
+
 }  // namespace
 }  // namespace polarquant::cuda
 
@@ -132,6 +149,10 @@ polarquant_cuda_functions() {
                                       destroy,
                                       create_encoder,
                                       encode,
-                                      destroy_encoder};
+                                      destroy_encoder,
+                                      create_codec,
+                                      score_codec_rows,
+                                      sum_codec_rows,
+                                      destroy_codec};
   return &table;
 }

@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/row_format.h"
+
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 2;
+inline constexpr uint32_t kInterfaceVersion = 3;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -152,8 +154,38 @@ struct EncodeRequest {
   Refusal refusal;      // out
 };
 
+struct QueryTerms {
+  float offset;
+  float bias_weight;
+};
+
+/// score = offset + bias_weight·constant + scale·⟨query, row⟩, as of PreparedQuery.
+struct RowScoresRequest {
+  int64_t heads;
+  int64_t nq;            // of a head
+  int64_t n;             // rows of a head
+  const uint8_t* codes;  // (heads, head_bytes), in host or device memory
+  uint64_t head_bytes;
+  const float* queries;     // (heads, nq, 16·units)
+  const QueryTerms* terms;  // (heads, nq)
+  void* stream;             // a cudaStream_t
+  float* scores;            // (heads, nq, n), in host or device memory
+};
+
+struct RowSumsRequest {
+  int64_t heads;
+  int64_t nw;            // of a head
+  int64_t n;             // rows of a head
+  const uint8_t* codes;  // (heads, head_bytes), in host or device memory
+  uint64_t head_bytes;
+  const float* weights;  // (heads, nw, n), in host or device memory
+  void* stream;          // a cudaStream_t
+  double* sums;          // (heads, nw, 16·units + 1): Σ weight·scale·ŷ, and Σ weight
+};
+
 class DeviceIndex;
 class DeviceEncoder;
+class DeviceCodec;
 
 /// All are thread-safe but for different calls on one index under construction; const ones may run
 /// together. Blocks and arrays passed in are in host memory.
@@ -176,6 +208,10 @@ struct FunctionTable {
                                    Failure* failure);
   void (*encode)(const DeviceEncoder* encoder, EncodeRequest* request, Failure* failure);
   void (*destroy_encoder)(DeviceEncoder* encoder);
+  DeviceCodec* (*create_codec)(int32_t device, const RowDescription* rows, Failure* failure);
+  void (*score_rows)(const DeviceCodec* codec, const RowScoresRequest* request, Failure* failure);
+  void (*sum_rows)(const DeviceCodec* codec, const RowSumsRequest* request, Failure* failure);
+  void (*destroy_codec)(DeviceCodec* codec);
 };
 
 }  // namespace polarquant::cuda

@@ -9,11 +9,10 @@
 // (or several lanes, where a code has several tables), so that lookups do not wait for each other.
 #pragma once
 
-#include <mutex>
-
 #include "cuda/cuda_check.h"
 #include "cuda/row_copies.cuh"
 #include "cuda/row_terms.cuh"
+#include "cuda/shared_limit.h"
 #include "cuda/tile_decode.cuh"
 #include "cuda/tile_plan.h"
 #include "cuda/tile_scan.h"
@@ -238,19 +237,9 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
 
 template <int N, int kStages, int kStep, bool kSigns>
 void launch_tile_scan(const TileScan& scan, const TilePlan& plan, int grid, cudaStream_t stream) {
-  const auto kernel = tile_scan_kernel<N, kStages, kStep, kSigns>;
-  // Set once, to the most there is: setting it and launching are two steps.
-  static std::once_flag allowed[64];
-  int device = 0;
-  POLAR_CUDA_CHECK(cudaGetDevice(&device));
-  std::call_once(allowed[device % 64], [&] {
-    int most = 0;
-    POLAR_CUDA_CHECK(
-        cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    POLAR_CUDA_CHECK(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
-  });
-  kernel<<<grid, plan.warp_groups * kGroupThreads, plan.shared_bytes, stream>>>(scan);
+  constexpr auto kKernel = tile_scan_kernel<N, kStages, kStep, kSigns>;
+  allow_shared_memory<kKernel>();
+  kKernel<<<grid, plan.warp_groups * kGroupThreads, plan.shared_bytes, stream>>>(scan);
   POLAR_CUDA_CHECK_LAUNCH(tile_scan_kernel);
 }
 

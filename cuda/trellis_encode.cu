@@ -4,11 +4,11 @@
 // (src/codec/trellis.cc); rings of up to 32 pairs, which that searches in another way, are not for
 // this kernel.
 #include <algorithm>
-#include <mutex>
 
 #include <cuda_fp16.h>
 
 #include "cuda/cuda_check.h"
+#include "cuda/shared_limit.h"
 #include "cuda/trellis_encode.h"
 #include "cuda/trellis_step.cuh"
 
@@ -319,17 +319,11 @@ template <int kStep>
 void launch(const EncodeView& view, int64_t n, const float* u, const RowLength* lengths,
             int64_t first_row, uint8_t* codes, Refused* refused, size_t most_shared_bytes,
             cudaStream_t stream) {
-  const auto kernel = trellis_encode_kernel<kStep>;
-  static std::once_flag allowed[64];
-  int device = 0;
-  POLAR_CUDA_CHECK(cudaGetDevice(&device));
-  std::call_once(allowed[device % 64], [&] {
-    POLAR_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          static_cast<int>(most_shared_bytes)));
-  });
+  constexpr auto kKernel = trellis_encode_kernel<kStep>;
+  allow_shared_memory<kKernel>();
   const int warps = warps_of(view, most_shared_bytes);
   const auto grid = static_cast<unsigned>((n + 2 * warps - 1) / (2 * warps));
-  kernel<<<grid, warps * 32, trellis_shared_bytes(view, most_shared_bytes), stream>>>(
+  kKernel<<<grid, warps * 32, trellis_shared_bytes(view, most_shared_bytes), stream>>>(
       view, n, u, lengths, first_row, codes, refused);
   POLAR_CUDA_CHECK_LAUNCH(trellis_encode_kernel);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
-// float16 brute force with selection; and encoding there beside the CPU's. Every number is the
-// median of 15 runs, of searches as calls from host memory to host memory; ours and the rival's are
-// timed in turns.
+// float16 brute force with selection; encoding there beside the CPU's; and scores and sums of the
+// heads of attention beside cuBLAS on decoded float16. Every number is the median of 15 runs or
+// more, of searches as calls from host memory to host memory; ours and the rival's are timed in
+// turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/cuda/attention.h"
 #include "bench/cuda/bench_check.h"
 #include "bench/cuda/cublas_search.h"
 #include "bench/cuda/device_timer.h"
@@ -37,6 +39,7 @@ struct Arguments {
   bool without_rival = false;
   bool roofs_only = false;
   bool encode_only = false;
+  int64_t heads = 0;
 };
 
 struct Coded {
@@ -171,6 +174,10 @@ int run(int argc, char** argv) {
   app.add_flag("--without-rival", arguments.without_rival, "leave cuBLAS out");
   app.add_flag("--roofs-only", arguments.roofs_only, "measure no searches");
   app.add_flag("--encode-only", arguments.encode_only, "measure encoding instead of searches");
+  app.add_option(
+      "--heads", arguments.heads,
+      "measure scores and sums of so many heads of attention, a multiple of 4, of --rows "
+      "rows each, instead of searches");
   app.footer("example: polar-cuda-bench --rows 1000000 --dim 384 --spec Polar2 --batch 1,128");
   CLI11_PARSE(app, argc, argv);
 
@@ -178,7 +185,7 @@ int run(int argc, char** argv) {
   info.struct_size = sizeof info;
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
-  if (!arguments.encode_only) print_roofs();
+  if (!arguments.encode_only && arguments.heads == 0) print_roofs();
   if (arguments.roofs_only) return 0;
 
   const SyntheticRows synthetic(
@@ -190,6 +197,14 @@ int run(int argc, char** argv) {
                 static_cast<long long>(rows), arguments.dim, "", "device", "by host", "CPU");
     for (const std::string& spec : arguments.specs)
       print_encoding(spec, rows, arguments.dim, synthetic);
+    return 0;
+  }
+  if (arguments.heads > 0) {
+    std::printf("\n%lld heads of %lld rows of %d, one query and one vector of weights each\n",
+                static_cast<long long>(arguments.heads), static_cast<long long>(arguments.rows),
+                arguments.dim);
+    for (const std::string& spec : arguments.specs)
+      print_attention(spec, arguments.heads, arguments.rows, arguments.dim, synthetic);
     return 0;
   }
   const int64_t most = *std::max_element(arguments.batches.begin(), arguments.batches.end());

@@ -741,6 +741,45 @@ POLAR_API polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* encod
                                                  const float* x, uint8_t* codes, size_t codes_bytes,
                                                  void* stream);
 
+/* A codec in a device's memory, to score and combine codes there. Immutable. */
+typedef struct polar_cuda_codec polar_cuda_codec;
+
+/*
+ * Copies what decoding needs of a trained codec to a device; the codec may change, or go,
+ * afterwards. For every codec but PolarScalar by L2 where dim is no multiple of 128:
+ * POLAR_ERROR_UNSUPPORTED. options: NULL for the defaults. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_create(const polar_codec* codec,
+                                               const polar_cuda_options* options,
+                                               polar_cuda_codec** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_codec_destroy(polar_cuda_codec* codec);
+/*
+ * scores, (heads, nq, n): polar_codec_score of the n rows of each head, as the heads of attention
+ * have their keys, for the nq queries of that head, (heads, nq, dim). heads and nq 0 to 65535.
+ * codes: those of the heads one behind the other, heads·polar_codec_encoded_bytes(n) bytes. Codes
+ * and scores are each in host memory or in the device's, queries in host memory. The sums are
+ * those of the CPU in another order, so that scores differ by the rounding of floats; they are the
+ * same from call to call. stream as for polar_cuda_index_search; memory to work in is kept by the
+ * codec. Calls may run together. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, int64_t heads,
+                                              int64_t nq, const float* queries, int64_t n,
+                                              const uint8_t* codes, size_t codes_bytes,
+                                              void* stream, float* scores);
+/*
+ * out, (heads, nw, dim): polar_codec_combine of the n rows of each head, as the heads of attention
+ * have their values, by nw vectors of weights, (heads, nw, n). heads and nw 0 to 65535; codes,
+ * stream, memory and threads as for polar_cuda_codec_score. Weights and codes are each in host
+ * memory or in the device's, out in host memory. Sums of up to 1,024 rows are floats, those of
+ * these are doubles. Weights that are not finite, or whose sums are not, are refused; out is then
+ * as it was. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_combine(const polar_cuda_codec* codec, int64_t heads,
+                                                int64_t nw, const float* weights, int64_t n,
+                                                const uint8_t* codes, size_t codes_bytes,
+                                                void* stream, float* out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -11,6 +11,7 @@
 #include "src/capi/cuda_encoder.h"
 #include "src/capi/cuda_index.h"
 #include "src/capi/cuda_library.h"
+#include "src/capi/cuda_options.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/capi/metric_input.h"
@@ -38,27 +39,11 @@ using namespace polarquant::capi;  // NOLINT
 
 namespace {
 
-// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
+// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
 constexpr size_t kFirstDeviceInfoBytes = sizeof(polar_cuda_device_info);
-constexpr size_t kFirstCudaOptionsBytes = sizeof(polar_cuda_options);
 
 /// Row-format codes are packed so many at a time.
 constexpr int64_t kPackedRows = int64_t{1} << 16;
-
-polar_cuda_options default_cuda_options() {
-  polar_cuda_options options = {};
-  options.struct_size = sizeof options;
-  return options;
-}
-
-polar_cuda_options read_cuda_options(const polar_cuda_options* given) {
-  polar_cuda_options options = default_cuda_options();
-  if (given != nullptr)
-    read_struct("options", given, kFirstCudaOptionsBytes, &options, sizeof options);
-  require(options.device >= 0, StatusCode::bad_argument,
-          "options.device: {} is not allowed; 0 or more", options.device);
-  return options;
-}
 
 const Codec& require_scannable(const polar_codec* codec) {
   const Codec& checked = *require_object("codec", codec).codec;

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/capi/codec_copy.h"
 #include "src/capi/cuda_description.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/query_tasks.h"
-#include "src/scan/simd_codec_kernels.h"
 
 namespace polarquant::capi {
 namespace {
@@ -16,13 +16,6 @@ namespace {
 constexpr int64_t kQueriesAtOnce = 4096;
 /// Blocks copied through a buffer at a time.
 constexpr int64_t kStagedBlocks = 256;
-
-std::unique_ptr<Codec> copy_of(const Codec& codec) {
-  const std::vector<uint8_t> state = codec.save_state();
-  std::unique_ptr<Codec> copy = Codec::load_state(state.data(), state.size());
-  copy->use_kernels(simd_codec_kernels());
-  return copy;
-}
 
 /// Copies spans of rows to a device, where every block is full and fronts and rests lie apart.
 class BlockCopier {

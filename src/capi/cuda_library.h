@@ -43,6 +43,11 @@ struct DeviceEncoderDeleter {
 };
 using DeviceEncoderHandle = std::unique_ptr<cuda::DeviceEncoder, DeviceEncoderDeleter>;
 
+struct DeviceCodecDeleter {
+  void operator()(cuda::DeviceCodec* codec) const { cuda_functions().destroy_codec(codec); }
+};
+using DeviceCodecHandle = std::unique_ptr<cuda::DeviceCodec, DeviceCodecDeleter>;
+
 /// Throws unsupported where there is no CUDA device, and bad_argument for a number of none.
 void require_cuda_device(const char* name, int32_t device);
 

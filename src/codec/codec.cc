@@ -387,6 +387,11 @@ void Codec::combine(CodeRows codes, const float* weights, float* out) const {
     kernels_.add_multiple(factor, y.data(), dim_, sum.data());
     weight_sum += weight;
   }
+  finish_combine(sum.data(), weight_sum, out);
+}
+
+void Codec::finish_combine(const double* sum, double weight_sum, float* out) const {
+  AlignedVector<float> y(dim_);
   for (int j = 0; j < dim_; ++j) y[j] = static_cast<float>(sum[j]);
   rotation_.apply_transpose(y.data());
   for (int j = 0; j < dim_; ++j) out[j] = static_cast<float>(weight_sum * centre_[j] + y[j]);

@@ -175,6 +175,8 @@ class Codec {
   float score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const;
   /// out (dim) := Σ weights_i·x̂_i over all rows, x̂ of least error, decoded one row at a time.
   void combine(CodeRows codes, const float* weights, float* out) const;
+  /// The end of it: out of `sum`, (dim), Σ weights_i·(R(x̂_i − c)), and of Σ weights_i.
+  void finish_combine(const double* sum, double weight_sum, float* out) const;
 
   /// Throws state_mismatch unless `query` was prepared by a codec of this state.
   void require_same_state(const PreparedQuery& query) const;

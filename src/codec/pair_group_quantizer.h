@@ -41,6 +41,8 @@ class PairGroupQuantizer final : public Quantizer {
   /// Where row `row` of the group begins in its code, and how long a row is.
   size_t row_offset(int row) const;
   size_t row_bytes() const;
+  int angle_bits() const { return angle_bits_; }
+  int radius_bits() const { return radius_bits_; }
 
  private:
   void encode_pair(const float* v, int pair, uint8_t* code) const;

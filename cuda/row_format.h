@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// How the rows of any codec are decoded one by one, as callers hold them: in units of 16 numbers,
+// each by one thread. Plain data, as in interface.h; names as in src/codec.
+#pragma once
+
+#include <cstdint>
+
+namespace polarquant::cuda {
+
+inline constexpr int kUnitValues = 16;
+inline constexpr int kUnitPairs = kUnitValues / 2;
+inline constexpr int kUnitParts = 2;
+inline constexpr int kMaxTreeLevels = 16;
+
+enum class RowKind : int32_t {
+  cells,   // windows over rings of bits, and fields, that number a table's entries
+  tree,    // PolarTree
+  pairs,   // PolarPair
+  groups,  // PolarPair…g128
+};
+
+enum class PartKind : int32_t {
+  none,
+  windows,  // eight x, then eight y
+  fields,   // 16 numbers side by side, the table's x
+};
+
+/// What a unit of `cells` is decoded from; the second of two stages, where there are two, is added.
+struct UnitPart {
+  PartKind kind;
+  int32_t bits;           // a pair of windows, or a field
+  uint32_t codes_offset;  // of the ring, or of the fields, in a code
+  uint32_t first;         // windows: the octet of pairs in the ring; fields: the first bit
+  int32_t ring_bits;
+  int32_t
+      signs_offset;  // of the segment's plane of signs, or of the unit's; −1: the table has them
+  int32_t count;     // windows: coordinates of the segment
+  int32_t octet;     // windows: of the segment
+  int32_t norm_offset;  // of a float16 that all are multiplied by; −1: none
+  uint32_t table;       // its first entry
+  float scale;
+};
+struct CellUnit {
+  UnitPart part[kUnitParts];
+};
+
+struct TablePoint {
+  float x;
+  float y;
+};
+
+struct RowDescription {
+  RowKind kind;
+  int32_t dim;
+  int32_t units;
+  int32_t group_rows;
+  uint64_t group_bytes;
+  uint32_t rows_offset;     // of a group's first row in its code
+  uint32_t row_bytes;       // from row to row, of a group where there are
+  uint32_t tail_row_bytes;  // floats of a row of the unfinished group
+  uint32_t factors_offset;  // in a code
+  int32_t factor_bytes;     // 4: float16, 8: float32, 0: none
+  float scale_unit;
+  float bias_unit;
+  float norm_unit;  // of codes without factors
+  int32_t is_l2;
+  int32_t entries;
+  const TablePoint* table;  // (entries): cells, levels as x, or cosines and sines
+  const CellUnit* cells;    // (units)
+  int32_t is_trellis;       // cells: windows of one trellis, unscaled, and nothing else
+  const float* steps;       // pairs: (8·units), of radii
+  int32_t angle_bits;       // pairs, groups
+  int32_t radius_bits;
+  int32_t tree_levels;
+  int32_t tree_blocks;
+  int32_t level_bits[kMaxTreeLevels];     // of level 1, …
+  uint32_t level_table[kMaxTreeLevels];   // first entries
+  uint64_t level_offset[kMaxTreeLevels];  // first bits in a code
+};
+
+}  // namespace polarquant::cuda
