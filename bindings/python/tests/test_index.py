@@ -73,9 +73,7 @@ class IndexTest(unittest.TestCase):
                 index = polarquant.Index(description, 32, "l2")
                 index.train(x)
                 index.add(x)
-                self.assertEqual(
-                    index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4]
-                )
+                self.assertEqual(index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4])
         self.assertEqual(polarquant.Index("Flat", 32).code_size, 128)
         with self.assertRaisesRegex(ValueError, "Nothing9"):
             polarquant.Index("Nothing9", 32)
@@ -104,9 +102,7 @@ class IndexTest(unittest.TestCase):
         index = polarquant.Index("Polar4", 64, "l2")
         index.add(x)
         scores, ids = index.search(x[:3], 20)
-        lims, found_scores, found = index.range_search(
-            x[:3], float(scores[0, 7]), exactness=np.inf
-        )
+        lims, found_scores, found = index.range_search(x[:3], float(scores[0, 7]), exactness=np.inf)
         self.assertEqual(lims.shape, (4,))
         self.assertEqual(found.tolist()[: lims[1]], ids[0, :7].tolist())
         np.testing.assert_array_equal(found_scores[: lims[1]], scores[0, :7])
@@ -130,8 +126,7 @@ class IndexTest(unittest.TestCase):
         most = index.search(x[:50], 10, nprobe=16)[1]
         exact = exact_ids(x, x[:50], 10)
         shares = [
-            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)])
-            for ids in (few, most)
+            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)]) for ids in (few, most)
         ]
         self.assertLess(shares[0], shares[1])
         self.assertGreater(shares[1], 0.8)

@@ -133,9 +133,7 @@ class CudaIndex(Handle):
         """
         with self._use.shared as handle:
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_cuda_index_search(
                     handle, nq, q, k, options, stream, scores, ids
                 )

@@ -49,9 +49,7 @@ class Index(Handle):
         self._dim = as_int("dim", dim, 1, 65535)
         self._metric = as_metric(metric)
         text = as_text("description", description)
-        super().__init__(
-            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
-        )
+        super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
 
     @classmethod
     def _adopt_loaded(cls, handle: int) -> Index:
@@ -138,12 +136,8 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
-            raise BadArgumentError(
-                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
-            )
-        self._change(
-            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
-        )
+            raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
+        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
 
     def search(
         self,
@@ -173,9 +167,7 @@ class Index(Handle):
         """
         with self._use.shared as handle:
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_index_search_with_options(
                     handle, nq, q, k, options, scores, ids
                 )
@@ -238,9 +230,7 @@ class Index(Handle):
         """
         wanted = as_ids("ids", ids)
         removed = ctypes.c_int64()
-        self._change(
-            lib.polar_index_remove, len(wanted), address(wanted), ctypes.byref(removed)
-        )
+        self._change(lib.polar_index_remove, len(wanted), address(wanted), ctypes.byref(removed))
         return removed.value
 
     def update(self, ids: npt.ArrayLike, x: npt.ArrayLike) -> None:
@@ -252,9 +242,7 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         wanted = as_ids("ids", ids)
         if len(wanted) != len(rows):
-            raise BadArgumentError(
-                f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)"
-            )
+            raise BadArgumentError(f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)")
         self._change(lib.polar_index_update, len(rows), address(wanted), address(rows))
 
     def reconstruct(self, id: int) -> Floats:
@@ -285,9 +273,7 @@ class Index(Handle):
         self._read(lib.polar_index_save, as_text("path", os.fspath(path)))
 
     @classmethod
-    def load(
-        cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False
-    ) -> Index:
+    def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:
         """The index of a file of `save`, on any machine; damaged files are refused.
 
         memory_map: rows stay in the file; the index cannot be changed, and the file may be removed

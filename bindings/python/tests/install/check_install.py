@@ -25,18 +25,14 @@ def run(*command, folder):
         for name, value in os.environ.items()
         if name not in ("PYTHONPATH", "POLARQUANT_LIBRARY")
     }
-    return subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment
-    ).returncode
+    return subprocess.run(list(map(str, command)), cwd=folder, env=environment).returncode
 
 
 def main(arguments):
     root = pathlib.Path(arguments[0]).resolve()
     folder = pathlib.Path(arguments[1]).resolve()
     package = (
-        pathlib.Path(arguments[2]).resolve()
-        if len(arguments) > 2
-        else root / "bindings/python"
+        pathlib.Path(arguments[2]).resolve() if len(arguments) > 2 else root / "bindings/python"
     )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -58,20 +54,12 @@ def main(arguments):
     ):
         print("pip cannot install from a package index here: not tried")
         return SKIPPED
-    built = (
-        ["--config-settings", f"build-dir={folder}/build"] if package.is_dir() else []
-    )
-    if (
-        run(python, "-m", "pip", "install", "--quiet", package, *built, folder=folder)
-        != 0
-    ):
+    built = ["--config-settings", f"build-dir={folder}/build"] if package.is_dir() else []
+    if run(python, "-m", "pip", "install", "--quiet", package, *built, folder=folder) != 0:
         return 1
     commands = [
         [python, "-m", "unittest", "discover", "-s", root / "bindings/python/tests"],
-        *(
-            [python, example]
-            for example in sorted((root / "examples/python").glob("*.py"))
-        ),
+        *([python, example] for example in sorted((root / "examples/python").glob("*.py"))),
     ]
     return max(run(*command, folder=folder) for command in commands)
 
