@@ -150,7 +150,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _STATUS,
         [_HANDLE, c_int64, _ARRAY, c_float, _OPTIONS, c_int64, _ARRAY, _ARRAY, _ARRAY],
     ),
-    "polar_index_remove": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
+    "polar_index_remove_filtered": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_index_merge": (_STATUS, [_HANDLE, _HANDLE]),
     "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
     "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
@@ -182,6 +183,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "polar_cuda_index_ntotal": (c_int64, [_HANDLE]),
     "polar_cuda_index_memory_bytes": (c_size_t, [_HANDLE]),
+    "polar_cuda_encoder_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_cuda_encoder_destroy": (None, [_HANDLE]),
+    "polar_cuda_encoder_encode": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, _ARRAY, c_size_t, c_void_p],
+    ),
 }
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._handle import Handle, create
-from polarquant._library import check, lib, read_text, sized
+from polarquant._library import check, lib, read_text, search_options, sized
 from polarquant._progress import ProgressLike
 from polarquant._search import make_search_options, run_search
 from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
@@ -36,8 +36,8 @@ class Index(Handle):
     strided arrays from a copy. Numbers that are not finite are refused. After an error nothing has
     changed.
 
-    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids` and `update`
-    wait for them and run alone. len() is `ntotal`.
+    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids`, `update` and
+    `merge_from` wait for them and run alone. len() is `ntotal`.
     """
 
     _destroy = lib.polar_index_destroy
@@ -222,16 +222,41 @@ class Index(Handle):
                 ids = np.empty(int(lims[-1]), dtype=np.int64)
         return lims, scores, ids
 
-    def remove_ids(self, ids: npt.ArrayLike) -> int:
-        """Removes the rows with these ids, (n,), and returns how many went; others are passed over.
+    def remove_ids(self, ids: FilterLike) -> int:
+        """Removes rows by id and returns how many went; ids that are not held are passed over.
 
+        ids: integers, a bool array, a `range` or a `Bitset`, as a search's filter
+        (`polarquant.filters`); functions are not taken, since one that raised would leave half of
+        the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
         cannot do that (inverted files, id maps), or cannot remove rows (graphs, refinements).
         """
-        wanted = as_ids("ids", ids)
+        if ids is None or callable(ids):
+            raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
+        options = search_options()
+        # Holds what the options point to.
+        applied = AppliedFilter(ids, options, self._use)
         removed = ctypes.c_int64()
-        self._change(lib.polar_index_remove, len(wanted), address(wanted), ctypes.byref(removed))
+        self._change(lib.polar_index_remove_filtered, ctypes.byref(options), ctypes.byref(removed))
+        del applied
         return removed.value
+
+    def merge_from(self, other: Index) -> None:
+        """Moves all rows of another index behind those held; `other` is empty afterwards.
+
+        Ids of yours stay and must differ; other rows are numbered on. Both must be made and trained
+        alike: StateMismatchError, with the part that differs, when their codes do not mix (train
+        before sharding, or give all shards one state by `clone`). Raises BadArgumentError for ids
+        that both hold, UnsupportedError for graphs. After an error both are as they were.
+        """
+        if not isinstance(other, Index):
+            raise TypeError(f"other: {other!r} is not an Index")
+        if other is self:
+            raise BadArgumentError("other: is the index itself; another one is allowed")
+        # In one order, so that two merges of the same two wait for each other, not both for ever.
+        first, second = sorted((self._use, other._use), key=id)
+        with first.sole, second.sole:
+            check(lib.polar_index_merge(self._use.open_handle(), other._use.open_handle()))
 
     def update(self, ids: npt.ArrayLike, x: npt.ArrayLike) -> None:
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
