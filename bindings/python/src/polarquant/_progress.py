@@ -61,7 +61,7 @@ class _PlainBar:
             print(file=sys.stderr)
 
 
-def _make_bar(what: str) -> _Bar:
+def make_bar(what: str) -> _Bar:
     try:
         return _TqdmBar(importlib.import_module("tqdm.auto").tqdm, what)
     except ImportError:
@@ -78,7 +78,7 @@ class LongCall:
     def __init__(self, what: str, progress: ProgressLike, use: Use) -> None:
         self._what = what
         self._use = use
-        self._bar = _make_bar(what) if progress is True else None
+        self._bar = make_bar(what) if progress is True else None
         self._report = progress if callable(progress) else None
         if progress is not None and not isinstance(progress, bool) and self._report is None:
             raise TypeError(f"progress: {progress!r} is not a bool or a function")
