@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
+from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import Handle, create
 from polarquant._library import check, lib, read_text, search_options, sized
-from polarquant._progress import ProgressLike
+from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_search
 from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
@@ -88,6 +89,26 @@ class Index(Handle):
             return bool(lib.polar_index_is_trained(handle))
 
     @property
+    def nlist(self) -> int:
+        """Lists of an inverted file; 0 for an index that is none."""
+        with self._use.shared as handle:
+            return int(lib.polar_index_nlist(handle))
+
+    @property
+    def nprobe(self) -> int:
+        """Lists of an inverted file that a search looks through for each query where it names no
+        number, 1 in a new index; 0 for an index that is none. Can be set; files keep it.
+
+        Setting raises BadArgumentError for less than 1, UnsupportedError for another index.
+        """
+        with self._use.shared as handle:
+            return int(lib.polar_index_nprobe(handle))
+
+    @nprobe.setter
+    def nprobe(self, nprobe: int) -> None:
+        self._change(lib.polar_index_set_nprobe, as_int("nprobe", nprobe, 1, 2**63 - 1))
+
+    @property
     def code_size(self) -> int:
         """Bytes of one row's code, without ids and graph links; UnsupportedError where rows share
         codes or FAISS does not tell."""
@@ -119,6 +140,19 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         self._change(lib.polar_index_train, len(rows), address(rows))
 
+    def train_with_centroids(self, centroids: npt.ArrayLike, x: npt.ArrayLike) -> None:
+        """`train` with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
+        as they are, and the code is trained on rows x, (n, dim).
+
+        For inverted files of our codes alone, "IVF1024,Polar4" and "IVF1024_HNSW32,Polar4";
+        UnsupportedError for others. Raises BadArgumentError for another number of lists,
+        StateMismatchError once it holds rows.
+        """
+        lists = as_rows("centroids", centroids, self._dim)
+        rows = as_rows("x", x, self._dim)
+        arrays = (len(lists), address(lists), len(rows), address(rows))
+        self._change(lib.polar_index_train_with_centroids, *arrays)
+
     def add(self, x: npt.ArrayLike) -> None:
         """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
 
@@ -139,6 +173,19 @@ class Index(Handle):
             raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
         self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
 
+    def add_to_lists(self, x: npt.ArrayLike, ids: npt.ArrayLike, lists: npt.ArrayLike) -> None:
+        """`add_with_ids` into lists of your choice, (n,), each 0 to nlist − 1, in the place of those
+        whose centroids are nearest. For the indexes of `train_with_centroids`."""
+        rows = as_rows("x", x, self._dim)
+        row_ids, numbers = as_ids("ids", ids), as_ids("lists", lists)
+        for name, array in (("ids", row_ids), ("lists", numbers)):
+            if len(array) != len(rows):
+                raise BadArgumentError(
+                    f"{name}: shape {array.shape} is not allowed; ({len(rows)},)"
+                )
+        arrays = (address(rows), address(row_ids), address(numbers))
+        self._change(lib.polar_index_add_to_lists, len(rows), *arrays)
+
     def search(
         self,
         queries: npt.ArrayLike,
@@ -158,7 +205,7 @@ class Index(Handle):
         filter: ids that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
         None is the library's default. docs/scan.md has the rest.
-        nprobe: lists of an inverted file searched for each query; 0 is FAISS's default, 1.
+        nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe`.
         ef_search: nodes that a search of an HNSW graph keeps; 0 is FAISS's default, 16.
         num_threads: 0 to 1024; 0 is OpenMP's default.
         progress: True for a bar, or a function that hears the share done and stops by False.
@@ -308,6 +355,42 @@ class Index(Handle):
         Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
         """
         return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))
+
+    @classmethod
+    def from_faiss(
+        cls,
+        index: Any,
+        code: str = "Polar4",
+        *,
+        train_rows: int = 100_000,
+        seed: int = 1,
+        progress: ProgressLike = None,
+    ) -> Index:
+        """An inverted file of a code of ours with the lists, ids, rows and nprobe of one of FAISS's.
+
+        index: a trained faiss.IndexIVF of any code that can rebuild its rows, alone or inside
+        IndexIDMap, IndexRefineFlat, or IndexPreTransform by rotations and L2norm. Rows are taken
+        over as FAISS rebuilds them: exactly from "IVF…,Flat" and from a refinement by floats, with
+        their error from other codes. An inner product behind L2norm becomes "cosine".
+        code: "Polar4", …; the result is "IVF1024,Polar4", or "IVF1024_HNSW32,Polar4" where a graph
+        finds the lists.
+        train_rows: drawn at random by `seed` to train the code on.
+        progress: True for a bar, or a function that hears the share done and stops by False.
+
+        Cost: some microseconds a row besides what `add` takes; rows are in memory in small parts.
+        Needs the package faiss. Raises UnsupportedError for what cannot be taken over, and where
+        FAISS is missing; BadArgumentError for one that is not trained or holds ids below 0 or twice.
+        """
+        source = FaissIvf(index)
+        made = cls(f"{source.factory_prefix},{code}", source.dim, source.metric)
+        rows = source.sample(as_int("train_rows", train_rows, 1, 2**63 - 1), seed)
+        made.train_with_centroids(source.centroids(), rows if len(rows) else source.centroids())
+        made.nprobe = source.nprobe
+        with LongCall("from_faiss", progress, made._use) as call:
+            for part in source.batches():
+                made.add_to_lists(part.x, part.ids, part.lists)
+                call.advance(made.ntotal / source.ntotal)
+        return made
 
     def verify(self) -> None:
         """Reads all that a memory-mapped index has in its file; CorruptDataError if it is damaged."""
