@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs the Python package into a fresh virtual environment, as a user does, and runs its tests and
-the examples there, from outside the repository.
+"""Installs the Python package into a fresh virtual environment, as a user does, and runs its tests, its
+command and the examples there, from outside the repository.
 
 usage: check_install.py ROOT FOLDER [PACKAGE]
 
@@ -59,6 +59,7 @@ def main(arguments):
         return 1
     commands = [
         [python, "-m", "unittest", "discover", "-s", root / "bindings/python/tests"],
+        [environment / "bin/polar", "info", "Polar4"],
         *([python, example] for example in sorted((root / "examples/python").glob("*.py"))),
     ]
     return max(run(*command, folder=folder) for command in commands)

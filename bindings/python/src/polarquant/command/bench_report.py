@@ -24,7 +24,7 @@ def by_bytes(rows: Sequence[Measured]) -> list[Measured]:
 
 def format_report(rows: Sequence[Measured], choice: Choice, dim: int, k: int) -> str:
     """The table, what was not measured, and the recommendation."""
-    head = ("code", "bytes", "of floats", f"recall@{k}", "±", "queries/s", "build s")
+    head = ("  code", "bytes", "of floats", f"recall@{k}", "±", "queries/s", "build s")
     cells = [
         (
             ("> " if row is choice.row else "  ") + row.named.label,
