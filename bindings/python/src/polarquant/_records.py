@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from polarquant._arrays import Floats, as_floats
 from polarquant._storage import PathLike
+from polarquant.codec import Codec
 from polarquant.errors import (
     BadArgumentError,
     CorruptDataError,
@@ -59,8 +60,9 @@ class Records:
     def __init__(self, description: str, metric: MetricLike) -> None:
         self.description = description
         self.metric = as_metric(metric)
-        # A wrong description is told now, by an index of any size.
-        Index(description, 1024, self.metric).close()
+        # A wrong name of a code is told now; what else a description says, its dimensions decide.
+        if description.startswith("Polar") and "," not in description:
+            Codec(description, 128, self.metric).close()
         self._index: Index | None = None
         self._next = 0
         self._by_id: dict[str, Record] = {}

@@ -7,15 +7,14 @@ class with the same three methods and a row in a table.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import os
-from typing import Any, Callable, NamedTuple, Protocol
+from typing import Callable, NamedTuple, Protocol
 
 import numpy as np
 
 from polarquant._arrays import Floats, Ids
-from polarquant.command.failure import CommandError
+from polarquant.command.failure import CommandError, import_for
 from polarquant.index import Index
 from polarquant.metric import Metric
 
@@ -63,7 +62,7 @@ class _Faiss:
         # Read when its OpenMP begins: training PQ is thousands of tiny parallel loops, between which
         # threads that spin make a busy machine crawl.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        self._faiss = faiss = _import("faiss", "faiss-cpu")
+        self._faiss = faiss = import_for("faiss", "faiss-cpu", f"faiss:{code}")
         self._threads = setting.threads or len(os.sched_getaffinity(0))
         is_l2 = setting.metric == Metric.L2
         metric = faiss.METRIC_L2 if is_l2 else faiss.METRIC_INNER_PRODUCT
@@ -99,7 +98,7 @@ class _Turbovec:
         if setting.threads:
             # Read when its pool of threads begins.
             os.environ["RAYON_NUM_THREADS"] = str(setting.threads)
-        turbovec = _import("turbovec", "turbovec")
+        turbovec = import_for("turbovec", "turbovec", f"turbovec:{code}")
         self._index = turbovec.TurboQuantIndex(dim=setting.dim, bit_width=int(bits))
         self._is_calibrated = bool(extra)
 
@@ -210,12 +209,3 @@ def parse_contenders(text: str) -> list[Named]:
     if not found:
         raise CommandError("no contenders are named")
     return found
-
-
-def _import(module: str, package: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise CommandError(
-            f"{module} cannot be imported ({error}): pip install {package}"
-        ) from None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Sequence
+from importlib import metadata
 from typing import Any
 
 import numpy as np
@@ -83,8 +84,6 @@ def _machine() -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    from importlib import metadata
-
     found = {"python": platform.python_version(), "numpy": np.__version__}
     for package in ("faiss-cpu", "faiss-gpu", "turbovec"):
         try:
