@@ -7,6 +7,8 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from polarquant.command.bench_contenders import LIBRARIES
 from polarquant.command.bench_measure import Measured
 from polarquant.command.failure import CommandError, import_for
@@ -23,12 +25,13 @@ class Series(NamedTuple):
 
 
 SERIES = {
-    "polarquant": Series("#0072B2", "o", True),
-    "polarquant, trained": Series("#56B4E9", "s", False),
-    "published polar codes": Series("#CC79A7", "D", True),
-    "FAISS": Series("#D55E00", "^", True),
-    "turbovec": Series("#009E73", "v", False),
+    "polarquant": Series("#D55E00", "o", True),
+    "polarquant, trained": Series("#CC79A7", "o", False),
+    "published polar codes": Series("#56B4E9", "D", True),
+    "FAISS": Series("#0072B2", "s", True),
+    "turbovec": Series("#009E73", "^", False),
 }
+_TICKS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 1.0)
 _ENDINGS = (".svg", ".png", ".pdf")
 
 
@@ -64,15 +67,35 @@ def draw_chart(rows: Sequence[Measured], path: str, title: str, k: int) -> None:
             members = [row for row in rows if not row.problem and series_of(row) == name]
             if members:
                 _draw_series(axes, members, name, series)
+        _scale_recall(axes, rows)
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
         axes.set_xlabel("bytes a vector")
         axes.set_ylabel(f"recall@{k}")
         axes.set_title(title)
-        axes.grid(alpha=0.3)
-        axes.legend(loc="lower right")
+        axes.grid(color="#DDDDDD", linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(loc="lower right", frameon=False)
         figure.savefig(path, metadata={"Date": None} if path.lower().endswith(".svg") else None)
         pyplot.close(figure)
+
+
+def _scale_recall(axes: Any, rows: Sequence[Measured]) -> None:
+    """Gives recalls of .90 to .99 as much room as .50 to .90, by the logarithm of what is missed."""
+    whole = 1.004  # so that a recall of 1 has a place
+    axes.set_yscale(
+        "function",
+        functions=(
+            lambda recall: -np.log(np.maximum(whole - recall, 1e-6)),
+            lambda height: whole - np.exp(-height),
+        ),
+    )
+    low = min((row.recall for row in rows if not row.problem), default=0.0)
+    axes.set_ylim(max(0.0, low - 0.05), 1.002)
+    axes.set_yticks([tick for tick in _TICKS if tick >= low - 0.05])
+    axes.set_yticks([], minor=True)
+    axes.yaxis.set_major_formatter("{x:.2f}")
 
 
 def _draw_series(axes: Any, rows: Sequence[Measured], name: str, series: Series) -> None:
