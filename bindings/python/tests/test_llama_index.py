@@ -105,7 +105,6 @@ class LlamaIndexTest(unittest.TestCase):
             _filters(("tags", "any", [4, 2])),
             _filters(("tags", "all", [0, 2])),
             _filters(("page", "==", 1), ("page", "==", 2), condition="or"),
-            _filters(("kind", "==", "odd"), condition="not"),
             _filters(("page", "==", 1000)),
         ):
             with self.subTest(filters):
