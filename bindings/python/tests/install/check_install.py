@@ -25,6 +25,8 @@ def run(*command, folder):
         for name, value in os.environ.items()
         if name not in ("PYTHONPATH", "POLARQUANT_LIBRARY")
     }
+    # Threads that spin while they wait make a busy machine crawl.
+    environment.setdefault("OMP_WAIT_POLICY", "passive")
     return subprocess.run(list(map(str, command)), cwd=folder, env=environment).returncode
 
 
