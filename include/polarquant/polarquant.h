@@ -117,7 +117,7 @@ typedef struct polar_search_options {
   int32_t (*progress)(void* user, double done);
   void* progress_user;
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
-  int64_t nprobe;    /* lists of an inverted file searched for each query; default 0: 1, as FAISS */
+  int64_t nprobe;    /* lists of an inverted file searched a query; default 0: polar_index_nprobe */
   int64_t ef_search; /* nodes an HNSW graph's search keeps, to 2^31-1; default 0: 16, as FAISS */
 } polar_search_options;
 
@@ -567,6 +567,35 @@ POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const i
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
  * mix (train before sharding, or give all shards one state). since 0.1 */
 POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other);
+
+/* Inverted files, "IVF1024,Polar4" and FAISS's own, also behind transforms and in id maps. */
+
+/* Lists of the inverted file. 0 for an index that is none, and for NULL. since 0.1 */
+POLAR_API int64_t polar_index_nlist(const polar_index* index);
+/* Lists that a search looks through for each query where its options' nprobe is 0: 1 in a new
+ * index, as FAISS has it. Files keep it. 0 for an index that is no inverted file, and for NULL.
+ * since 0.1 */
+POLAR_API int64_t polar_index_nprobe(const polar_index* index);
+/* nprobe: 1 or more; beyond the lists there are, all are searched. Training keeps it.
+ * POLAR_ERROR_UNSUPPORTED for an index that is no inverted file. since 0.1 */
+POLAR_API polar_status polar_index_set_nprobe(polar_index* index, int64_t nprobe);
+/*
+ * polar_index_train with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
+ * in this order, taken as they are, and the code is trained on the n ≥ 1 rows x, (n, dim). nlist:
+ * that of the index. For inverted files of our specs alone, whose coarse quantizer takes centroids
+ * ("IVF1024,Polar4", "IVF1024_HNSW32,Polar2"); POLAR_ERROR_UNSUPPORTED for others.
+ * POLAR_ERROR_STATE_MISMATCH once the index holds rows. since 0.1
+ */
+POLAR_API polar_status polar_index_train_with_centroids(polar_index* index, int64_t nlist,
+                                                        const float* centroids, int64_t n,
+                                                        const float* x);
+/*
+ * polar_index_add_with_ids into lists of the caller's choice, lists (n), each 0 to nlist − 1, in
+ * the place of those whose centroids are nearest. For the indexes of
+ * polar_index_train_with_centroids. since 0.1
+ */
+POLAR_API polar_status polar_index_add_to_lists(polar_index* index, int64_t n, const float* x,
+                                                const int64_t* ids, const int64_t* lists);
 
 /* Rows held. 0 for NULL. since 0.1 */
 POLAR_API int64_t polar_index_ntotal(const polar_index* index);

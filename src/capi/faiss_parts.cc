@@ -13,6 +13,7 @@
 #include <cctype>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "polarquant/faiss.h"
 #include "src/codec/spec.h"
@@ -49,6 +50,33 @@ void for_each_part(std::string_view description, Visit&& visit) {
 }
 
 }  // namespace
+
+const ::faiss::Index& finding_index(const ::faiss::Index& index) {
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return finding_index(*outer->index);
+  }
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
+    return finding_index(*outer->index);
+  }
+  if (const auto* outer = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    return finding_index(*outer->base_index);
+  }
+  return index;
+}
+
+const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) {
+  return dynamic_cast<const ::faiss::IndexIVF*>(&finding_index(index));
+}
+
+::faiss::IndexIVF* inverted_file(::faiss::Index& index) {
+  return const_cast<::faiss::IndexIVF*>(inverted_file(std::as_const(index)));
+}
+
+void keep_nprobe(const ::faiss::Index& from, ::faiss::Index& to) {
+  const ::faiss::IndexIVF* old_lists = inverted_file(from);
+  ::faiss::IndexIVF* new_lists = inverted_file(to);
+  if (old_lists != nullptr && new_lists != nullptr) new_lists->nprobe = old_lists->nprobe;
+}
 
 IdSupport id_support(const ::faiss::Index& index) {
   if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {

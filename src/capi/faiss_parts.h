@@ -9,7 +9,22 @@
 #include <cstdint>
 #include <memory>
 
+namespace faiss {
+struct IndexIVF;
+}
+
 namespace polarquant::capi {
+
+/// The index that finds rows, inside its containers.
+const ::faiss::Index& finding_index(const ::faiss::Index& index);
+
+/// The index that finds rows as an inverted file, nullptr when it is none.
+const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index);
+::faiss::IndexIVF* inverted_file(::faiss::Index& index);
+
+/// Gives an index that takes the place of another one how many lists that one's searches look
+/// through. No effect unless both are inverted files.
+void keep_nprobe(const ::faiss::Index& from, ::faiss::Index& to);
 
 /// How an index of these parts takes the ids of its rows.
 enum class IdSupport {

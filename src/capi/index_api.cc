@@ -11,7 +11,6 @@
 #include <memory>
 #include <numeric>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -23,8 +22,10 @@
 #include "src/capi/faiss_parameters.h"
 #include "src/capi/faiss_parts.h"
 #include "src/capi/filter_selector.h"
+#include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
+#include "src/capi/new_ids.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
 #include "src/faiss/faiss_compat.h"
@@ -36,58 +37,6 @@ namespace {
 
 // Size in the first version that had the struct; it never changes (test_capi_abi.cc).
 constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
-
-std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
-  return make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
-}
-
-void require_trained(const polar_index& index) {
-  require(index.faiss->is_trained, StatusCode::not_trained,
-          "index: \"{}\" is not trained; call polar_index_train first", index.description);
-}
-
-/// Takes new ids into the index's set, and out again unless commit() is called.
-class NewIds {
- public:
-  NewIds(std::unordered_set<int64_t>& held, int64_t n, const int64_t* ids)
-      : held_(held), ids_(ids) {
-    try {
-      held_.reserve(held_.size() + static_cast<size_t>(n));
-      for (; taken_ < n; ++taken_) {
-        require(held_.insert(ids[taken_]).second, StatusCode::bad_argument,
-                "ids: {} at {} is in the index or given twice; new ids are allowed", ids[taken_],
-                taken_);
-      }
-    } catch (...) {
-      give_back();
-      throw;
-    }
-  }
-  ~NewIds() {
-    if (!committed_) give_back();
-  }
-  NewIds(const NewIds&) = delete;
-  NewIds& operator=(const NewIds&) = delete;
-  void commit() { committed_ = true; }
-
- private:
-  void give_back() {
-    for (int64_t i = 0; i < taken_; ++i) held_.erase(ids_[i]);
-  }
-
-  std::unordered_set<int64_t>& held_;
-  const int64_t* ids_;
-  int64_t taken_ = 0;
-  bool committed_ = false;
-};
-
-void require_row_ids(const polar_index& index, polar_index::RowIds wanted) {
-  require(index.row_ids == polar_index::RowIds::undecided || index.row_ids == wanted,
-          StatusCode::bad_argument, "index: holds rows {} ids of the caller's; {} is allowed",
-          index.row_ids == polar_index::RowIds::callers ? "with" : "without",
-          index.row_ids == polar_index::RowIds::callers ? "polar_index_add_with_ids"
-                                                        : "polar_index_add");
-}
 
 void add_rows(polar_index& index, int64_t n, const float* x) {
   const MetricInput input(index.metric, index.dim, n, x);
@@ -145,14 +94,14 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     polar_index& checked = require_object("index", index);
     require_count("n", n, 1);
     require_finite("x", x, n, checked.dim);
-    require(checked.faiss->ntotal == 0, StatusCode::state_mismatch,
-            "index: holds {} rows; training is allowed before the first", checked.faiss->ntotal);
+    require_no_rows(checked);
     // A new index is trained and takes the old one's place: FAISS's parts keep what they learned
     // before a failure.
     auto trained = make_untrained(checked);
     const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     trained->train(n, input.data());
+    keep_nprobe(*checked.faiss, *trained);
     checked.faiss = std::move(trained);
   });
 }
@@ -177,11 +126,7 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_finite("x", x, n, checked.dim);
-    require_array("ids", ids, n, 1, sizeof(int64_t));
-    for (int64_t i = 0; i < n; ++i) {
-      require(ids[i] >= 0, StatusCode::bad_argument, "ids: {} at {} is not allowed; 0 or more",
-              ids[i], i);
-    }
+    require_new_row_ids(n, ids);
     require_trained(checked);
     require(id_support(*checked.faiss) != IdSupport::none, StatusCode::unsupported,
             "index: \"{}\" takes no ids; \"{},IDMap2\" does", checked.description,

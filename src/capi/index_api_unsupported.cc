@@ -83,3 +83,19 @@ extern "C" polar_status polar_index_update(polar_index*, int64_t, const int64_t*
 }
 
 extern "C" polar_status polar_index_merge(polar_index*, polar_index*) { return unsupported(); }
+
+extern "C" int64_t polar_index_nlist(const polar_index*) { return 0; }
+
+extern "C" int64_t polar_index_nprobe(const polar_index*) { return 0; }
+
+extern "C" polar_status polar_index_set_nprobe(polar_index*, int64_t) { return unsupported(); }
+
+extern "C" polar_status polar_index_train_with_centroids(polar_index*, int64_t, const float*,
+                                                         int64_t, const float*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_add_to_lists(polar_index*, int64_t, const float*,
+                                                 const int64_t*, const int64_t*) {
+  return unsupported();
+}

@@ -219,6 +219,22 @@ static void check_index(void) {
   CHECK_OK(polar_index_search(index, 1, x, 2, 1, scores, ids));
   CHECK(ids[0] == 1000 && scores[0] >= scores[1]);
   polar_index_destroy(index);
+
+  /* Rows in the lists of the caller's choice: each of the first in the list that it is the centroid
+   * of. */
+  CHECK_OK(polar_index_create("IVF5,Polar4", kDim, POLAR_METRIC_L2, &index));
+  CHECK(polar_index_nlist(index) == kK && polar_index_nprobe(index) == 1);
+  CHECK_OK(polar_index_train_with_centroids(index, kK, x, kRows, x));
+  for (ids[0] = 0; ids[0] < kK; ++ids[0]) {
+    const int64_t id = 1000 + ids[0];
+    CHECK_OK(polar_index_add_to_lists(index, 1, x + ids[0] * kDim, &id, &ids[0]));
+  }
+  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, 1, scores, ids));
+  CHECK(ids[0] == 1003 && ids[1] == -1);
+  CHECK_OK(polar_index_set_nprobe(index, kK));
+  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, 1, scores, ids));
+  CHECK(ids[0] == 1003 && ids[kK - 1] >= 1000);
+  polar_index_destroy(index);
 }
 
 static void check_advice(void) {

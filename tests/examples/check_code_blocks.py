@@ -15,7 +15,10 @@ PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosi
 EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
             "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"],
             "python": ["examples/python/codes.py", "examples/python/save.py",
-                       "examples/python/search.py"]}
+                       "examples/python/search.py", "examples/python/shards.py",
+                       "examples/python/integrations/langchain_store.py",
+                       "examples/python/integrations/llama_index_store.py",
+                       "examples/python/integrations/take_over_faiss.py"]}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

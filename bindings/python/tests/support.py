@@ -30,6 +30,4 @@ def _has_indexes():
     return True
 
 
-needs_indexes = unittest.skipUnless(
-    _has_indexes(), "the library is built without FAISS"
-)
+needs_indexes = unittest.skipUnless(_has_indexes(), "the library is built without FAISS")

@@ -12,9 +12,7 @@ class AdviceTest(unittest.TestCase):
         x = make_rows(1200, 32)
         specs = ["Polar1", "Polar2", "Polar4"]
         heard = []
-        advice = polarquant.advise(
-            x, specs=specs, wanted_recall=0.8, progress=heard.append
-        )
+        advice = polarquant.advise(x, specs=specs, wanted_recall=0.8, progress=heard.append)
         self.assertEqual([row.spec for row in advice.rows], specs)
         self.assertTrue(advice.held_out_queries)
         recalls = [row.recall for row in advice.rows]
@@ -26,20 +24,14 @@ class AdviceTest(unittest.TestCase):
         self.assertEqual(heard, sorted(heard))
         self.assertGreater(len(heard), 1)
 
-        small = polarquant.advise(
-            x, make_rows(20, 32, 2), specs=specs, allowed_bytes=10
-        )
+        small = polarquant.advise(x, make_rows(20, 32, 2), specs=specs, allowed_bytes=10)
         self.assertEqual(small.recommended.spec, "Polar1")
         self.assertEqual((small.held_out_queries, small.queries), (False, 20))
-        self.assertIsNone(
-            polarquant.advise(x, specs=specs, allowed_bytes=1).recommended
-        )
+        self.assertIsNone(polarquant.advise(x, specs=specs, allowed_bytes=1).recommended)
 
     def test_stops(self):
         with self.assertRaises(polarquant.CancelledError):
-            polarquant.advise(
-                make_rows(1200, 32), specs=["Polar2"], progress=lambda done: False
-            )
+            polarquant.advise(make_rows(1200, 32), specs=["Polar2"], progress=lambda done: False)
 
     def test_what_is_wrong_is_named(self):
         x = make_rows(1200, 32)

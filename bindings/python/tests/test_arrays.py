@@ -42,24 +42,18 @@ class RowsTest(unittest.TestCase):
     def test_integers_are_numbers(self):
         x = np.arange(48, dtype=np.int8).reshape(2, 24)
         codec = polarquant.Codec("Polar4", 24, norm_unit=64)
-        np.testing.assert_array_equal(
-            codec.encode(x), codec.encode(x.astype(np.float32))
-        )
+        np.testing.assert_array_equal(codec.encode(x), codec.encode(x.astype(np.float32)))
 
     def test_what_is_not_rows_is_refused(self):
         codec = polarquant.Codec("Polar4", 8)
         for wrong in [np.zeros(8), np.zeros((2, 9)), np.zeros((2, 2, 8)), 3.0]:
             with (
                 self.subTest(str(np.shape(wrong))),
-                self.assertRaisesRegex(
-                    polarquant.BadArgumentError, r"x: shape .* \(n, 8\)"
-                ),
+                self.assertRaisesRegex(polarquant.BadArgumentError, r"x: shape .* \(n, 8\)"),
             ):
                 codec.encode(wrong)
         for wrong in [np.zeros((2, 8), complex), [["a"] * 8], None]:
-            with self.subTest(str(wrong)), self.assertRaisesRegex(
-                TypeError, "x: dtype"
-            ):
+            with self.subTest(str(wrong)), self.assertRaisesRegex(TypeError, "x: dtype"):
                 codec.encode(wrong)
 
     def test_what_is_not_finite_is_refused_by_row(self):

@@ -50,9 +50,7 @@ class BesideFaissTest(unittest.TestCase):
                     text=True,
                     timeout=120,
                 )
-                self.assertEqual(
-                    (ran.returncode, ran.stdout), (0, "both work\n"), ran.stderr
-                )
+                self.assertEqual((ran.returncode, ran.stdout), (0, "both work\n"), ran.stderr)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,7 @@ from polarquant import codec as codec_module
 class CodecTest(unittest.TestCase):
     def test_tells_what_it_is(self):
         codec = polarquant.Codec("Polar2", 64, "cosine", seed=7)
-        self.assertEqual(
-            (codec.spec, codec.dim, codec.metric.name), ("Polar2", 64, "COSINE")
-        )
+        self.assertEqual((codec.spec, codec.dim, codec.metric.name), ("Polar2", 64, "COSINE"))
         self.assertEqual(codec.info.seed, 7)
         self.assertEqual(codec.code_size, codec.info.code_bytes)
         self.assertEqual(codec.encoded_bytes(10), 10 * codec.code_size)
@@ -46,9 +44,7 @@ class CodecTest(unittest.TestCase):
         codec = polarquant.Codec("Polar1", 64)
         codes = codec.encode(make_rows(50, 64))
         plain, unbiased = codec.decode(codes), codec.decode(codes, unbiased=True)
-        self.assertTrue(
-            np.all(np.linalg.norm(unbiased, axis=1) > np.linalg.norm(plain, axis=1))
-        )
+        self.assertTrue(np.all(np.linalg.norm(unbiased, axis=1) > np.linalg.norm(plain, axis=1)))
 
     def test_codes_in_batches_are_the_codes(self):
         x = make_rows(3000, 16)
@@ -91,9 +87,7 @@ class CodecTest(unittest.TestCase):
                 np.testing.assert_array_equal(codec.score(query, codes), scores[1])
             of_row = codec.prepare_query_from_code(codes, 5)
             between = codec.score_codes(codes[5:6], codes)
-            np.testing.assert_allclose(
-                codec.score(of_row, codes), between[0], atol=1e-3
-            )
+            np.testing.assert_allclose(codec.score(of_row, codes), between[0], atol=1e-3)
             self.assertEqual(codec.score_codes(codes).shape, (200, 200))
 
     def test_a_query_of_another_state_is_refused(self):
@@ -132,9 +126,7 @@ class CodecTest(unittest.TestCase):
         self.assertEqual(codes.shape, (codec.encoded_bytes(200),))
         self.assertEqual(codec.decode(codes, 200).shape, (200, 32))
         self.assertEqual(codec.score(x[0], codes, 200).shape, (200,))
-        self.assertEqual(
-            codec.search(x, codes, 1, 200)[1][:, 0].tolist(), list(range(200))
-        )
+        self.assertEqual(codec.search(x, codes, 1, 200)[1][:, 0].tolist(), list(range(200)))
         with self.assertRaisesRegex(ValueError, "n: None"):
             codec.decode(codes)
 

@@ -19,9 +19,7 @@ class FilterTest(unittest.TestCase):
         cls.scores = cls.codec.search(cls.query, cls.codes, N, exactness=np.inf)
 
     def found(self, filter):
-        _, ids = self.codec.search(
-            self.query, self.codes, N, filter=filter, exactness=np.inf
-        )
+        _, ids = self.codec.search(self.query, self.codes, N, filter=filter, exactness=np.inf)
         return ids[ids >= 0].tolist()
 
     def expected(self, kept):

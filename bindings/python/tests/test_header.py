@@ -38,11 +38,7 @@ def _declarations():
     return {
         name: (
             _ctype(result),
-            (
-                []
-                if arguments.strip() == "void"
-                else [_ctype(a) for a in arguments.split(",")]
-            ),
+            ([] if arguments.strip() == "void" else [_ctype(a) for a in arguments.split(",")]),
         )
         for result, name, arguments in _FUNCTION.findall(text)
     }
@@ -95,9 +91,7 @@ class HeaderTest(unittest.TestCase):
                 file.write(source)
             include = f"-I{HEADER.parents[1]}"
             subprocess.run([compiler, include, path, "-o", program], check=True)
-            printed = subprocess.run(
-                [program], check=True, capture_output=True, text=True
-            ).stdout
+            printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
         self.assertEqual(printed.splitlines(), expected)
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import threading
 import unittest
 
 import numpy as np
@@ -73,9 +74,7 @@ class IndexTest(unittest.TestCase):
                 index = polarquant.Index(description, 32, "l2")
                 index.train(x)
                 index.add(x)
-                self.assertEqual(
-                    index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4]
-                )
+                self.assertEqual(index.search(x[:5], 1)[1][:, 0].tolist(), [0, 1, 2, 3, 4])
         self.assertEqual(polarquant.Index("Flat", 32).code_size, 128)
         with self.assertRaisesRegex(ValueError, "Nothing9"):
             polarquant.Index("Nothing9", 32)
@@ -104,9 +103,7 @@ class IndexTest(unittest.TestCase):
         index = polarquant.Index("Polar4", 64, "l2")
         index.add(x)
         scores, ids = index.search(x[:3], 20)
-        lims, found_scores, found = index.range_search(
-            x[:3], float(scores[0, 7]), exactness=np.inf
-        )
+        lims, found_scores, found = index.range_search(x[:3], float(scores[0, 7]), exactness=np.inf)
         self.assertEqual(lims.shape, (4,))
         self.assertEqual(found.tolist()[: lims[1]], ids[0, :7].tolist())
         np.testing.assert_array_equal(found_scores[: lims[1]], scores[0, :7])
@@ -130,8 +127,7 @@ class IndexTest(unittest.TestCase):
         most = index.search(x[:50], 10, nprobe=16)[1]
         exact = exact_ids(x, x[:50], 10)
         shares = [
-            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)])
-            for ids in (few, most)
+            np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)]) for ids in (few, most)
         ]
         self.assertLess(shares[0], shares[1])
         self.assertGreater(shares[1], 0.8)
@@ -159,6 +155,78 @@ class IndexTest(unittest.TestCase):
             index.update([1003], x[:1])
         with self.assertRaisesRegex(ValueError, "shape"):
             index.update([1000], x[:2])
+
+    def test_rows_go_by_every_kind_of_filter_but_functions(self):
+        x = make_rows(200, 64)
+        mask = np.zeros(200, dtype=bool)
+        mask[5:8] = True
+        for what in (range(5, 8), [7, 5, 6, 5], mask, polarquant.Bitset(mask), {5, 6, 7}):
+            for description in ("Polar4", "IVF4,Polar4"):
+                index = polarquant.Index(description, 64, "l2")
+                index.train(x)
+                index.add_with_ids(x, np.arange(200))
+                with self.subTest(what=what, description=description):
+                    self.assertEqual(index.remove_ids(what), 3)
+                    self.assertEqual(index.ntotal, 197)
+                    self.assertEqual(index.search(x[8], 1)[1].tolist(), [8])
+        self.assertEqual(index.remove_ids([]), 0)
+        for what in (None, lambda id: True):
+            with self.assertRaisesRegex(TypeError, "ids"):
+                index.remove_ids(what)
+        self.assertEqual(index.ntotal, 197)
+
+    def test_rows_of_another_index_are_taken_over(self):
+        x = make_rows(600, 64)
+        for description in ("Polar4", "IVF4,Polar4", "IVF4,Flat"):
+            shards = [polarquant.Index(description, 64, "l2")]
+            shards[0].train(x)
+            shards.append(shards[0].clone())
+            for shard, part in zip(shards, (x[:300], x[300:])):
+                shard.add(part)
+            whole = shards[0].clone()
+            whole.add(x[300:])
+            with self.subTest(description):
+                shards[0].merge_from(shards[1])
+                self.assertEqual((shards[0].ntotal, shards[1].ntotal), (600, 0))
+                np.testing.assert_array_equal(shards[0].search(x, 3)[1], whole.search(x, 3)[1])
+
+    def test_what_cannot_be_merged_is_refused(self):
+        x = make_rows(100, 64)
+        index, other = polarquant.Index("Polar4", 64), polarquant.Index("Polar4", 64)
+        index.train(x)
+        index.add(x)
+        other.add(2 * x)
+        with self.assertRaises(polarquant.StateMismatchError):
+            index.merge_from(other)
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "itself"):
+            index.merge_from(index)
+        with self.assertRaisesRegex(TypeError, "other"):
+            index.merge_from(x)
+        self.assertEqual((index.ntotal, other.ntotal), (100, 100))
+        same = index.clone()
+        same.close()
+        with self.assertRaisesRegex(ValueError, "Index: is closed"):
+            index.merge_from(same)
+
+    def test_merges_of_two_indexes_into_each_other_end(self):
+        x = make_rows(50, 64)
+        both = [polarquant.Index("Polar4", 64)]
+        both[0].train(x)
+        both.append(both[0].clone())
+        for index in both:
+            index.add(x)
+
+        def merge(into, other):
+            for _ in range(200):
+                into.merge_from(other)
+
+        threads = [threading.Thread(target=merge, args=pair) for pair in (both, both[::-1])]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        self.assertEqual(sorted(index.ntotal for index in both), [0, 100])
 
     def test_a_closed_index_says_so(self):
         with polarquant.Index("Polar2", 32) as index:

@@ -30,9 +30,7 @@ def _search_in_children(searched, queries):
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
     arguments = (searched, queries, queue)
-    children = [
-        context.Process(target=_search_in_child, args=arguments) for _ in range(2)
-    ]
+    children = [context.Process(target=_search_in_child, args=arguments) for _ in range(2)]
     for child in children:
         child.start()
     try:
@@ -55,9 +53,7 @@ class LongCallTest(unittest.TestCase):
     def test_progress_is_told(self):
         heard = []
         with_progress = self.blocks.search(self.queries, 3, progress=heard.append)
-        np.testing.assert_array_equal(
-            with_progress[1], self.blocks.search(self.queries, 3)[1]
-        )
+        np.testing.assert_array_equal(with_progress[1], self.blocks.search(self.queries, 3)[1])
         self.assertEqual(heard, sorted(heard))
         self.assertAlmostEqual(heard[-1], 1.0)
 
@@ -79,9 +75,7 @@ class LongCallTest(unittest.TestCase):
         for without_tqdm in (False, True):
             hidden = {"tqdm": None, "tqdm.auto": None} if without_tqdm else {}
             shown = io.StringIO()
-            with unittest.mock.patch.dict(
-                sys.modules, hidden
-            ), contextlib.redirect_stderr(shown):
+            with unittest.mock.patch.dict(sys.modules, hidden), contextlib.redirect_stderr(shown):
                 self.blocks.search(self.queries, 3, progress=True)
             self.assertIn("search: ", shown.getvalue())
             self.assertIn("100%", shown.getvalue())
@@ -91,12 +85,13 @@ class LongCallTest(unittest.TestCase):
 
         def interrupt(done):
             heard.append(done)
-            if len(heard) == 2:
-                os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
 
         heard = []
+        # So many that one thread's first report comes before its end.
+        queries = np.concatenate([self.queries] * 20)
         with self.assertRaises(KeyboardInterrupt):
-            self.blocks.search(self.queries, 3, num_threads=1, progress=interrupt)
+            self.blocks.search(queries, 3, num_threads=1, progress=interrupt)
         self.assertLess(heard[-1], 1.0)
         self.assertIs(signal.getsignal(signal.SIGINT), handler)
 

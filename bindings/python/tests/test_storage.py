@@ -35,9 +35,7 @@ class StorageTest(unittest.TestCase):
     def assert_same(self, index, other):
         self.assertEqual(repr(index), repr(other))
         self.assertEqual((index.dim, index.metric), (other.dim, other.metric))
-        for found, wanted in zip(
-            index.search(self.x[:20], 5), other.search(self.x[:20], 5)
-        ):
+        for found, wanted in zip(index.search(self.x[:20], 5), other.search(self.x[:20], 5)):
             np.testing.assert_array_equal(found, wanted)
 
     def test_what_was_saved_is_loaded(self):
@@ -60,9 +58,7 @@ class StorageTest(unittest.TestCase):
         index = polarquant.Index("Polar8", DIM)
         index.add_with_ids(self.x, np.arange(400) * 3)
         again = pickle.loads(pickle.dumps(index))
-        self.assertEqual(
-            again.search(self.x[:9], 1)[1][:, 0].tolist(), list(range(0, 27, 3))
-        )
+        self.assertEqual(again.search(self.x[:9], 1)[1][:, 0].tolist(), list(range(0, 27, 3)))
 
     def test_a_mapped_index_reads_its_file(self):
         index = self.made("Polar4")
@@ -104,9 +100,7 @@ class StorageTest(unittest.TestCase):
         with multiprocessing.get_context("fork").Pool(2) as pool:
             tasks = [pool.apply_async(_search, (index, self.x[:20])) for _ in range(2)]
             for task in tasks:
-                np.testing.assert_array_equal(
-                    task.get(timeout=60), _search(index, self.x[:20])
-                )
+                np.testing.assert_array_equal(task.get(timeout=60), _search(index, self.x[:20]))
 
 
 if __name__ == "__main__":

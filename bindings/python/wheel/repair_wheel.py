@@ -26,9 +26,7 @@ _COMMON_LICENCE = re.compile(r"/usr/share/common-licenses/([A-Z][\w.-]*\w)")
 
 def run(*command):
     """What the command prints."""
-    ran = subprocess.run(
-        list(map(str, command)), stdout=subprocess.PIPE, check=True, text=True
-    )
+    ran = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, check=True, text=True)
     return ran.stdout
 
 
@@ -37,14 +35,10 @@ def package_of(path):
     path = os.path.realpath(path)
     # Files of /lib may be known by either name where it is a link to /usr/lib.
     for name in (path, path.removeprefix("/usr")):
-        found = subprocess.run(
-            ["dpkg-query", "--search", name], capture_output=True, text=True
-        )
+        found = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
         if found.returncode == 0:
             return found.stdout.split(":")[0]
-    raise SystemExit(
-        f"repair_wheel.py: no Debian package has {path}: its licence is not known"
-    )
+    raise SystemExit(f"repair_wheel.py: no Debian package has {path}: its licence is not known")
 
 
 def name_of(library):
@@ -55,13 +49,11 @@ def name_of(library):
 def licences_of(library, bundled):
     """{file name: text} of what is inside the library, and of the shared libraries `bundled`."""
     needed = {
-        name_of(os.path.realpath(path)): path
-        for path in _LDD_PATH.findall(run("ldd", library))
+        name_of(os.path.realpath(path)): path for path in _LDD_PATH.findall(run("ldd", library))
     }
     packages = {*PACKAGES_INSIDE, *(package_of(needed[name]) for name in bundled)}
     texts = {
-        package: (_DOC / package / "copyright").read_text(encoding="utf-8")
-        for package in packages
+        package: (_DOC / package / "copyright").read_text(encoding="utf-8") for package in packages
     }
     for name in set(_COMMON_LICENCE.findall("".join(texts.values()))):
         texts[name] = (_COMMON / name).read_text(encoding="utf-8")
@@ -77,9 +69,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         run("wheel", "unpack", "--dest", folder / "plain", wheel)
-        run(
-            "auditwheel", "repair", "--strip", "--wheel-dir", folder / "repaired", wheel
-        )
+        run("auditwheel", "repair", "--strip", "--wheel-dir", folder / "repaired", wheel)
         (repaired,) = (folder / "repaired").glob("*.whl")
         run("wheel", "unpack", "--dest", folder / "unpacked", repaired)
         (unpacked,) = (folder / "unpacked").iterdir()
@@ -88,9 +78,7 @@ def main(arguments):
         bundled = {name_of(path) for path in unpacked.glob("polarquant.libs/*")}
         licences = metadata / "licenses" / "third_party"
         licences.mkdir(parents=True)
-        for name, text in licences_of(
-            plain / "polarquant/libpolarquant.so", bundled
-        ).items():
+        for name, text in licences_of(plain / "polarquant/libpolarquant.so", bundled).items():
             (licences / name).write_text(text, encoding="utf-8")
         run("wheel", "pack", "--dest-dir", out, unpacked)
         print(out / repaired.name)

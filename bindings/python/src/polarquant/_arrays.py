@@ -77,9 +77,7 @@ def as_rows(name: str, value: Any, dim: int) -> Floats:
     """Rows, (n, dim)."""
     array = as_floats(name, value)
     if array.ndim != 2 or array.shape[1] != dim:
-        raise BadArgumentError(
-            f"{name}: shape {array.shape} is not allowed; (n, {dim})"
-        )
+        raise BadArgumentError(f"{name}: shape {array.shape} is not allowed; (n, {dim})")
     return array
 
 
@@ -108,11 +106,7 @@ def as_ids(name: str, value: Any) -> Ids:
         raise BadArgumentError(f"{name}: shape {array.shape} is not allowed; (n,)")
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name}: dtype {array.dtype} is not allowed; integers")
-    if (
-        array.dtype.kind == "u"
-        and array.size > 0
-        and int(array.max()) not in _INT64_RANGE
-    ):
+    if array.dtype.kind == "u" and array.size > 0 and int(array.max()) not in _INT64_RANGE:
         raise BadArgumentError(f"{name}: {array.max()} is not allowed; up to 2^63 - 1")
     if array.dtype == _INT64 and array.flags.c_contiguous and array.flags.aligned:
         return array
@@ -121,9 +115,7 @@ def as_ids(name: str, value: Any) -> Ids:
 
 def as_codes(name: str, value: Any) -> Codes:
     """Bytes, contiguous, of any shape."""
-    array = (
-        value if isinstance(value, np.ndarray) else np.frombuffer(value, dtype=_UINT8)
-    )
+    array = value if isinstance(value, np.ndarray) else np.frombuffer(value, dtype=_UINT8)
     if array.dtype != _UINT8:
         raise TypeError(f"{name}: dtype {array.dtype} is not allowed; uint8")
     return np.ascontiguousarray(array)

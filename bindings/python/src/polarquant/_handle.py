@@ -54,9 +54,7 @@ class Handle:
         return self._use.handle is None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            f"{type(self).__name__}: cannot be pickled; it has no saved form"
-        )
+        raise TypeError(f"{type(self).__name__}: cannot be pickled; it has no saved form")
 
     # One without rows is no less there.
     def __bool__(self) -> bool:

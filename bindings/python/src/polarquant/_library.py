@@ -142,6 +142,11 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _STATUS,
         [_HANDLE, c_int64, _ARRAY, c_int64, _OPTIONS, _ARRAY, _ARRAY],
     ),
+    "polar_index_nlist": (c_int64, [_HANDLE]),
+    "polar_index_nprobe": (c_int64, [_HANDLE]),
+    "polar_index_set_nprobe": (_STATUS, [_HANDLE, c_int64]),
+    "polar_index_train_with_centroids": (_STATUS, [_HANDLE, c_int64, _ARRAY, c_int64, _ARRAY]),
+    "polar_index_add_to_lists": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _ARRAY]),
     "polar_index_ntotal": (c_int64, [_HANDLE]),
     "polar_index_is_trained": (c_int32, [_HANDLE]),
     "polar_index_code_size": (_STATUS, [_HANDLE, _OUT]),
@@ -150,7 +155,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _STATUS,
         [_HANDLE, c_int64, _ARRAY, c_float, _OPTIONS, c_int64, _ARRAY, _ARRAY, _ARRAY],
     ),
-    "polar_index_remove": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
+    "polar_index_remove_filtered": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_index_merge": (_STATUS, [_HANDLE, _HANDLE]),
     "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
     "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
@@ -182,6 +188,12 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "polar_cuda_index_ntotal": (c_int64, [_HANDLE]),
     "polar_cuda_index_memory_bytes": (c_size_t, [_HANDLE]),
+    "polar_cuda_encoder_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_cuda_encoder_destroy": (None, [_HANDLE]),
+    "polar_cuda_encoder_encode": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, _ARRAY, c_size_t, c_void_p],
+    ),
 }
 
 

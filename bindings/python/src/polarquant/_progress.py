@@ -34,9 +34,7 @@ class _Bar(Protocol):
 
 class _TqdmBar:
     def __init__(self, tqdm: Any, what: str) -> None:
-        self._bar = tqdm(
-            total=1.0, desc=what, bar_format="{l_bar}{bar}| {elapsed}<{remaining}"
-        )
+        self._bar = tqdm(total=1.0, desc=what, bar_format="{l_bar}{bar}| {elapsed}<{remaining}")
 
     def show(self, done: float) -> None:
         self._bar.update(done - self._bar.n)
@@ -63,7 +61,7 @@ class _PlainBar:
             print(file=sys.stderr)
 
 
-def _make_bar(what: str) -> _Bar:
+def make_bar(what: str) -> _Bar:
     try:
         return _TqdmBar(importlib.import_module("tqdm.auto").tqdm, what)
     except ImportError:
@@ -80,13 +78,9 @@ class LongCall:
     def __init__(self, what: str, progress: ProgressLike, use: Use) -> None:
         self._what = what
         self._use = use
-        self._bar = _make_bar(what) if progress is True else None
+        self._bar = make_bar(what) if progress is True else None
         self._report = progress if callable(progress) else None
-        if (
-            progress is not None
-            and not isinstance(progress, bool)
-            and self._report is None
-        ):
+        if progress is not None and not isinstance(progress, bool) and self._report is None:
             raise TypeError(f"progress: {progress!r} is not a bool or a function")
         self._error: BaseException | None = None
         self._signal: int | None = None
@@ -103,9 +97,7 @@ class LongCall:
                 with callback_of(self._use):
                     if self._report(done) is not False:
                         return 0
-        except (
-            BaseException
-        ) as error:  # carried over the C library, which knows no exceptions
+        except BaseException as error:  # carried over the C library, which knows no exceptions
             self._error = error
         return 1
 

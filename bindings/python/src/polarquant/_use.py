@@ -138,9 +138,7 @@ class _Sole:
         if use.process is not _process:
             use.forget()
         if use.is_inside_callback():
-            raise RuntimeError(
-                f"{use.what}: a callback of its own search cannot change it"
-            )
+            raise RuntimeError(f"{use.what}: a callback of its own search cannot change it")
         me = threading.get_ident()
         with use.changed:
             if use.writer == me:  # left behind by an interrupt

@@ -70,9 +70,7 @@ class Advice(NamedTuple):
     """Rows trained on."""
 
     def __str__(self) -> str:
-        lines = [
-            f"{'code':<14} {'bytes':>7} {'recall':>7} {'margin':>7} {'expected':>9}"
-        ]
+        lines = [f"{'code':<14} {'bytes':>7} {'recall':>7} {'margin':>7} {'expected':>9}"]
         for row in self.rows:
             if row.problem:
                 lines.append(f"{row.spec:<14} {row.problem}")
@@ -118,9 +116,7 @@ def advise(
     """
     sample = as_floats("x", x)
     if sample.ndim != 2 or not 1 <= sample.shape[1] <= 65535:
-        raise BadArgumentError(
-            f"x: shape {sample.shape} is not allowed; (n, dim), dim 1 to 65535"
-        )
+        raise BadArgumentError(f"x: shape {sample.shape} is not allowed; (n, dim), dim 1 to 65535")
     n, dim = sample.shape
     asked = None if queries is None else as_rows("queries", queries, dim)
 

@@ -133,9 +133,7 @@ class CodeBlocks:
         """Takes out one row; the last one takes its place. Raises NotFoundError."""
         with self._use.sole, self._codec._use.shared as handle:
             row = self._as_row(row)
-            check(
-                lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer())
-            )
+            check(lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer()))
             self._rows -= 1
 
     def search(
@@ -154,9 +152,7 @@ class CodeBlocks:
             rows = self._rows
             where, size = self._buffer()
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_blocks_search(
                     handle, nq, q, rows, where, size, k, options, scores, ids
                 )

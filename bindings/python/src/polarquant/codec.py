@@ -223,14 +223,10 @@ class Codec(Handle):
                 except PolarError as error:
                     if first == 0:
                         raise
-                    raise type(error)(
-                        f"{error} (rows are counted from row {first})"
-                    ) from None
+                    raise type(error)(f"{error} (rows are counted from row {first})") from None
                 call.advance((first + len(part)) / len(rows))
 
-    def decode(
-        self, codes: CodesLike, n: int | None = None, *, unbiased: bool = False
-    ) -> Floats:
+    def decode(self, codes: CodesLike, n: int | None = None, *, unbiased: bool = False) -> Floats:
         """Vectors of codes, float32, (n, dim).
 
         The reconstruction of least error, nearest to x on average, or with `unbiased` the one whose
@@ -239,18 +235,14 @@ class Codec(Handle):
         array, n = self._as_coded(codes, n)
         out = np.empty((n, self._dim), dtype=np.float32)
         kind = int(bool(unbiased))
-        self._read(
-            lib.polar_codec_decode, n, address(array), array.nbytes, kind, address(out)
-        )
+        self._read(lib.polar_codec_decode, n, address(array), array.nbytes, kind, address(out))
         return out
 
     def prepare_query(self, q: npt.ArrayLike) -> Query:
         """A query, (dim,), to be scored many times."""
         vector = as_vector("q", q, self._dim)
         with self._use.shared as handle:
-            return Query._adopt(
-                create(lib.polar_query_prepare, handle, address(vector))
-            )
+            return Query._adopt(create(lib.polar_query_prepare, handle, address(vector)))
 
     def prepare_query_from_code(
         self, codes: CodesLike, row: int = 0, n: int | None = None
@@ -260,13 +252,9 @@ class Codec(Handle):
         row = as_int("row", row, 0, n - 1)
         with self._use.shared as handle:
             function = lib.polar_query_prepare_from_code
-            return Query._adopt(
-                create(function, handle, n, address(array), array.nbytes, row)
-            )
+            return Query._adopt(create(function, handle, n, address(array), array.nbytes, row))
 
-    def score(
-        self, query: Query | npt.ArrayLike, codes: CodesLike, n: int | None = None
-    ) -> Floats:
+    def score(self, query: Query | npt.ArrayLike, codes: CodesLike, n: int | None = None) -> Floats:
         """Scores of every coded row, float32: (n,) for a `Query` or a vector, (dim,); (nq, n) for
         queries, (nq, dim).
 
@@ -343,9 +331,7 @@ class Codec(Handle):
         with self._use.shared as handle:
             where, size = address(array), array.nbytes
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_codec_search_with_options(
                     handle, nq, q, rows, where, size, k, options, scores, ids
                 )
@@ -354,9 +340,7 @@ class Codec(Handle):
             asked = (filter, exactness, num_threads, progress)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
-    def combine(
-        self, weights: npt.ArrayLike, codes: CodesLike, n: int | None = None
-    ) -> Floats:
+    def combine(self, weights: npt.ArrayLike, codes: CodesLike, n: int | None = None) -> Floats:
         """Σᵢ weights[i]·x̂ᵢ over coded rows, float32, without decoding them all.
 
         weights: (n,), the sum (dim,); or (nw, n), sums (nw, dim).
@@ -387,9 +371,7 @@ class Codec(Handle):
             check(lib.polar_codec_save_state(handle, None, 0, ctypes.byref(needed)))
             out = np.empty(needed.value, dtype=np.uint8)
             check(
-                lib.polar_codec_save_state(
-                    handle, address(out), out.nbytes, ctypes.byref(needed)
-                )
+                lib.polar_codec_save_state(handle, address(out), out.nbytes, ctypes.byref(needed))
             )
         return out.tobytes()
 
@@ -397,9 +379,7 @@ class Codec(Handle):
     def load_state(cls, state: CodesLike) -> Codec:
         """The codec of a saved state; num_threads 0. Raises CorruptDataError, NewerFormatError."""
         data = as_codes("state", state)
-        codec = cls._adopt(
-            create(lib.polar_codec_load_state, address(data), data.nbytes)
-        )
+        codec = cls._adopt(create(lib.polar_codec_load_state, address(data), data.nbytes))
         codec._read_shape()
         return codec
 
@@ -418,9 +398,7 @@ class Codec(Handle):
             n = as_int("n", n, 0, 2**63 - 1)
             wanted = self.encoded_bytes(n)
             if array.nbytes != wanted:
-                raise BadArgumentError(
-                    f"codes: {array.nbytes} bytes; {n} rows have {wanted}"
-                )
+                raise BadArgumentError(f"codes: {array.nbytes} bytes; {n} rows have {wanted}")
             return array, n
         if self._group_rows > 1:
             raise BadArgumentError(
@@ -428,7 +406,5 @@ class Codec(Handle):
             )
         size = self._code_size
         if array.nbytes % size or (array.ndim > 1 and array.shape[-1] != size):
-            raise BadArgumentError(
-                f"codes: shape {array.shape} is not allowed; (n, {size})"
-            )
+            raise BadArgumentError(f"codes: shape {array.shape} is not allowed; (n, {size})")
         return array, array.nbytes // size

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Searches on NVIDIA GPUs, by libpolarquant_cuda where the package was built with it.
+"""Searches and encoding on NVIDIA GPUs, by libpolarquant_cuda where the package was built with it.
 
 Without that library, or a device, every call raises UnsupportedError that says which is missing.
 """
@@ -9,10 +9,12 @@ from __future__ import annotations
 import ctypes
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from polarquant import _structs
 from polarquant._arrays import CodesLike, Floats, Ids, address, as_int
+from polarquant._device_arrays import codes_anywhere, rows_anywhere
 from polarquant._handle import Handle, create
 from polarquant._library import check, default_options, lib, sized
 from polarquant._search import run_search
@@ -20,7 +22,7 @@ from polarquant.codec import Codec
 from polarquant.filters import FilterLike
 from polarquant.index import Index
 
-__all__ = ["CudaDevice", "CudaIndex", "devices"]
+__all__ = ["CudaDevice", "CudaEncoder", "CudaIndex", "devices"]
 
 
 class CudaDevice(NamedTuple):
@@ -133,9 +135,7 @@ class CudaIndex(Handle):
         """
         with self._use.shared as handle:
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_cuda_index_search(
                     handle, nq, q, k, options, stream, scores, ids
                 )
@@ -144,6 +144,58 @@ class CudaIndex(Handle):
             rows = lib.polar_cuda_index_ntotal(handle)
             asked = (filter, exactness, num_threads, None)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
+
+
+class CudaEncoder(Handle):
+    """What encoding needs of a trained codec, in a device's memory. Immutable.
+
+    codec: "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default or with
+    "-norot". It may change, or go, afterwards.
+    device: its number, a place in `devices`.
+
+    Raises UnsupportedError for other codecs and for rows too long for the device (some 13,000
+    dimensions), NotTrainedError, OutOfMemoryError, CudaError. Threads may encode at the same time.
+    """
+
+    _destroy = lib.polar_cuda_encoder_destroy
+
+    def __init__(self, codec: Codec, device: int = 0) -> None:
+        options = _make_options(device)
+        function = lib.polar_cuda_encoder_create
+        with codec._use.shared as handle:
+            super().__init__("CudaEncoder", create(function, handle, ctypes.byref(options)))
+        self._dim, self._code_size = codec.dim, codec.code_size
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of a vector."""
+        return self._dim
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of one code, factors included."""
+        return self._code_size
+
+    def encode(self, x: Any, *, out: Any = None, stream: int | None = None) -> Any:
+        """Codes of rows x, (n, dim): uint8, (n, code_size), the bytes of `Codec.encode`.
+
+        x: an array in the host's memory, of any type of number; or one in the device's, float32 and
+        contiguous, that has `__cuda_array_interface__` (CuPy, PyTorch, Numba).
+        out: where the codes go, which is returned: uint8, (n, code_size), contiguous, writable, in
+        the host's memory or the device's; None makes an array in the host's.
+        stream: a cudaStream_t of the device as a number; None is the default stream. It is waited
+        for. What wrote x must have been put on it, or have ended.
+        Raises BadArgumentError that names the row for one that is not finite or is outside the
+        unit's range; `out` then holds nothing of use.
+        """
+        rows = rows_anywhere("x", x, self._dim)
+        n = rows.shape[0]
+        shape = (n, self._code_size)
+        codes = np.empty(shape, dtype=np.uint8) if out is None else out
+        written = codes_anywhere("out", codes, shape)
+        function = lib.polar_cuda_encoder_encode
+        self._read(function, n, rows.address, written.address, n * self._code_size, stream)
+        return codes
 
 
 def _make_options(device: int) -> _structs.CudaOptions:

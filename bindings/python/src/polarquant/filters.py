@@ -44,9 +44,7 @@ class Bitset:
         packed = np.packbits(bools.astype(np.bool_), bitorder="little")
         padded = np.zeros(-(-self._num_bits // 64) * 8, dtype=np.uint8)
         padded[: len(packed)] = packed
-        self._words: npt.NDArray[np.uint64] = padded.view("<u8").astype(
-            np.uint64, copy=False
-        )
+        self._words: npt.NDArray[np.uint64] = padded.view("<u8").astype(np.uint64, copy=False)
 
     def __len__(self) -> int:
         return self._num_bits
@@ -69,9 +67,7 @@ FilterLike = Union[
 class AppliedFilter:
     """A filter in a search's options; holds what they point to, and what the function raised."""
 
-    def __init__(
-        self, filter: FilterLike, options: _structs.SearchOptions, use: Use
-    ) -> None:
+    def __init__(self, filter: FilterLike, options: _structs.SearchOptions, use: Use) -> None:
         self.error: BaseException | None = None
         self._use = use
         self._held: Any = None
@@ -94,9 +90,7 @@ class AppliedFilter:
 
     def _apply_range(self, ids: range, options: _structs.SearchOptions) -> None:
         if ids.step != 1:
-            self._apply_ids(
-                np.arange(ids.start, ids.stop, ids.step, dtype=np.int64), options
-            )
+            self._apply_ids(np.arange(ids.start, ids.stop, ids.step, dtype=np.int64), options)
             return
         largest = 2**63 - 1
         options.filter = _RANGE
@@ -104,9 +98,7 @@ class AppliedFilter:
         options.end_id = max(-largest, min(ids.stop, largest))
 
     def _apply_array(self, given: Any, options: _structs.SearchOptions) -> None:
-        array = np.asarray(
-            sorted(given) if isinstance(given, (set, frozenset)) else given
-        )
+        array = np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
         if array.dtype == np.bool_:
             self._apply_bitset(Bitset(array), options)
         else:
@@ -120,9 +112,7 @@ class AppliedFilter:
         options.ids = address(ids)
         options.num_ids = len(ids)
 
-    def _apply_function(
-        self, keep: Callable[[int], Any], options: _structs.SearchOptions
-    ) -> None:
+    def _apply_function(self, keep: Callable[[int], Any], options: _structs.SearchOptions) -> None:
         def asked(user: int | None, id: int) -> int:
             if self.error is not None:
                 return 0

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
+from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import Handle, create
-from polarquant._library import check, lib, read_text, sized
-from polarquant._progress import ProgressLike
+from polarquant._library import check, lib, read_text, search_options, sized
+from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_search
 from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
@@ -36,8 +37,8 @@ class Index(Handle):
     strided arrays from a copy. Numbers that are not finite are refused. After an error nothing has
     changed.
 
-    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids` and `update`
-    wait for them and run alone. len() is `ntotal`.
+    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids`, `update` and
+    `merge_from` wait for them and run alone. len() is `ntotal`.
     """
 
     _destroy = lib.polar_index_destroy
@@ -49,9 +50,7 @@ class Index(Handle):
         self._dim = as_int("dim", dim, 1, 65535)
         self._metric = as_metric(metric)
         text = as_text("description", description)
-        super().__init__(
-            "Index", create(lib.polar_index_create, text, self._dim, self._metric)
-        )
+        super().__init__("Index", create(lib.polar_index_create, text, self._dim, self._metric))
 
     @classmethod
     def _adopt_loaded(cls, handle: int) -> Index:
@@ -90,6 +89,26 @@ class Index(Handle):
             return bool(lib.polar_index_is_trained(handle))
 
     @property
+    def nlist(self) -> int:
+        """Lists of an inverted file; 0 for an index that is none."""
+        with self._use.shared as handle:
+            return int(lib.polar_index_nlist(handle))
+
+    @property
+    def nprobe(self) -> int:
+        """Lists of an inverted file that a search looks through for each query where it names no
+        number, 1 in a new index; 0 for an index that is none. Can be set; files keep it.
+
+        Setting raises BadArgumentError for less than 1, UnsupportedError for another index.
+        """
+        with self._use.shared as handle:
+            return int(lib.polar_index_nprobe(handle))
+
+    @nprobe.setter
+    def nprobe(self, nprobe: int) -> None:
+        self._change(lib.polar_index_set_nprobe, as_int("nprobe", nprobe, 1, 2**63 - 1))
+
+    @property
     def code_size(self) -> int:
         """Bytes of one row's code, without ids and graph links; UnsupportedError where rows share
         codes or FAISS does not tell."""
@@ -121,6 +140,19 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         self._change(lib.polar_index_train, len(rows), address(rows))
 
+    def train_with_centroids(self, centroids: npt.ArrayLike, x: npt.ArrayLike) -> None:
+        """`train` with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
+        as they are, and the code is trained on rows x, (n, dim).
+
+        For inverted files of our codes alone, "IVF1024,Polar4" and "IVF1024_HNSW32,Polar4";
+        UnsupportedError for others. Raises BadArgumentError for another number of lists,
+        StateMismatchError once it holds rows.
+        """
+        lists = as_rows("centroids", centroids, self._dim)
+        rows = as_rows("x", x, self._dim)
+        arrays = (len(lists), address(lists), len(rows), address(rows))
+        self._change(lib.polar_index_train_with_centroids, *arrays)
+
     def add(self, x: npt.ArrayLike) -> None:
         """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
 
@@ -138,12 +170,21 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
-            raise BadArgumentError(
-                f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)"
-            )
-        self._change(
-            lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids)
-        )
+            raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
+        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
+
+    def add_to_lists(self, x: npt.ArrayLike, ids: npt.ArrayLike, lists: npt.ArrayLike) -> None:
+        """`add_with_ids` into lists of your choice, (n,), each 0 to nlist − 1, in the place of those
+        whose centroids are nearest. For the indexes of `train_with_centroids`."""
+        rows = as_rows("x", x, self._dim)
+        row_ids, numbers = as_ids("ids", ids), as_ids("lists", lists)
+        for name, array in (("ids", row_ids), ("lists", numbers)):
+            if len(array) != len(rows):
+                raise BadArgumentError(
+                    f"{name}: shape {array.shape} is not allowed; ({len(rows)},)"
+                )
+        arrays = (address(rows), address(row_ids), address(numbers))
+        self._change(lib.polar_index_add_to_lists, len(rows), *arrays)
 
     def search(
         self,
@@ -164,7 +205,7 @@ class Index(Handle):
         filter: ids that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
         None is the library's default. docs/scan.md has the rest.
-        nprobe: lists of an inverted file searched for each query; 0 is FAISS's default, 1.
+        nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe`.
         ef_search: nodes that a search of an HNSW graph keeps; 0 is FAISS's default, 16.
         num_threads: 0 to 1024; 0 is OpenMP's default.
         progress: True for a bar, or a function that hears the share done and stops by False.
@@ -173,9 +214,7 @@ class Index(Handle):
         """
         with self._use.shared as handle:
 
-            def function(
-                nq: int, q: int, k: int, options: Any, scores: int, ids: int
-            ) -> int:
+            def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_index_search_with_options(
                     handle, nq, q, k, options, scores, ids
                 )
@@ -230,18 +269,41 @@ class Index(Handle):
                 ids = np.empty(int(lims[-1]), dtype=np.int64)
         return lims, scores, ids
 
-    def remove_ids(self, ids: npt.ArrayLike) -> int:
-        """Removes the rows with these ids, (n,), and returns how many went; others are passed over.
+    def remove_ids(self, ids: FilterLike) -> int:
+        """Removes rows by id and returns how many went; ids that are not held are passed over.
 
+        ids: integers, a bool array, a `range` or a `Bitset`, as a search's filter
+        (`polarquant.filters`); functions are not taken, since one that raised would leave half of
+        the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
         cannot do that (inverted files, id maps), or cannot remove rows (graphs, refinements).
         """
-        wanted = as_ids("ids", ids)
+        if ids is None or callable(ids):
+            raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
+        options = search_options()
+        # Holds what the options point to.
+        applied = AppliedFilter(ids, options, self._use)
         removed = ctypes.c_int64()
-        self._change(
-            lib.polar_index_remove, len(wanted), address(wanted), ctypes.byref(removed)
-        )
+        self._change(lib.polar_index_remove_filtered, ctypes.byref(options), ctypes.byref(removed))
+        del applied
         return removed.value
+
+    def merge_from(self, other: Index) -> None:
+        """Moves all rows of another index behind those held; `other` is empty afterwards.
+
+        Ids of yours stay and must differ; other rows are numbered on. Both must be made and trained
+        alike: StateMismatchError, with the part that differs, when their codes do not mix (train
+        before sharding, or give all shards one state by `clone`). Raises BadArgumentError for ids
+        that both hold, UnsupportedError for graphs. After an error both are as they were.
+        """
+        if not isinstance(other, Index):
+            raise TypeError(f"other: {other!r} is not an Index")
+        if other is self:
+            raise BadArgumentError("other: is the index itself; another one is allowed")
+        # In one order, so that two merges of the same two wait for each other, not both for ever.
+        first, second = sorted((self._use, other._use), key=id)
+        with first.sole, second.sole:
+            check(lib.polar_index_merge(self._use.open_handle(), other._use.open_handle()))
 
     def update(self, ids: npt.ArrayLike, x: npt.ArrayLike) -> None:
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
@@ -252,9 +314,7 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         wanted = as_ids("ids", ids)
         if len(wanted) != len(rows):
-            raise BadArgumentError(
-                f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)"
-            )
+            raise BadArgumentError(f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)")
         self._change(lib.polar_index_update, len(rows), address(wanted), address(rows))
 
     def reconstruct(self, id: int) -> Floats:
@@ -285,9 +345,7 @@ class Index(Handle):
         self._read(lib.polar_index_save, as_text("path", os.fspath(path)))
 
     @classmethod
-    def load(
-        cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False
-    ) -> Index:
+    def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:
         """The index of a file of `save`, on any machine; damaged files are refused.
 
         memory_map: rows stay in the file; the index cannot be changed, and the file may be removed
@@ -297,6 +355,42 @@ class Index(Handle):
         Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
         """
         return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))
+
+    @classmethod
+    def from_faiss(
+        cls,
+        index: Any,
+        code: str = "Polar4",
+        *,
+        train_rows: int = 100_000,
+        seed: int = 1,
+        progress: ProgressLike = None,
+    ) -> Index:
+        """An inverted file of a code of ours with the lists, ids, rows and nprobe of one of FAISS's.
+
+        index: a trained faiss.IndexIVF of any code that can rebuild its rows, alone or inside
+        IndexIDMap, IndexRefineFlat, or IndexPreTransform by rotations and L2norm. Rows are taken
+        over as FAISS rebuilds them: exactly from "IVF…,Flat" and from a refinement by floats, with
+        their error from other codes. An inner product behind L2norm becomes "cosine".
+        code: "Polar4", …; the result is "IVF1024,Polar4", or "IVF1024_HNSW32,Polar4" where a graph
+        finds the lists.
+        train_rows: drawn at random by `seed` to train the code on.
+        progress: True for a bar, or a function that hears the share done and stops by False.
+
+        Cost: some microseconds a row besides what `add` takes; rows are in memory in small parts.
+        Needs the package faiss. Raises UnsupportedError for what cannot be taken over, and where
+        FAISS is missing; BadArgumentError for one that is not trained or holds ids below 0 or twice.
+        """
+        source = FaissIvf(index)
+        made = cls(f"{source.factory_prefix},{code}", source.dim, source.metric)
+        rows = source.sample(as_int("train_rows", train_rows, 1, 2**63 - 1), seed)
+        made.train_with_centroids(source.centroids(), rows if len(rows) else source.centroids())
+        made.nprobe = source.nprobe
+        with LongCall("from_faiss", progress, made._use) as call:
+            for part in source.batches():
+                made.add_to_lists(part.x, part.ids, part.lists)
+                call.advance(made.ntotal / source.ntotal)
+        return made
 
     def verify(self) -> None:
         """Reads all that a memory-mapped index has in its file; CorruptDataError if it is damaged."""

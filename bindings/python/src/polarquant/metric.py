@@ -38,7 +38,6 @@ def as_metric(metric: MetricLike) -> Metric:
         found = Metric(metric)
     if found is None:
         raise BadArgumentError(
-            f"metric: {metric!r} is not allowed; "
-            + ", ".join(repr(name) for name in _NAMES)
+            f"metric: {metric!r} is not allowed; " + ", ".join(repr(name) for name in _NAMES)
         )
     return found

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs the Python package into a fresh virtual environment, as a user does, and runs its tests and
-the examples there, from outside the repository.
+"""Installs the Python package into a fresh virtual environment, as a user does, and runs its tests, its
+command and the examples there, from outside the repository.
 
 usage: check_install.py ROOT FOLDER [PACKAGE]
 
@@ -25,18 +25,16 @@ def run(*command, folder):
         for name, value in os.environ.items()
         if name not in ("PYTHONPATH", "POLARQUANT_LIBRARY")
     }
-    return subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment
-    ).returncode
+    # Threads that spin while they wait make a busy machine crawl.
+    environment.setdefault("OMP_WAIT_POLICY", "passive")
+    return subprocess.run(list(map(str, command)), cwd=folder, env=environment).returncode
 
 
 def main(arguments):
     root = pathlib.Path(arguments[0]).resolve()
     folder = pathlib.Path(arguments[1]).resolve()
     package = (
-        pathlib.Path(arguments[2]).resolve()
-        if len(arguments) > 2
-        else root / "bindings/python"
+        pathlib.Path(arguments[2]).resolve() if len(arguments) > 2 else root / "bindings/python"
     )
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -58,20 +56,13 @@ def main(arguments):
     ):
         print("pip cannot install from a package index here: not tried")
         return SKIPPED
-    built = (
-        ["--config-settings", f"build-dir={folder}/build"] if package.is_dir() else []
-    )
-    if (
-        run(python, "-m", "pip", "install", "--quiet", package, *built, folder=folder)
-        != 0
-    ):
+    built = ["--config-settings", f"build-dir={folder}/build"] if package.is_dir() else []
+    if run(python, "-m", "pip", "install", "--quiet", package, *built, folder=folder) != 0:
         return 1
     commands = [
         [python, "-m", "unittest", "discover", "-s", root / "bindings/python/tests"],
-        *(
-            [python, example]
-            for example in sorted((root / "examples/python").glob("*.py"))
-        ),
+        [environment / "bin/polar", "info", "Polar4"],
+        *([python, example] for example in sorted((root / "examples/python").glob("*.py"))),
     ]
     return max(run(*command, folder=folder) for command in commands)
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Every contender on the same parts: bytes, recall, time."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from polarquant._arrays import Ids
+from polarquant.command.bench_contenders import Contender, Named, Setting
+from polarquant.command.bench_parts import Parts
+
+#: Threads of the library measured before spin for some milliseconds after their work.
+_PAUSE_S = 0.05
+
+
+class Measured(NamedTuple):
+    """One contender."""
+
+    named: Named
+    #: Why it could not be measured, and then the numbers are 0; "" else.
+    problem: str
+    bytes_per_vector: float = 0.0
+    #: Recall@k, 0 to 1.
+    recall: float = 0.0
+    #: Half of its 95 % interval, by the queries' spread.
+    margin: float = 0.0
+    build_s: float = 0.0
+    #: Seconds of each round: all queries in one call.
+    search_s: tuple[float, ...] = ()
+    queries: int = 0
+
+    @property
+    def queries_per_second(self) -> float:
+        """By the median round."""
+        return self.queries / statistics.median(self.search_s) if self.search_s else 0.0
+
+
+def measure(
+    contenders: Sequence[Named],
+    setting: Setting,
+    parts: Parts,
+    exact: Ids,
+    rounds: int,
+    tell: Callable[[float], None],
+) -> list[Measured]:
+    """Builds all, then searches with each in turn, `rounds` times, so that what else happens on the
+    machine meets all alike. One that fails is told of, and the others go on."""
+    steps = len(contenders) * (1 + rounds)
+    done = 0
+    built: list[tuple[Named, Contender | None, Measured]] = []
+    for named in contenders:
+        built.append((named, *_build(named, setting, parts, exact)))
+        done += 1
+        tell(done / steps)
+    times: list[list[float]] = [[] for _ in built]
+    for _ in range(rounds):
+        for (_, contender, _), seconds in zip(built, times):
+            if contender is not None:
+                time.sleep(_PAUSE_S)
+                start = time.perf_counter()
+                contender.search(parts.queries, exact.shape[1])
+                seconds.append(time.perf_counter() - start)
+            done += 1
+            tell(done / steps)
+    return [row._replace(search_s=tuple(seconds)) for (_, _, row), seconds in zip(built, times)]
+
+
+def _build(
+    named: Named, setting: Setting, parts: Parts, exact: Ids
+) -> tuple[Contender | None, Measured]:
+    try:
+        contender = named.make(setting)
+        start = time.perf_counter()
+        contender.build(parts.train, parts.base)
+        build_s = time.perf_counter() - start
+        found = contender.search(parts.queries, exact.shape[1])
+        size = contender.bytes_per_vector()
+    except Exception as error:  # of any library: its text is the row's
+        return None, Measured(named, " ".join(str(error).split()) or type(error).__name__)
+    shares = recalls(found, exact)
+    margin = 1.96 * float(np.std(shares)) / math.sqrt(len(shares))
+    row = Measured(
+        named, "", size, float(np.mean(shares)), margin, build_s, queries=len(parts.queries)
+    )
+    return contender, row
+
+
+def recalls(found: Ids, exact: Ids) -> np.typing.NDArray[np.float64]:
+    """Of each query, the share of the k exact neighbours among the k found, (nq,)."""
+    pairs = zip(found.tolist(), exact.tolist())
+    return np.array([len(set(a) & set(b)) / len(b) for a, b in pairs])

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""Formats of vectors that lie in a file as they lie in memory: .npy, .fvecs, .fbin, .f16bin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from polarquant._arrays import Floats, Ids
+from polarquant.command.failure import CommandError
+from polarquant.command.vectors import Shape, Vectors
+
+#: What can be read as numbers.
+_NUMBERS = "fiu"
+
+
+class MappedVectors(Vectors):
+    """An array, (count, dim), of numbers, most often mapped from a file."""
+
+    def __init__(self, path: str, array: npt.NDArray[Any]) -> None:
+        super().__init__(path, array.shape[0], array.shape[1], str(array.dtype))
+        self._array = array
+
+    def read(self, first: int, end: int) -> Floats:
+        with np.errstate(over="ignore"):  # what does not fit is refused as not finite
+            return np.array(self._array[first:end], dtype=np.float32, order="C")
+
+    def take(self, wanted: Ids) -> Floats:
+        with np.errstate(over="ignore"):
+            rows = np.array(self._array[wanted], dtype=np.float32, order="C")
+        return self._checked(rows, lambda row: int(wanted[row]))
+
+
+class FvecsVectors(MappedVectors):
+    """Rows that each begin with their dim."""
+
+    def __init__(self, path: str, words: npt.NDArray[Any]) -> None:
+        super().__init__(path, words[:, 1:].view("<f4"))
+        self._words = words
+
+    def read(self, first: int, end: int) -> Floats:
+        self._check_dims(np.arange(first, end))
+        return super().read(first, end)
+
+    def take(self, wanted: Ids) -> Floats:
+        self._check_dims(wanted)
+        return super().take(wanted)
+
+    def _check_dims(self, rows: Ids) -> None:
+        dims = self._words[rows, 0]
+        if not np.all(dims == self.dim):
+            wrong = int(np.argmax(dims != self.dim))
+            raise CommandError(
+                f"{self.path}: row {rows[wrong]} has {dims[wrong]} numbers; row 0 has {self.dim}"
+            )
+
+
+def open_npy(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
+    refuse_dataset(path, dataset)
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
+        raise CommandError(f"{path}: {array.dtype} {array.shape}; numbers, (rows, dim), allowed")
+    return MappedVectors(path, array)
+
+
+def open_fvecs(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
+    """Each row is its dim, int32, and dim float32."""
+    refuse_dataset(path, dataset)
+    words = _map(path, "<i4", 0)
+    if len(words) == 0:
+        raise CommandError(f"{path}: is empty; .fvecs tells the dim in its first row")
+    dim = int(words[0])
+    if not 1 <= dim <= 65535 or len(words) % (dim + 1) != 0:
+        raise CommandError(f"{path}: is not .fvecs: {4 * len(words)} bytes, the first row of {dim}")
+    return FvecsVectors(path, words.reshape(-1, dim + 1))
+
+
+def open_fbin(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
+    """Rows and dim, uint32, then the numbers: float32, or float16 in .f16bin."""
+    refuse_dataset(path, dataset)
+    dtype = _fbin_type(path)
+    size = os.path.getsize(path)
+    head = np.fromfile(path, dtype="<u4", count=2)
+    count, dim = (int(head[0]), int(head[1])) if len(head) == 2 else (0, 0)
+    if size != 8 + count * dim * np.dtype(dtype).itemsize or dim == 0:
+        raise CommandError(f"{path}: {size} bytes; its head says {count} rows of {dim} {dtype}")
+    return MappedVectors(path, _map(path, dtype, 8).reshape(count, dim))
+
+
+def _fbin_type(path: str) -> str:
+    return "<f2" if path.lower().endswith(".f16bin") else "<f4"
+
+
+def _map(path: str, dtype: str, offset: int) -> npt.NDArray[Any]:
+    size = os.path.getsize(path) - offset
+    item = np.dtype(dtype).itemsize
+    if size % item != 0:
+        raise CommandError(f"{path}: {size} bytes; a multiple of {item} is allowed")
+    if size == 0:  # which cannot be mapped
+        return np.empty(0, dtype=dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=offset)
+
+
+def refuse_dataset(path: str, dataset: str) -> None:
+    if dataset:
+        raise CommandError(f"{path}: has no dataset {dataset!r}; HDF5 and Parquet files have them")
+
+
+def write_npy(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -> None:
+    refuse_dataset(path, dataset)
+    dtype = np.dtype(shape.dtype).newbyteorder("<")
+    header = {"descr": dtype.str, "fortran_order": False, "shape": (shape.rows, shape.dim)}
+    with open(path, "wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for block in blocks:
+            block.astype(dtype).tofile(file)
+
+
+def write_fvecs(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -> None:
+    refuse_dataset(path, dataset)
+    if shape.dtype != "float32":
+        raise CommandError(f".fvecs: {shape.dtype} is not allowed; float32")
+    with open(path, "wb") as file:
+        for block in blocks:
+            rows = np.empty((len(block), shape.dim + 1), dtype="<i4")
+            rows[:, 0] = shape.dim
+            rows[:, 1:] = block.astype("<f4").view("<i4")
+            rows.tofile(file)
+
+
+def write_fbin(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -> None:
+    refuse_dataset(path, dataset)
+    dtype = _fbin_type(path)
+    if np.dtype(shape.dtype) != np.dtype(dtype):
+        raise CommandError(f".fbin is float32 and .f16bin float16; {shape.dtype} is not allowed")
+    if shape.rows >= 2**32:
+        raise CommandError(f".fbin: {shape.rows} rows; fewer than 2^32 are allowed")
+    with open(path, "wb") as file:
+        np.array([shape.rows, shape.dim], dtype="<u4").tofile(file)
+        for block in blocks:
+            block.astype(dtype).tofile(file)

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""polar search: the nearest rows of an index file for each query."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any, TextIO
+
+import numpy as np
+
+from polarquant._arrays import Floats, Ids
+from polarquant.command import vector_files
+from polarquant.command.failure import CommandError
+from polarquant.command.progress import shown
+from polarquant.command.shared_arguments import add_dataset, add_threads, number, whole_number
+from polarquant.filters import Bitset
+from polarquant.index import Index
+
+HELP = "the nearest rows of an index file for each query"
+DESCRIPTION = """\
+Searches an index file. Without --ids and --scores, prints a line for each result: query, rank, id and
+score, parted by tabs. Scores are inner products, cosines or squared distances. Where there are fewer
+rows than k, ids are -1; such lines are not printed.
+"""
+EXAMPLES = """\
+examples:
+  polar search rows.polar queries.npy
+  polar search rows.polar queries.npy -k 100 --ids ids.npy --scores scores.npy
+  polar search rows.polar queries.npy --nprobe 16 --allow ids-of-one-user.npy
+  polar search rows.polar sift.hdf5 --dataset test --memory-map
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("index_file", metavar="index-file", help="made by polar build")
+    parser.add_argument("queries", help=f"a file: {', '.join(vector_files.ENDINGS)}")
+    parser.add_argument(
+        "-k", type=whole_number(1, 2**31), default=10, help="rows for each query (default 10)"
+    )
+    parser.add_argument("--ids", metavar="FILE", help="write ids, (queries, k), int64, to a .npy")
+    parser.add_argument(
+        "--scores", metavar="FILE", help="write scores, (queries, k), float32, to a .npy"
+    )
+    parser.add_argument(
+        "--nprobe", type=whole_number(0, 2**40), default=0, help="lists searched, of an IVF index"
+    )
+    parser.add_argument(
+        "--ef-search",
+        type=whole_number(0, 2**31 - 1),
+        default=0,
+        metavar="N",
+        help="nodes kept, of an HNSW index",
+    )
+    parser.add_argument(
+        "--exactness",
+        type=number(0, float("inf")),
+        metavar="Z",
+        help="how surely rows are left out unscored; inf scores every row",
+    )
+    parser.add_argument(
+        "--allow", metavar="FILE", help="ids that may be found: integers or bools in a .npy file"
+    )
+    parser.add_argument(
+        "--memory-map", action="store_true", help="leave the rows in the file, of flat indexes"
+    )
+    parser.add_argument(
+        "--trust-faiss",
+        action="store_true",
+        help="read parts of FAISS's that cannot be checked: for files from whom you trust",
+    )
+    add_dataset(parser)
+    add_threads(parser)
+
+
+def run(given: argparse.Namespace) -> int:
+    allowed = None if given.allow is None else _read_allowed(given.allow)
+    index = Index.load(given.index_file, memory_map=given.memory_map, trust_faiss=given.trust_faiss)
+    queries = vector_files.open_vectors(given.queries, given.dataset, ("test", "queries", "train"))
+    if queries.dim != index.dim:
+        raise CommandError(
+            f"{given.queries}: vectors of {queries.dim} numbers; the index has {index.dim}"
+        )
+    as_text = given.ids is None and given.scores is None
+    ids = np.empty((0 if as_text else queries.count, given.k), dtype=np.int64)
+    scores = np.empty(ids.shape, dtype=np.float32)
+    if as_text:
+        print("query", "rank", "id", "score", sep="\t")
+    with shown("search") as show:
+        for first, rows in queries.blocks():
+            end = first + len(rows)
+            found_scores, found = index.search(
+                rows,
+                given.k,
+                filter=allowed,
+                exactness=given.exactness,
+                nprobe=given.nprobe,
+                ef_search=given.ef_search,
+                num_threads=given.threads,
+            )
+            if as_text:
+                _print_rows(sys.stdout, first, found, found_scores)
+            else:
+                ids[first:end], scores[first:end] = found, found_scores
+            show(end / queries.count)
+    for path, array in ((given.ids, ids), (given.scores, scores)):
+        if path is not None:
+            _save(path, array)
+    return 0
+
+
+def _print_rows(out: TextIO, first: int, ids: Ids, scores: Floats) -> None:
+    for query, (row_ids, row_scores) in enumerate(zip(ids, scores), start=first):
+        for rank, (id, score) in enumerate(zip(row_ids.tolist(), row_scores.tolist())):
+            if id >= 0:
+                out.write(f"{query}\t{rank}\t{id}\t{score:.7g}\n")
+
+
+def _read_allowed(path: str) -> Any:
+    try:
+        allowed = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    if allowed.ndim != 1 or allowed.dtype.kind not in "iub":
+        raise CommandError(
+            f"{path}: {allowed.dtype} {allowed.shape}; integers or bools of shape (n,) allowed"
+        )
+    return Bitset(allowed) if allowed.dtype.kind == "b" else np.unique(allowed.astype(np.int64))
+
+
+def _save(path: str, array: np.typing.NDArray[Any]) -> None:
+    with vector_files.whole_file(path) as unfinished, open(unfinished, "wb") as file:
+        np.save(file, array)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""Files of vectors, opened and written by their names' endings.
+
+A file is read in blocks of rows, so that it may be larger than memory. Each format is a class in
+`plain_vectors` (NumPy reads them) or `library_vectors` (HDF5, Parquet), and a row in a table here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterator
+from typing import Callable, NamedTuple
+
+import numpy as np
+
+from polarquant._arrays import Floats, Ids
+from polarquant.command.failure import CommandError
+from polarquant.command.library_vectors import (
+    has_hdf5_dataset,
+    open_hdf5,
+    open_parquet,
+    write_hdf5,
+    write_parquet,
+)
+from polarquant.command.plain_vectors import open_fbin, open_fvecs, open_npy
+from polarquant.command.plain_vectors import write_fbin, write_fvecs, write_npy
+from polarquant.command.vectors import Shape, Vectors
+
+
+class Format(NamedTuple):
+    """How vectors lie in files of one kind."""
+
+    endings: tuple[str, ...]
+    #: (path, dataset or "", datasets to prefer) → the vectors
+    open: Callable[[str, str, tuple[str, ...]], Vectors]
+    #: (path, shape, dataset or "", blocks of rows)
+    write: Callable[[str, Shape, str, Iterator[Floats]], None]
+    #: Whether queries can lie beside the rows, in a dataset of this name.
+    has_dataset: Callable[[str, str], bool] = lambda path, dataset: False
+
+
+FORMATS = (
+    Format((".npy",), open_npy, write_npy),
+    Format((".fvecs",), open_fvecs, write_fvecs),
+    Format((".fbin", ".f16bin"), open_fbin, write_fbin),
+    Format((".hdf5", ".h5"), open_hdf5, write_hdf5, has_hdf5_dataset),
+    Format((".parquet",), open_parquet, write_parquet),
+)
+
+ENDINGS = tuple(ending for row in FORMATS for ending in row.endings)
+
+
+def find_format(path: str) -> Format | None:
+    """The format that the ending of a file's name means; None for others."""
+    ending = pathlib.PurePath(path).suffix.lower()
+    return next((row for row in FORMATS if ending in row.endings), None)
+
+
+def _format_of(path: str) -> Format:
+    found = find_format(path)
+    if found is None:
+        raise CommandError(f"{path}: is not a name of vectors; {', '.join(ENDINGS)} are")
+    return found
+
+
+def open_vectors(path: str, dataset: str = "", prefer: tuple[str, ...] = ("train",)) -> Vectors:
+    """The vectors of a file. dataset: that of an HDF5 file, or the column of a Parquet file; "" is
+    the one whose name is in `prefer`, else the only one."""
+    found = _format_of(path)
+    try:
+        vectors = found.open(path, dataset, prefer)
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be read ({error.strerror or error})") from None
+    if not 1 <= vectors.dim <= 65535:
+        raise CommandError(f"{path}: vectors of {vectors.dim} numbers; 1 to 65535 are allowed")
+    return vectors
+
+
+def has_dataset(path: str, dataset: str) -> bool:
+    """Whether a file of several datasets has this one."""
+    return _format_of(path).has_dataset(path, dataset)
+
+
+def write_vectors(path: str, shape: Shape, blocks: Iterator[Floats], dataset: str = "") -> None:
+    """Writes blocks of rows, shape.rows in all. The file appears whole or not at all."""
+    write = _format_of(path).write
+    with whole_file(path) as unfinished:
+        write(unfinished, shape, dataset, _that_fit(path, shape.dtype, blocks))
+
+
+def _that_fit(path: str, dtype: str, blocks: Iterator[Floats]) -> Iterator[Floats]:
+    largest = float(np.finfo(dtype).max)
+    for block in blocks:
+        if block.size > 0 and np.abs(block).max() > largest:
+            raise CommandError(f"{path}: numbers beyond {largest:g} do not fit {dtype}")
+        yield block
+
+
+@contextlib.contextmanager
+def whole_file(path: str) -> Iterator[str]:
+    """A file beside `path`, with its ending, that takes its place when all went well."""
+    place = pathlib.Path(path)
+    try:
+        file, unfinished = tempfile.mkstemp(place.suffix, f"{place.name}.tmp-", place.parent)
+        os.close(file)
+        try:
+            yield unfinished
+            # mkstemp's are for its owner alone.
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(unfinished, 0o666 & ~mask)
+            os.replace(unfinished, path)
+        except BaseException:
+            os.unlink(unfinished)
+            raise
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be written ({error.strerror or error})") from None
+
+
+def read_ids(path: str, count: int) -> Ids:
+    """Ids of rows, (count,), of a .npy file."""
+    try:
+        ids = np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    if ids.shape != (count,) or ids.dtype.kind not in "iu":
+        raise CommandError(f"{path}: {ids.dtype} {ids.shape}; integers of shape ({count},) allowed")
+    found: Ids = ids.astype(np.int64)
+    return found

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""The examples that need other packages; the build runs those that do not."""
+
+import importlib.util
+import subprocess
+import sys
+import unittest
+
+from support import ROOT, needs_indexes
+
+_FOLDER = ROOT / "examples" / "python" / "integrations"
+# name: (module that it needs, what it prints)
+_EXAMPLES = {
+    "take_over_faiss": ("faiss", "row 7, IVF16,Polar4, nprobe 4\n"),
+    "langchain_store": ("langchain_core", "second, page 1\n"),
+    "llama_index_store": ("llama_index", "text 3, page 3\n"),
+}
+
+
+@needs_indexes
+@unittest.skipUnless(_FOLDER.is_dir(), "there are no examples beside an installed package")
+class ExamplesTest(unittest.TestCase):
+    def check(self, name):
+        module, printed = _EXAMPLES[name]
+        if importlib.util.find_spec(module) is None:
+            self.skipTest(f"{module} is not installed")
+        command = [sys.executable, str(_FOLDER / f"{name}.py")]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        self.assertEqual((ran.returncode, ran.stdout), (0, printed), ran.stderr)
+
+    def test_take_over_faiss(self):
+        self.check("take_over_faiss")
+
+    def test_langchain_store(self):
+        self.check("langchain_store")
+
+    def test_llama_index_store(self):
+        self.check("llama_index_store")
+
+    def test_all_are_run(self):
+        self.assertEqual({path.stem for path in _FOLDER.glob("*.py")}, set(_EXAMPLES))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "src/capi/index_checks.h"
+
+#include "src/capi/argument_checks.h"
+#include "src/capi/faiss_parts.h"
+#include "src/core/status.h"
+
+namespace polarquant::capi {
+
+std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
+  return make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
+}
+
+void require_trained(const polar_index& index) {
+  require(index.faiss->is_trained, StatusCode::not_trained,
+          "index: \"{}\" is not trained; call polar_index_train first", index.description);
+}
+
+void require_no_rows(const polar_index& index) {
+  require(index.faiss->ntotal == 0, StatusCode::state_mismatch,
+          "index: holds {} rows; training is allowed before the first", index.faiss->ntotal);
+}
+
+void require_row_ids(const polar_index& index, polar_index::RowIds wanted) {
+  require(index.row_ids == polar_index::RowIds::undecided || index.row_ids == wanted,
+          StatusCode::bad_argument, "index: holds rows {} ids of the caller's; {} is allowed",
+          index.row_ids == polar_index::RowIds::callers ? "with" : "without",
+          index.row_ids == polar_index::RowIds::callers ? "polar_index_add_with_ids"
+                                                        : "polar_index_add");
+}
+
+void require_new_row_ids(int64_t n, const int64_t* ids) {
+  require_array("ids", ids, n, 1, sizeof(int64_t));
+  for (int64_t i = 0; i < n; ++i) {
+    require(ids[i] >= 0, StatusCode::bad_argument, "ids: {} at {} is not allowed; 0 or more",
+            ids[i], i);
+  }
+}
+
+}  // namespace polarquant::capi
