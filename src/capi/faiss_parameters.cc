@@ -2,33 +2,14 @@
 #include "src/capi/faiss_parameters.h"
 
 #include <faiss/IndexHNSW.h>
-#include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
-#include <faiss/IndexPreTransform.h>
-#include <faiss/IndexRefine.h>
 
 #include "polarquant/faiss.h"
 #include "src/capi/search_options.h"
 #include "src/core/status.h"
+#include "src/faiss/index_parts.h"
 
 namespace polarquant::capi {
-namespace {
-
-/// The index that finds rows, inside its containers.
-const ::faiss::Index& finding_index(const ::faiss::Index& index) {
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-    return finding_index(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-    return finding_index(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
-    return finding_index(*outer->base_index);
-  }
-  return index;
-}
-
-}  // namespace
 
 std::unique_ptr<::faiss::SearchParameters> make_search_parameters(
     const ::faiss::Index& index, const polar_search_options& options,
