@@ -13,7 +13,6 @@
 #include <faiss/IndexPQFastScan.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
-#include <faiss/IndexRowwiseMinMax.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/VectorTransform.h>
 #include <faiss/impl/FaissException.h>
@@ -216,9 +215,6 @@ struct Written {
 
 Written write(const ::faiss::Index& index);
 
-/// What stands in parentheses or behind what no parser takes apart.
-std::string write_alone(const ::faiss::Index& index) { return write(index).text; }
-
 Written write_transforms(const ::faiss::IndexPreTransform& index) {
   Written written = write(*index.index);
   if (written.is_refined) fail_for("transforms in front of a refinement in", index);
@@ -280,7 +276,7 @@ std::string write_lists(const ::faiss::IndexIVF& index) {
     return lists + fmt::format("_HNSW{}", links_of(*graph));
   if (const auto* graph = dynamic_cast<const ::faiss::IndexNSGFlat*>(&quantizer))
     return lists + fmt::format("_NSG{}", graph->nsg.R);
-  return lists + fmt::format("({})", write_alone(quantizer));
+  return lists + fmt::format("({})", write(quantizer).text);
 }
 
 std::string write_inverted_file(const ::faiss::IndexIVF& index) {
