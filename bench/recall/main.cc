@@ -30,9 +30,10 @@ constexpr int kBadInput = 2;
 void require_params_known(const RecallOptions& options, const BenchmarkData& data) {
   std::set<std::string> unknown;
   for (const auto& params : options.param_sets) {
-    for (const IndexParam& param : params) unknown.insert(param.name);
+    for (const NamedValue& param : params) unknown.insert(param.name);
   }
   if (unknown.empty()) return;
+  std::set<std::string> known;
   for (const std::string& description : options.indexes) {
     std::unique_ptr<::faiss::Index> index;
     try {
@@ -42,22 +43,22 @@ void require_params_known(const RecallOptions& options, const BenchmarkData& dat
       continue;  // gets its error row when its turn comes
     }
     for (const auto& params : options.param_sets) {
-      for (const IndexParam& param : params) {
-        if (unknown.contains(param.name) && apply_param(*index, param)) unknown.erase(param.name);
+      for (const NamedValue& param : params) {
+        if (apply_param(*index, param)) unknown.erase(param.name);
       }
     }
+    for (const IndexParameter& parameter : index_parameters(*index)) known.insert(parameter.name);
   }
-  require(
-      unknown.empty(), StatusCode::bad_argument,
-      "--param: none of the indexes knows '{}' (allowed: names of faiss::ParameterSpace that fit "
-      "an index given, such as nprobe, efSearch, k_factor_rf)",
-      unknown.empty() ? std::string() : *unknown.begin());
+  require(unknown.empty(), StatusCode::bad_argument,
+          "--param: none of the indexes knows '{}' (allowed: {})",
+          unknown.empty() ? std::string() : *unknown.begin(),
+          known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
 /// Sets what this index knows and returns it, for the row's params column.
-std::vector<IndexParam> apply_known(::faiss::Index& index, const std::vector<IndexParam>& params) {
-  std::vector<IndexParam> applied;
-  for (const IndexParam& param : params) {
+std::vector<NamedValue> apply_known(::faiss::Index& index, const std::vector<NamedValue>& params) {
+  std::vector<NamedValue> applied;
+  for (const NamedValue& param : params) {
     if (apply_param(index, param)) applied.push_back(param);
   }
   return applied;

@@ -111,7 +111,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   CLI::Option* param =
       app.add_option("--param", params,
                      "search parameters \"name=value,...\" by FAISS's names (nprobe, efSearch, "
-                     "k_factor_rf) or ours (exactness); "
+                     "k_factor_rf) or ours (exactness, search_L); "
                      "given again, each is a row of its own");
   param->take_all();
   app.add_option("-k", measure.k, "neighbours to search for")->capture_default_str();

@@ -16,7 +16,7 @@ struct RecallOptions {
   DataRequest data;
   std::vector<std::string> indexes;
   /// One per --param; at least one, which may be empty.
-  std::vector<std::vector<IndexParam>> param_sets;
+  std::vector<std::vector<NamedValue>> param_sets;
   MeasureOptions measure;
   /// Codes are measured on a sample, and one is recommended; `indexes` are then names of codes, or
   /// none for the advisor's own.

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "polarquant/faiss_ivf.h"
+#include "polarquant/faiss_parameters.h"
 
 namespace polarquant {
 
@@ -163,20 +164,36 @@ struct IndexPolar : ::faiss::Index {
 /// - with a refinement: "Polar2,RFlat", "Polar2,Refine(SQ8)", "Polar2,Refine(Polar8)",
 ///   "SQ4,Refine(Polar8)"; "IDMap,Polar2,RFlat" is the id map of the refinement, since FAISS's
 ///   reading, a refinement of an id map, could not add;
+/// - in an inverted file: "IVF1024,Polar4", "IVF1024_HNSW32,Polar2",
+///   "IMI2x8,Polar4" (L2 alone), "IVF1024(Polar8),Polar4", and behind transforms:
+///   "OPQ16,IVF1024,Polar4";
 /// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
-/// - as the coarse quantizer of an IVF index: "IVF1024(Polar8),SQ8".
+/// - as the coarse quantizer of FAISS's inverted files: "IVF1024(Polar8),SQ8".
 /// A string without one of our names goes to FAISS untouched. Around our names the result has
 /// FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
 /// search parameters (a selector of ids) where FAISS's own refuse them; train also trains our index
 /// behind transforms that need no training; a search in a fork()ed child does not wait for OpenMP
-/// threads that the child does not have. Throws faiss::FaissException naming the part that is wrong
+/// threads that the child does not have. Searches are tuned by the fields that FAISS and our
+/// classes have (nprobe, hnsw.efSearch, k_factor, exactness, …), by search parameters, or by name
+/// (set_index_parameters). Throws faiss::FaissException naming the part that is wrong
 /// and what is allowed. The caller owns the index, which owns its parts.
 std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& description,
                                               ::faiss::MetricType metric = ::faiss::METRIC_L2);
 
+/// The string that makes an empty index like this one: of ours, of FAISS's that its factory makes
+/// by transforms, id maps, refinements, flat and inverted files of floats, scalar and product
+/// quantizers, HNSW and NSG, and, where this FAISS has a function of this name itself, of what that
+/// knows. index_factory makes the index again, and of that this function the same string.
+/// What strings do not say is not in it: parameters of searches and training, IndexPolar::Options.
+/// Of files FAISS gives some parts back as others: an OPQ as a linear transform, which no string
+/// makes, and product quantizers without polysemous training ("np").
+/// Throws faiss::FaissException for what no string makes, naming it.
+std::string reverse_index_factory(const ::faiss::Index& index);
+
 /// Codes x, (n, index.d), in the place of the rows with these ids, keys (n): of an IndexPolar, also
 /// behind vector transforms and in id maps. As IndexPolar::update_vectors.
 void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
+
 // ---- Files ------------------------------------------------------------------------------------
 
 /// Called with the next bytes of a file; what it throws ends the writing.

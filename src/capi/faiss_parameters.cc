@@ -5,11 +5,12 @@
 #include <faiss/IndexIVF.h>
 
 #include "polarquant/faiss.h"
-#include "src/capi/faiss_parts.h"
 #include "src/capi/search_options.h"
 #include "src/core/status.h"
+#include "src/faiss/index_parts.h"
 
 namespace polarquant::capi {
+
 std::unique_ptr<::faiss::SearchParameters> make_search_parameters(
     const ::faiss::Index& index, const polar_search_options& options,
     ::faiss::IDSelector* selector) {

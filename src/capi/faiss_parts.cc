@@ -2,12 +2,9 @@
 #include "src/capi/faiss_parts.h"
 
 #include <faiss/IVFlib.h>
-#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
-#include <faiss/IndexNSG.h>
 #include <faiss/IndexPreTransform.h>
-#include <faiss/IndexRefine.h>
 
 #include <algorithm>
 #include <cctype>
@@ -20,6 +17,7 @@
 #include "src/core/checked_size.h"
 #include "src/core/status.h"
 #include "src/faiss/faiss_error.h"
+#include "src/faiss/index_parts.h"
 
 namespace polarquant::capi {
 namespace {
@@ -41,7 +39,7 @@ void refuse_zeros(std::string_view part) {
 
 /// Calls visit for the names that the string's commas, brackets and underscores part.
 template <typename Visit>
-void for_each_part(std::string_view description, Visit&& visit) {
+void for_each_name(std::string_view description, Visit&& visit) {
   while (!description.empty()) {
     const size_t end = std::min(description.find_first_of(",()_"), description.size());
     visit(description.substr(0, end));
@@ -50,19 +48,6 @@ void for_each_part(std::string_view description, Visit&& visit) {
 }
 
 }  // namespace
-
-const ::faiss::Index& finding_index(const ::faiss::Index& index) {
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-    return finding_index(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-    return finding_index(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
-    return finding_index(*outer->base_index);
-  }
-  return index;
-}
 
 const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) {
   return dynamic_cast<const ::faiss::IndexIVF*>(&finding_index(index));
@@ -106,24 +91,15 @@ void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids) {
 }
 
 size_t stored_row_bytes(const ::faiss::Index& index) {
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-    return stored_row_bytes(*outer->index);
-  }
-  if (const auto* outer = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-    return stored_row_bytes(*outer->index);
-  }
-  if (const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
-    return stored_row_bytes(*graph->storage);
-  }
-  if (const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
-    return stored_row_bytes(*graph->storage);
-  }
-  if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
-    return checked_add(stored_row_bytes(*both->base_index), stored_row_bytes(*both->refine_index),
-                       "code size");
-  }
   // sa_code_size would add the number of the list, which a stored row does not have.
   if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) return ivf->code_size;
+  const auto parts = parts_of(index);
+  if (!parts.empty()) {
+    size_t bytes = 0;
+    for (const auto& part : parts)
+      bytes = checked_add(bytes, stored_row_bytes(*part.index), "code size");
+    return bytes;
+  }
   try {
     return index.sa_code_size();
   } catch (const ::faiss::FaissException& error) {
@@ -133,7 +109,7 @@ size_t stored_row_bytes(const ::faiss::Index& index) {
 }
 
 std::unique_ptr<::faiss::Index> make_index(const char* description, int dim, bool inner_product) {
-  for_each_part(description, [](std::string_view part) {
+  for_each_name(description, [](std::string_view part) {
     if (!looks_like_spec(part)) refuse_zeros(part);
   });
   try {

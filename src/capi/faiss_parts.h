@@ -15,9 +15,6 @@ struct IndexIVF;
 
 namespace polarquant::capi {
 
-/// The index that finds rows, inside its containers.
-const ::faiss::Index& finding_index(const ::faiss::Index& index);
-
 /// The index that finds rows as an inverted file, nullptr when it is none.
 const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index);
 ::faiss::IndexIVF* inverted_file(::faiss::Index& index);

@@ -48,7 +48,7 @@ std::unique_ptr<polar_index> handle_of(const ::faiss::Index& index) {
       "index file: it was written by the C++ library and is not one of our specs alone, which is "
       "all that polar_index_load takes from there");
   auto handle = std::make_unique<polar_index>();
-  handle->description = polar->spec();
+  handle->description = reverse_index_factory(index);
   handle->metric = polar->codec().metric();
   if (index.ntotal > 0) {
     handle->row_ids =

@@ -144,8 +144,8 @@ void search_graph(const GraphView& graph, const IndexPolar& rows, idx_t n, const
   require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
   require_rows("search", n, rows.d, x);
   require_trained("search", rows.codec());
-  require(parameters.ef >= 1, StatusCode::bad_argument,
-          "search: efSearch is {}; at least 1 is needed", parameters.ef);
+  require(parameters.ef >= 1, StatusCode::bad_argument, "search: {} is {}; at least 1 is needed",
+          parameters.ef_name, parameters.ef);
   checked_mul(checked_mul(n, k, "n x k results"), sizeof(idx_t), "n x k results");
   if (rows.ntotal == 0) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();

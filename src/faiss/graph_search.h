@@ -25,6 +25,7 @@ class GraphView {
 
 struct GraphParameters {
   int64_t ef;                                // nodes that a search keeps
+  const char* ef_name = "efSearch";          // FAISS's, for error texts
   bool stops_by_distance = true;             // else after ef nodes
   const ::faiss::IDSelector* sel = nullptr;  // of what is returned, not of what is visited
 };

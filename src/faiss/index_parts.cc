@@ -7,7 +7,9 @@
 #include <faiss/IndexNSG.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
+#include <faiss/IndexShards.h>
 
+#include <utility>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -16,19 +18,6 @@
 
 namespace polarquant {
 namespace {
-
-/// The indexes directly inside; null ones too.
-std::vector<const ::faiss::Index*> parts_of(const ::faiss::Index& index) {
-  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index))
-    return {chain->index};
-  if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) return {map->index};
-  if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index))
-    return {both->base_index, both->refine_index};
-  if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) return {ivf->quantizer};
-  if (const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) return {graph->storage};
-  if (const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index)) return {graph->storage};
-  return {};
-}
 
 /// What a container of ours has beside the indexes inside it.
 size_t own_bytes(const ::faiss::Index& index) {
@@ -55,27 +44,69 @@ size_t own_bytes(const ::faiss::Index& index) {
     bytes = graph->hnsw.neighbors.size() * sizeof(int32_t) +
             graph->hnsw.levels.size() * sizeof(int32_t) +
             graph->hnsw.offsets.size() * sizeof(size_t);
+  } else if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
+    if (const auto* links = nsg->nsg.final_graph.get()) {
+      bytes = static_cast<size_t>(links->N) * static_cast<size_t>(links->K) * sizeof(int32_t);
+    }
   }
   return bytes;
 }
 
 }  // namespace
 
+std::vector<IndexPart<const ::faiss::Index>> parts_of(const ::faiss::Index& index) {
+  std::vector<IndexPart<const ::faiss::Index>> parts;
+  const auto add = [&parts](PartKind kind, const ::faiss::Index* part) {
+    if (part != nullptr) parts.push_back({kind, part});
+  };
+  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    add(PartKind::inner, chain->index);
+  } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
+    add(PartKind::inner, map->index);
+  } else if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    add(PartKind::base, both->base_index);
+    add(PartKind::refining, both->refine_index);
+  } else if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
+    add(PartKind::quantizer, ivf->quantizer);
+  } else if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
+    add(PartKind::storage, hnsw->storage);
+  } else if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
+    add(PartKind::storage, nsg->storage);
+  } else if (const auto* shards =
+                 dynamic_cast<const ::faiss::ThreadedIndex<::faiss::Index>*>(&index)) {
+    for (int i = 0; i < shards->count(); ++i) add(PartKind::shard, shards->at(i));
+  }
+  return parts;
+}
+
+std::vector<IndexPart<::faiss::Index>> parts_of(::faiss::Index& index) {
+  std::vector<IndexPart<::faiss::Index>> parts;
+  for (const auto& part : parts_of(std::as_const(index))) {
+    // Inside an index that may be changed.
+    parts.push_back({part.kind, const_cast<::faiss::Index*>(part.index)});
+  }
+  return parts;
+}
+
+const ::faiss::Index& finding_index(const ::faiss::Index& index) {
+  for (const auto& part : parts_of(index)) {
+    if (part.kind == PartKind::inner || part.kind == PartKind::base)
+      return finding_index(*part.index);
+  }
+  return index;
+}
+
 void for_each_part(const ::faiss::Index& index,
                    const std::function<void(const ::faiss::Index&)>& visit) {
   visit(index);
-  for (const ::faiss::Index* part : parts_of(index)) {
-    if (part != nullptr) for_each_part(*part, visit);
-  }
+  for (const auto& part : parts_of(index)) for_each_part(*part.index, visit);
 }
 
 size_t index_memory_bytes(const ::faiss::Index& index) {
   if (const auto* polar = dynamic_cast<const IndexPolar*>(&index)) return polar->memory_bytes();
   if (!needs_our_sections(index)) return faiss_bytes_of(index);
   size_t bytes = own_bytes(index);
-  for (const ::faiss::Index* part : parts_of(index)) {
-    if (part != nullptr) bytes += index_memory_bytes(*part);
-  }
+  for (const auto& part : parts_of(index)) bytes += index_memory_bytes(*part.index);
   return bytes;
 }
 

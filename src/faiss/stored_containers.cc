@@ -74,7 +74,7 @@ StoredIndex read_pre_transform(IndexReading& reading) {
   int dim = stored.head.dim;
   bool is_trained = true;
   for (uint32_t i = 0; i < count; ++i) {
-    chain.push_back(read_transform_section(reading.sections()));
+    chain.push_back(read_transform_section(reading));
     require(chain.back()->d_in == dim, StatusCode::corrupt_data,
             "index file: transform {} takes {} dimensions; {} expected", i, chain.back()->d_in,
             dim);

@@ -71,6 +71,16 @@ auto with_corrupt_data(Body&& body) {
   }
 }
 
+/// check(), where FAISS's kinds that it does not know pass when the caller trusts the file.
+template <typename Check>
+void check_unless_trusted(const IndexReading& reading, Check&& check) {
+  try {
+    check();
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::unsupported || !reading.trusts_faiss()) throw;
+  }
+}
+
 void write_faiss_index(const ::faiss::Index& index, ByteSink& sink) {
   SinkWriter writer(sink);
   try {
@@ -108,9 +118,9 @@ void add_transform_section(const ::faiss::VectorTransform& transform, SectionWri
                     [&transform](ByteSink& sink) { write_faiss_transform(transform, sink); });
 }
 
-std::unique_ptr<::faiss::VectorTransform> read_transform_section(SectionReader& sections) {
-  const AlignedVector<uint8_t> bytes = sections.read_whole(kTransform);
-  check_faiss_transform(bytes.data(), bytes.size());
+std::unique_ptr<::faiss::VectorTransform> read_transform_section(IndexReading& reading) {
+  const AlignedVector<uint8_t> bytes = reading.sections().read_whole(kTransform);
+  check_unless_trusted(reading, [&] { check_faiss_transform(bytes.data(), bytes.size()); });
   return with_corrupt_data([&] {
     MemoryReader reader(bytes);
     return std::unique_ptr<::faiss::VectorTransform>(::faiss::read_VectorTransform(&reader));
@@ -126,11 +136,9 @@ void add_faiss_section(ProduceIndex index, SectionWriter& sections) {
 StoredIndex read_faiss_section(IndexReading& reading, bool has_coarse) {
   const AlignedVector<uint8_t> bytes = reading.sections().read_whole(kIndex);
   bool labels_are_rows = true;
-  try {
+  check_unless_trusted(reading, [&] {
     labels_are_rows = check_faiss_index(bytes.data(), bytes.size(), has_coarse).labels_are_rows;
-  } catch (const Error& error) {
-    if (error.code() != StatusCode::unsupported || !reading.trusts_faiss()) throw;
-  }
+  });
   // Tables that are made of the coarse quantizer wait until it is there.
   const int flags = has_coarse ? 0 : ::faiss::IO_FLAG_SKIP_PRECOMPUTE_TABLE;
   return with_corrupt_data([&] {

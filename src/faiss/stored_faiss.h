@@ -16,7 +16,7 @@ namespace polarquant {
 extern const StoredKind kStoredFaiss;
 
 void add_transform_section(const ::faiss::VectorTransform& transform, SectionWriter& sections);
-std::unique_ptr<::faiss::VectorTransform> read_transform_section(SectionReader& sections);
+std::unique_ptr<::faiss::VectorTransform> read_transform_section(IndexReading& reading);
 
 /// A section "FAIS" of the bytes of what `index()` returns, which is asked anew for each pass over
 /// them.

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/faiss/graph_over_polar.h"
 #include "src/faiss/hnsw_graph.h"
-#include "src/faiss/hnsw_over_polar.h"
 
 namespace polarquant {
 namespace {
@@ -94,18 +94,6 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   add_index_sections(*index.storage, sections);
 }
 
-/// The whole of a data section of int32.
-std::vector<int32_t> read_ints(SectionReader& sections, SectionKind kind, uint64_t count) {
-  const uint64_t bytes = sections.begin_data(kind);
-  require(bytes % sizeof(int32_t) == 0 && bytes / sizeof(int32_t) == count,
-          StatusCode::corrupt_data,
-          "index file: section {} has {} bytes; {} numbers of 4 are needed", print_kind(kind),
-          bytes, count);
-  std::vector<int32_t> numbers;
-  sections.append_data(numbers, count);
-  return numbers;
-}
-
 /// Where each row's links begin, and where the last one's end.
 std::vector<size_t> offsets_of(const std::vector<int32_t>& levels,
                                const std::vector<int32_t>& cumulated) {
@@ -158,9 +146,9 @@ StoredIndex read(IndexReading& reading) {
   require(!hnsw.cum_nneighbor_per_level.empty(), StatusCode::corrupt_data,
           "{}: cum_nneighbor is empty", kWhat);
 
-  hnsw.levels = read_ints(sections, kLevels, static_cast<uint64_t>(head.ntotal));
+  hnsw.levels = sections.read_array<int32_t>(kLevels, static_cast<uint64_t>(head.ntotal));
   hnsw.offsets = offsets_of(hnsw.levels, hnsw.cum_nneighbor_per_level);
-  const std::vector<int32_t> links = read_ints(sections, kLinks, hnsw.offsets.back());
+  const std::vector<int32_t> links = sections.read_array<int32_t>(kLinks, hnsw.offsets.back());
   hnsw.neighbors.resize(links.size());
   std::copy(links.begin(), links.end(), hnsw.neighbors.data());
   const char* flaw = flaw_of_graph(hnsw, head.ntotal);

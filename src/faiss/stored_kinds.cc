@@ -10,6 +10,7 @@
 #include "src/faiss/stored_hnsw.h"
 #include "src/faiss/stored_ivf.h"
 #include "src/faiss/stored_ivf_polar.h"
+#include "src/faiss/stored_nsg.h"
 #include "src/faiss/stored_polar.h"
 
 namespace polarquant {
@@ -21,7 +22,7 @@ constexpr int kMaxDepth = 16;
 /// The first row that recognizes an index has it; the last one recognizes all.
 constexpr const StoredKind* kKinds[] = {
     &kStoredPolar,    &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap, &kStoredRefine,
-    &kStoredIVFPolar, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredFaiss,
+    &kStoredIVFPolar, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredNsg,   &kStoredFaiss,
 };
 
 const StoredKind& kind_of(const ::faiss::Index& index) {

@@ -129,13 +129,7 @@ void add_ids_section(const std::vector<int64_t>& ids, SectionWriter& sections) {
 }
 
 std::vector<int64_t> read_ids_section(SectionReader& sections, int64_t n) {
-  const uint64_t bytes = sections.begin_data(kIds);
-  require(bytes % sizeof(int64_t) == 0 && bytes / sizeof(int64_t) == static_cast<uint64_t>(n),
-          StatusCode::corrupt_data, "index file: section IDS  has {} bytes; {} ids need 8 each",
-          bytes, n);
-  std::vector<int64_t> ids;
-  sections.append_data(ids, static_cast<uint64_t>(n));
-  return ids;
+  return sections.read_array<int64_t>(kIds, static_cast<uint64_t>(n));
 }
 
 constinit const StoredKind kStoredPolar = {

@@ -44,6 +44,9 @@ class SectionReader {
   /// The same into a vector that grows by `count` items, as far as bytes come.
   template <typename Vector>
   void append_data(Vector& into, uint64_t count);
+  /// The `count` numbers that the next section, a data section of this kind, consists of.
+  template <typename T>
+  std::vector<T> read_array(SectionKind kind, uint64_t count);
   /// The whole of the next section, a data section of this kind.
   AlignedVector<uint8_t> read_whole(SectionKind kind);
 
@@ -94,6 +97,17 @@ void SectionReader::append_data(Vector& into, uint64_t count) {
     read_data(into.data() + (into.size() - items), items * kItemBytes);
     count -= items;
   }
+}
+
+template <typename T>
+std::vector<T> SectionReader::read_array(SectionKind kind, uint64_t count) {
+  const uint64_t bytes = begin_data(kind);
+  require(bytes % sizeof(T) == 0 && bytes / sizeof(T) == count, StatusCode::corrupt_data,
+          "index file: section {} has {} bytes; {} numbers of {} bytes are needed",
+          print_kind(kind), bytes, count, sizeof(T));
+  std::vector<T> numbers;
+  append_data(numbers, count);
+  return numbers;
 }
 
 }  // namespace polarquant

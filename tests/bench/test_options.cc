@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The command line's texts: index lists and parameters; and the JSON report's fields.
+#include <faiss/impl/FaissException.h>
 #include <faiss/index_factory.h>
 
 #include <memory>
@@ -46,6 +47,8 @@ TEST_CASE("parameters reach the part of an index that knows them", "[unit]") {
   REQUIRE(apply_param(*index, {"k_factor_rf", 2}));
   REQUIRE_FALSE(apply_param(*index, {"efSearch", 2}));
   REQUIRE_FALSE(apply_param(*index, {"nprob", 2}));
+  REQUIRE(print_params(parse_params("exactness=inf")) == "exactness=inf");
+  REQUIRE_THROWS_AS(apply_param(*index, {"nprobe", 0}), ::faiss::FaissException);
 }
 
 TEST_CASE("a command line becomes options", "[unit]") {

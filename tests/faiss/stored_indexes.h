@@ -4,6 +4,7 @@
 
 #include <faiss/Index.h>
 #include <faiss/IndexHNSW.h>
+#include <faiss/IndexNSG.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -33,6 +34,30 @@ inline std::unique_ptr<::faiss::Index> make_graph(const char* spec, int dim, int
   storage.release();
   index->hnsw.efSearch = 33;
   index->add(rows, clustered_rows(rows, dim, 7).data());
+  return index;
+}
+
+/// A graph without rows, or one whose links FAISS did not choose: from each row to those 1, 2, 4, …
+/// behind it. What FAISS builds depends on its release.
+inline std::unique_ptr<::faiss::Index> make_nsg(const char* spec, int dim, int64_t rows,
+                                                ::faiss::MetricType metric) {
+  constexpr int kLinks = 8;
+  auto index = index_factory(dim, "NSG" + std::to_string(kLinks) + "," + spec, metric);
+  auto& graph = dynamic_cast<::faiss::IndexNSG&>(*index);
+  graph.nsg.search_L = 33;
+  if (rows == 0) return index;
+  graph.storage->add(rows, clustered_rows(rows, dim, 7).data());
+  const auto n = static_cast<int>(rows);
+  graph.ntotal = graph.nsg.ntotal = n;
+  graph.is_built = graph.nsg.is_built = true;
+  graph.nsg.enterpoint = n / 2;
+  graph.nsg.final_graph = std::make_shared<::faiss::nsg::Graph<int>>(n, kLinks);
+  for (int row = 0; row < n; ++row) {
+    for (int link = 0; link < kLinks; ++link) {
+      const int step = 1 << link;
+      graph.nsg.final_graph->at(row, link) = step < n ? (row + step) % n : -1;
+    }
+  }
   return index;
 }
 

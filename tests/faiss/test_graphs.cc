@@ -154,5 +154,24 @@ TEST_CASE("NSG finds what a flat search of the same codes does", "[faiss][graph]
   require_faiss_error("all rows at once", [&] { index->add(kRows, rows().data()); });
 }
 
+TEST_CASE("NSG says which rows and numbers FAISS cannot build by", "[faiss][graph]") {
+  const auto index = index_factory(kDim, "NSG16,Polar4", ::faiss::METRIC_L2);
+  auto& graph = dynamic_cast<::faiss::IndexNSG&>(*index);
+  require_faiss_error("at least 65 are needed, for GK", [&] { index->add(64, rows().data()); });
+  graph.nsg.search_L = 500;
+  require_faiss_error("at least 500 are needed, for nsg.search_L",
+                      [&] { index->add(400, rows().data()); });
+  graph.nndescent_iter = 0;
+  require_faiss_error("nndescent_iter is 0; 1 to 65536", [&] { index->add(kRows, rows().data()); });
+  graph.nndescent_iter = 10;
+  CHECK(index->ntotal == 0);
+  index->add(kRows, rows().data());
+  graph.nsg.search_L = 0;
+  require_faiss_error("nsg.search_L is 0", [&] { find(*index, queries(), 1); });
+  require_faiss_error("nsg.R is 7; 8 to", [] {
+    index_factory(kDim, "NSG7,Polar4", ::faiss::METRIC_L2)->add(kRows, rows().data());
+  });
+}
+
 }  // namespace
 }  // namespace polarquant::test

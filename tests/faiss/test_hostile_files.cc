@@ -30,6 +30,7 @@ const StoredCase kCases[] = {
     {"IVF4(Polar8),SQ8", 16, 60, true},
     {"IVF4,Polar4", 16, 160, true},
     {"HNSW8,Polar2", 20, 60},
+    {"NSG8,Polar2", 20, 70},
     {"IVF4(Polar8),PQ4x4np", 16, 60},
     {"IDMap2,Flat", 16, 30, true},
     {"IVF4,Flat", 16, 60},
@@ -49,6 +50,7 @@ const std::vector<Original>& originals() {
       files.push_back({stored.description, written(*make_stored(stored, ::faiss::METRIC_L2))});
     }
     files.push_back({"a graph", written(*make_graph("Polar2", 20, 60, ::faiss::METRIC_L2))});
+    files.push_back({"no rows", written(*index_factory(20, "NSG8,Polar2", ::faiss::METRIC_L2))});
     return files;
   }();
   return made;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// index_factory: each place our names can stand in works, and each it cannot is told.
-#include <faiss/AutoTune.h>
-#include <faiss/IndexHNSW.h>
+// index_factory: what it makes of our names, and what is told of those it cannot take.
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVFFlat.h>
 #include <faiss/IndexPreTransform.h>
@@ -16,171 +14,15 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_compat.h"
-#include "tests/faiss/clustered_rows.h"
+#include "tests/faiss/composed_index.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
 namespace {
 
-constexpr int kDim = 64;
-constexpr int64_t kRows = 1500;
-constexpr int64_t kQueries = 40;
-constexpr int64_t kK = 10;
-constexpr ::faiss::MetricType kInnerProduct = ::faiss::METRIC_INNER_PRODUCT;
-constexpr ::faiss::MetricType kL2 = ::faiss::METRIC_L2;
-
-const std::vector<float>& rows() {
-  static const std::vector<float> values = clustered_rows(kRows, kDim, 1);
-  return values;
-}
-const std::vector<float>& queries() {
-  static const std::vector<float> values = clustered_rows(kQueries, kDim, 2);
-  return values;
-}
-
-int64_t id_of(int64_t row) { return 100 + 3 * row; }
-
 const IndexPolar* as_polar(const ::faiss::Index* index) {
   return dynamic_cast<const IndexPolar*>(index);
-}
-
-bool has_id_map(const std::string& description) {
-  return description.find("IDMap") != std::string::npos;
-}
-
-void add_rows(::faiss::Index& index, const std::string& description) {
-  if (!has_id_map(description)) {
-    index.add(kRows, rows().data());
-    return;
-  }
-  std::vector<int64_t> ids(kRows);
-  for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = id_of(i);
-  index.add_with_ids(kRows, rows().data(), ids.data());
-}
-
-std::unique_ptr<::faiss::Index> build_full(const std::string& description,
-                                           ::faiss::MetricType metric) {
-  std::unique_ptr<::faiss::Index> index = polarquant::index_factory(kDim, description, metric);
-  index->train(kRows, rows().data());
-  add_rows(*index, description);
-  return index;
-}
-
-struct Composition {
-  const char* description;
-  double least_recall;  // at 10, against the exact neighbours
-  bool reconstructs;
-};
-
-// Bounds are .05 under the lower of what was measured with L2 and inner product.
-const Composition kCompositions[] = {
-    {"Polar2", .57, true},
-    {"Polar4-dense", .85, true},
-    {"PCA48,Polar4", .61, true},
-    {"PCAR48,Polar4", .62, true},
-    {"RR64,Polar4-norot", .84, true},
-    {"Pad80,Polar4", .83, true},
-    {"ITQ48,Polar4", .37, false},
-    {"PCA56,RR56,Polar4", .64, true},
-    {"IDMap,Polar4", .84, false},
-    {"Polar4,IDMap", .84, false},
-    {"IDMap2,Polar4", .84, true},
-    {"Polar4,IDMap2", .84, true},
-    {"PCA48,IDMap,Polar4", .61, false},
-    {"PCA48,IDMap2,Polar4", .61, true},
-    {"IDMap2,PCA48,Polar4", .61, true},
-    {"Polar2,RFlat", .57, true},
-    {"Polar2,Refine(SQ8)", .57, true},
-    {"Polar2,Refine(Polar8)", .57, true},
-    {"Polar2,Refine(PCA64,Polar8)", .57, true},
-    {"SQ4,Refine(Polar8)", .78, true},
-    {"PCA48,Polar2,RFlat", .48, true},
-    {"PCA48,Polar2,Refine(Polar8)", .48, true},
-    {"Polar1,Refine(Polar4),Refine(Polar8)", .36, true},
-    {"Polar2,RFlat,IDMap", .57, false},
-    {"Polar2,RFlat,IDMap2", .57, true},
-    {"IDMap2,Polar2,RFlat", .57, true},
-    {"IDMap2,Polar2,Refine(Polar8)", .57, true},
-    {"Polar2,IDMap,RFlat", .57, false},
-    {"IDMap,SQ4,Refine(Polar8)", .78, false},
-    {"IDMap2,PCA48,Polar2,Refine(Polar8)", .48, true},
-    {"PolarPair4x4", .76, true},
-    {"PolarPair4x4g128,RFlat", .77, true},
-    {"IDMap2,PolarPair4x4g128", .77, true},
-    {"PolarTree4.2.2.2,RFlat", .70, true},
-    {"HNSW16,Polar4", .80, true},
-    {"HNSW16_Polar4", .80, true},
-    {"PCA48,HNSW16,Polar4", .58, true},
-    {"NSG16,Polar4", .55, true},
-    {"HNSW16,Polar2,RFlat", .50, true},
-    {"IDMap2,HNSW16,Polar4", .80, true},
-    {"HNSW16,Polar4,IDMap", .80, false},
-    {"IVF16(Polar8),Flat", .92, false},
-    {"IVF16(RR64,Polar8),SQ8", .60, false},
-    {"IVF16,Polar1", .35, false},
-    {"IVF16,Polar4", .85, false},
-    {"IVF16,Polar8", .90, false},
-    {"IVF16,Polar2+2", .80, false},
-    {"IVF16,Polar2-pca", .55, false},
-    {"IVF16,PolarScalar4", .65, false},
-    {"IVF16_HNSW8,Polar4", .85, false},
-    {"IVF16(Polar8),Polar4", .85, false},
-    {"PCA48,IVF16,Polar4", .60, false},
-    {"IVF16,Polar2,RFlat", .57, false},
-    {"IVF16,Polar2,Refine(Polar8)", .57, false},
-};
-
-void check_composition(const Composition& row, ::faiss::MetricType metric) {
-  const std::string description = row.description;
-  INFO(description << ", metric " << metric);
-  std::unique_ptr<::faiss::Index> index = polarquant::index_factory(kDim, description, metric);
-  REQUIRE(index != nullptr);
-  CHECK(index->d == kDim);
-  CHECK(index->metric_type == metric);
-  CHECK(index->ntotal == 0);
-  index->train(kRows, rows().data());
-  REQUIRE(index->is_trained);
-  add_rows(*index, description);
-  REQUIRE(index->ntotal == kRows);
-
-  if (description.find("IVF") != std::string::npos || description.find("IMI") == 0)
-    ::faiss::ParameterSpace().set_index_parameter(index.get(), "nprobe", 1000);
-  const Found found = find(*index, queries(), kK);
-  Found truth = find_exactly(rows(), queries(), kDim, kK, metric);
-  if (has_id_map(description)) {
-    for (int64_t& label : truth.labels) label = id_of(label);
-  }
-  const double share = recall(found, truth, kK);
-  INFO("recall " << share);
-  CHECK(share >= row.least_recall);
-
-  const Found wide =
-      find(*index, std::vector<float>(queries().begin(), queries().begin() + kDim), kRows + 5);
-  CHECK(std::count(wide.labels.end() - 5, wide.labels.end(), -1) == 5);
-
-  if (row.reconstructs) {
-    std::vector<float> x(kDim);
-    index->reconstruct(has_id_map(description) ? id_of(1234) : 1234, x.data());
-    double error = 0;
-    for (size_t i = 0; i < kDim; ++i) error += std::pow(x[i] - rows()[1234 * kDim + i], 2);
-    CHECK(error / kDim < .6);  // of a variance of 1.4
-  }
-  index->reset();
-  CHECK(index->ntotal == 0);
-}
-
-TEST_CASE("Every composition is built, trained, filled and searched", "[faiss]") {
-  const ::faiss::MetricType metric = GENERATE(kL2, kInnerProduct);
-  for (const Composition& row : kCompositions) check_composition(row, metric);
-  // FAISS has multi-index quantizers for L2 alone.
-  if (metric == kL2) check_composition({"IMI2x2,Polar4", .80, false}, metric);
-}
-
-// FAISS's training takes its time, and warns of few rows.
-TEST_CASE("Codes stand behind optimized rotations", "[faiss][slow]") {
-  check_composition({"OPQ8_64,Polar4", .80, true}, kL2);
-  check_composition({"OPQ8_64,IVF16,Polar4", .80, false}, kInnerProduct);
 }
 
 TEST_CASE("The parts stand where the description puts them", "[faiss]") {

@@ -73,6 +73,8 @@ const StoredCase kCases[] = {
     {"IVF4,Polar2,RFlat", 24, 400},
     {"HNSW8,Polar4", 24, 200},
     {"IDMap2,HNSW8,Polar2", 64, 200, true},
+    {"NSG8,Polar4", 24, 200},
+    {"PCA12,NSG8,Polar2,RFlat", 24, 200},
     {"HNSW8,Flat", 24, 200},
     {"HNSW8,SQ8", 24, 200},
     {"PCA12,Flat", 24, 200},
@@ -122,8 +124,11 @@ TEST_CASE("Every kind of index is read as it was written", "[faiss][io]") {
   const auto clone = clone_index(*index);
   require_same(*clone, *index, stored.dim);
   REQUIRE((written(*clone) == bytes));
-  // It goes its own way, as the index would; FAISS's graphs draw levels anew.
-  if (stored.with_ids || std::string(stored.description).find("HNSW") != std::string::npos) {
+  // It goes its own way, as the index would. FAISS's HNSW draws levels anew, its NSG takes rows
+  // once.
+  const std::string description = stored.description;
+  if (stored.with_ids || description.find("HNSW") != std::string::npos ||
+      description.find("NSG") != std::string::npos) {
     return;
   }
   const std::vector<float> more = clustered_rows(100, stored.dim, 12);
@@ -209,6 +214,56 @@ TEST_CASE("Graphs over our indexes are read as they were written", "[faiss][io]"
   read->add(50, clustered_rows(50, 64, 8).data());
   CHECK(read->ntotal == rows + 50);
   CHECK(find(*read, clustered_rows(50, 64, 8), 1).labels[7] == rows + 7);
+}
+
+TEST_CASE("NSG graphs over our indexes are read as they were written", "[faiss][io]") {
+  const ::faiss::MetricType metric = GENERATE(kInnerProduct, kL2);
+  const int64_t rows = GENERATE(0, 1, 300);
+  const auto index = make_nsg("Polar4", 64, rows, metric);
+  const std::vector<uint8_t> bytes = written(*index);
+  const TemporaryFolder folder;
+  write_index(*index, folder.file("graph"));
+  ReadOptions options;
+  options.memory_map = GENERATE(false, true);
+  const auto read = read_index(folder.file("graph"), options);
+  verify_index(*read);
+  auto& graph = dynamic_cast<::faiss::IndexNSG&>(*read);
+  CHECK(graph.ntotal == rows);
+  CHECK(graph.is_built == (rows > 0));
+  CHECK(graph.nsg.search_L == 33);
+  require_same(*read, *index, 64);
+  REQUIRE((written(*read) == bytes));
+  REQUIRE((written(*clone_index(*read)) == bytes));
+  if (options.memory_map) return;
+  graph.reset();
+  read->add(200, clustered_rows(200, 64, 8).data());
+  CHECK(find(*read, clustered_rows(200, 64, 8), 1).labels[7] >= 0);
+}
+
+TEST_CASE("A graph that is none is not written", "[faiss][io]") {
+  const auto index = make_nsg("Polar4", 64, 40, kL2);
+  auto& graph = dynamic_cast<::faiss::IndexNSG&>(*index);
+  SECTION("a link to no row") {
+    graph.nsg.final_graph->at(7, 0) = 40;
+    require_faiss_error("its graph's links", [&] { written(*index); });
+  }
+  SECTION("a link behind the last") {
+    graph.nsg.final_graph->at(7, 5) = 3;
+    graph.nsg.final_graph->at(7, 4) = -1;
+    require_faiss_error("its graph's links", [&] { written(*index); });
+  }
+  SECTION("an entry that is no row") {
+    graph.nsg.enterpoint = 40;
+    require_faiss_error("its graph's entry point", [&] { written(*index); });
+  }
+  SECTION("rows without a graph") {
+    graph.nsg.reset();
+    require_faiss_error("its graph has 0 rows", [&] { written(*index); });
+  }
+  SECTION("numbers that FAISS cannot build by") {
+    graph.GK = 0;
+    require_faiss_error("its GK is 0; 1 to", [&] { written(*index); });
+  }
 }
 
 TEST_CASE("A mapped index is searched in its file and never changed", "[faiss][io]") {

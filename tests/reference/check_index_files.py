@@ -93,11 +93,39 @@ def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
                 f"codes {same_codes}, ids {same_ids}, decoded rows off by {off:.1e}")
 
 
+def check_saved_nsg(report, lib, codebooks):
+    dim, rows = 40, 200
+    x = gaussian(np.random.default_rng(dim), rows, dim)
+    index = Index(lib, "NSG16,Polar4", dim, library.L2)
+    index.add(x, None)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index")
+        index.save(path)
+        with open(path, "rb") as saved:
+            file = index_file.NsgIndex(saved.read(), codebooks)
+    state = file.state
+    codec = lib.codec("Polar4", dim, library.L2, centre=state.centre, seed=state.seed,
+                      norm_unit=2.0**state.unit_exponent)
+    same_codes = np.array_equal(file.codes.reshape(-1), codec.encode(x))
+    reached = file.reached()
+    degree = max(len(links) for links in file.links)
+    report.case("NSG16,Polar4", same_codes and reached == rows and degree <= file.numbers["R"] == 16,
+                f"codes {same_codes}, {reached} of {rows} rows reached, up to {degree} links")
+
+
 def check_golden(report, codebooks):
     for name in ("polar2_ids", "polar4", "polar8", "polar2+2", "empty"):
         with open(os.path.join(GOLDEN, name + ".polarquant"), "rb") as golden:
             file = index_file.FlatIndex(golden.read(), codebooks)
         report.case(f"golden {name}", len(file.codes) == file.rows, f"{file.rows} rows")
+    with open(os.path.join(GOLDEN, "nsg.polarquant"), "rb") as golden:
+        file = index_file.NsgIndex(golden.read(), codebooks)
+    # Its links are made by a rule; see tests/faiss/stored_indexes.h.
+    steps = np.array([1, 2, 4, 8, 16, 32])
+    right = all(np.array_equal(links, (row + steps) % file.rows)
+                for row, links in enumerate(file.links))
+    report.case("golden nsg", right and file.entry_point == 20 and file.numbers["search_L"] == 33,
+                f"{file.rows} rows")
 
 
 def main():
@@ -108,6 +136,7 @@ def main():
         for number, (dim, rows) in enumerate(SIZES):
             check_saved(report, lib, codebooks, spec, dim, rows,
                         library.L2 if number % 2 else library.INNER_PRODUCT, number >= 2)
+    check_saved_nsg(report, lib, codebooks)
     check_golden(report, codebooks)
     report.finish()
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A reader of index files, written from docs/format.md ("Index files", "Blocks", "Codec state").
 
-It reads flat indexes of the library's own untrained codecs and returns what is in them: the codec's
-state, the rows in the row format, their ids. It verifies every checksum.
+It reads flat indexes of the library's own untrained codecs, alone and as the rows of NSG graphs, and
+returns what is in them: the codec's state, the rows in the row format, their ids, their links. It
+verifies every checksum.
 """
 
 import struct
@@ -133,29 +134,76 @@ def unpack_blocks(fronts, rests, rows, state, layout):
     return codes
 
 
+def take_caller_head(sections):
+    """The description that the C library keeps in front of an index; None where there is none."""
+    if sections[0][0] != "CAPI":
+        return None
+    fields = Fields(sections.pop(0)[1])
+    fields.get("iI")  # metric, what ids the rows have
+    return fields.bytes(fields.get("I")).decode("utf-8")
+
+
 class FlatIndex:
     """What a file of a flat index holds."""
 
     def __init__(self, data, codebooks):
         sections = read_sections(data)
-        self.description = None
-        if sections[0][0] == "CAPI":
-            fields = Fields(sections.pop(0)[1])
-            self.metric, self.row_ids = fields.get("iI")
-            self.description = fields.bytes(fields.get("I")).decode("utf-8")
+        self.description = take_caller_head(sections)
+        self.read(sections, codebooks)
+
+    def read(self, sections, codebooks):
         found = dict(sections)
-        assert [kind for kind, _ in sections][:4] == ["POLR", "CODC", "FRNT", "REST"]
         head = Fields(found["POLR"])
         self.dim, _, self.rows, self.is_trained = head.get("iiqI")
-        self.has_ids, self.has_encoded, self.exactness, _, _ = head.get("IIfII")
+        self.has_ids, self.has_encoded, self.exactness, _, lie_one_by_one = head.get("IIfII")
+        rows = ["ROWS"] if lie_one_by_one else ["FRNT", "REST"]
+        kinds = [kind for kind, _ in sections]
+        assert kinds == ["POLR", "CODC"] + rows + (["IDS "] if self.has_ids else [])
         self.seed, self.norm_unit = head.get("Qd")
         head.array("<f4")
         assert head.at == len(found["POLR"])
         self.state = State(found["CODC"])
         assert self.state.dim == self.dim
         self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
-        fronts, rests = found["FRNT"], found["REST"]
-        self.codes = unpack_blocks(fronts[:-READ_AHEAD], rests[READ_AHEAD:-READ_AHEAD], self.rows,
-                                   self.state, self.layout)
+        if lie_one_by_one:
+            self.codes = np.frombuffer(found["ROWS"], np.uint8)
+            self.codes = self.codes.reshape(self.rows, self.layout.row_bytes)
+        else:
+            fronts, rests = found["FRNT"], found["REST"]
+            self.codes = unpack_blocks(fronts[:-READ_AHEAD], rests[READ_AHEAD:-READ_AHEAD],
+                                       self.rows, self.state, self.layout)
         self.ids = np.frombuffer(found["IDS "], "<i8") if self.has_ids else np.arange(self.rows)
         assert len(self.ids) == self.rows
+
+
+class NsgIndex(FlatIndex):
+    """What a file of an NSG graph over a flat index holds: that index, and the links of its rows,
+    one array for each row."""
+
+    NUMBERS = ("R", "L", "C", "search_L", "GK", "build_type", "nndescent_S", "nndescent_R",
+               "nndescent_L", "nndescent_iter")
+
+    def __init__(self, data, codebooks):
+        sections = read_sections(data)
+        self.description = take_caller_head(sections)
+        assert [kind for kind, _ in sections[:2]] == ["NSG ", "LINK"]
+        head = Fields(sections[0][1])
+        graph = head.get("iiqI")
+        self.entry_point, degree = head.get("ii")
+        self.numbers = dict(zip(self.NUMBERS, head.get("10i")))
+        assert head.at == len(sections[0][1])
+        table = np.frombuffer(sections[1][1], "<i4").reshape(graph[2], degree)
+        self.links = [row[row >= 0] for row in table]
+        for row, links in zip(table, self.links):
+            assert (row[: len(links)] >= 0).all() and (row[len(links) :] == -1).all()
+        self.read(sections[2:], codebooks)
+        assert (self.dim, self.rows, self.is_trained) == (graph[0], graph[2], graph[3])
+
+    def reached(self):
+        """How many rows the links lead to from the entry point."""
+        seen, new = {self.entry_point}, [self.entry_point]
+        while new:
+            links = np.concatenate([self.links[row] for row in new])
+            new = [row for row in set(links.tolist()) if row not in seen]
+            seen.update(new)
+        return len(seen)
