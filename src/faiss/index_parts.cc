@@ -44,7 +44,9 @@ size_t own_bytes(const ::faiss::Index& index) {
     if (const auto* both_ways = dynamic_cast<const ::faiss::IndexIDMap2*>(&index))
       bytes += both_ways->rev_map.size() * kNodeBytes;
   } else if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
-    if (ivf->invlists != nullptr) {
+    if (const auto* polar = dynamic_cast<const IndexIVFPolar*>(ivf)) {
+      bytes = polar->memory_bytes();
+    } else if (ivf->invlists != nullptr) {
       bytes = ivf->invlists->compute_ntotal() * (ivf->code_size + sizeof(int64_t));
     }
     bytes += ivf->direct_map.array.size() * sizeof(int64_t) +

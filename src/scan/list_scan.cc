@@ -50,9 +50,8 @@ void ListScan::search(const PreparedQuery& query, int64_t list, TopK* best,
 void ListScan::search_blocks(const PreparedQuery& query, int64_t list, TopK* best,
                              const ThreadLimits& limits) {
   set_scan_query(*file_.scan_codec, query, bounded_ ? exactness_ : 0, &scan_query_);
-  const CodeBlocks& blocks = file_.lists.blocks(list);
-  for (size_t i = 0; i < blocks.spans_count(); ++i) {
-    BlockRows rows = blocks.span(i);
+  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
+    BlockRows rows = file_.lists.span(list, i);
     rows.first_row = place_of_row(list, rows.first_row);
     const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
     for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
