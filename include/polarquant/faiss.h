@@ -215,12 +215,13 @@ void write_index(const ::faiss::Index& index, const std::string& path);
 void write_index(const ::faiss::Index& index, const WriteBytes& write);
 
 struct ReadOptions {
-  /// Leaves the rows of our flat indexes in the file, which is mapped to memory and must stay as it
-  /// is (it may be removed or replaced, but not be written to or cut short: that ends the process).
-  /// Such an index cannot be changed. What else the file has is read and verified as always; rows
-  /// are verified when they are first used, by 1 MiB for single rows and all by the first search,
-  /// or by verify_index. Ids of rows are copied to memory, 8 bytes each; reconstruct looks through
-  /// them. From a path only.
+  /// Leaves the rows of our flat indexes and inverted files in the file, which is mapped to memory
+  /// and must stay as it is (it may be removed or replaced, but not be written to or cut short:
+  /// that ends the process). Such an index cannot be changed. What else the file has is read and
+  /// verified as always; rows are verified when they are first used, by 1 MiB: single rows, the
+  /// lists that a search probes, all rows of a flat index by its first search, or by verify_index.
+  /// Ids of a flat index's rows are copied to memory, 8 bytes each, those of an inverted file stay;
+  /// reconstruct looks through them. From a path only.
   bool memory_map = false;
   /// FAISS's reader believes what a file says about sizes. So FAISS's parts are checked before it
   /// sees them, and those of a kind that cannot be checked are refused. True: they are given to it

@@ -17,6 +17,7 @@ namespace polarquant {
 
 class CentroidSearch;
 class Codec;
+class CodeLists;
 class PolarInvertedLists;
 class ScanCodec;
 struct InvertedFile;
@@ -67,7 +68,8 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   std::string spec() const;
   const Options& options() const { return options_; }
   const Codec& codec() const { return *codec_; }
-  /// Codec, centroids as they are searched, codes and ids, in bytes; without the quantizer.
+  /// Codec, centroids as they are searched, codes and ids, in bytes; without the quantizer, and
+  /// what lies in a mapped file.
   size_t memory_bytes() const;
 
   /// As IndexPolar::exactness.
@@ -100,11 +102,15 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   ::faiss::InvertedListScanner* get_InvertedListScanner(
       bool store_pairs = false, const ::faiss::IDSelector* sel = nullptr) const override;
 
+  /// Needs a direct map. A mapped index (ReadOptions) whose file has one looks through its ids.
+  void reconstruct(idx_t key, float* recons) const override;
   void reconstruct_from_offset(int64_t list_no, int64_t offset, float* recons) const override;
   /// Codes of both indexes must mix: the same codec state and centroids.
   void check_compatible_for_merge(const ::faiss::Index& other) const override;
   void merge_from(::faiss::Index& other, idx_t add_id) override;
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
+  void update_vectors(int nv, const idx_t* idx, const float* v) override;
+  void reset() override;
 
  private:
   friend struct IndexIVFPolarStorage;  // reads and writes files
@@ -115,12 +121,14 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   const float* centre_of(idx_t list, std::vector<float>* buffer) const;
   void learn_centres();
   void require_trained(const char* call) const;
+  void require_changeable(const char* call) const;
   /// Ours; null when invlists was replaced by another kind.
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
   void require_parallel_mode() const;
   void find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis, idx_t* lists,
                   const ::faiss::SearchParameters* params) const;
+  void use_lists(std::unique_ptr<CodeLists> lists);
   InvertedFile inverted_file(const PolarInvertedLists& lists) const;
   void encode_into(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes) const;
 
@@ -133,6 +141,8 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   std::vector<ListCentre> centres_;        // (nlist), pointing there
   /// Of flat quantizers; null: the quantizer finds lists itself.
   std::unique_ptr<CentroidSearch> centroid_search_;
+  /// What kind of direct map the file of a mapped index asks for; there is none in memory.
+  ::faiss::DirectMap::Type map_in_file_ = ::faiss::DirectMap::NoMap;
 };
 
 }  // namespace polarquant

@@ -619,10 +619,12 @@ typedef int64_t (*polar_read_fn)(void* user, void* data, size_t bytes);
 
 typedef struct polar_load_options {
   uint32_t struct_size; /* sizeof(polar_load_options), set by polar_load_options_init */
-  /* 1: rows of our flat specs stay in the file, which is mapped to memory. Such an index cannot be
-   * changed. Its rows are verified when they are first used: 1 MiB for a single row, all by the
-   * first search or polar_index_verify. The file may be removed or replaced meanwhile, but not
-   * written to or cut short, which ends the process. Not for polar_index_load_from. Default 0. */
+  /* 1: rows of our specs, flat and in inverted files, stay in the file, which is mapped to memory.
+   * Such an index cannot be changed. Its rows are verified when they are first used: 1 MiB for a
+   * single row, the lists that are probed by a search of an inverted file, all by the first search
+   * of a flat index or polar_index_verify. polar_index_reconstruct looks through the ids. The file
+   * may be removed or replaced meanwhile, but not written to or cut short, which ends the process.
+   * Not for polar_index_load_from. Default 0. */
   int32_t memory_map;
   /* 1: parts of FAISS's that cannot be checked before FAISS's reader sees them are given to it
    * unchecked: for files from whom you trust. 0 (default): they are refused with

@@ -57,7 +57,7 @@ void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int6
     index.faiss->add_with_ids(n, input.data(), ids);
     return;
   }
-  NewIds new_ids(index.ids, n, ids);
+  NewIds new_ids(index.ids.held(), n, ids);
   index.faiss->add_with_ids(n, input.data(), ids);
   new_ids.commit();
 }

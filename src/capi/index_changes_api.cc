@@ -5,6 +5,7 @@
 #include <faiss/IndexIVF.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -44,8 +45,9 @@ int64_t remove_rows(polar_index& index, const RowFilter& filter) {
           "index: \"{}\" removes rows only by ids of the caller's; add rows with "
           "polar_index_add_with_ids",
           index.description);
+  std::unordered_set<int64_t>& held = index.ids.held();
   std::vector<int64_t> gone;
-  for (const int64_t id : index.ids) {
+  for (const int64_t id : held) {
     if (filter.keeps(id)) gone.push_back(id);
   }
   // Inverted files with a map of ids take nothing but a list of these.
@@ -56,14 +58,14 @@ int64_t remove_rows(polar_index& index, const RowFilter& filter) {
     if (as_list) return index.faiss->remove_ids(listed);
     return index.faiss->remove_ids(selected);
   });
-  for (const int64_t id : gone) index.ids.erase(id);
+  for (const int64_t id : gone) held.erase(id);
   if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
   return static_cast<int64_t>(removed);
 }
 
 /// The ids of `other`, which come to be in `index`.
 void require_new_ids(const polar_index& index, const polar_index& other) {
-  for (const int64_t id : other.ids) {
+  for (const int64_t id : other.ids.sorted()) {
     require(!index.ids.contains(id), StatusCode::bad_argument,
             "other: id {} is in the index already; ids must differ", id);
   }
@@ -112,12 +114,14 @@ void merge(polar_index& index, polar_index& from) {
   require_mergeable(index, from);
   if (from.faiss->ntotal == 0) return;
   require_new_ids(index, from);
-  index.ids.reserve(index.ids.size() + from.ids.size());
+  std::unordered_set<int64_t>& ids = index.ids.held();
+  std::unordered_set<int64_t>& ids_of_other = from.ids.held();
+  ids.reserve(ids.size() + ids_of_other.size());
   const bool renumbered =
       from.row_ids == polar_index::RowIds::positions && id_support(*index.faiss) != IdSupport::none;
   try_change(index, "merge",
              [&] { index.faiss->merge_from(*from.faiss, renumbered ? index.faiss->ntotal : 0); });
-  index.ids.merge(from.ids);
+  ids.merge(ids_of_other);
   index.row_ids = from.row_ids;
   from.faiss->reset();
   from.row_ids = polar_index::RowIds::undecided;

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include "polarquant/faiss.h"
 #include "polarquant/polarquant.h"
+#include "src/capi/caller_ids.h"
 #include "src/codec/codec.h"
 
 struct polar_index {
@@ -22,7 +22,7 @@ struct polar_index {
   std::unique_ptr<::faiss::Index> faiss;
   RowIds row_ids = RowIds::undecided;  // decided by the first row
   /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
-  std::unordered_set<int64_t> ids;
+  polarquant::capi::CallerIds ids;
 
   bool is_polar() const {
     return dynamic_cast<const polarquant::IndexPolar*>(faiss.get()) != nullptr;

@@ -68,7 +68,11 @@ extern "C" polar_status polar_index_load_from(polar_read_fn read, void* user,
 }
 
 extern "C" polar_status polar_index_verify(const polar_index* index) {
-  return run_guarded([&] { verify_index(*require_object("index", index).faiss); });
+  return run_guarded([&] {
+    const polar_index& checked = require_object("index", index);
+    verify_index(*checked.faiss);
+    checked.ids.verify();
+  });
 }
 
 extern "C" polar_status polar_index_clone(const polar_index* index, polar_index** out) {
@@ -81,7 +85,7 @@ extern "C" polar_status polar_index_clone(const polar_index* index, polar_index*
     clone->dim = checked.dim;
     clone->metric = checked.metric;
     clone->row_ids = checked.row_ids;
-    clone->ids = checked.ids;
+    clone->ids = checked.ids.in_memory();
     clone->faiss = clone_index(*checked.faiss);
     *out = clone.release();
   });
@@ -90,10 +94,7 @@ extern "C" polar_status polar_index_clone(const polar_index* index, polar_index*
 extern "C" polar_status polar_index_memory_bytes(const polar_index* index, size_t* bytes) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
-    // A node of the set of ids: its link, key, and the allocator's own word.
-    constexpr size_t kNodeBytes = 2 * sizeof(void*) + sizeof(int64_t);
-    require_object("bytes", bytes) = index_memory_bytes(*checked.faiss) +
-                                     checked.ids.size() * kNodeBytes +
-                                     checked.ids.bucket_count() * sizeof(void*);
+    require_object("bytes", bytes) =
+        index_memory_bytes(*checked.faiss) + checked.ids.memory_bytes();
   });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/stored_handle.h"
 
-#include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -16,12 +16,6 @@ namespace polarquant::capi {
 namespace {
 
 constexpr const char* kWhat = "index file: section CAPI";
-
-std::vector<int64_t> sorted_ids(const polar_index& index) {
-  std::vector<int64_t> ids(index.ids.begin(), index.ids.end());
-  std::sort(ids.begin(), ids.end());
-  return ids;
-}
 
 std::unique_ptr<polar_index> read_head(SectionReader& sections) {
   const std::vector<uint8_t> bytes = sections.read_small(kCallerHead);
@@ -57,18 +51,15 @@ std::unique_ptr<polar_index> handle_of(const ::faiss::Index& index) {
   return handle;
 }
 
-void read_ids(SectionReader& sections, polar_index& index) {
+CallerIds read_ids(SectionReader& sections) {
+  if (sections.is_mapped()) return CallerIds(sections.map_data(kCallerIds));
   const uint64_t bytes = sections.begin_data(kCallerIds);
   require(bytes % sizeof(int64_t) == 0, StatusCode::corrupt_data,
           "index file: section KEYS has {} bytes; ids have 8 each", bytes);
   std::vector<int64_t> ids;
   sections.append_data(ids, bytes / sizeof(int64_t));
-  for (size_t i = 0; i < ids.size(); ++i) {
-    require(ids[i] >= 0 && (i == 0 || ids[i] > ids[i - 1]), StatusCode::corrupt_data,
-            "index file: id {} at {} of section KEYS; rising ids from 0 on are allowed", ids[i], i);
-  }
-  index.ids.reserve(ids.size());
-  index.ids.insert(ids.begin(), ids.end());
+  require_rising(ids);
+  return CallerIds(std::unordered_set<int64_t>(ids.begin(), ids.end()));
 }
 
 void require_consistent(const polar_index& index, bool has_caller_ids) {
@@ -106,7 +97,7 @@ SectionWriter sections_of(const polar_index& index) {
   sections.add_small(kCallerHead, head.bytes());
   if (!index.ids.empty()) {
     sections.add_data(kCallerIds, [&index](ByteSink& sink) {
-      const std::vector<int64_t> ids = sorted_ids(index);
+      const std::vector<int64_t> ids = index.ids.sorted();
       sink.write(ids.data(), ids.size() * sizeof(int64_t));
     });
   }
@@ -120,7 +111,7 @@ std::unique_ptr<polar_index> read_handle(SectionReader sections, bool trust_fais
   if (sections.next_kind() == kCallerHead) {
     index = read_head(sections);
     has_caller_ids = sections.next_kind() == kCallerIds;
-    if (has_caller_ids) read_ids(sections, *index);
+    if (has_caller_ids) index->ids = read_ids(sections);
   }
   IndexReading reading(sections, trust_faiss);
   std::unique_ptr<::faiss::Index> faiss = reading.read_index().index;

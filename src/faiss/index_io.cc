@@ -8,6 +8,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/index_files.h"
 #include "src/faiss/index_parts.h"
+#include "src/faiss/polar_inverted_lists.h"
 #include "src/faiss/stored_kinds.h"
 #include "src/io/atomic_file.h"
 #include "src/scan/row_store.h"
@@ -33,7 +34,12 @@ SectionWriter sections_of(const ::faiss::Index& index) {
 void skip_caller_sections(SectionReader& sections) {
   if (sections.next_kind() != kCallerHead) return;
   sections.read_small(kCallerHead);
-  if (sections.next_kind() == kCallerIds) sections.read_whole(kCallerIds);
+  if (sections.next_kind() != kCallerIds) return;
+  if (sections.is_mapped()) {
+    sections.map_data(kCallerIds);
+  } else {
+    sections.read_whole(kCallerIds);
+  }
 }
 
 std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const ReadOptions& options) {
@@ -86,8 +92,11 @@ std::unique_ptr<::faiss::Index> read_index(const ReadBytes& read, const ReadOpti
 void verify_index(const ::faiss::Index& index) {
   with_faiss_errors([&] {
     for_each_part(index, [](const ::faiss::Index& part) {
-      const auto* polar = dynamic_cast<const IndexPolar*>(&part);
-      if (polar != nullptr) polar->codes().verify();
+      if (const auto* polar = dynamic_cast<const IndexPolar*>(&part)) polar->codes().verify();
+      const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&part);
+      if (ivf == nullptr) return;
+      const auto* lists = dynamic_cast<const PolarInvertedLists*>(ivf->invlists);
+      if (lists != nullptr) lists->lists().verify();
     });
   });
 }

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
@@ -59,7 +60,7 @@ IndexIVFPolar::IndexIVFPolar(::faiss::Index* coarse, size_t dim, size_t lists,
     codec_ = make_codec();
     code_size = codec_->layout().group_bytes;
     is_trained = false;
-    replace_invlists(new PolarInvertedLists(*codec_, nlist), true);
+    use_lists(CodeLists::make(*codec_, static_cast<int64_t>(nlist)));
   });
 }
 
@@ -81,6 +82,15 @@ const PolarInvertedLists* IndexIVFPolar::polar_lists() const {
   return dynamic_cast<const PolarInvertedLists*>(invlists);
 }
 
+void IndexIVFPolar::use_lists(std::unique_ptr<CodeLists> lists) {
+  replace_invlists(new PolarInvertedLists(std::move(lists)), true);
+}
+
+void IndexIVFPolar::require_changeable(const char* call) const {
+  const PolarInvertedLists* lists = polar_lists();
+  if (lists != nullptr) require_writable(call, lists->lists());
+}
+
 size_t IndexIVFPolar::memory_bytes() const {
   const PolarInvertedLists* lists = polar_lists();
   return codec_->memory_bytes() + rotated_centroids_.capacity() * sizeof(float) +
@@ -98,6 +108,7 @@ void IndexIVFPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
     require_rows("train", n, d, x);
     require(n >= 1, StatusCode::bad_argument, "train: n is 0; at least 1 row is needed");
+    require_changeable("train");
     require(ntotal == 0, StatusCode::state_mismatch,
             "train: the index holds {} rows, coded by what was trained before; reset it first",
             ntotal);
@@ -122,7 +133,7 @@ void IndexIVFPolar::adopt(std::unique_ptr<Codec> codec, float centroid_scale) {
   scan_codec_ = ScanCodec::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
   learn_centres();
   learn_centroid_search();
-  replace_invlists(new PolarInvertedLists(*codec_, nlist), true);
+  use_lists(CodeLists::make(*codec_, static_cast<int64_t>(nlist)));
   is_trained = true;
 }
 
@@ -260,6 +271,7 @@ void IndexIVFPolar::add_core(idx_t n, const float* x, const idx_t* xids,
   with_faiss_errors([&] {
     require_rows("add", n, d, x);
     require_trained("add");
+    require_changeable("add");
     if (n == 0) return;
     direct_map.check_can_add(xids);
     for (idx_t i = 0; i < n; ++i) {
@@ -334,7 +346,41 @@ void IndexIVFPolar::reconstruct_from_offset(int64_t list_no, int64_t offset, flo
   });
 }
 
+// A mapped index has no map: one would cost as much as the ids and is read as a whole.
+void IndexIVFPolar::reconstruct(idx_t key, float* recons) const {
+  if (map_in_file_ == ::faiss::DirectMap::NoMap || !direct_map.no()) {
+    IndexIVF::reconstruct(key, recons);
+    return;
+  }
+  // As in a map that is filled list by list, the last of equal ids counts.
+  for (size_t list = nlist; list-- > 0;) {
+    const idx_t* ids = invlists->get_ids(list);
+    for (size_t row = invlists->list_size(list); row-- > 0;) {
+      if (ids[row] != key) continue;
+      reconstruct_from_offset(static_cast<int64_t>(list), static_cast<int64_t>(row), recons);
+      return;
+    }
+  }
+  with_faiss_errors([&] {
+    fail(StatusCode::not_found, "reconstruct: id {} is not in the index, which holds {} rows", key,
+         ntotal);
+  });
+}
+
+// FAISS's own functions for changes run loops of OpenMP's, which no exception may leave: lists that
+// cannot be changed are refused in front of them.
+void IndexIVFPolar::reset() {
+  with_faiss_errors([&] { require_changeable("reset"); });
+  IndexIVF::reset();
+}
+
+void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
+  with_faiss_errors([&] { require_changeable("update_vectors"); });
+  IndexIVF::update_vectors(nv, idx, v);
+}
+
 size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  with_faiss_errors([&] { require_changeable("remove_ids"); });
   const OmpThreads omp_threads(0);
   return IndexIVF::remove_ids(sel);
 }
@@ -353,6 +399,11 @@ void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) cons
 }
 
 void IndexIVFPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] {
+    require_changeable("merge_from");
+    const auto* polar = dynamic_cast<const IndexIVFPolar*>(&other);
+    if (polar != nullptr) polar->require_changeable("merge_from, of other");
+  });
   const OmpThreads omp_threads(0);
   IndexIVF::merge_from(other, add_id);
 }

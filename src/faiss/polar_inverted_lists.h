@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // CodeLists as FAISS's tools walk inverted lists: what lies in blocks is unpacked to the row format
-// as they ask for it.
+// as they ask for it. Errors leave as FAISS's: damage in a mapped file, and changes of one.
 #pragma once
 
 #include <faiss/invlists/InvertedLists.h>
+
+#include <memory>
 
 #include "src/faiss/faiss_compat.h"
 #include "src/scan/code_lists.h"
@@ -14,10 +16,9 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
  public:
   using idx_t = int64_t;
 
-  PolarInvertedLists(const Codec& codec, size_t list_count);
+  explicit PolarInvertedLists(std::unique_ptr<CodeLists> lists);
 
-  const CodeLists& lists() const { return lists_; }
-  CodeLists& lists() { return lists_; }
+  const CodeLists& lists() const { return *lists_; }
 
   size_t list_size(size_t list_no) const override;
   /// To be given back by release_codes.
@@ -36,7 +37,7 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
   void reset() override;
 
  private:
-  CodeLists lists_;
+  std::unique_ptr<CodeLists> lists_;
 };
 
 }  // namespace polarquant

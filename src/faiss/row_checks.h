@@ -8,7 +8,6 @@
 
 #include "src/codec/codec.h"
 #include "src/core/checked_size.h"
-#include "src/scan/row_store.h"
 
 namespace polarquant {
 
@@ -40,9 +39,10 @@ inline void require_trained(const char* call, const Codec& codec) {
           call, print_spec(codec.spec()));
 }
 
-/// Rows of a mapped file cannot be changed.
-inline void require_writable(const char* call, const RowStore& codes) {
-  require(!codes.is_mapped(), StatusCode::unsupported,
+/// Rows of a mapped file, in a RowStore or CodeLists, cannot be changed.
+template <typename Rows>
+void require_writable(const char* call, const Rows& rows) {
+  require(!rows.is_mapped(), StatusCode::unsupported,
           "{}: the index is memory-mapped and cannot be changed; read it without memory_map, or "
           "clone it",
           call);

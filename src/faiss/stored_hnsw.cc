@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "polarquant/faiss.h"
 #include "src/faiss/graph_over_polar.h"
 #include "src/faiss/hnsw_graph.h"
 
@@ -119,6 +120,8 @@ std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> s
     storage.release();
     return std::make_unique<HNSWOverPolar>(std::unique_ptr<IndexPolar>(polar), kAnyLinks);
   }
+  // FAISS scores rows in loops that no exception may leave: mapped ones are verified before.
+  verify_index(*storage);
   auto index = std::make_unique<::faiss::IndexHNSW>(storage.get());
   index->own_fields = true;
   storage.release();

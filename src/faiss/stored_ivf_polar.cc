@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// An inverted file's lists as sections: how many rows each has, and the codes and ids of all, list
-// by list, in the row format.
+// IndexIVFPolar in files: a head, the codec's state, the coarse quantizer, the lists.
 #include "src/faiss/stored_ivf_polar.h"
 
-#include <algorithm>
+#include <faiss/impl/FaissException.h>
+
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -13,7 +13,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/polar_inverted_lists.h"
-#include "src/faiss/stored_polar.h"
+#include "src/scan/list_sections.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -22,30 +22,7 @@ namespace {
 
 constexpr SectionKind kHead = section_kind("IVFP");
 constexpr SectionKind kCodec = section_kind("CODC");
-constexpr SectionKind kSizes = section_kind("LIST");
-constexpr SectionKind kRows = section_kind("ROWS");
-constexpr SectionKind kIds = section_kind("IDS ");
 constexpr const char* kWhat = "index file: section IVFP";
-
-/// Rows of each list; they make `ntotal` together.
-std::vector<int64_t> read_sizes(SectionReader& sections, uint64_t nlist, int64_t ntotal) {
-  const uint64_t bytes = sections.begin_data(kSizes);
-  require(bytes % sizeof(int64_t) == 0 && bytes / sizeof(int64_t) == nlist,
-          StatusCode::corrupt_data,
-          "index file: section LIST has {} bytes; the sizes of {} lists need 8 each", bytes, nlist);
-  std::vector<int64_t> sizes;
-  sections.append_data(sizes, nlist);
-  int64_t left = ntotal;
-  for (size_t list = 0; list < sizes.size(); ++list) {
-    require(sizes[list] >= 0 && sizes[list] <= left, StatusCode::corrupt_data,
-            "index file: list {} has {} rows; of {} rows {} are left for it", list, sizes[list],
-            ntotal, left);
-    left -= sizes[list];
-  }
-  require(left == 0, StatusCode::corrupt_data, "index file: {} of {} rows are in no list", left,
-          ntotal);
-  return sizes;
-}
 
 std::unique_ptr<Codec> read_codec(SectionReader& sections, const StoredHead& head) {
   const std::vector<uint8_t> state = sections.read_small(kCodec);
@@ -69,11 +46,16 @@ struct IndexIVFPolarStorage {
             "index: its inverted lists were replaced by some of another kind, which cannot be "
             "written");
     const CodeLists& lists = polar->lists();
+    const auto in_lists = static_cast<int64_t>(polar->compute_ntotal());
+    require(in_lists == index.ntotal, StatusCode::unsupported,
+            "index: {} of its {} rows are in no list; such an index cannot be written",
+            index.ntotal - in_lists, index.ntotal);
     ByteWriter head;
     put_head(index, head);
     head.put<uint64_t>(index.nlist);
     head.put<uint32_t>(static_cast<uint8_t>(index.quantizer_trains_alone));
-    head.put<uint32_t>(static_cast<uint32_t>(index.direct_map.type));
+    const auto map = index.direct_map.no() ? index.map_in_file_ : index.direct_map.type;
+    head.put<uint32_t>(static_cast<uint32_t>(map));
     head.put<uint64_t>(index.nprobe);
     head.put<uint64_t>(index.max_codes);
     head.put<float>(index.exactness);
@@ -81,30 +63,11 @@ struct IndexIVFPolarStorage {
     head.put<uint64_t>(index.options_.seed);
     head.put<double>(index.options_.norm_unit);
     head.put<float>(index.centroid_scale_);
+    head.put<uint32_t>(ids_are_row_numbers(lists) ? 1 : 0);
     sections.add_small(kHead, head.bytes());
     sections.add_small(kCodec, index.codec_->save_state());
     add_index_sections(*index.quantizer, sections);
-    sections.add_data(kSizes, [&lists](ByteSink& sink) {
-      for (int64_t list = 0; list < lists.count(); ++list) {
-        const int64_t rows = lists.rows(list);
-        sink.write(&rows, sizeof rows);
-      }
-    });
-    sections.add_data(kRows, [&lists](ByteSink& sink) {
-      std::vector<uint8_t> code(lists.code_bytes());
-      for (int64_t list = 0; list < lists.count(); ++list) {
-        for (int64_t row = 0; row < lists.rows(list); ++row) {
-          lists.get(list, row, code.data());
-          sink.write(code.data(), code.size());
-        }
-      }
-    });
-    sections.add_data(kIds, [&lists](ByteSink& sink) {
-      for (int64_t list = 0; list < lists.count(); ++list) {
-        const auto bytes = static_cast<size_t>(lists.rows(list)) * sizeof(int64_t);
-        if (bytes > 0) sink.write(lists.ids(list), bytes);
-      }
-    });
+    add_list_sections(sections, lists);
   }
 
   static StoredIndex read(IndexReading& reading) {
@@ -123,10 +86,13 @@ struct IndexIVFPolarStorage {
     options.seed = in.get<uint64_t>("seed");
     options.norm_unit = in.get<double>("norm_unit");
     const auto centroid_scale = in.get<float>("centroid_scale");
+    const auto ids_are_rows = in.get<uint32_t>("ids_are_rows");
     in.expect_end();
-    require(trains_alone <= 2 && direct_map <= ::faiss::DirectMap::Hashtable && by_residual <= 1,
-            StatusCode::corrupt_data, "{}: {} {} {} are not allowed; 0 to 2, 0 to 2 and 0 or 1",
-            kWhat, trains_alone, direct_map, by_residual);
+    require(trains_alone <= 2 && direct_map <= ::faiss::DirectMap::Hashtable && by_residual <= 1 &&
+                ids_are_rows <= 1,
+            StatusCode::corrupt_data,
+            "{}: {} {} {} {} are not allowed; 0 to 2, 0 to 2, 0 or 1 and 0 or 1", kWhat,
+            trains_alone, direct_map, by_residual, ids_are_rows);
     // Written so that a NaN is refused too.
     require(exactness >= 0 && options.norm_unit >= 0 && std::isfinite(options.norm_unit) &&
                 std::isfinite(centroid_scale),
@@ -150,7 +116,8 @@ struct IndexIVFPolarStorage {
             coarse.ntotal, coarse.d, nlist, head.dim);
     require(head.ntotal == 0 || head.is_trained, StatusCode::corrupt_data,
             "{}: {} rows, but not trained", kWhat, head.ntotal);
-    const std::vector<int64_t> sizes = read_sizes(sections, nlist, head.ntotal);
+    // Before anything is made for so many lists.
+    const std::vector<int64_t> sizes = read_list_sizes(sections, nlist, head.ntotal);
 
     auto index = std::make_unique<IndexIVFPolar>(quantizer.index.get(), head.dim, nlist,
                                                  print_spec(codec->spec()), head.metric, options);
@@ -161,51 +128,23 @@ struct IndexIVFPolarStorage {
     index->max_codes = max_codes;
     index->exactness = exactness;
     if (head.is_trained) index->adopt(std::move(codec), centroid_scale);
-    read_rows(sections, sizes, *index);
+    index->use_lists(read_list_sections(sections, *index->codec_, sizes, ids_are_rows == 1));
     index->ntotal = head.ntotal;
-    index->set_direct_map_type(static_cast<::faiss::DirectMap::Type>(direct_map));
-    const bool labels_are_rows = has_rows_as_ids(*index);
-    return {std::move(index), labels_are_rows};
+    set_map(static_cast<::faiss::DirectMap::Type>(direct_map), *index);
+    return {std::move(index), ids_are_rows == 1};
   }
 
  private:
-  /// Whether ids are 0 to ntotal − 1, each once.
-  static bool has_rows_as_ids(const IndexIVFPolar& index) {
-    std::vector<bool> is_there(static_cast<size_t>(index.ntotal));
-    for (size_t list = 0; list < index.nlist; ++list) {
-      const int64_t* ids = index.invlists->get_ids(list);
-      for (size_t row = 0; row < index.invlists->list_size(list); ++row) {
-        const int64_t id = ids[row];
-        if (id < 0 || id >= index.ntotal || is_there[static_cast<size_t>(id)]) return false;
-        is_there[static_cast<size_t>(id)] = true;
-      }
+  static void set_map(::faiss::DirectMap::Type type, IndexIVFPolar& index) {
+    if (index.polar_lists()->lists().is_mapped()) {
+      index.map_in_file_ = type;
+      return;
     }
-    return true;
-  }
-
-  static void read_rows(SectionReader& sections, const std::vector<int64_t>& sizes,
-                        IndexIVFPolar& index) {
-    const size_t code_bytes = index.code_size;
-    int64_t rows = 0;
-    for (const int64_t size : sizes) rows += size;
-    const uint64_t bytes = sections.begin_data(kRows);
-    require(bytes / code_bytes == static_cast<uint64_t>(rows) && bytes % code_bytes == 0,
-            StatusCode::corrupt_data,
-            "index file: section ROWS has {} bytes; {} rows of {} are needed", bytes, rows,
-            code_bytes);
-    // List by list; ids follow behind the last, and are put in their places then.
-    for (size_t list = 0; list < sizes.size(); ++list) {
-      std::vector<uint8_t> codes;
-      sections.append_data(codes, static_cast<uint64_t>(sizes[list]) * code_bytes);
-      const std::vector<int64_t> no_ids(static_cast<size_t>(sizes[list]), -1);
-      index.invlists->add_entries(list, no_ids.size(), no_ids.data(), codes.data());
-    }
-    const std::vector<int64_t> ids = read_ids_section(sections, rows);
-    CodeLists& lists = dynamic_cast<PolarInvertedLists&>(*index.invlists).lists();
-    size_t first = 0;
-    for (size_t list = 0; list < sizes.size(); ++list) {
-      lists.set_ids(static_cast<int64_t>(list), ids.data() + first);
-      first += static_cast<size_t>(sizes[list]);
+    try {
+      index.set_direct_map_type(type);
+    } catch (const ::faiss::FaissException& error) {
+      fail(StatusCode::corrupt_data, "{}: direct map {} of its ids: {}", kWhat,
+           static_cast<int>(type), error.what());
     }
   }
 };

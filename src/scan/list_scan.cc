@@ -75,9 +75,9 @@ void ListScan::fetch(int64_t list) const {
         static_cast<size_t>(file_.codec.dim()) * sizeof(float));
   }
   if (!file_.lists.has_blocks() || file_.lists.rows(list) == 0) return;
-  const CodeBlocks& blocks = file_.lists.blocks(list);
-  const int64_t rows = std::min(blocks.rows(), kFetchedRows);
-  polarquant::fetch(blocks.span(0).data, blocks.layout().fronts_bytes(rows));
+  const BlockRows rows = file_.lists.span(list, 0);
+  polarquant::fetch(rows.data,
+                    file_.lists.layout().fronts_bytes(std::min(rows.rows, kFetchedRows)));
 }
 
 void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {
@@ -87,9 +87,8 @@ void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& li
     panels = std::make_unique<QueryPanels>(*file_.scan_codec, queries, 1);
     if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(*file_.scan_codec, bounded_);
   }
-  const CodeBlocks& blocks = file_.lists.blocks(list);
-  for (size_t i = 0; i < blocks.spans_count(); ++i) {
-    BlockRows rows = blocks.span(i);
+  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
+    BlockRows rows = file_.lists.span(list, i);
     rows.first_row = place_of_row(list, rows.first_row);
     const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
     for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {

@@ -11,9 +11,6 @@
 namespace polarquant {
 namespace {
 
-/// As many rows as CodeBlocks has side by side: searches count rows of a span in 32 bits.
-constexpr int64_t kSpanRows = 1024 * kBlockRows;
-
 /// The functions that would change rows, over one of the classes that ask.
 template <typename Base>
 class ReadOnly : public Base {
@@ -24,12 +21,14 @@ class ReadOnly : public Base {
   bool is_mapped() const override { return true; }
 
   void append(const Codec& /*codec*/, int64_t /*n*/, const float* /*x*/, int /*threads*/) override {
-    refuse();
+    refuse_change_of_mapped();
   }
   void append_codes(const Codec& /*codec*/, int64_t /*n*/, const uint8_t* /*codes*/) override {
-    refuse();
+    refuse_change_of_mapped();
   }
-  void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override { refuse(); }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override {
+    refuse_change_of_mapped();
+  }
   // Who asks is_mapped() first never comes here.
   void overwrite(const Codec& /*codec*/, int64_t /*row*/,
                  const uint8_t* /*code*/) noexcept override {}
@@ -41,12 +40,6 @@ class ReadOnly : public Base {
 
  protected:
   explicit ReadOnly(int64_t rows) : rows_(rows) {}
-
-  [[noreturn]] static void refuse() {
-    fail(StatusCode::unsupported,
-         "index: it is memory-mapped and cannot be changed; load it without memory_map, or clone "
-         "it");
-  }
 
   int64_t rows_;
 };
@@ -63,9 +56,9 @@ class MappedBlocks final : public ReadOnly<BlockRowStore> {
     fronts_->require_intact();
     rests_->require_intact();
     std::vector<BlockRows> spans;
-    for (int64_t first = 0; first < rows_; first += kSpanRows) {
+    for (int64_t first = 0; first < rows_; first += kMappedSpanRows) {
       spans.push_back({fronts_->data() + layout_.fronts_bytes(first),
-                       std::min(kSpanRows, rows_ - first), first,
+                       std::min(kMappedSpanRows, rows_ - first), first,
                        rests_->data() + kReadAhead + layout_.rests_bytes(first)});
     }
     return spans;
@@ -106,6 +99,11 @@ class MappedRowCodes final : public ReadOnly<RowCodeStore> {
 };
 
 }  // namespace
+
+void refuse_change_of_mapped() {
+  fail(StatusCode::unsupported,
+       "index: it is memory-mapped and cannot be changed; load it without memory_map, or clone it");
+}
 
 std::unique_ptr<RowStore> map_blocks(const Codec& codec, int64_t rows,
                                      std::shared_ptr<const MappedSection> fronts,

@@ -11,6 +11,12 @@
 
 namespace polarquant {
 
+/// As many rows of a span as CodeBlocks has side by side: searches count them in 32 bits.
+inline constexpr int64_t kMappedSpanRows = 1024 * kBlockRows;
+
+/// Throws unsupported.
+[[noreturn]] void refuse_change_of_mapped();
+
 /// fronts: layout.fronts_bytes(rows) bytes, then kReadAhead; rests: kReadAhead, then
 /// layout.rests_bytes(rows), then kReadAhead (row_sections.h).
 std::unique_ptr<RowStore> map_blocks(const Codec& codec, int64_t rows,

@@ -2,6 +2,8 @@
 // Files that are damaged, cut, spliced or made to harm. Damage is always refused. What has right
 // checksums and wrong contents is refused, or gives an index that works, within the memory that
 // such files may take.
+#include <faiss/IndexIVF.h>
+#include <faiss/impl/AuxIndexStructures.h>
 #include <faiss/impl/FaissException.h>
 
 #include <algorithm>
@@ -29,6 +31,11 @@ const StoredCase kCases[] = {
     {"SQ4,Refine(Polar8)", 20, 40},
     {"IVF4(Polar8),SQ8", 16, 60, true},
     {"IVF4,Polar4", 16, 160, true},
+    {"IVF4,Polar2", 70, 160},
+    {"IVF3,PolarTree4.2.2.2", 16, 120},
+    {"PCA12,IVF4,Polar8", 20, 160},
+    {"IVF4,Polar2,RFlat", 20, 160},
+    {"IDMap2,IVF4,Polar4", 20, 160, true},
     {"HNSW8,Polar2", 20, 60},
     {"NSG8,Polar2", 20, 70},
     {"IVF4(Polar8),PQ4x4np", 16, 60},
@@ -49,6 +56,11 @@ const std::vector<Original>& originals() {
     for (const StoredCase& stored : kCases) {
       files.push_back({stored.description, written(*make_stored(stored, ::faiss::METRIC_L2))});
     }
+    for (const auto map : {::faiss::DirectMap::Array, ::faiss::DirectMap::Hashtable}) {
+      const auto index = make_stored({"IVF4,Polar4", 20, 160}, ::faiss::METRIC_L2);
+      dynamic_cast<::faiss::IndexIVF&>(*index).set_direct_map_type(map);
+      files.push_back({"lists with a map", written(*index)});
+    }
     files.push_back({"a graph", written(*make_graph("Polar2", 20, 60, ::faiss::METRIC_L2))});
     files.push_back({"no rows", written(*index_factory(20, "NSG8,Polar2", ::faiss::METRIC_L2))});
     return files;
@@ -62,21 +74,49 @@ constexpr size_t kLargestRequest = size_t{64} << 20;
 
 enum class Outcome { refused, loaded };
 
+template <typename Call>
+void attempt(const Call& call) {
+  try {
+    call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception&) {  // errors are fine
+  }
+}
+
+/// What FAISS's tools do with inverted lists.
+void use_lists(::faiss::Index& index, const std::vector<float>& x) {
+  auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index);
+  if (ivf == nullptr) return;
+  std::vector<float> rows(static_cast<size_t>(3 * 4 * index.d));
+  std::vector<float> distances(3 * 4);
+  std::vector<int64_t> labels(3 * 4);
+  attempt([&] { ivf->reconstruct_n(0, 3, rows.data()); });
+  attempt([&] {
+    ivf->search_and_reconstruct(3, x.data(), 4, distances.data(), labels.data(), rows.data());
+  });
+  attempt([&] {
+    for (size_t list = 0; list < ivf->nlist; ++list) {
+      const ::faiss::InvertedLists::ScopedCodes codes(ivf->invlists, list);
+      const ::faiss::InvertedLists::ScopedIds ids(ivf->invlists, list);
+    }
+  });
+  attempt([&] { ivf->make_direct_map(true); });
+  attempt([&] { ivf->reconstruct(0, rows.data()); });
+}
+
 /// The index is used as a caller would; errors are fine, crashes are not.
 void use(::faiss::Index& index, bool is_mapped) {
   const std::vector<float> x = clustered_rows(3, index.d, 5);
-  const auto attempt = [](auto&& call) {
-    try {
-      call();
-    } catch (const std::bad_alloc&) {
-      throw;
-    } catch (const std::exception&) {  // errors are fine
-    }
-  };
   attempt([&] { find(index, x, 4); });
+  attempt([&] {
+    ::faiss::RangeSearchResult found(3);
+    index.range_search(3, x.data(), 1, &found);
+  });
   std::vector<float> row(static_cast<size_t>(index.d));
   attempt([&] { index.reconstruct(0, row.data()); });
   attempt([&] { index.reconstruct(index.ntotal - 1, row.data()); });
+  use_lists(index, x);
   attempt([&] { verify_index(index); });
   attempt([&] { written(index); });
   if (is_mapped) return;
@@ -93,7 +133,10 @@ Outcome outcome_of(bool is_mapped, const Read& read) {
   try {
     const auto index = read();
     outcome = Outcome::loaded;
-    if (is_mapped) verify_index(*index);
+    if (is_mapped) {
+      use(*index, is_mapped);  // damage is met where it is touched
+      verify_index(*index);
+    }
     use(*index, is_mapped);
   } catch (const FaissError& error) {
     // A file can be wrong in many ways, but never be the library's own fault.
@@ -116,7 +159,8 @@ Outcome read_both_ways(const std::vector<uint8_t>& bytes, const TemporaryFolder&
   // Calls have no end to compare with: what is behind an index is not theirs.
   const Outcome called = outcome_of(false, [&] { return read_from(bytes, {}, 4096); });
   if (whole == Outcome::loaded) CHECK(called == Outcome::loaded);
-  // A mapped index does not look whether ids of rows are different.
+  // A mapped index does not look whether ids of rows are different, or those of lists are others
+  // than 0 to ntotal - 1 where they need not be.
   if (mapped == Outcome::refused) CHECK(whole == Outcome::refused);
   return whole == Outcome::loaded || mapped == Outcome::loaded ? Outcome::loaded : Outcome::refused;
 }

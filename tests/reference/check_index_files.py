@@ -93,6 +93,43 @@ def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
                 f"codes {same_codes}, ids {same_ids}, decoded rows off by {off:.1e}")
 
 
+def decode_lists(file):
+    """As decode, each row about its list's centre."""
+    state, layout = file.state, file.layout
+    stored = layout.split(file.codes.reshape(-1), file.rows)[1].astype(np.float64)
+    units = polar_trellis.factor_units(layout, 2.0**state.unit_exponent, np.zeros(file.dim),
+                                       state.metric == library.L2)
+    rotation = fast_rotation.hadamard(state.dim, state.seed)
+    directions = layout.directions(file.codes.reshape(-1), file.rows)
+    scale = stored[:, :1] * units[0] * (1 - layout.error)
+    centres = file.centroids.astype(np.float64) * np.float64(file.centroid_scale)
+    return centres[file.list_of_row] + scale * (directions @ rotation)
+
+
+def check_inverted_file(report, lib, codebooks, spec, dim, rows, metric, with_ids):
+    rng = np.random.default_rng(dim)
+    x = gaussian(rng, rows, dim) + np.float32(0.25)
+    ids = rng.permutation(10 * rows)[:rows].astype(np.int64) if with_ids else None
+    index = Index(lib, "IVF5," + spec, dim, metric)
+    index.call("polar_index_train", index.handle, ctypes.c_int64(rows),
+               ctypes.c_void_p(x.ctypes.data))
+    index.add(x, ids)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index")
+        index.save(path)
+        with open(path, "rb") as saved:
+            file = index_file.InvertedFile(saved.read(), codebooks)
+    expected_ids = np.arange(rows) if ids is None else np.sort(ids)
+    same_ids = np.array_equal(np.sort(file.ids), expected_ids)
+    if with_ids:
+        same_ids = same_ids and np.array_equal(file.keys, expected_ids)
+    expected = np.array([index.reconstruct(int(i)) for i in file.ids], np.float64)
+    off = float(np.max(norms(decode_lists(file) - expected) / norms(expected)))
+    report.case(f"IVF5,{spec} d={dim} n={rows} ids={with_ids}",
+                same_ids and file.rows == rows and off <= DECODE_BOUND,
+                f"ids {same_ids}, decoded rows off by {off:.1e}")
+
+
 def check_saved_nsg(report, lib, codebooks):
     dim, rows = 40, 200
     x = gaussian(np.random.default_rng(dim), rows, dim)
@@ -136,6 +173,9 @@ def main():
         for number, (dim, rows) in enumerate(SIZES):
             check_saved(report, lib, codebooks, spec, dim, rows,
                         library.L2 if number % 2 else library.INNER_PRODUCT, number >= 2)
+            if rows > 64:
+                check_inverted_file(report, lib, codebooks, spec, dim, 3 * rows,
+                                    library.L2 if number % 2 else library.INNER_PRODUCT, number > 2)
     check_saved_nsg(report, lib, codebooks)
     check_golden(report, codebooks)
     report.finish()

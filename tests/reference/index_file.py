@@ -2,8 +2,8 @@
 """A reader of index files, written from docs/format.md ("Index files", "Blocks", "Codec state").
 
 It reads flat indexes of the library's own untrained codecs, alone and as the rows of NSG graphs, and
-returns what is in them: the codec's state, the rows in the row format, their ids, their links. It
-verifies every checksum.
+inverted files, and returns what is in them: the codec's state, the rows in the row format, their ids,
+their links. It verifies every checksum.
 """
 
 import struct
@@ -99,15 +99,27 @@ def pair_order_to_coordinates(words, dim):
     return bits[:, columns]
 
 
+def words_and_plane(state, layout):
+    """Words of a row's signs, and those in the front, and bytes of its quadrant plane."""
+    has_signs = bool(layout.stages) and layout.stages[0].quadrant
+    words = -(-state.dim // SEGMENT) if has_signs else 0
+    return words, min(FRONT_WORDS, words), -(-state.dim // 8) if has_signs else 0
+
+
+def front_and_rest_bytes(state, layout):
+    """Bytes of one row in its block's front, and behind it."""
+    words, front_words, plane = words_and_plane(state, layout)
+    return (8 * front_words + 2 * layout.factor_type.itemsize,
+            8 * (words - front_words) + layout.plane_bytes - plane)
+
+
 def unpack_blocks(fronts, rests, rows, state, layout):
     """Codes in the row format, (rows, row_bytes)."""
     dim = state.dim
-    has_signs = bool(layout.stages) and layout.stages[0].quadrant
-    words = -(-dim // SEGMENT) if has_signs else 0
-    front_words = min(FRONT_WORDS, words)
-    plane = -(-dim // 8) if has_signs else 0
+    words, front_words, plane = words_and_plane(state, layout)
+    has_signs = words > 0
     factors = 2 * layout.factor_type.itemsize
-    rest = 8 * (words - front_words) + layout.plane_bytes - plane
+    rest = front_and_rest_bytes(state, layout)[1]
     codes = np.zeros((rows, layout.row_bytes), np.uint8)
     front_at = rest_at = 0
     for first in range(0, rows, BLOCK_ROWS):
@@ -134,22 +146,27 @@ def unpack_blocks(fronts, rests, rows, state, layout):
     return codes
 
 
-def take_caller_head(sections):
-    """The description that the C library keeps in front of an index; None where there is none."""
-    if sections[0][0] != "CAPI":
-        return None
-    fields = Fields(sections.pop(0)[1])
-    fields.get("iI")  # metric, what ids the rows have
-    return fields.bytes(fields.get("I")).decode("utf-8")
+class IndexFile:
+    """What the C library keeps in front of an index, and the index's sections."""
+
+    def __init__(self, data):
+        self.sections = read_sections(data)
+        self.description = None
+        if self.sections[0][0] == "CAPI":
+            fields = Fields(self.sections.pop(0)[1])
+            self.metric, self.row_ids = fields.get("iI")
+            self.description = fields.bytes(fields.get("I")).decode("utf-8")
+        self.keys = None
+        if self.sections[0][0] == "KEYS":
+            self.keys = np.frombuffer(self.sections.pop(0)[1], "<i8")
 
 
-class FlatIndex:
+class FlatIndex(IndexFile):
     """What a file of a flat index holds."""
 
     def __init__(self, data, codebooks):
-        sections = read_sections(data)
-        self.description = take_caller_head(sections)
-        self.read(sections, codebooks)
+        super().__init__(data)
+        self.read(self.sections, codebooks)
 
     def read(self, sections, codebooks):
         found = dict(sections)
@@ -184,8 +201,8 @@ class NsgIndex(FlatIndex):
                "nndescent_L", "nndescent_iter")
 
     def __init__(self, data, codebooks):
-        sections = read_sections(data)
-        self.description = take_caller_head(sections)
+        IndexFile.__init__(self, data)
+        sections = self.sections
         assert [kind for kind, _ in sections[:2]] == ["NSG ", "LINK"]
         head = Fields(sections[0][1])
         graph = head.get("iiqI")
@@ -207,3 +224,55 @@ class NsgIndex(FlatIndex):
             new = [row for row in set(links.tolist()) if row not in seen]
             seen.update(new)
         return len(seen)
+
+
+def flat_rows(data):
+    """The rows of FAISS's flat index, (n, dim), from FAISS's bytes."""
+    fields = Fields(data)
+    assert fields.bytes(4) in (b"IxF2", b"IxFI")
+    dim, rows, _, _, _, _ = fields.get("iqqqBi")
+    assert fields.get("Q") == rows * dim
+    return np.frombuffer(fields.bytes(4 * rows * dim), "<f4").reshape(rows, dim)
+
+
+class InvertedFile(IndexFile):
+    """What a file of an inverted file with a flat quantizer holds; rows are in the lists' order."""
+
+    def __init__(self, data, codebooks):
+        super().__init__(data)
+        kinds = [kind for kind, _ in self.sections]
+        assert kinds == ["IVFP", "CODC", "FAIS", "LIST", "BLKS", "IDS "]
+        found = dict(self.sections)
+        head = Fields(found["IVFP"])
+        self.dim, _, self.rows, self.is_trained = head.get("iiqI")
+        lists, _, self.direct_map, self.nprobe, self.max_codes = head.get("QIIQQ")
+        self.exactness, self.by_residual, self.seed, self.norm_unit = head.get("fIQd")
+        self.centroid_scale, self.ids_are_rows = head.get("fI")
+        assert head.at == len(found["IVFP"])
+        self.state = State(found["CODC"])
+        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
+        self.centroids = flat_rows(found["FAIS"])
+        assert self.centroids.shape == (lists, self.dim)
+        self.sizes = np.frombuffer(found["LIST"], "<i8")
+        assert len(self.sizes) == lists and self.sizes.sum() == self.rows
+        self.list_of_row = np.repeat(np.arange(lists), self.sizes)
+        self.codes = self.unpack_lists(found["BLKS"])
+        self.ids = np.frombuffer(found["IDS "], "<i8")
+        assert len(self.ids) == self.rows
+        are_rows = np.array_equal(np.sort(self.ids), np.arange(self.rows))
+        assert are_rows == bool(self.ids_are_rows)
+
+    def unpack_lists(self, blocks):
+        front, rest = front_and_rest_bytes(self.state, self.layout)
+        codes, at = [], READ_AHEAD
+        assert not any(blocks[:READ_AHEAD]) and not any(blocks[-READ_AHEAD:])
+        for size in self.sizes.tolist():
+            room = size // BLOCK_ROWS * BLOCK_ROWS + -(-(size % BLOCK_ROWS) // GROUP_ROWS) * GROUP_ROWS
+            behind = at + room * front
+            end = behind + size * rest
+            codes.append(unpack_blocks(blocks[at:behind], blocks[behind:end], size, self.state,
+                                       self.layout))
+            at = -(-end // 64) * 64
+            assert not any(blocks[end:at])
+        assert at + READ_AHEAD == len(blocks)
+        return np.concatenate(codes)

@@ -52,7 +52,7 @@ struct FileOfRows {
         n, x.data(),
         [&](int64_t row) { return &centroids[static_cast<size_t>(list_of[row] * dim)]; },
         codes.data(), 1);
-    lists = std::make_unique<CodeLists>(*codec, kLists);
+    lists = CodeLists::make(*codec, kLists);
     for (int64_t row = 0; row < n; ++row) {
       const int64_t id = (row * 7919) % 100003;
       lists->append(list_of[static_cast<size_t>(row)], 1, &id,
@@ -109,8 +109,7 @@ std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const i
       float bound = std::numeric_limits<float>::infinity();
       if (rows.scan != nullptr) {
         const ScanQuery scan = make_scan_query(*rows.scan, moved, bounded ? exactness : 0);
-        const CodeBlocks& blocks = rows.lists->blocks(list);
-        const RowPlace at = blocks.span(0).place(blocks.layout(), row);
+        const RowPlace at = rows.lists->span(list, 0).place(rows.lists->layout(), row);
         const auto scored = score_row(*rows.scan, scan, bounded, at);
         key = scored.key;
         bound = scored.bound;
@@ -318,7 +317,7 @@ TEST_CASE("lists are searched about one centre where none are given", "[scan][se
   const std::vector<int64_t> lists = {0, 0, 0};
   const ListProbes probes = {lists.data(), 1};
   const InvertedFile about_nothing = {*rows.codec, rows.scan.get(), *rows.lists, {}};
-  const std::vector<BlockRows> spans = rows.lists->blocks(0).spans();
+  const std::vector<BlockRows> spans = {rows.lists->span(0, 0)};
   const Found flat =
       search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_options(2, 1));
   const Found found =
@@ -399,7 +398,8 @@ TEST_CASE("lists give back what was put in, whatever is changed", "[scan][lists]
   for (const std::string spec : {"Polar4", "PolarScalar4"}) {
     CAPTURE(spec);
     const FileOfRows rows(spec, 64, Metric::l2, 200);
-    CodeLists lists(*rows.codec, 2);
+    const std::unique_ptr<CodeLists> made = CodeLists::make(*rows.codec, 2);
+    CodeLists& lists = *made;
     const size_t bytes = lists.code_bytes();
     std::vector<uint8_t> codes(150 * bytes);
     std::vector<int64_t> ids;
@@ -430,7 +430,8 @@ TEST_CASE("lists give back what was put in, whatever is changed", "[scan][lists]
     REQUIRE(lists.rows(1) == 0);
   }
   const auto grouped = make_codec("PolarPair4x4g128", 64, Metric::l2);
-  require_error(StatusCode::unsupported, "128 rows together", [&] { CodeLists(*grouped, 3); });
+  require_error(StatusCode::unsupported, "128 rows together",
+                [&] { CodeLists::make(*grouped, 3); });
 }
 
 }  // namespace polarquant::test

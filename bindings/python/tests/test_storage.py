@@ -73,6 +73,28 @@ class StorageTest(unittest.TestCase):
         changed.add(self.x)
         self.assertEqual(changed.ntotal, 800)
 
+    def test_a_mapped_inverted_file_reads_its_lists(self):
+        index = polarquant.Index("IVF8,Polar4", DIM)
+        index.train(self.x)
+        index.add_with_ids(self.x, np.arange(400) * 3)
+        index.save(self.path)
+        mapped = polarquant.Index.load(self.path, memory_map=True)
+        mapped.verify()
+        self.assert_same(mapped, index)
+        for nprobe in (1, 8):
+            found = mapped.search(self.x[:20], 5, nprobe=nprobe)
+            wanted = index.search(self.x[:20], 5, nprobe=nprobe)
+            np.testing.assert_array_equal(found, wanted)
+        np.testing.assert_array_equal(mapped.reconstruct(33), index.reconstruct(33))
+        self.assertLess(mapped.memory_bytes, index.memory_bytes - 400 * 40)
+        with self.assertRaisesRegex(polarquant.UnsupportedError, "memory-mapped"):
+            mapped.add_with_ids(self.x[:1], np.array([1]))
+        with self.assertRaisesRegex(polarquant.UnsupportedError, "memory-mapped"):
+            mapped.remove_ids([3])
+        changed = mapped.clone()
+        changed.add_with_ids(self.x[:1], np.array([1]))
+        self.assertEqual((mapped.ntotal, changed.ntotal), (400, 401))
+
     def test_damaged_and_missing_files_are_refused(self):
         self.made("Polar4").save(self.path)
         data = self.path.read_bytes()

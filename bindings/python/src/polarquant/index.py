@@ -348,8 +348,9 @@ class Index(Handle):
     def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:
         """The index of a file of `save`, on any machine; damaged files are refused.
 
-        memory_map: rows stay in the file; the index cannot be changed, and the file may be removed
-        or replaced, but not be written to or cut short, which ends the process.
+        memory_map: rows, flat and in inverted files, stay in the file; the index cannot be changed,
+        and the file may be removed or replaced, but not be written to or cut short, which ends the
+        process.
         trust_faiss: parts of FAISS's that cannot be checked are read unchecked, for files from whom
         you trust.
         Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
