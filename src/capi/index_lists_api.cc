@@ -115,7 +115,7 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     if (ivf.ntotal == 0) keep_map_for_reconstruct(ivf, true);
     const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
-    NewIds new_ids(checked.ids, n, ids);
+    NewIds new_ids(checked.ids.held(), n, ids);
     ivf.add_core(n, input.data(), ids, lists);
     new_ids.commit();
     checked.row_ids = polar_index::RowIds::callers;
