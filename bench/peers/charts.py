@@ -80,8 +80,8 @@ def odds_scale(axes, low, high):
     axes.set_yscale(
         "function",
         functions=(
-            lambda y: -np.log(np.maximum(1.002 - y, 1e-6)),
-            lambda z: 1.002 - np.exp(-z),
+            lambda y: -np.log(np.maximum(1.004 - y, 1e-6)),
+            lambda z: 1.004 - np.exp(-z),
         ),
     )
     ticks = [t for t in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99, 1.0) if low <= t <= high]
@@ -148,7 +148,7 @@ def draw_recall_speed(result, folder, mode, suite):
     everything = []
     for name, rows in groups.items():
         colour, marker, ours = styles[name]
-        points = sorted((recall(p)[0], qps(p, mode)) for row in rows for p in row["points"])
+        points = sorted((recall(p)[0], qps(result, p, mode)) for row in rows for p in row["points"])
         everything += points
         line = upper(points)
         axes.plot(

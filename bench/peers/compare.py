@@ -14,6 +14,8 @@ import os
 import pathlib
 import re
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "peers"
@@ -73,9 +75,17 @@ def parse_arguments():
         metavar="SECONDS",
         help="a run of single queries stops after this long; default 1",
     )
+    run.add_argument(
+        "--clock",
+        choices=("wall", "cpu"),
+        default="wall",
+        help="time behind tables and charts; cpu where others use the machine too",
+    )
     run.add_argument("--json", metavar="FILE", help="every figure of every run")
     run.add_argument(
-        "--resume", action="store_true", help="of recall: keep the contenders that FILE has"
+        "--resume",
+        action="store_true",
+        help="of recall: keep the contenders that FILE has, also those not asked for now",
     )
     options = parser.parse_args()
     counts = (options.k, options.threads, options.seeds, options.rounds, options.nb, options.nq)
@@ -166,6 +176,8 @@ def run_recall(contenders, paths, options, result, save):
 
     done = {row["contender"]: row for row in kept_rows(options, result)}
     rows = {"base": options.nb, "query": options.nq}
+    names = {contender.name for contender in contenders}
+    result["contenders"] = [row for name, row in done.items() if name not in names]
     # A process for each: memory is then this contender's alone, and one that crashes ends itself.
     context = multiprocessing.get_context("spawn")
     for number, contender in enumerate(contenders, 1):
@@ -173,28 +185,16 @@ def run_recall(contenders, paths, options, result, save):
             result["contenders"].append(done[contender.name])
             continue
         arguments = (contender, paths, rows, options.seeds, options.k, options.threads)
-        pool = context.Pool(1, maxtasksperchild=1)
-        with pool:
-            row = peer_result(pool, measure, contender, arguments)
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            try:
+                row = pool.submit(measure.recall_of, *arguments).result()
+            except BrokenProcessPool:
+                row = {**measure.empty_row(contender), "error": "its process died without a word"}
         result["contenders"].append(row)
         from peer_report import summary
 
         say(f"{number} of {len(contenders)}: {summary(row)}")
         save(result)
-
-
-def peer_result(pool, measure, contender, arguments):
-    """The row that the process gives; one that dies without a word is an error of this row."""
-    pending = pool.apply_async(measure.recall_of, arguments)
-    process = pool._pool[0]
-    while not pending.ready():
-        pending.wait(1)
-        if not process.is_alive() and not pending.ready():
-            pending.wait(1)
-            if not pending.ready():
-                error = f"its process ended with code {process.exitcode}"
-                return {**measure.empty_row(contender), "error": error}
-    return pending.get()
 
 
 def run_speed(contenders, base, queries, truth, options, result):
@@ -235,7 +235,7 @@ def main():
         sys.exit(f"compare.py: {error}")
     names = {
         "recall": ("k", "threads", "seeds"),
-        "speed": ("k", "threads", "rounds", "min_seconds", "one_limit"),
+        "speed": ("k", "threads", "rounds", "min_seconds", "one_limit", "clock"),
     }
     result = {
         "mode": options.mode,

@@ -45,10 +45,16 @@ def machine():
     }
 
 
-def qps(point, mode):
+def round_qps(result, point, mode):
+    """Queries/s of each round, by the clock that was asked for."""
+    seconds = f"{result['settings'].get('clock', 'wall')}_seconds"
+    return [run["queries"] / run[seconds] for run in point.get("runs", {}).get(mode, [])]
+
+
+def qps(result, point, mode):
     """Median of the rounds; None where there were none."""
-    runs = point.get("runs", {}).get(mode, [])
-    return statistics.median(r["queries"] / r["wall_seconds"] for r in runs) if runs else None
+    rounds = round_qps(result, point, mode)
+    return statistics.median(rounds) if rounds else None
 
 
 def recall(point):
@@ -98,7 +104,7 @@ def print_tables(result):
             mean, spread = recall(point)
             build = statistics.median(row["build_seconds"])
             cells = [f"{row['bytes_per_vector']:.1f}", f"{mean:.4f}", f"{spread:.4f}"]
-            cells += [_qps_text(qps(point, mode)) for mode in MODES] + [f"{build:.1f}"]
+            cells += [_qps_text(qps(result, point, mode)) for mode in MODES] + [f"{build:.1f}"]
             lines.append((label(row, point), *cells))
     _print_columns(lines)
     for row in result["contenders"]:
