@@ -11,7 +11,6 @@ of `speed` gives recall against queries/s, one at a time and in a batch, and bui
 import argparse
 import json
 import pathlib
-import statistics
 
 import matplotlib
 
@@ -21,9 +20,10 @@ import numpy as np
 from matplotlib import ticker
 
 import palette
-from peer_report import qps, recall
+from peer_report import build_seconds, qps, recall
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+SUITE_NAMES = {"flat-speed": "every row searched", "search": "inverted files and graphs"}
 MODE_NAMES = {"one": "one at a time", "batch": "in one batch"}
 
 
@@ -32,7 +32,9 @@ def rows_by_series(result):
     for row in result["contenders"]:
         if "error" not in row:
             found.setdefault(row["series"], []).append(row)
-    return found
+    # Ours first, and the same order whatever was measured first.
+    names = sorted(found, key=lambda name: (not name.startswith("polarquant"), name))
+    return {name: found[name] for name in names}
 
 
 def new_chart(height=palette.HEIGHT_INCHES):
@@ -176,6 +178,8 @@ def draw_recall_speed(result, folder, mode, suite):
     axes.set_ylabel(f"queries/s, {MODE_NAMES[mode]}")
     threads = result["settings"]["threads"]
     title = f"Queries/s of {threads} thread{'s' if threads > 1 else ''}, {MODE_NAMES[mode]}"
+    if suite in SUITE_NAMES:
+        title += f": {SUITE_NAMES[suite]}"
     axes.set_title(f"{title}\n{data_text(result)}", fontsize=13)
     legend(axes, figure, 3)
     save(figure, folder, f"{slug(result)}-{suite}-{mode}")
@@ -193,10 +197,13 @@ def upper(points):
 
 def draw_build_time(result, folder, suite):
     rows = [row for row in result["contenders"] if "error" not in row]
-    rows.sort(key=lambda row: statistics.median(row["build_seconds"]))
+    rows = [row for row in rows if build_seconds(result, row) is not None]
+    if not rows:
+        return
+    rows.sort(key=lambda row: build_seconds(result, row))
     figure, axes = new_chart(1.6 + 0.32 * len(rows))
     for place, row in enumerate(reversed(rows)):
-        seconds = statistics.median(row["build_seconds"])
+        seconds = build_seconds(result, row)
         axes.barh(place, seconds, color=palette.OURS if row["is_ours"] else palette.RIVALS[2])
         axes.annotate(
             f"{seconds:.1f}" if seconds < 10 else f"{seconds:.0f}",

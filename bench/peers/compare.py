@@ -160,7 +160,7 @@ def write_json(path, result):
 
 
 def kept_rows(options, result):
-    """Rows of an earlier run on the same data with the same settings, errors left out."""
+    """Rows of an earlier run on the same data with the same settings."""
     if not (options.resume and os.path.exists(options.json)):
         return []
     with open(options.json, encoding="utf-8") as file:
@@ -168,16 +168,17 @@ def kept_rows(options, result):
     for part in ("data", "settings"):
         if before[part] != result[part]:
             sys.exit(f"compare.py: --resume: {options.json} has other {part}")
-    return [row for row in before["contenders"] if "error" not in row]
+    return before["contenders"]
 
 
 def run_recall(contenders, paths, options, result, save):
     import measure
 
-    done = {row["contender"]: row for row in kept_rows(options, result)}
+    kept = kept_rows(options, result)
+    done = {row["contender"]: row for row in kept if "error" not in row}
     rows = {"base": options.nb, "query": options.nq}
     names = {contender.name for contender in contenders}
-    result["contenders"] = [row for name, row in done.items() if name not in names]
+    result["contenders"] = [row for row in kept if row["contender"] not in names]
     # A process for each: memory is then this contender's alone, and one that crashes ends itself.
     context = multiprocessing.get_context("spawn")
     for number, contender in enumerate(contenders, 1):

@@ -51,6 +51,13 @@ def round_qps(result, point, mode):
     return [run["queries"] / run[seconds] for run in point.get("runs", {}).get(mode, [])]
 
 
+def build_seconds(result, row):
+    """Median over the seeds, by the clock that was asked for; None where it did not run."""
+    clock = f"{result['settings'].get('clock', 'wall')}_seconds"
+    builds = [build[clock] for build in row["builds"] if clock in build]
+    return statistics.median(builds) if builds else None
+
+
 def qps(result, point, mode):
     """Median of the rounds; None where there were none."""
     rounds = round_qps(result, point, mode)
@@ -75,7 +82,7 @@ def summary(row):
     mean, spread = recall(max(row["points"], key=lambda point: recall(point)[0]))
     return (
         f"{row['contender']}: {row['bytes_per_vector']:.1f} bytes, recall {mean:.4f} ± {spread:.4f}, "
-        f"{row['build_seconds'][0]:.1f} s to build"
+        f"{row['builds'][0]['wall_seconds']:.1f} s to build"
     )
 
 
@@ -102,9 +109,10 @@ def print_tables(result):
     for row in measured:
         for point in row["points"]:
             mean, spread = recall(point)
-            build = statistics.median(row["build_seconds"])
+            seconds = build_seconds(result, row)
+            build = "" if seconds is None else f"{seconds:.1f}"
             cells = [f"{row['bytes_per_vector']:.1f}", f"{mean:.4f}", f"{spread:.4f}"]
-            cells += [_qps_text(qps(result, point, mode)) for mode in MODES] + [f"{build:.1f}"]
+            cells += [_qps_text(qps(result, point, mode)) for mode in MODES] + [build]
             lines.append((label(row, point), *cells))
     _print_columns(lines)
     for row in result["contenders"]:

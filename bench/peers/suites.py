@@ -35,7 +35,7 @@ def _divided(dim, *parts):
 
 def flat(dim):
     """Every code, searched row by row: recall against bytes."""
-    rates = ("1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
+    rates = ("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
     more = ("3+2", "4+2", "4+3", "8")
     return [
         *series("polarquant", [f"polar:Polar{rate}" for rate in rates + more]),
@@ -61,7 +61,7 @@ def flat(dim):
 def flat_speed(dim):
     """Exhaustive searches: speed at the recall that the code has."""
     codes = [f"faiss:RaBitQfs{b}" for b in (2, 4)]
-    codes += [f"faiss:PQ{m}x4fs" for m in _divided(dim, 2, 1)] + ["faiss:SQ8", "faiss:Flat"]
+    codes += [f"faiss:PQ{m}x4fs" for m in _divided(dim, 2, 1)] + ["faiss:Flat"]
     return [
         *series("polarquant", [f"polar:Polar{rate}" for rate in ("2", "3", "4", "8")]),
         *series("turbovec", [f"turbovec:{b}" for b in (2, 3, 4)]),
