@@ -19,6 +19,7 @@ on it ranks codes of a kind; it is no forecast for your data.
 
 The seed decides the numbers, up to the rounding of the matrix products of the NumPy at hand.
 """
+
 import argparse
 
 import numpy as np

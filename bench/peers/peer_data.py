@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Vectors, and the true neighbours by inner product, computed once and kept."""
+
 import hashlib
 import pathlib
 
@@ -21,7 +22,9 @@ class DataError(Exception):
 def load_vectors(path, rows):
     x = np.load(path, mmap_mode="r")
     if x.ndim != 2 or x.dtype not in (np.float32, np.float16) or 0 in x.shape:
-        raise DataError(f"{path}: {x.dtype} {x.shape} (allowed: float32 or float16, two dimensions)")
+        raise DataError(
+            f"{path}: {x.dtype} {x.shape} (allowed: float32 or float16, two dimensions)"
+        )
     x = np.ascontiguousarray(x[:rows], dtype=np.float32)
     if not np.isfinite(x).all():
         raise DataError(f"{path}: holds values that are not finite")
@@ -64,20 +67,29 @@ def load_neighbours(path, nq, nb, k):
     return ids
 
 
-def neighbours(base, queries, k, hashes, cache, say):
-    """The k nearest by inner product, ties by lower id, from `cache` when they are there."""
-    path = cache / "neighbours" / f"{hashes[0]}-{hashes[1]}-k{k}.npy"
-    if path.exists():
-        return np.load(path)
-    say(f"computing the {k} nearest rows of {len(queries)} queries")
-    blocks = [_exact(base, queries[start:start + BLOCK_QUERIES], k)
-              for start in range(0, len(queries), BLOCK_QUERIES)]
-    ids = np.concatenate(blocks)
+def cached_neighbours(hashes, k, cache):
+    """The file that holds, or will hold, the k nearest of the queries among the rows of these hashes."""
+    return cache / "neighbours" / f"{hashes[0]}-{hashes[1]}-k{k}.npy"
+
+
+def save_neighbours(path, ids):
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".unfinished.npy")
     np.save(unfinished, ids)
     unfinished.rename(path)
-    return ids
+
+
+def neighbours(base, queries, k, path, say):
+    """The k nearest by inner product, ties by lower id, from the file `path` when it is there."""
+    if path.exists():
+        return np.load(path)
+    say(f"computing the {k} nearest rows of {len(queries)} queries")
+    blocks = [
+        _exact(base, queries[start : start + BLOCK_QUERIES], k)
+        for start in range(0, len(queries), BLOCK_QUERIES)
+    ]
+    save_neighbours(path, np.concatenate(blocks))
+    return np.load(path)
 
 
 def _exact(base, queries, k):
@@ -85,7 +97,7 @@ def _exact(base, queries, k):
     scores = np.empty((len(queries), 0), np.float32)
     ids = np.empty((len(queries), 0), np.int64)
     for start in range(0, len(base), BLOCK_ROWS):
-        block = queries @ base[start:start + BLOCK_ROWS].T
+        block = queries @ base[start : start + BLOCK_ROWS].T
         columns = np.broadcast_to(np.arange(start, start + block.shape[1]), block.shape)
         scores, ids = _best(np.hstack([scores, block]), np.hstack([ids, columns]), wanted)
     found = np.empty((len(queries), k), np.int64)

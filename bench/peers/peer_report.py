@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The table on stdout, and what the JSON file says about machine and versions."""
+"""The table on stdout, medians and spreads of a result, and what it says about the machine."""
+
 import os
 import platform
 import statistics
 import subprocess
+import sys
 
 MODES = ("one", "batch")
 
@@ -22,46 +24,70 @@ def cpu_model():
 def commit(root):
     """Of this repository, "-dirty" where files were changed."""
     try:
-        result = subprocess.run(["git", "-C", str(root), "describe", "--always", "--dirty"],
-                                capture_output=True, text=True, check=False)
+        result = subprocess.run(
+            ["git", "-C", str(root), "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     except OSError:
         return "not known"
     return result.stdout.strip() or "not known"
 
 
-def machine(cpu):
-    return {"cpu_model": cpu_model(), "architecture": platform.machine(), "cpu_count": os.cpu_count(),
-            "pinned_to": cpu}
+def machine():
+    return {
+        "cpu_model": cpu_model(),
+        "architecture": platform.machine(),
+        "cpu_count": os.cpu_count(),
+        "python": sys.version.split()[0],
+        "load_average_at_start": os.getloadavg()[0],
+    }
 
 
-def qps(run, clock):
-    return run["queries"] / run[f"{clock}_seconds"]
+def round_qps(result, point, mode):
+    """Queries/s of each round, by the clock that was asked for."""
+    seconds = f"{result['settings'].get('clock', 'wall')}_seconds"
+    return [run["queries"] / run[seconds] for run in point.get("runs", {}).get(mode, [])]
+
+
+def build_seconds(result, row):
+    """Median over the seeds, by the clock that was asked for; None where it did not run."""
+    clock = f"{result['settings'].get('clock', 'wall')}_seconds"
+    builds = [build[clock] for build in row["builds"] if clock in build]
+    return statistics.median(builds) if builds else None
+
+
+def qps(result, point, mode):
+    """Median of the rounds; None where there were none."""
+    rounds = round_qps(result, point, mode)
+    return statistics.median(rounds) if rounds else None
+
+
+def recall(point):
+    """(mean, standard deviation over seeds)."""
+    values = point["recall"]
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def label(row, point):
+    """The contender's name with its search parameters."""
+    params = ", ".join(f"{name} {value}" for name, value in point["params"].items())
+    return row["contender"] + (f" ({params})" if params else "")
+
+
+def summary(row):
+    if "error" in row:
+        return f"{row['contender']}: not measured: {row['error']}"
+    mean, spread = recall(max(row["points"], key=lambda point: recall(point)[0]))
+    return (
+        f"{row['contender']}: {row['bytes_per_vector']:.1f} bytes, recall {mean:.4f} ± {spread:.4f}, "
+        f"{row['builds'][0]['wall_seconds']:.1f} s to build"
+    )
 
 
 def _qps_text(value):
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def add_medians(rows, clock):
-    for row in rows:
-        if "error" not in row:
-            row["qps"] = {mode: statistics.median(qps(run, clock) for run in row["runs"][mode])
-                          for mode in MODES}
-
-
-def ratios(rows):
-    """Ours over each rival of the same nominal bits."""
-    measured = [row for row in rows if "error" not in row and row["bits"] is not None]
-    result = []
-    for ours in (row for row in measured if row["is_ours"]):
-        for rival in measured:
-            if rival["is_ours"] or rival["bits"] != ours["bits"]:
-                continue
-            result.append({"ours": ours["name"], "rival": rival["name"],
-                           "recall_difference": ours["recall"] - rival["recall"],
-                           "bytes": ours["bytes_per_vector"] / rival["bytes_per_vector"],
-                           **{mode: ours["qps"][mode] / rival["qps"][mode] for mode in MODES}})
-    return result
+    return "" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _print_columns(lines):
@@ -72,31 +98,27 @@ def _print_columns(lines):
         print("  ".join(cells).rstrip())
 
 
-def print_table(rows, k):
-    lines = [("index", "bits", "bytes/vec", f"recall@{k}", "qps one", "qps batch", "build s")]
-    for row in rows:
-        if "error" in row:
-            continue
-        bits = "" if row["bits"] is None else f"{row['bits']:g}"
-        lines.append((row["name"], bits, f"{row['bytes_per_vector']:.1f}", f"{row['recall']:.4f}",
-                      _qps_text(row["qps"]["one"]), _qps_text(row["qps"]["batch"]),
-                      f"{row['build_seconds']:.1f}"))
+def print_tables(result):
+    data, k = result["data"], result["settings"]["k"]
+    print(
+        f"{data['name']}: {data['base']['rows']} rows, {data['base']['dim']} dimensions, "
+        f"{data['query']['rows']} queries, {result['settings']['threads']} thread(s) of {cpu_model()}"
+    )
+    lines = [("index", "bytes/vec", f"recall@{k}", "±", "qps one", "qps batch", "build s")]
+    measured = [row for row in result["contenders"] if "error" not in row]
+    for row in measured:
+        for point in row["points"]:
+            mean, spread = recall(point)
+            seconds = build_seconds(result, row)
+            build = "" if seconds is None else f"{seconds:.1f}"
+            cells = [f"{row['bytes_per_vector']:.1f}", f"{mean:.4f}", f"{spread:.4f}"]
+            cells += [_qps_text(qps(result, point, mode)) for mode in MODES] + [build]
+            lines.append((label(row, point), *cells))
     _print_columns(lines)
-    for row in rows:
+    for row in result["contenders"]:
         if "error" in row:
-            print(f"{row['name']}: not measured: {row['error']}")
-        elif row["recall_one_difference"] != 0:
-            print(f"{row['name']}: recall@{k} of single queries differs by "
-                  f"{row['recall_one_difference']:+.4f}")
-
-
-def print_ratios(comparisons, k):
-    if not comparisons:
-        return
-    print("\nours over a rival of the same bits")
-    lines = [("ours", "rival", "bytes", f"recall@{k}", "qps one", "qps batch")]
-    for entry in comparisons:
-        lines.append((entry["ours"], entry["rival"], f"{entry['bytes']:.2f}",
-                      f"{entry['recall_difference']:+.4f}", f"{entry['one']:.3g}",
-                      f"{entry['batch']:.3g}"))
-    _print_columns(lines)
+            print(f"{row['contender']}: not measured: {row['error']}")
+        for point in row.get("points", []):
+            if abs(point.get("recall_one_difference", 0)) > 1e-9:
+                difference = point["recall_one_difference"]
+                print(f"{label(row, point)}: recall of single queries differs by {difference:+.4f}")

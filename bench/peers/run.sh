@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Compares our flat search with other libraries: an environment for them, our build, compare.py.
-# run.sh --help lists the options; PYTHON names the interpreter to take, python3 by default.
+# Compares our indexes with other libraries': an environment for them, our build, then one of
+#   run.sh recall|speed [OPTIONS]   compare.py; run.sh recall --help lists the options
+#   run.sh charts [OPTIONS]         charts.py: pictures of bench/results
+#   run.sh tables [OPTIONS]         tables.py: the README's tables from bench/results
+#   run.sh adapters [OPTIONS]       runs our adapters for ann-benchmarks and VIBE
+#   run.sh data [OPTIONS]           make_embeddings.py: further real vectors
+# PYTHON names the interpreter to take, python3 by default. LIBRARY names a libpolarquant.so that is
+# there; then nothing is built.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -33,7 +39,8 @@ need_venv() {
     die "$python still has no venv module; PYTHON=/usr/bin/python3 takes Debian's"
 }
 
-# One package at a time: a rival without a wheel for this system must not keep the others away.
+# One package at a time: a rival that cannot be had on this system must not keep the others away. One
+# without a wheel is built from source, where a compiler is there.
 install_packages() {
   local stamp=$environment/.installed package missing=0
   if [[ -e $stamp ]] && cmp -s "$stamp" "$here/requirements.txt"; then return; fi
@@ -44,7 +51,7 @@ install_packages() {
   while read -r package; do
     [[ -n $package ]] || continue
     say "installing $package into ${environment#"$root"/}"
-    if ! "$environment/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: \
+    if ! "$environment/bin/pip" install --quiet --disable-pip-version-check --prefer-binary \
       "$package" >&2; then
       say "run.sh: $package could not be installed; its rows will say so"
       missing=1
@@ -53,14 +60,20 @@ install_packages() {
   if ((!missing)); then cp "$here/requirements.txt" "$stamp"; fi
 }
 
-has_library=0
-for argument in "$@"; do
-  case $argument in
-    -h | --help) exec "$python" "$here/compare.py" --help ;;
-    --library | --library=*) has_library=1 ;;
-  esac
-done
+case ${1-} in
+  recall | speed) program=$here/compare.py arguments=("$@") ;;
+  charts | tables) program=$here/$1.py arguments=("${@:2}") ;;
+  adapters) program=$root/bench/ann_benchmarks/try_adapters.py arguments=("${@:2}") ;;
+  data) program=$here/make_embeddings.py arguments=("${@:2}") ;;
+  *) die "${1:-nothing} (allowed: recall, speed, charts, tables, adapters, data; each with --help)" ;;
+esac
 
 install_packages
-if ((!has_library)); then "$root/dev.sh" build >&2; fi
-exec "$environment/bin/python" "$here/compare.py" "$@"
+case $1 in
+  recall | speed | adapters)
+    export PYTHONPATH=$root/bindings/python/src
+    export POLARQUANT_LIBRARY=${LIBRARY:-$root/build/lib/libpolarquant.so}
+    if [[ -z ${LIBRARY-} ]]; then "$root/dev.sh" build >&2; fi
+    ;;
+esac
+exec "$environment/bin/python" "$program" "${arguments[@]}"

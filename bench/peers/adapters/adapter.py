@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""What the runner asks of a library."""
+
+
+class Adapter:
+    """An index for inner product, built once and searched with several settings.
+
+    Constructors take (what, dim, threads): the part of the name behind the colon, the dimensions of
+    a vector, and the threads to build and search with. They refuse what they do not know.
+    """
+
+    is_ours = False
+    #: Names of the search parameters that `set_params` knows.
+    params = ()
+
+    def library(self):
+        """Name and version, as on PyPI."""
+        raise NotImplementedError
+
+    def build(self, base):
+        """Trains on base, (n, dim) float32, and adds it; row i gets id i."""
+        raise NotImplementedError
+
+    def stored_bytes(self):
+        """Size of the built index as the library writes it; None where it writes none."""
+        return None
+
+    def bytes_per_vector(self, base):
+        """(bytes that one more vector costs, how that was found).
+
+        Here: the size of the whole index less that of one over half of the rows, so that what is
+        stored once (centroids, codebooks, rotations) drops out.
+        """
+        half = len(base) // 2
+        smaller = type(self)(self.what, self.dim, self.threads)
+        smaller.build(base[:half])
+        growth = (self.stored_bytes() - smaller.stored_bytes()) / (len(base) - half)
+        return growth, "growth of the file from half of the rows to all"
+
+    def set_params(self, **params):
+        """Search parameters of the next searches."""
+        if params:
+            raise ValueError(f"{sorted(params)} (allowed: none)")
+
+    def search(self, queries, k):
+        """Ids of the k nearest, (nq, k), best first."""
+        raise NotImplementedError
+
+    def __init__(self, what, dim, threads):
+        self.what = what
+        self.dim = dim
+        self.threads = threads
+
+    def refuse(self, allowed):
+        raise ValueError(f"{self.what} (allowed: {allowed})")
+
+
+class GrowingAdapter(Adapter):
+    """One that is trained first, so that its size without rows is known."""
+
+    _size_without_rows = None
+
+    def bytes_per_vector(self, base):
+        growth = (self.stored_bytes() - self._size_without_rows) / len(base)
+        return growth, "growth of what the library writes, from no rows to all"

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The table of contenders: what is compared, in which series of a chart it stands, with which search
+parameters."""
+
+import dataclasses
+import itertools
+
+NPROBE = (1, 2, 4, 8, 16, 32, 64, 128)
+EF_SEARCH = (16, 32, 64, 128, 256)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    name: str  # KIND:WHAT, see adapters/
+    series: str
+    points: tuple = ({},)  # search parameters of each point
+    max_seeds: int = (
+        100  # fewer for what takes minutes to train; 1 where nothing is drawn at random
+    )
+
+
+def series(name, contenders, points=({},), max_seeds=100):
+    return [Contender(each, name, tuple(points), max_seeds) for each in contenders]
+
+
+def grid(**values):
+    """All combinations, as dictionaries."""
+    return tuple(dict(zip(values, each)) for each in itertools.product(*values.values()))
+
+
+def _divided(dim, *parts):
+    """dim / part, where it is whole."""
+    return [dim // part for part in parts if dim % part == 0]
+
+
+def flat(dim):
+    """Every code, searched row by row: recall against bytes."""
+    rates = ("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
+    more = ("3+2", "4+2", "4+3", "8")
+    return [
+        *series("polarquant", [f"polar:Polar{rate}" for rate in rates + more]),
+        *series("turbovec", [f"turbovec:{b}" for b in (2, 3, 4)]),
+        *series("RaBitQ-Library", [f"rabitqlib:Flat{b}" for b in (1, 2, 4, 8)]),
+        *series("FAISS SQ", ["faiss:SQ4", "faiss:SQ6", "faiss:SQ8"], max_seeds=1),
+        *series("FAISS TurboQuant", [f"faiss:RR,SQtqmse{b}" for b in (1, 2, 4, 8)]),
+        *series("polarquant -pca", [f"polar:Polar{rate}-pca" for rate in ("1", "2", "3", "4")]),
+        *series("FAISS PQ", [f"faiss:PQ{m}x4fs" for m in _divided(dim, 4, 2, 1)], max_seeds=2),
+        *series("ScaNN", ["scann:AH2", "scann:AH1", "scann:int8"], max_seeds=2),
+        *series("turbovec", [f"turbovec:{b}+calibrated" for b in (2, 3, 4)]),
+        *series("FAISS RaBitQ", [f"faiss:RaBitQ{b}" for b in range(1, 9)], max_seeds=1),
+        *series("FAISS EDEN", [f"faiss:EDEN{b}" for b in (1, 2, 4, 8)], max_seeds=1),
+        *series("SVS LVQ", [f"svs:Flat,LVQ{b}" for b in ("4", "8", "4x4", "4x8")]),
+        *series("FAISS PQ", [f"faiss:PQ{m}x8np" for m in _divided(dim, 8, 4, 2)], max_seeds=1),
+        *series("FAISS RaBitQ", [f"faiss:RR,RaBitQ{b}" for b in (1, 2, 4)]),
+        *series("FAISS EDEN", [f"faiss:RR,EDEN{b}" for b in (1, 2, 4)]),
+        *series("FAISS RaBitQfs", [f"faiss:RaBitQfs{b}" for b in (1, 2, 4)], max_seeds=1),
+        *series("FAISS OPQ", [f"faiss:OPQ{m},PQ{m}x8np" for m in _divided(dim, 8, 4)], max_seeds=1),
+    ]
+
+
+def flat_speed(dim):
+    """Exhaustive searches: speed at the recall that the code has."""
+    codes = [f"faiss:RaBitQfs{b}" for b in (2, 4)]
+    codes += [f"faiss:PQ{m}x4fs" for m in _divided(dim, 2, 1)] + ["faiss:Flat"]
+    return [
+        *series("polarquant", [f"polar:Polar{rate}" for rate in ("2", "3", "4", "8")]),
+        *series("turbovec", [f"turbovec:{b}" for b in (2, 3, 4)]),
+        *series("RaBitQ-Library", [f"rabitqlib:Flat{b}" for b in (2, 4)]),
+        *series("FAISS", codes),
+        *series("ScaNN", ["scann:AH2", "scann:AH1"]),
+    ]
+
+
+def search(dim):
+    """Inverted files and graphs: speed against recall."""
+    nprobe = grid(nprobe=NPROBE)
+    ef_search = grid(ef_search=EF_SEARCH)
+    fast_scan = f"IVF1024,PQ{dim // 2}x4fs"
+    return [
+        *series("polarquant IVF", ["polar:IVF1024,Polar2", "polar:IVF1024,Polar4"], nprobe),
+        *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
+        *series("FAISS IVF", ["faiss:IVF1024,SQ8", "faiss:IVF1024,Flat"], nprobe),
+        *series("FAISS IVF RaBitQ", ["faiss:IVF1024,RaBitQfs2", "faiss:IVF1024,RaBitQfs4"], nprobe),
+        *series("FAISS IVF PQfs", [f"faiss:{fast_scan}"], nprobe),
+        *series(
+            "FAISS IVF PQfs, refined",
+            [f"faiss:{fast_scan},Refine(SQ8)"],
+            grid(nprobe=NPROBE, k_factor=(4,)),
+        ),
+        *series("FAISS HNSW", ["faiss:HNSW32,SQ8"], ef_search),
+        *series("RaBitQ-Library IVF", ["rabitqlib:IVF1024,4"], nprobe),
+        *series("RaBitQ-Library SymQG", ["rabitqlib:SymQG32"], ef_search),
+        *series(
+            "ScaNN",
+            ["scann:Tree1024,AH2,Reorder"],
+            grid(leaves_to_search=NPROBE, pre_reorder_num_neighbors=(100,)),
+        ),
+        *series("SVS Vamana", ["svs:Vamana32,float32", "svs:Vamana32,LVQ4x8"], ef_search),
+        *series("hnswlib", ["hnswlib:HNSW16"], ef_search),
+        *series("usearch", ["usearch:HNSW16,i8"], ef_search),
+    ]
+
+
+SUITES = {"flat": flat, "flat-speed": flat_speed, "search": search}
+
+
+def parse(text):
+    """Contenders from "polar:Polar4; faiss:IVF1024,SQ8@nprobe=1/4/16"."""
+    found = []
+    for part in filter(None, (each.strip() for each in text.split(";"))):
+        name, _, settings = part.partition("@")
+        values = {}
+        for setting in filter(None, settings.split(",")):
+            key, _, numbers = setting.partition("=")
+            try:
+                values[key] = [float(n) if "." in n else int(n) for n in numbers.split("/")]
+            except ValueError:
+                raise ValueError(f"{part} (allowed: KIND:WHAT@NAME=1/2/3,…)") from None
+        found.append(Contender(name, name.partition(":")[0], grid(**values)))
+    return found

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the tables of README.md and docs/benchmarks.md from bench/results.
+
+    tables.py            writes them between their marks
+    tables.py --check    exits with 1 and says which differ from the results
+    tables.py --self-test
+
+A table stands between `<!-- table: NAME of FILE … -->` and `<!-- end of table -->`, FILE being results
+in bench/results. Nothing but Python is needed.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+from peer_report import MODES, build_seconds, qps, recall, round_qps
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = ("README.md", "docs/benchmarks.md")
+MARK = re.compile(r"(<!-- table: (\w+) of ([^>]*?) -->\n).*?(<!-- end of table -->)", re.S)
+LIBRARIES = {
+    "polar": "",
+    "faiss": "FAISS",
+    "turbovec": "turbovec",
+    "rabitqlib": "RaBitQ-Library",
+    "scann": "ScaNN",
+    "svs": "SVS",
+    "usearch": "usearch",
+    "hnswlib": "hnswlib",
+}
+
+
+def shown(name):
+    kind, _, what = name.partition(":")
+    return f"{LIBRARIES[kind]} `{what}`".strip()
+
+
+def params_shown(params):
+    return ", ".join(f"{name} {value}" for name, value in params.items())
+
+
+def measured(result):
+    return [row for row in result["contenders"] if "error" not in row]
+
+
+def ratio(result, point, reference, mode):
+    """Median over the rounds of the speed beside the reference's in the same round."""
+    pairs = zip(round_qps(result, point, mode), round_qps(result, reference, mode))
+    return statistics.median(a / b for a, b in pairs)
+
+
+def ratio_text(value):
+    return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"
+
+
+def recall_text(point):
+    mean, spread = recall(point)
+    text = f"{mean:.3f}".lstrip("0")
+    return text if len(point["recall"]) == 1 else f"{text} ± {spread:.3f}".replace("± 0", "± ")
+
+
+def flat_table(recall_result, speed_result):
+    """Codes by bytes: recall over seeds, speed beside Polar4's in the same rounds."""
+    recalls = {row["contender"]: row for row in measured(recall_result)}
+    rows = sorted(measured(speed_result), key=lambda row: row["bytes_per_vector"])
+    reference = next(row for row in rows if row["contender"] == "polar:Polar4")["points"][0]
+    k = recall_result["settings"]["k"]
+    yield (
+        "code",
+        "bytes a vector",
+        f"recall@{k}",
+        "speed, one query",
+        "speed, batch",
+        "s to build",
+    )
+    for row in rows:
+        point = row["points"][0]
+        known = recalls.get(row["contender"], row)
+        name = shown(row["contender"])
+        if row["is_ours"]:
+            name = f"**{name}**"
+        speeds = [
+            ratio_text(ratio(speed_result, point, reference, mode)) for mode in ("one", "batch")
+        ]
+        bytes_text = f"{known['bytes_per_vector']:.0f}"
+        seconds = build_seconds(speed_result, row)
+        build = "" if seconds is None else f"{seconds:.1f}"
+        yield (name, bytes_text, recall_text(known["points"][0]), *speeds, build)
+
+
+def line_through(result, series):
+    """(bytes, mean recall) of a series that none of its points with fewer bytes reaches."""
+    points = sorted(
+        (row["bytes_per_vector"], recall(point)[0])
+        for row in measured(result)
+        if row["series"] == series
+        for point in row["points"]
+    )
+    line = []
+    for x, y in points:
+        if not line or y > line[-1][1]:
+            line.append((x, y))
+    return line
+
+
+def at(line, x):
+    """The line at x, straight between its points; None in front of the first, the last behind it."""
+    if not line or x < line[0][0]:
+        return None
+    for (x0, y0), (x1, y1) in zip(line, line[1:]):
+        if x <= x1:
+            return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+    return line[-1][1]
+
+
+def above_table(result):
+    """Points of rivals above the line through our untrained codes, at their bytes."""
+    plain, trained = (line_through(result, s) for s in ("polarquant", "polarquant -pca"))
+    signed = lambda y, line: "no such code" if line is None else f"{y - line:+.3f}"
+    yield ("rival", "bytes a vector", "recall@10", "less ours", "less ours, `-pca` where better")
+    found = 0
+    rivals = [row for row in measured(result) if not row["is_ours"]]
+    for row in sorted(rivals, key=lambda row: row["bytes_per_vector"]):
+        x, point = row["bytes_per_vector"], row["points"][0]
+        ours = at(plain, x)
+        mean = recall(point)[0]
+        if ours is None or mean > ours:
+            found += 1
+            best = signed(mean, max(filter(None, (ours, at(trained, x))), default=None))
+            yield (
+                shown(row["contender"]),
+                f"{x:.0f}",
+                recall_text(point),
+                signed(mean, ours),
+                best,
+            )
+    if not found:
+        yield (f"none of {len(rivals)}", "", "", "", "")
+
+
+def fastest(result, rows, wanted, mode):
+    """The fastest point of at least this recall: (median queries/s, row, point), or None."""
+    points = [
+        (qps(result, point, mode), row["contender"], row, point)
+        for row in rows
+        for point in row["points"]
+        if recall(point)[0] >= wanted
+    ]
+    return max(points, key=lambda p: p[:2]) if points else None
+
+
+def target_table(result, wanted):
+    """Of each series, the fastest setting that reaches a recall, beside our fastest."""
+    groups = {}
+    for row in measured(result):
+        groups.setdefault(row["series"], []).append(row)
+    ours = [row for row in measured(result) if row["is_ours"]]
+    best = {mode: fastest(result, ours, wanted, mode) for mode in MODES}
+    yield ("index", "bytes a vector", "one query: setting", "speed", "batch: setting", "speed")
+    for name, rows in groups.items():
+        cells = []
+        for mode in MODES:
+            found = fastest(result, rows, wanted, mode)
+            if found and best[mode]:
+                cells.append(f"{shown(found[1])}, {params_shown(found[3]['params'])}")
+                cells.append(ratio_text(ratio(result, found[3], best[mode][3], mode)))
+            else:
+                cells += ["not reached", ""]
+        sizes = sorted({f"{row['bytes_per_vector']:.0f}" for row in rows}, key=int)
+        yield (name, " / ".join(sizes), *cells)
+
+
+TABLES = {
+    "flat": lambda results, _: flat_table(*results),
+    "above": lambda results, _: above_table(*results),
+    "target": lambda results, value: target_table(*results, value),
+}
+
+
+def markdown(rows):
+    header, *lines = rows
+    yield "| " + " | ".join(header) + " |"
+    yield "|" + "---|" * len(header)
+    for line in lines:
+        yield "| " + " | ".join(line) + " |"
+
+
+def made(name, arguments, load):
+    """A table's text; arguments are files and perhaps a number, the recall that is asked for."""
+    files = [a for a in arguments if a.endswith(".json")]
+    numbers = [float(a) for a in arguments if not a.endswith(".json")]
+    table = TABLES[name]([load(file) for file in files], *(numbers or [None]))
+    return "\n".join(markdown(list(table))) + "\n"
+
+
+def renewed(text, load):
+    return MARK.sub(lambda m: m[1] + made(m[2], m[3].split(), load) + m[4], text)
+
+
+def load_result(name):
+    return json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))
+
+
+def self_test():
+    row = lambda name, series, size, values, ours: {
+        "contender": name,
+        "series": series,
+        "bytes_per_vector": size,
+        "is_ours": ours,
+        "points": [{"params": {}, "recall": values}],
+    }
+    result = {
+        "contenders": [
+            row("polar:Polar2", "polarquant", 100, [0.8, 0.8], True),
+            row("polar:Polar4", "polarquant", 200, [0.9, 0.9], True),
+            row("faiss:SQ4", "FAISS SQ", 150, [0.86], False),
+            row("faiss:SQ6", "FAISS SQ", 150, [0.84], False),
+        ]
+    }
+    page = "a\n<!-- table: above of x.json -->\nold\n<!-- end of table -->\nb\n"
+    new = renewed(page, lambda _: result)
+    assert "| FAISS `SQ4` | 150 | .860 | +0.010 | +0.010 |" in new, new
+    assert "SQ6" not in new and "old" not in new and new.endswith("\nb\n"), new
+    assert renewed(new, lambda _: result) == new
+    result["contenders"][2]["points"][0]["recall"] = [0.7]
+    assert renewed(new, lambda _: result) != new
+    print("tables.py finds what differs")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--self-test", action="store_true")
+    options = parser.parse_args()
+    if options.self_test:
+        self_test()
+        return
+    stale = []
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        new = renewed(text, load_result)
+        if new != text:
+            stale.append(page)
+            if not options.check:
+                path.write_text(new, encoding="utf-8")
+    if options.check and stale:
+        sys.exit(
+            f"tables differ from bench/results in {', '.join(stale)}; run bench/peers/tables.py"
+        )
+
+
+if __name__ == "__main__":
+    main()
