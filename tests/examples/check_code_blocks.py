@@ -13,7 +13,8 @@ import textwrap
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
          "docs/python.md"]
 EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
-            "cpp": ["examples/faiss/save.cc", "examples/faiss/search.cc"],
+            "cpp": ["examples/faiss/parameters.cc", "examples/faiss/save.cc",
+                    "examples/faiss/search.cc"],
             "python": ["examples/python/codes.py", "examples/python/save.py",
                        "examples/python/search.py", "examples/python/shards.py",
                        "examples/python/integrations/langchain_store.py",
