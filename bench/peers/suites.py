@@ -79,8 +79,14 @@ def search(dim):
     return [
         *series("polarquant IVF", ["polar:IVF1024,Polar2", "polar:IVF1024,Polar4"], nprobe),
         *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
-        *series("FAISS IVF", ["faiss:IVF1024,SQ8", "faiss:IVF1024,Flat"], nprobe),
-        *series("FAISS IVF RaBitQ", ["faiss:IVF1024,RaBitQfs2", "faiss:IVF1024,RaBitQfs4"], nprobe),
+        *series(
+            "FAISS IVF", ["faiss:IVF1024,SQ4", "faiss:IVF1024,SQ8", "faiss:IVF1024,Flat"], nprobe
+        ),
+        *series(
+            "FAISS IVF RaBitQ",
+            [f"faiss:IVF1024,RaBitQ{kind}" for kind in ("2", "4", "fs2", "fs4")],
+            nprobe,
+        ),
         *series("FAISS IVF PQfs", [f"faiss:{fast_scan}"], nprobe),
         *series(
             "FAISS IVF PQfs, refined",
