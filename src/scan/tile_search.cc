@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "src/scan/kernels/load_terms.h"
 #include "src/scan/kernels/sign_dots.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/row_levels.h"
@@ -180,11 +181,15 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
 void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* best) {
   const auto& stages = codec_.stages();
   for (int block = 0; block < tile.blocks; ++block) {
+    alignas(64) float scales[kBlockRows];
+    alignas(64) float constants[kBlockRows];
+    alignas(64) float biases[kBlockRows];
+    load_block_terms(codec_, tile.front[block], tile.room[block], scales, constants, biases);
     int count = 0;
     for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
-      const auto row = static_cast<uint32_t>(block * kBlockRows + std::countr_zero(rows));
-      terms_[static_cast<size_t>(count)] = load_terms(codec_, place_of(tile, row));
-      rows_[static_cast<size_t>(count++)] = row;
+      const int row = std::countr_zero(rows);
+      terms_[static_cast<size_t>(count)] = {scales[row], constants[row], 0};
+      rows_[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)
       survivor_dots(tile, codec_, stages[i], query, rows_.data(), count, levels_.data(),

@@ -55,12 +55,11 @@ class TopK {
     if (candidate.key > limit_) return;
     if (static_cast<int64_t>(heap_.size()) == k_) {
       if (!(candidate < heap_.front())) return;
-      std::pop_heap(heap_.begin(), heap_.end());
-      heap_.back() = candidate;
+      replace_worst(candidate);
     } else {
       heap_.push_back(candidate);
+      std::push_heap(heap_.begin(), heap_.end());
     }
-    std::push_heap(heap_.begin(), heap_.end());
     changed_ = true;
   }
 
@@ -89,6 +88,18 @@ class TopK {
  private:
   /// More than there are rows; a few times it is still a number.
   static constexpr int64_t kEveryRow = int64_t{1} << 56;
+
+  // One way down the heap, where std::pop_heap and std::push_heap go down and up again.
+  void replace_worst(const Candidate& candidate) {
+    size_t at = 0;
+    for (size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
+      if (child + 1 < heap_.size() && heap_[child] < heap_[child + 1]) ++child;
+      if (!(candidate < heap_[child])) break;
+      heap_[at] = heap_[child];
+      at = child;
+    }
+    heap_[at] = candidate;
+  }
 
   int64_t k_;
   float limit_ = std::numeric_limits<float>::infinity();
