@@ -27,6 +27,7 @@ if(POLARQUANT_FAISS)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT faiss)
   install(FILES ${PROJECT_SOURCE_DIR}/include/polarquant/faiss.h
                 ${PROJECT_SOURCE_DIR}/include/polarquant/faiss_ivf.h
+                ${PROJECT_SOURCE_DIR}/include/polarquant/faiss_ivf_base.h
                 ${PROJECT_SOURCE_DIR}/include/polarquant/faiss_parameters.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/polarquant COMPONENT faiss)
   install(EXPORT polarquantFaissTargets NAMESPACE polarquant:: DESTINATION ${package_dir}

@@ -27,7 +27,7 @@
 namespace polarquant::bench {
 namespace {
 
-constexpr double kIdBytes = sizeof(::faiss::Index::idx_t);
+constexpr double kIdBytes = sizeof(::faiss::Index::ntotal);
 
 /// One row's rule: nullopt when the index is of another class.
 using CountBytes = std::optional<VectorCost> (*)(const ::faiss::Index& index);

@@ -151,7 +151,7 @@ BuiltIndex build_index(const std::string& description, const BenchmarkData& data
   built.train_s = seconds_since(start);
 
   const bool with_ids = wants_ids(*built.index);
-  std::vector<::faiss::Index::idx_t> ids;
+  std::vector<int64_t> ids;
   start = Clock::now();
   for (int64_t first = 0; first < base.rows; first += kAddBlockRows) {
     const int64_t count = std::min(kAddBlockRows, base.rows - first);

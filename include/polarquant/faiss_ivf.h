@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "polarquant/faiss_ivf_base.h"
+
 namespace polarquant {
 
 class CentroidSearch;
@@ -43,7 +45,7 @@ struct SearchParametersIVFPolar : ::faiss::SearchParametersIVF {
 /// depend on the number of threads. In a fork()ed child everything runs on one thread.
 /// Errors: faiss::FaissException, its text naming the argument, its value and what is allowed; the
 /// index is unchanged after one.
-struct IndexIVFPolar : ::faiss::IndexIVF {
+struct IndexIVFPolar : IndexIVFBase {
   /// FAISS's type of ids: faiss::idx_t, in older releases faiss::Index::idx_t.
   using idx_t = int64_t;
 
@@ -81,7 +83,8 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
   void train(idx_t n, const float* x) override;
 
   /// precomputed_idx: (n), each row's list, −1: the row is left out. xids: (n) or null.
-  void add_core(idx_t n, const float* x, const idx_t* xids, const idx_t* precomputed_idx) override;
+  void add_to_lists(idx_t n, const float* x, const idx_t* xids,
+                    const idx_t* precomputed_idx) override;
   void encode_vectors(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes,
                       bool include_listno = false) const override;
   /// Of what sa_encode, or encode_vectors with list numbers, made.
@@ -99,8 +102,8 @@ struct IndexIVFPolar : ::faiss::IndexIVF {
                           bool store_pairs, const ::faiss::IVFSearchParameters* params = nullptr,
                           ::faiss::IndexIVFStats* stats = nullptr) const override;
   /// Scans codes in the row format, as invlists->get_codes gives them.
-  ::faiss::InvertedListScanner* get_InvertedListScanner(
-      bool store_pairs = false, const ::faiss::IDSelector* sel = nullptr) const override;
+  ::faiss::InvertedListScanner* make_scanner(bool store_pairs,
+                                             const ::faiss::IDSelector* sel) const override;
 
   /// Needs a direct map. A mapped index (ReadOptions) whose file has one looks through its ids.
   void reconstruct(idx_t key, float* recons) const override;

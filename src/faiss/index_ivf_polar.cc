@@ -54,7 +54,7 @@ IndexIVFPolar::IndexIVFPolar(::faiss::Index* coarse, size_t dim, size_t lists,
 IndexIVFPolar::IndexIVFPolar(::faiss::Index* coarse, size_t dim, size_t lists,
                              const std::string& spec, ::faiss::MetricType metric,
                              const Options& options)
-    : IndexIVF(coarse, dim, lists, 0, metric), options_(options) {
+    : IndexIVFBase(coarse, dim, lists, 0, metric), options_(options) {
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
     codec_ = make_codec();
@@ -266,8 +266,8 @@ void IndexIVFPolar::sa_decode(idx_t n, const uint8_t* bytes, float* x) const {
   });
 }
 
-void IndexIVFPolar::add_core(idx_t n, const float* x, const idx_t* xids,
-                             const idx_t* precomputed_idx) {
+void IndexIVFPolar::add_to_lists(idx_t n, const float* x, const idx_t* xids,
+                                 const idx_t* precomputed_idx) {
   with_faiss_errors([&] {
     require_rows("add", n, d, x);
     require_trained("add");
@@ -338,8 +338,8 @@ void IndexIVFPolar::reconstruct_from_offset(int64_t list_no, int64_t offset, flo
   });
 }
 
-::faiss::InvertedListScanner* IndexIVFPolar::get_InvertedListScanner(
-    bool store_pairs, const ::faiss::IDSelector* sel) const {
+::faiss::InvertedListScanner* IndexIVFPolar::make_scanner(bool store_pairs,
+                                                          const ::faiss::IDSelector* sel) const {
   return with_faiss_errors([&]() -> ::faiss::InvertedListScanner* {
     require_trained("get_InvertedListScanner");
     return new PolarListScanner(*codec_, centres_, store_pairs, sel);

@@ -10,7 +10,7 @@ namespace polarquant {
 
 PolarListScanner::PolarListScanner(const Codec& codec, const std::vector<ListCentre>& centres,
                                    bool pairs, const ::faiss::IDSelector* selector)
-    : InvertedListScanner(pairs, selector), codec_(codec), centres_(centres) {
+    : SelectingScanner(pairs, selector), codec_(codec), centres_(centres) {
   keep_max = codec.higher_is_nearer();
   code_size = codec.layout().group_bytes;
 }
@@ -36,16 +36,16 @@ float PolarListScanner::distance_to_code(const uint8_t* code) const {
   return codec_.score_decoded(moved_, terms, decoded.data());
 }
 
-idx_t PolarListScanner::label(const idx_t* ids, size_t offset) const {
+idx_t SelectingScanner::label(const idx_t* ids, size_t offset) const {
   return store_pairs ? static_cast<idx_t>(::faiss::lo_build(static_cast<uint64_t>(list_no), offset))
                      : ids[offset];
 }
 
-bool PolarListScanner::takes_part(const idx_t* ids, size_t offset) const {
+bool SelectingScanner::takes_part(const idx_t* ids, size_t offset) const {
   return sel == nullptr || sel->is_member(ids[offset]);
 }
 
-size_t PolarListScanner::scan_codes(size_t n, const uint8_t* codes, const idx_t* ids,
+size_t SelectingScanner::scan_codes(size_t n, const uint8_t* codes, const idx_t* ids,
                                     float* distances, idx_t* labels, size_t k) const {
   size_t updates = 0;
   for (size_t i = 0; i < n; ++i) {
@@ -62,7 +62,7 @@ size_t PolarListScanner::scan_codes(size_t n, const uint8_t* codes, const idx_t*
   return updates;
 }
 
-void PolarListScanner::scan_codes_range(size_t n, const uint8_t* codes, const idx_t* ids,
+void SelectingScanner::scan_codes_range(size_t n, const uint8_t* codes, const idx_t* ids,
                                         float radius, ::faiss::RangeQueryResult& result) const {
   for (size_t i = 0; i < n; ++i) {
     if (!takes_part(ids, i)) continue;

@@ -16,6 +16,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_compat.h"
 #include "tests/faiss/clustered_rows.h"
+#include "tests/faiss/copy_ids.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
 
@@ -306,7 +307,7 @@ TEST_CASE("FAISS's tools walk our lists", "[faiss][ivf]") {
 
   auto half = make_index("Polar4", kL2);
   index->make_direct_map(false);
-  index->copy_subset_to(*half, 0, 0, 1500);
+  copy_ids(*index, half.get(), 0, 1500);
   CHECK(half->ntotal == 1500);
   auto first = make_index("Polar4", kL2);
   first->add(1500, rows().data());

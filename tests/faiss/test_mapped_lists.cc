@@ -13,6 +13,7 @@
 
 #include "src/faiss/index_parts.h"
 #include "src/faiss/polar_inverted_lists.h"
+#include "tests/faiss/copy_ids.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 #include "tests/support/temporary_folder.h"
@@ -204,7 +205,7 @@ TEST_CASE("A mapped inverted file refuses every change; its clone takes them",
   refused([&] { in_file.update_vectors(1, &held, x.data()); });
   refused([&] { in_file.merge_from(*other, 0); });
   refused([&] { lists_of(*other).merge_from(in_file, 0); });
-  refused([&] { lists_of(*other).copy_subset_to(in_file, 0, 0, held); });
+  refused([&] { copy_ids(lists_of(*other), &in_file, 0, held); });
   refused([&] { in_file.reset(); });
   refused([&] { in_file.invlists->reset(); });
   refused([&] { in_file.invlists->resize(0, 0); });
@@ -221,7 +222,7 @@ TEST_CASE("A mapped inverted file refuses every change; its clone takes them",
   // Subsets are taken from it.
   const auto empty = clone_index(in_file);
   empty->reset();
-  in_file.copy_subset_to(lists_of(*empty), 0, 0, std::numeric_limits<int64_t>::max());
+  copy_ids(in_file, &lists_of(*empty), 0, std::numeric_limits<int64_t>::max());
   CHECK(empty->ntotal == in_file.ntotal);
 }
 
