@@ -44,14 +44,15 @@ struct Heads {
   std::vector<float> x;
   std::vector<uint8_t> codes;
 
-  Heads(const std::string& spec, int dim, polar_metric metric, int64_t heads, int64_t n)
-      : codec(make_codec(spec, dim, metric)),
-        dim(dim),
-        heads(heads),
-        n(n),
+  Heads(const std::string& spec, int dimensions, polar_metric metric, int64_t head_count,
+        int64_t rows)
+      : codec(make_codec(spec, dimensions, metric)),
+        dim(dimensions),
+        heads(head_count),
+        n(rows),
         x(clustered_rows(std::max<int64_t>(heads * n, 2 * dim + 10), dim, 50)) {
-    const int64_t rows = static_cast<int64_t>(x.size()) / dim;
-    require_ok(polar_codec_train(codec.get(), rows, x.data()));
+    const int64_t all_rows = static_cast<int64_t>(x.size()) / dim;
+    require_ok(polar_codec_train(codec.get(), all_rows, x.data()));
     device = on_device(codec.get());
     require_ok(polar_codec_encoded_bytes(codec.get(), n, &head_bytes));
     codes.resize(static_cast<size_t>(heads) * head_bytes);
