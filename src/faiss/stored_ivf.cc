@@ -58,15 +58,7 @@ StoredIndex read(IndexReading& reading) {
   require(trains_alone <= 2, StatusCode::corrupt_data,
           "index file: quantizer_trains_alone {} is not allowed; 0 to 2", trains_alone);
 
-  StoredIndex quantizer = reading.read_index();
-  const ::faiss::Index& coarse = *quantizer.index;
-  require(quantizer.labels_are_rows && coarse.d == head.dim && coarse.metric_type == head.metric &&
-              coarse.ntotal >= 0 &&
-              (head.is_trained ? static_cast<uint64_t>(coarse.ntotal) == nlist
-                               : static_cast<uint64_t>(coarse.ntotal) <= nlist),
-          StatusCode::corrupt_data,
-          "index file: a coarse quantizer of {} rows, dim {}; {} lists, dim {} expected",
-          coarse.ntotal, coarse.d, nlist, head.dim);
+  StoredIndex quantizer = read_coarse_quantizer(reading, head, nlist);
   StoredIndex read = read_faiss_section(reading, false);
   auto* index = dynamic_cast<::faiss::IndexIVF*>(read.index.get());
   require(index != nullptr && index->d == head.dim && index->metric_type == head.metric &&
@@ -87,6 +79,19 @@ StoredIndex read(IndexReading& reading) {
 }
 
 }  // namespace
+
+StoredIndex read_coarse_quantizer(IndexReading& reading, const StoredHead& head, uint64_t nlist) {
+  StoredIndex quantizer = reading.read_index();
+  const ::faiss::Index& coarse = *quantizer.index;
+  require(quantizer.labels_are_rows && coarse.d == head.dim && coarse.metric_type == head.metric &&
+              coarse.ntotal >= 0 &&
+              (head.is_trained ? static_cast<uint64_t>(coarse.ntotal) == nlist
+                               : static_cast<uint64_t>(coarse.ntotal) <= nlist),
+          StatusCode::corrupt_data,
+          "index file: a coarse quantizer of {} rows, dim {}; {} lists, dim {} expected",
+          coarse.ntotal, coarse.d, nlist, head.dim);
+  return quantizer;
+}
 
 constinit const StoredKind kStoredIVFOverPolar = {
     kHead,

@@ -13,6 +13,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/polar_inverted_lists.h"
+#include "src/faiss/stored_ivf.h"
 #include "src/scan/list_sections.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
@@ -105,15 +106,8 @@ struct IndexIVFPolarStorage {
     std::unique_ptr<Codec> codec = read_codec(sections, head);
     require(codec->seed() == options.seed, StatusCode::corrupt_data,
             "{}: its seed is not that of the codec's state", kWhat);
-    StoredIndex quantizer = reading.read_index();
-    const ::faiss::Index& coarse = *quantizer.index;
-    require(quantizer.labels_are_rows && coarse.d == head.dim &&
-                coarse.metric_type == head.metric && nlist >= 1 &&
-                (head.is_trained ? static_cast<uint64_t>(coarse.ntotal) == nlist
-                                 : static_cast<uint64_t>(coarse.ntotal) <= nlist),
-            StatusCode::corrupt_data,
-            "index file: a coarse quantizer of {} rows, dim {}; {} lists, dim {} expected",
-            coarse.ntotal, coarse.d, nlist, head.dim);
+    require(nlist >= 1, StatusCode::corrupt_data, "{}: it has no lists", kWhat);
+    StoredIndex quantizer = read_coarse_quantizer(reading, head, nlist);
     require(head.ntotal == 0 || head.is_trained, StatusCode::corrupt_data,
             "{}: {} rows, but not trained", kWhat, head.ntotal);
     // Before anything is made for so many lists.
