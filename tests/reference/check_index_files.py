@@ -70,17 +70,21 @@ def decode(file):
     return centre + scale * (directions @ rotation)
 
 
+def saved_bytes(index):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "index")
+        index.save(path)
+        with open(path, "rb") as saved:
+            return saved.read()
+
+
 def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
     rng = np.random.default_rng(dim)
     x = gaussian(rng, rows, dim) + np.float32(0.25)
     ids = rng.permutation(10 * rows)[:rows].astype(np.int64) if with_ids else None
     index = Index(lib, spec, dim, metric)
     index.add(x, ids)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "index")
-        index.save(path)
-        with open(path, "rb") as saved:
-            file = index_file.FlatIndex(saved.read(), codebooks)
+    file = index_file.FlatIndex(saved_bytes(index), codebooks)
     state = file.state
     codec = lib.codec(spec, dim, metric, centre=state.centre, seed=state.seed,
                       norm_unit=2.0**state.unit_exponent)
@@ -114,11 +118,7 @@ def check_inverted_file(report, lib, codebooks, spec, dim, rows, metric, with_id
     index.call("polar_index_train", index.handle, ctypes.c_int64(rows),
                ctypes.c_void_p(x.ctypes.data))
     index.add(x, ids)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "index")
-        index.save(path)
-        with open(path, "rb") as saved:
-            file = index_file.InvertedFile(saved.read(), codebooks)
+    file = index_file.InvertedFile(saved_bytes(index), codebooks)
     expected_ids = np.arange(rows) if ids is None else np.sort(ids)
     same_ids = np.array_equal(np.sort(file.ids), expected_ids)
     if with_ids:
@@ -135,11 +135,7 @@ def check_saved_nsg(report, lib, codebooks):
     x = gaussian(np.random.default_rng(dim), rows, dim)
     index = Index(lib, "NSG16,Polar4", dim, library.L2)
     index.add(x, None)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "index")
-        index.save(path)
-        with open(path, "rb") as saved:
-            file = index_file.NsgIndex(saved.read(), codebooks)
+    file = index_file.NsgIndex(saved_bytes(index), codebooks)
     state = file.state
     codec = lib.codec("Polar4", dim, library.L2, centre=state.centre, seed=state.seed,
                       norm_unit=2.0**state.unit_exponent)
