@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "bench/cuda/attention.h"
 
-#include <cublas_v2.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include "bench/cuda/bench_check.h"
+#include "bench/cuda/cublas_halves.cuh"
 #include "bench/cuda/device_timer.h"
 #include "cuda/device_buffer.h"
 
@@ -22,16 +19,6 @@ constexpr int kThreads = 256;
 constexpr int kTurns = 5;
 /// Heads that have rows of their own; the others have the same again elsewhere.
 constexpr int64_t kOwnHeads = 4;
-
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw std::runtime_error(std::string("cuBLAS: ") + cublasGetStatusString(status));
-}
-
-__global__ void to_half(const float* from, __half* to, int64_t count) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) to[i] = __float2half_rn(from[i]);
-}
 
 cuda::DeviceBuffer halves_of(const std::vector<float>& values, int64_t times) {
   cuda::DeviceBuffer floats;

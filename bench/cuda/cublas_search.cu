@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cstring>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "bench/cuda/cublas_halves.cuh"
 #include "bench/cuda/cublas_search.h"
 #include "cuda/row_terms.cuh"
 #include "cuda/select_best.h"
@@ -21,16 +20,6 @@ constexpr uint32_t kListRows = 8192;
 constexpr int64_t kPieceScores = int64_t{12} << 20;
 constexpr int64_t kSampleGroups = 8192;
 constexpr int kGroupRows = 16;
-
-void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS)
-    throw std::runtime_error(std::string("cuBLAS: ") + cublasGetStatusString(status));
-}
-
-__global__ void to_half(const float* from, __half* to, int64_t count) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i < count) to[i] = __float2half_rn(from[i]);
-}
 
 /// The best of every 16 scores of a query.
 __global__ void group_maxima(const __half* scores, int64_t rows, int64_t first_row,
