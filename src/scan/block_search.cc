@@ -53,13 +53,11 @@ constexpr unsigned kFirstTiles = 4;
 class GroupSearch {
  public:
   GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-              SearchGoal& goal, const ExactScore& score, const SearchOptions& options, int threads,
-              SearchProgress& progress)
+              SearchGoal& goal, const SearchOptions& options, int threads, SearchProgress& progress)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
         goal_(goal),
-        score_(score),
         kept_(scan_codec.candidates(goal.k())),
         exactness_(options.exactness),
         bounded_(search_is_bounded(scan_codec, options.exactness)),
@@ -229,30 +227,22 @@ class GroupSearch {
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
       if (!goal_.is_range()) keep_best(all, kept_);
-      if (score_) {
-        for (Candidate& row : all) set_score(score_(first + q, row.id), &row);
-      } else {
-        rescore(prepared_[static_cast<size_t>(q)], all);
-      }
+      rescore(prepared_[static_cast<size_t>(q)], all);
       goal_.write(first, q, all);
     });
     goal_.end_group();
   }
 
-  // What is returned. Of more than k rows it chooses, too.
-  void set_score(float score, Candidate* row) const {
-    row->score = key_of_score(score, codec_.higher_is_nearer());
-    if (kept_ > goal_.k()) row->key = row->score;
-  }
-
-  // By Codec::score.
+  // By Codec::score: what is returned. Of more than k rows it chooses, too.
   void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
     for (Candidate& candidate : candidates) {
       loader_.get_row(candidate.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
-      set_score(codec_.score_decoded(query, terms, decoded.data()), &candidate);
+      const float score = codec_.score_decoded(query, terms, decoded.data());
+      candidate.score = key_of_score(score, codec_.higher_is_nearer());
+      if (kept_ > goal_.k()) candidate.key = candidate.score;
     }
   }
 
@@ -260,8 +250,7 @@ class GroupSearch {
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
   SearchGoal& goal_;
-  const ExactScore& score_;  // empty: Codec::score
-  int64_t kept_;             // rows by levels
+  int64_t kept_;  // rows by levels
   float exactness_;
   bool bounded_;
   int threads_;
@@ -275,8 +264,7 @@ class GroupSearch {
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-                  int64_t nq, const float* queries, SearchGoal goal, const ExactScore& score,
-                  const SearchOptions& options) {
+                  int64_t nq, const float* queries, SearchGoal goal, const SearchOptions& options) {
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
   const int64_t rows = loader.blocks() * kBlockRows;
@@ -289,7 +277,7 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
                                     kMaxHeapEntries / heap_entries));
   SearchProgress progress(options.progress,
                           static_cast<double>(loader.blocks()) * static_cast<double>(nq));
-  GroupSearch search(codec, scan_codec, loader, goal, score, options, threads, progress);
+  GroupSearch search(codec, scan_codec, loader, goal, options, threads, progress);
   const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
   for (int64_t first = 0; first < nq; first += even_group) {
     search.run(first, std::min(even_group, nq - first), queries + first * codec.dim());
@@ -307,17 +295,7 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, spans, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), {}, options);
-}
-
-void block_search_scored_by(const Codec& codec, const ScanCodec& scan_codec,
-                            std::span<const BlockRows> spans, int64_t nq, const float* queries,
-                            int64_t k, const ExactScore& score, const SearchOptions& options,
-                            float* scores, int64_t* ids) {
-  const RowFilter all;
-  const TileLoader loader(scan_codec, spans, all);
-  search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), score, options);
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
 }
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
@@ -325,7 +303,7 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows code
                   const SearchOptions& options, float* scores, int64_t* ids) {
   const TileLoader loader(scan_codec, codes, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), {}, options);
+               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
 }
 
 void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
@@ -334,7 +312,7 @@ void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
                         RangeFound* found) {
   const TileLoader loader(scan_codec, spans, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), {}, options);
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
 }
 
 void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
@@ -342,7 +320,7 @@ void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRow
                         const SearchOptions& options, RangeFound* found) {
   const TileLoader loader(scan_codec, codes, filter);
   search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), {}, options);
+               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
 }
 
 }  // namespace polarquant

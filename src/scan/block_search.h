@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "src/codec/codec.h"
@@ -30,14 +29,6 @@ void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<con
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
                   const float* queries, int64_t k, const RowFilter& filter,
                   const SearchOptions& options, float* scores, int64_t* ids);
-/// The same, where what is returned, and chooses among the rows that are kept by levels, is `score`
-/// of them, called from any thread.
-using ExactScore = std::function<float(int64_t query, int64_t row)>;
-void block_search_scored_by(const Codec& codec, const ScanCodec& scan_codec,
-                            std::span<const BlockRows> spans, int64_t nq, const float* queries,
-                            int64_t k, const ExactScore& score, const SearchOptions& options,
-                            float* scores, int64_t* ids);
-
 /// All rows within a radius of each of nq queries (nq, dim), best first: those whose Codec::score
 /// is above `radius` (inner product, cosine) or below it (L2), but for rows of which a bound is
 /// not: at finite exactness a few that lie near the radius. Independent of threads and machine, as

@@ -1,43 +1,68 @@
 // SPDX-License-Identifier: MIT
 // The coarse search of an inverted file: which of its centroids are nearest to a query. All are
-// scored by integer levels of a code of a byte a dimension, the best of them by their floats.
+// scored by their coordinates rounded to bytes, the best of them by their floats.
 //
 // Threads: search may run at the same time on one object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 #include "src/codec/codec.h"
-#include "src/scan/code_blocks.h"
-#include "src/scan/scan_codec.h"
+#include "src/core/aligned_buffer.h"
 
 namespace polarquant {
 
 class CentroidSearch {
  public:
   /// centroids: (count, dim), count ≥ 1, borrowed and not changed while this lives. Throws
-  /// bad_argument where they are not finite, or so unlike in length that no code holds all.
+  /// bad_argument where they are not finite.
   CentroidSearch(int64_t count, int dim, Metric metric, const float* centroids);
 
-  int64_t count() const { return blocks_.rows(); }
+  int64_t count() const { return count_; }
   const float* centroids() const { return centroids_; }
   /// Without the centroids.
   size_t memory_bytes() const;
 
   /// The nprobe nearest for each of nq queries (nq, dim), finite: their scores, inner product or
   /// squared L2 distance, and numbers (nq, nprobe), nearest first, ties to the lower number; −1
-  /// where there are fewer. `threads` as core/parallel.h. They are the exact ones but where more
-  /// than nprobe/8 + 2 others are as near as rounding to a byte can tell.
+  /// where there are fewer. `threads` as core/parallel.h. They are the exact ones, but for errors
+  /// of rounding of more than five standard deviations.
   void search(int64_t nq, const float* queries, int64_t nprobe, int threads, float* scores,
               int64_t* lists) const;
 
  private:
+  /// Queries as bytes, and their goodness (higher is nearer) for all centroids.
+  struct Chunk;
+  /// What one thread finds of one query.
+  struct Candidate {
+    float key = 0;  // lower is nearer
+    int64_t list = 0;
+  };
+
+  void prepare(int64_t nq, const float* queries, Chunk* chunk) const;
+  void score_panels(int64_t first_panel, int64_t end_panel, Chunk* chunk) const;
+  void score_one(int64_t query, int64_t first_panel, int64_t end_panel, Chunk* chunk) const;
+  void set_goodness(int64_t query, int64_t panel, const int32_t* dots, Chunk* chunk) const;
+  float margin_of(const PreparedQuery& query, float query_step) const;
+  void find_candidates(const float* goodness, float margin, int64_t wanted,
+                       std::vector<int64_t>* found) const;
+  void choose(const float* query, const float* goodness, float margin, int64_t nprobe,
+              float* scores, int64_t* lists) const;
+
   const float* centroids_;
-  std::unique_ptr<const Codec> codec_;
-  ScanCodec scan_codec_;
-  CodeBlocks blocks_;
+  int64_t count_;
+  Codec codec_;  // prepares queries; nothing is coded
+  int lanes_;
+  // Of centroid c about their mean m, rotated: levels, (panels, lanes·16) as panel_dots.h has them,
+  // and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole panels.
+  AlignedVector<int8_t> levels_;
+  AlignedVector<float> steps_;
+  AlignedVector<float> constants_;
+  double largest_norm_ = 0;  // of c−m
+  double largest_constant_ = 0;
+  float largest_step_ = 0;
 };
 
 }  // namespace polarquant

@@ -11,7 +11,6 @@
 namespace polarquant {
 namespace {
 
-constexpr float kMaxLevel = 127;
 /// Above what roundings can take from a length.
 constexpr float kLonger = 1.001F;
 
@@ -32,16 +31,11 @@ Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
   Rounded result;
   // In double: squares of small floats would be 0, and the bound no bound.
   result.norm = static_cast<float>(std::sqrt(simd_exact_sums().dot_exact(x, x, dim))) * kLonger;
-  const float largest = largest_magnitude(x, dim);
-  const float to_levels = kMaxLevel / largest;
-  if (!(to_levels <= std::numeric_limits<float>::max())) {
-    // All 0, or too small to divide by.
-    std::fill_n(levels, dim, int8_t{0});
+  result.step = round_to_step(x, dim, levels, negate);
+  if (result.step == 0) {
     result.rounding = result.norm;
     return result;
   }
-  round_levels(x, dim, negate ? -to_levels : to_levels, levels);
-  result.step = largest / kMaxLevel;
   result.rounding = .5F * result.step * std::sqrt(static_cast<float>(dim)) * kLonger;
   return result;
 }

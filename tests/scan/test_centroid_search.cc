@@ -123,9 +123,38 @@ TEST_CASE("the coarse search is the same for one query, many and all threads", "
   });
 }
 
-TEST_CASE("centroids that no code holds are refused", "[scan][lists]") {
+TEST_CASE("the coarse search takes centroids of any lengths", "[scan][lists]") {
+  constexpr int kDim = 24;
+  constexpr int64_t kCount = 1100;
+  constexpr int64_t kProbes = 9;
+  const Metric metric = GENERATE(Metric::inner_product, Metric::l2);
+  std::vector<float> centroids = normal_numbers(kCount * kDim, 46);
+  const std::vector<float> query = normal_numbers(kDim, 47);
+  SECTION("all equal, to the query's fellow") {
+    for (size_t i = kDim; i < centroids.size(); ++i) centroids[i] = centroids[i - kDim];
+  }
+  SECTION("all 0") { std::fill(centroids.begin(), centroids.end(), 0.0F); }
+  SECTION("one is far from all others, on either side") {
+    const float away = GENERATE(-1e6F, 1e6F);
+    for (int j = 0; j < kDim; ++j)
+      centroids[static_cast<size_t>(j)] = away * query[static_cast<size_t>(j)];
+  }
+  SECTION("so long that scores are no floats") {
+    for (float& value : centroids) value *= 1e18F;
+    centroids[5] = -3e18F;
+  }
+  const CentroidSearch search(kCount, kDim, metric, centroids.data());
+  Nearest found(1, kProbes);
+  search.search(1, query.data(), kProbes, 1, found.scores.data(), found.lists.data());
+  const Nearest expected = sorted(metric, 1, query.data(), kCount, centroids.data(), kDim, kProbes);
+  CHECK(found.set_of(0, kProbes) == expected.set_of(0, kProbes));
+}
+
+TEST_CASE("centroids that are no numbers are refused", "[scan][lists]") {
   std::vector<float> centroids = normal_numbers(20 * 8, 45);
   centroids[13] = std::numeric_limits<float>::quiet_NaN();
+  REQUIRE_THROWS_AS(CentroidSearch(20, 8, Metric::l2, centroids.data()), Error);
+  centroids[13] = 3e30F;
   REQUIRE_THROWS_AS(CentroidSearch(20, 8, Metric::l2, centroids.data()), Error);
 }
 

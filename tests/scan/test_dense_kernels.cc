@@ -69,6 +69,17 @@ struct Chunk {
     REQUIRE(std::equal(expected.begin(), expected.end(), dots.begin()));
     REQUIRE(std::all_of(dots.end() - 16, dots.end(), [](int32_t dot) { return dot == 77; }));
   }
+
+  /// Row by row.
+  void check_rows() const {
+    for (int row = 0; row < kChunkRows; row += 7) {
+      AlignedVector<int32_t> dots(static_cast<size_t>(panels * kPanelQueries + 1), 77);
+      row_panel_dots(levels.data() + row * lanes, lanes, panel_levels.data(), panels, dots.data());
+      for (int q = 0; q < panels * kPanelQueries; ++q)
+        REQUIRE(dots[static_cast<size_t>(q)] == expected[dot_at(row, q)]);
+      REQUIRE(dots.back() == 77);
+    }
+  }
 };
 
 using Hit = std::tuple<int32_t, int32_t, int32_t, int32_t>;
@@ -84,6 +95,7 @@ TEST_CASE("panels give the plain sums", "[scan][kernels]") {
         CAPTURE(dim, panels, extreme);
         on_every_target([&] {
           chunk.check();
+          chunk.check_rows();
           const WithoutAmx without;
           REQUIRE(!panel_dots_use_amx());
           chunk.check();

@@ -92,6 +92,27 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, in
   }
 }
 
+// Four chains of sums a panel: each is a load of 64 bytes, as they come from memory.
+HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                           int32_t* dots) {
+  constexpr int kChains = 4;
+  const int steps = lanes / kLanesPerStep;  // a multiple of 16
+  const __m512i bias = _mm512_set1_epi8(-128);
+  const int32_t first = first_sum(levels, lanes);
+  for (int panel = 0; panel < count; ++panel, dots += kPanelQueries) {
+    __m512i sums[kChains] = {_mm512_set1_epi32(first), _mm512_setzero_si512(),
+                             _mm512_setzero_si512(), _mm512_setzero_si512()};
+    for (int step = 0; step < steps; step += kChains) {
+      for (int i = 0; i < kChains; ++i, panels += kLanesPerStep * kPanelQueries) {
+        const __m512i queries = _mm512_xor_si512(_mm512_load_si512(panels), bias);
+        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(lanes_of_row(levels, step + i)));
+      }
+    }
+    _mm512_storeu_si512(dots, _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]),
+                                               _mm512_add_epi32(sums[2], sums[3])));
+  }
+}
+
 bool uses_amx() { return amx_is_usable(); }
 
 HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
@@ -104,22 +125,29 @@ HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, i
 
 #if HWY_TARGET == HWY_SCALAR
 
-void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
-  for (int row = 0; row < kChunkRows; ++row) {
-    for (int query = 0; query < count * kPanelQueries; ++query) {
-      const int8_t* panel =
-          panels + static_cast<size_t>(query / kPanelQueries) * lanes * kPanelQueries;
-      int32_t sum = 0;
-      for (int lane = 0; lane < lanes; ++lane) {
-        const size_t at =
-            (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query % kPanelQueries) *
-            kLanesPerStep;
-        sum += levels[static_cast<size_t>(row) * lanes + lane] * panel[at + lane % kLanesPerStep];
-      }
-      dots[(query / kPanelQueries * kChunkRows + row) * kPanelQueries + query % kPanelQueries] =
-          sum;
+/// Of a row with a panel's 16 queries.
+void row_dots(const int8_t* row, int lanes, const int8_t* panel, int32_t* dots) {
+  for (int query = 0; query < kPanelQueries; ++query) {
+    int32_t sum = 0;
+    for (int lane = 0; lane < lanes; ++lane) {
+      const size_t at =
+          (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query) * kLanesPerStep;
+      sum += row[lane] * panel[at + lane % kLanesPerStep];
     }
+    dots[query] = sum;
   }
+}
+
+void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
+  for (int panel = 0; panel < count; ++panel, panels += lanes * kPanelQueries) {
+    for (int row = 0; row < kChunkRows; ++row, dots += kPanelQueries)
+      row_dots(levels + static_cast<size_t>(row) * lanes, lanes, panels, dots);
+  }
+}
+
+void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
+  for (int panel = 0; panel < count; ++panel, panels += lanes * kPanelQueries)
+    row_dots(levels, lanes, panels, dots + panel * kPanelQueries);
 }
 
 #else
@@ -202,6 +230,29 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, in
   }
 }
 
+HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                           int32_t* dots) {
+  const hn::CappedTag<int32_t, kPanelQueries> d32;
+  const hn::Repartition<int16_t, decltype(d32)> d16;
+  const int vector = static_cast<int>(hn::Lanes(d32));
+  const int steps = lanes / kLanesPerStep;
+  for (int slot = 0; slot < count * kPanelQueries; slot += vector) {
+    const int8_t* panel =
+        panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
+    const int32_t* queries = reinterpret_cast<const int32_t*>(panel) + slot % kPanelQueries;
+    auto even_sums = hn::Zero(d32);
+    auto odd_sums = even_sums;
+    for (int step = 0; step < steps; ++step) {
+      const auto q =
+          hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
+      const auto x = hn::BitCast(d16, hn::Set(d32, lanes_of_row(levels, step)));
+      even_sums = add_pairs(even_sums, even_bytes(q), even_bytes(x));
+      odd_sums = add_pairs(odd_sums, odd_bytes(q), odd_bytes(x));
+    }
+    hn::StoreU(hn::Add(even_sums, odd_sums), d32, dots + slot);
+  }
+}
+
 #endif
 
 bool uses_amx() { return false; }
@@ -229,6 +280,7 @@ void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel) {
 
 HWY_EXPORT(uses_amx);
 HWY_EXPORT(best_dots);
+HWY_EXPORT(one_row_dots);
 
 PanelSession::PanelSession() : tiles_(HWY_DYNAMIC_DISPATCH(uses_amx)()) {
   if (tiles_) amx_begin();
@@ -242,6 +294,11 @@ bool panel_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 
 void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(best_dots)(levels, lanes, panels, count, dots);
+}
+
+void row_panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                    int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(one_row_dots)(levels, lanes, panels, count, dots);
 }
 
 }  // namespace polarquant

@@ -49,5 +49,8 @@ class PanelSession {
 /// levels: (kChunkRows, lanes); panels: `count` of them, one behind the other; all on
 /// 64-byte boundaries.
 void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots);
+/// Of one row, (lanes): dots[p·16 + slot].
+void row_panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+                    int32_t* dots);
 
 }  // namespace polarquant

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/round_levels.cc"
@@ -85,6 +86,17 @@ HWY_EXPORT(weigh_all);
 float largest_magnitude(const float* x, int n) { return HWY_DYNAMIC_DISPATCH(largest)(x, n); }
 void round_levels(const float* x, int n, float scale, int8_t* levels) {
   HWY_DYNAMIC_DISPATCH(round_all)(x, n, scale, levels);
+}
+float round_to_step(const float* x, int n, int8_t* levels, bool negate) {
+  constexpr float kMaxLevel = 127;
+  const float most = largest_magnitude(x, n);
+  const float to_levels = kMaxLevel / most;
+  if (!(to_levels <= std::numeric_limits<float>::max())) {
+    std::fill_n(levels, n, int8_t{0});
+    return 0;
+  }
+  round_levels(x, n, negate ? -to_levels : to_levels, levels);
+  return most / kMaxLevel;
 }
 SignBits weigh_signs(const float* x, int n, float heavy_from, float* weights) {
   return HWY_DYNAMIC_DISPATCH(weigh_all)(x, n, heavy_from, weights);
