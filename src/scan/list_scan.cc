@@ -2,6 +2,8 @@
 #include "src/scan/list_scan.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
 
 #include "src/scan/block_search.h"
@@ -21,8 +23,9 @@ RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
 /// Queries for which a list's rows are decoded once and scored against all.
 constexpr int64_t kMinDenseQueries = 8;
 
-/// Of a list that is searched next, so many rows' fronts are fetched; behind them the processor
-/// sees what is read.
+/// So many lists ahead what a search begins with is fetched: the fronts of so many rows, behind
+/// which the processor sees what is read.
+constexpr size_t kFetchAheadLists = 3;
 constexpr int64_t kFetchedRows = 256;
 
 }  // namespace
@@ -56,10 +59,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
   if (file_.lists.has_blocks()) {
     scan_queries_.resize(std::max(scan_queries_.size(), numbers.size()));
     for (size_t i = 0; i < numbers.size(); ++i) {
-      const PreparedQuery& query = about(queries[numbers[i]], list, moved_.data());
-      ScanQuery* scan = &scan_queries_[i];
-      set_scan_query(*file_.scan_codec, query, bounded_ ? exactness_ : 0, scan);
-      if (is_range_) scan->slack = make_score_slack(*file_.scan_codec, query, *scan);
+      set_query(queries[numbers[i]], list, &scan_queries_[i]);
     }
     search_blocks(list, std::ssize(numbers), limits);
   } else {
@@ -68,6 +68,67 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
   for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(best_[i]);
 }
 
+void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
+  const PreparedQuery& moved = about(query, list, moved_.data());
+  set_scan_query(*file_.scan_codec, moved, bounded_ ? exactness_ : 0, scan);
+  if (is_range_) scan->slack = make_score_slack(*file_.scan_codec, moved, *scan);
+}
+
+void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
+                      TopK* best, const ThreadLimits& limits) {
+  while (!lists.empty()) {
+    const size_t count = lists_together(lists, best[query]);
+    if (count > 0) {
+      search_together(queries[query], lists, count, &best[query]);
+      limits.exchange(0, &best[query]);
+      lists = lists.subspan(count);
+    } else {
+      if (lists.size() > 1) fetch(lists[1]);
+      search(queries, {&query, 1}, lists[0], best, limits);
+      lists = lists.subspan(1);
+    }
+  }
+}
+
+// How many of the first lists are searched together; 0: the first one is searched alone.
+size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best) const {
+  // Without a threshold, what survives of one list is what the others need one for.
+  if (!file_.lists.has_blocks() || !bounded_ || !std::isfinite(best.worst_key())) return 0;
+  size_t count = 0;
+  int64_t blocks = 0;
+  while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists)) {
+    blocks += (file_.lists.rows(lists[count]) + kBlockRows - 1) / kBlockRows;
+    if (blocks > TileSearch::kMaxListBlocks || file_.lists.span_count(lists[count]) > 1) break;
+    ++count;
+  }
+  return count;
+}
+
+// The first `count` lists; those behind are fetched.
+void ListScan::search_together(const PreparedQuery& query, std::span<const int64_t> lists,
+                               size_t count, TopK* best) {
+  scan_queries_.resize(std::max<size_t>(scan_queries_.size(), TileSearch::kMaxLists));
+  spans_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    if (i + kFetchAheadLists < lists.size()) fetch(lists[i + kFetchAheadLists]);
+    set_query(query, lists[i], &scan_queries_[i]);
+    spans_.push_back(file_.lists.rows(lists[i]) > 0 ? file_.lists.span(lists[i], 0) : BlockRows{});
+    spans_.back().first_row = place_of_row(lists[i], 0);
+  }
+  const TileLoader loader(*file_.scan_codec, spans_, filter_);
+  std::array<TileList, TileSearch::kMaxLists> parts;
+  tile_->blocks = 0;
+  int64_t block = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t blocks = (spans_[i].rows + kBlockRows - 1) / kBlockRows;
+    loader.load(block, blocks, nullptr, tile_.get());
+    block += blocks;
+    parts[i] = {&scan_queries_[i], tile_->blocks};
+  }
+  staged_->search_lists(*tile_, {parts.data(), count}, best);
+}
+
+// Brings near what a search of the list begins with.
 void ListScan::fetch(int64_t list) const {
   if (!file_.centres.empty()) {
     polarquant::fetch(

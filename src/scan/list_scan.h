@@ -32,14 +32,20 @@ class ListScan {
   void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
               TopK* best, const ThreadLimits& limits);
 
-  /// Brings near what a search of the list begins with.
-  void fetch(int64_t list) const;
+  /// The same of many lists for one query.
+  void search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
+              TopK* best, const ThreadLimits& limits);
 
   /// Codec::score of the row at a place, for the query.
   float score(const PreparedQuery& query, int64_t place);
 
  private:
   const PreparedQuery& about(const PreparedQuery& query, int64_t list, PreparedQuery* moved) const;
+  void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
+  void fetch(int64_t list) const;
+  size_t lists_together(std::span<const int64_t> lists, const TopK& best) const;
+  void search_together(const PreparedQuery& query, std::span<const int64_t> lists, size_t count,
+                       TopK* best);
   void search_blocks(int64_t list, int64_t count, const ThreadLimits& limits);
   void search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits);
   void search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
@@ -56,6 +62,7 @@ class ListScan {
   AlignedVector<float> decoded_;
   // Of codes with integer levels.
   std::vector<ScanQuery> scan_queries_;
+  std::vector<BlockRows> spans_;
   std::unique_ptr<ScanTile> tile_;
   std::unique_ptr<TileSearch> staged_;
   std::unique_ptr<DenseSearch> dense_;

@@ -124,10 +124,7 @@ class GroupSearch {
     for_each_list(query, [&](int64_t probe, int64_t list) {
       if (probe % parts_ == part) lists.push_back(list);
     });
-    for (size_t i = 0; i < lists.size(); ++i) {
-      if (i + 1 < lists.size()) scan->fetch(lists[i + 1]);
-      scan->search(queries_.data(), {&query, 1}, lists[i], best_.data() + part * nq, limits);
-    }
+    scan->search(queries_.data(), query, lists, best_.data() + part * nq, limits);
     progress_.advance(1.0 / static_cast<double>(parts_));
   }
 

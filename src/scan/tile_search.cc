@@ -50,12 +50,12 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
             AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
-// Of the first `count` rows of the piece, those that may be among the best by the first stage of a
-// residual code; returns how many they are.
-int TileSearch::keep_by_residual(const ScanQuery& query, int count, float worst_key) {
+// Of the `count` rows of the piece from `first` on, those that may be among the best by the first
+// stage of a residual code; returns how many they are.
+int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {
   int32_t* dots = dots_[0].data();
-  int kept = 0;
-  for (int i = 0; i < count; ++i) {
+  int kept = first;
+  for (int i = first; i < first + count; ++i) {
     const auto from = static_cast<size_t>(i);
     const auto to = static_cast<size_t>(kept);
     const float bound = first_stage_bound(query, terms_[from], dots[i], sums_[from]);
@@ -65,30 +65,32 @@ int TileSearch::keep_by_residual(const ScanQuery& query, int count, float worst_
     terms_[to] = terms_[from];
     kept += -bound <= worst_key ? 1 : 0;
   }
-  return kept;
+  return kept - first;
 }
 
-// Scores the first `count` rows of the piece, whose sums_ and terms_ stand ready, and for split
-// stages the first one's dots_.
-void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best) {
+// Scores the `count` rows of the piece from `first` on, whose sums_ and terms_ stand ready, and for
+// split stages the first one's dots_.
+void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count,
+                             TopK* best) {
   const auto& stages = codec_.stages();
-  uint32_t* rows = rows_.data();
-  int32_t* first = dots_[0].data();
-  int32_t* second = dots_[1].data();
+  uint32_t* rows = rows_.data() + first;
+  int32_t* first_dots = dots_[0].data() + first;
+  int32_t* second_dots = dots_[1].data() + first;
   if (!codec_.has_split_stages()) {
-    survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first);
-    if (stages.size() == 2) count = keep_by_residual(query, count, best->worst_key());
+    survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
+    if (stages.size() == 2) count = keep_by_residual(query, first, count, best->worst_key());
   }
   if (stages.size() == 2)
-    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second);
+    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
   for (int i = 0; i < count; ++i) {
-    const auto at = static_cast<size_t>(i);
+    const auto at = static_cast<size_t>(first + i);
     const ScanTerms& terms = terms_[at];
-    float score = stages.size() == 2 ? goodness(query.score, terms, first[i], second[i])
-                                     : goodness(query.score, terms, first[i]);
+    float score = stages.size() == 2 ? goodness(query.score, terms, first_dots[i], second_dots[i])
+                                     : goodness(query.score, terms, first_dots[i]);
     score = with_slack(query, terms, score);
     if (!(-score <= best->worst_key())) continue;
-    const float least = bounded_score(query, terms, score, sums_[at], stages.size() == 2, first[i]);
+    const float least =
+        bounded_score(query, terms, score, sums_[at], stages.size() == 2, first_dots[i]);
     best->push({-least, -score, id_of(tile, rows[i])});
   }
 }
@@ -110,7 +112,7 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Su
     const KeptRows out = {rows_.data(), sums_.data(), terms_.data(), dots_[0].data()};
     const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
     const int kept = keep(codec_, tile, query, threshold, survivors_.data(), reached, out);
-    score_piece(tile, query, kept, best);
+    score_piece(tile, query, 0, kept, best);
   }
   return list.count;
 }
@@ -176,6 +178,68 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
     search_all(tile, &searches_[i], &best[i]);
     limits.exchange(i, &best[i]);
   }
+}
+
+// The first stage. What the second reads of its survivors is on its way when all lists are through.
+void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileList> lists,
+                                     float threshold) {
+  static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListSlack <= kListRoom);
+  size_t room = 0;
+  int first = 0;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    SurvivorSearch& search = searches_[i];
+    search.query = lists[i].query;
+    search.threshold = threshold;
+    search.found = found_.list(room);
+    const int end = lists[i].end_block;
+    find_sign_survivors(codec_, tile, first, end, &search, 1);
+    for (int j = 0; j < std::min(search.found.count, kFetchAhead); ++j)
+      fetch_signs(tile, codec_, row_of(search.found.survivors[j]));
+    room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
+    first = end;
+  }
+}
+
+void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best) {
+  // Rows of one list in the piece.
+  struct Part {
+    const ScanQuery* query;
+    int first;
+    int count;
+  };
+  constexpr int kLeastRoom = 32;
+  std::array<Part, kPieceRows / kLeastRoom + kMaxLists> parts;
+  size_t part_count = 0;
+  int used = 0;
+  const auto score_parts = [&] {
+    for (size_t i = 0; i < part_count; ++i)
+      score_piece(tile, *parts[i].query, parts[i].first, parts[i].count, best);
+    part_count = 0;
+    used = 0;
+  };
+  find_list_survivors(tile, lists, -best->worst_key());
+  const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
+  const size_t rest_bytes = codec_.stages()[0].rest_bytes;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    SurvivorList found = searches_[i].found;
+    while (found.count > 0) {
+      if (kPieceRows - used < kLeastRoom) score_parts();
+      const int count = std::min(found.count, kPieceRows - used);
+      // Kernels want room for four more, where the next list's survivors still are.
+      std::copy_n(found.survivors, count, survivors_.data());
+      const auto at = static_cast<size_t>(used);
+      const KeptRows out = {&rows_[at], &sums_[at], &terms_[at], &dots_[0][at]};
+      const int kept =
+          keep(codec_, tile, *lists[i].query, -best->worst_key(), survivors_.data(), count, out);
+      for (int j = used; j < used + kept; ++j)
+        fetch_code(tile, codec_.layout(), rows_[static_cast<size_t>(j)], rest_bytes);
+      parts[part_count++] = {lists[i].query, used, kept};
+      used += (kept + 3) / 4 * 4;
+      found.survivors += count;
+      found.count -= count;
+    }
+  }
+  score_parts();
 }
 
 void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* best) {

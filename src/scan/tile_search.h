@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
@@ -15,6 +16,12 @@
 #include "src/scan/top_k.h"
 
 namespace polarquant {
+
+/// Blocks of a list of an inverted file within a tile.
+struct TileList {
+  const ScanQuery* query = nullptr;  // as it meets the list's codes
+  int end_block = 0;                 // they begin where those of the list before end
+};
 
 class TileSearch {
  public:
@@ -36,6 +43,14 @@ class TileSearch {
   void search_blocks(const ScanTile& tile, int first_block, TopK* best, const ThreadLimits& limits);
   void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
 
+  /// Lists that are searched together at the most, and their blocks.
+  static constexpr int kMaxLists = kMaxQueriesTogether;
+  static constexpr int kMaxListBlocks = 128;
+  /// Brings the rows of all lists into *best, that of one query: stage by stage, so that what a
+  /// stage of one list waits for in memory comes while the others' are computed. Best where *best
+  /// has k rows already.
+  void search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best);
+
   /// Scores every row of the tile, which orders them. For any code.
   void score_all(const ScanTile& tile, const ScanQuery& query, TopK* best);
 
@@ -50,12 +65,13 @@ class TileSearch {
   static constexpr int kMostWaiting = 16384;
   static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
 
+  void find_list_survivors(const ScanTile& tile, std::span<const TileList> lists, float threshold);
   void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
   void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
   int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
                       TopK* best);
-  int keep_by_residual(const ScanQuery& query, int count, float worst_key);
-  void score_piece(const ScanTile& tile, const ScanQuery& query, int count, TopK* best);
+  int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
+  void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
 
   /// Memory of a SurvivorList.
   struct ListMemory {

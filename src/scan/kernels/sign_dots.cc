@@ -24,19 +24,6 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Brings what the second stage reads of a row near, and what the first of split stages does, which
-/// nearly all rows go on to.
-HWY_ATTR HWY_INLINE void fetch_signs(const ScanTile& tile, const ScanCodec& codec, uint32_t row) {
-  const BlockLayout& layout = codec.layout();
-  const RowPlace at = place_of(tile, row);
-  __builtin_prefetch(layout.row_factors(at));
-  if (codec.has_split_stages()) {
-    fetch_code(tile, layout, row, codec.stages()[0].rest_bytes);
-  } else {
-    fetch(layout.row_rest(at), layout.rest_sign_bytes());
-  }
-}
-
 #if HWY_TARGET == HWY_AVX3_DL
 
 /// Terms and bounds of four rows: load_terms (row_levels.h) and sum_bound (scan_query.h).

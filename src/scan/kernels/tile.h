@@ -50,4 +50,17 @@ HWY_INLINE void fetch_code(const ScanTile& tile, const BlockLayout& layout, uint
   fetch(layout.row_rest(at), rest_bytes);
 }
 
+/// Brings near what the second stage reads of a row, and what the first of split stages does, which
+/// nearly all rows go on to.
+HWY_INLINE void fetch_signs(const ScanTile& tile, const ScanCodec& codec, uint32_t row) {
+  const BlockLayout& layout = codec.layout();
+  const RowPlace at = place_of(tile, row);
+  __builtin_prefetch(layout.row_factors(at));
+  if (codec.has_split_stages()) {
+    fetch_code(tile, layout, row, codec.stages()[0].rest_bytes);
+  } else {
+    fetch(layout.row_rest(at), layout.rest_sign_bytes());
+  }
+}
+
 }  // namespace polarquant
