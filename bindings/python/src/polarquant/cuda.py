@@ -140,7 +140,8 @@ class CudaIndex(Handle):
         num_threads: int = 0,
         stream: int | None = None,
     ) -> tuple[Floats, Ids]:
-        """As `Index.search`, on the device. queries are in host memory, and so are results.
+        """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
+        (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
 
         stream: a cudaStream_t of the device as a number; None is the default stream. It is waited
         for. num_threads prepare the queries.

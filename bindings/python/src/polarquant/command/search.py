@@ -68,9 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="FILE", help="ids that may be found: integers or bools in a .npy file"
     )
-    parser.add_argument(
-        "--memory-map", action="store_true", help="leave the rows in the file"
-    )
+    parser.add_argument("--memory-map", action="store_true", help="leave the rows in the file")
     parser.add_argument(
         "--trust-faiss",
         action="store_true",
