@@ -4,8 +4,8 @@
 
 Searches an index of a few rows, so that the search itself is short, in turns: the C function with
 arguments made before; Index.search; Index.search with options. Prints the median of each and of the
-differences, in the calling thread's processor time, since others may use the machine. The C function is called by ctypes, which takes about a microsecond itself: the row
-"empty C call" tells how long, and belongs to the overhead.
+differences, in the calling thread's processor time, since others may use the machine. The C function
+is called by ctypes, whose own time the row "empty C call" tells.
 
 usage: search_overhead.py [ROUNDS]; needs the package, or PYTHONPATH and POLARQUANT_LIBRARY
 """

@@ -33,6 +33,15 @@ struct SearchParametersPolar : ::faiss::SearchParameters {
   std::function<bool(double done)> progress;
 };
 
+/// Search parameters of a refinement around our indexes, with any release of FAISS; newer ones have
+/// IndexRefineSearchParameters, which do the same there.
+struct SearchParametersRefine : ::faiss::SearchParameters {
+  /// In the place of IndexRefine::k_factor, 1 or more: rows scored again, as a multiple of k.
+  float k_factor = 1;
+  /// Of the index that finds these rows; `sel` belongs there. Borrowed, may be null.
+  const ::faiss::SearchParameters* base_index_params = nullptr;
+};
+
 /// A flat index of polar codes, searched without decoding them to floats.
 ///
 /// metric: METRIC_INNER_PRODUCT or METRIC_L2; for cosine put "L2norm," in front of the string and

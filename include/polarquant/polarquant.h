@@ -119,6 +119,10 @@ typedef struct polar_search_options {
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
   int64_t nprobe;    /* lists of an inverted file searched a query; default 0: polar_index_nprobe */
   int64_t ef_search; /* nodes an HNSW graph's search keeps, to 2^31-1; default 0: 16, as FAISS */
+  /* Rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple of k: 1 or
+   * more, beyond the rows there are all; default 0: the index's own, 1 in a new index, which only
+   * puts the k rows in better order. */
+  double k_factor;
 } polar_search_options;
 
 /* Fills *options with the defaults. NULL is ignored. since 0.1 */

@@ -3,18 +3,46 @@
 
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVF.h>
+#include <faiss/IndexRefine.h>
+
+#include <utility>
 
 #include "polarquant/faiss.h"
 #include "src/capi/search_options.h"
 #include "src/core/status.h"
+#include "src/faiss/containers.h"
 #include "src/faiss/index_parts.h"
 
 namespace polarquant::capi {
+namespace {
 
-std::unique_ptr<::faiss::SearchParameters> make_search_parameters(
-    const ::faiss::Index& index, const polar_search_options& options,
+/// A refinement's parameters with those of the index that finds rows, which FAISS only points to.
+template <typename Parameters>
+struct RefineParameters final : Parameters {
+  RefineParameters(double factor, std::unique_ptr<::faiss::SearchParameters> params)
+      : base(std::move(params)) {
+    this->k_factor = static_cast<float>(factor);
+    this->base_index_params = base.get();
+  }
+  std::unique_ptr<::faiss::SearchParameters> base;
+};
+
+// Template, so that the branch not taken need not compile.
+template <typename Parameters>
+std::unique_ptr<::faiss::SearchParameters> make_faiss_refine_parameters(
+    double factor, std::unique_ptr<::faiss::SearchParameters> base) {
+  if constexpr (Defined<Parameters>) {
+    return std::make_unique<RefineParameters<Parameters>>(factor, std::move(base));
+  }
+  fail(StatusCode::unsupported,
+       "options.k_factor: {} is for refinements with one of our codes inside; the FAISS of this "
+       "library takes none for its own",
+       factor);
+}
+
+std::unique_ptr<::faiss::SearchParameters> make_finding_parameters(
+    const ::faiss::Index& finding, const polar_search_options& options,
     ::faiss::IDSelector* selector) {
-  const ::faiss::Index& finding = finding_index(index);
   const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&finding);
   const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&finding);
   require(options.nprobe == 0 || ivf != nullptr, StatusCode::unsupported,
@@ -48,6 +76,24 @@ std::unique_ptr<::faiss::SearchParameters> make_search_parameters(
   auto made = std::make_unique<::faiss::SearchParameters>();
   made->sel = selector;
   return made;
+}
+
+}  // namespace
+
+std::unique_ptr<::faiss::SearchParameters> make_search_parameters(
+    const ::faiss::Index& index, const polar_search_options& options,
+    ::faiss::IDSelector* selector) {
+  auto finding = make_finding_parameters(finding_index(index), options, selector);
+  if (options.k_factor == 0) return finding;
+  const ::faiss::IndexRefine* refinement = refinement_of(index);
+  require(refinement != nullptr, StatusCode::unsupported,
+          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
+  if (dynamic_cast<const RefineOverPolar*>(refinement) != nullptr) {
+    return std::make_unique<RefineParameters<SearchParametersRefine>>(options.k_factor,
+                                                                      std::move(finding));
+  }
+  return make_faiss_refine_parameters<::faiss::IndexRefineSearchParameters>(options.k_factor,
+                                                                            std::move(finding));
 }
 
 }  // namespace polarquant::capi

@@ -93,6 +93,10 @@ polar_search_options read_search_options(const polar_search_options* given) {
   require(options.ef_search >= 0 && options.ef_search <= std::numeric_limits<int32_t>::max(),
           StatusCode::bad_argument, "options.ef_search: {} is not allowed; 0 to 2^31-1",
           options.ef_search);
+  // Written so that a NaN is refused too.
+  require(options.k_factor == 0 || options.k_factor >= 1, StatusCode::bad_argument,
+          "options.k_factor: {} is not allowed; 0 (the index's own) or 1 to infinity",
+          options.k_factor);
   require_filter(options);
   return options;
 }

@@ -54,6 +54,9 @@ struct RefineParameters {
 // Template, so that the branch not taken need not compile.
 template <typename Parameters>
 RefineParameters refine_parameters(float k_factor, const ::faiss::SearchParameters* params) {
+  if (const auto* given = dynamic_cast<const SearchParametersRefine*>(params)) {
+    return {given->k_factor, given->base_index_params};
+  }
   if constexpr (Defined<Parameters>) {
     if (const auto* given = dynamic_cast<const Parameters*>(params)) {
       return {given->k_factor, given->base_index_params};

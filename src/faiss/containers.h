@@ -62,8 +62,8 @@ struct RefineOverPolar final : ::faiss::IndexRefine {
   void train(idx_t n, const float* x) override;
   /// When one of the two indexes refuses the rows, neither has them.
   void add(idx_t n, const float* x) override;
-  /// params go to the base index; where FAISS has IndexRefineSearchParameters, its k_factor counts
-  /// and its base_index_params go there. Ties: lower id first.
+  /// params go to the base index; of SearchParametersRefine, and of IndexRefineSearchParameters
+  /// where FAISS has them, k_factor counts and base_index_params go there. Ties: lower id first.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
 };

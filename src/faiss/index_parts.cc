@@ -96,6 +96,14 @@ const ::faiss::Index& finding_index(const ::faiss::Index& index) {
   return index;
 }
 
+const ::faiss::IndexRefine* refinement_of(const ::faiss::Index& index) {
+  if (const auto* refinement = dynamic_cast<const ::faiss::IndexRefine*>(&index)) return refinement;
+  for (const auto& part : parts_of(index)) {
+    if (part.kind == PartKind::inner) return refinement_of(*part.index);
+  }
+  return nullptr;
+}
+
 void for_each_part(const ::faiss::Index& index,
                    const std::function<void(const ::faiss::Index&)>& visit) {
   visit(index);

@@ -8,6 +8,10 @@
 #include <functional>
 #include <vector>
 
+namespace faiss {
+struct IndexRefine;
+}  // namespace faiss
+
 namespace polarquant {
 
 /// What an index inside another one is to it.
@@ -36,6 +40,8 @@ inline bool is_searched(PartKind kind) {
 
 /// The index that finds rows: inside transforms, id maps and refinements.
 const ::faiss::Index& finding_index(const ::faiss::Index& index);
+/// The outermost refinement on the way there, or null.
+const ::faiss::IndexRefine* refinement_of(const ::faiss::Index& index);
 
 /// Calls visit for the index and every index inside FAISS's containers.
 void for_each_part(const ::faiss::Index& index,

@@ -78,6 +78,7 @@ Parameters* TranslatedParameters::copy(const Parameters& params) {
     }
     return nullptr;
   };
+  if (auto* made = refine(static_cast<const SearchParametersRefine*>(nullptr))) return made;
   if (auto* made = refine(static_cast<const ::faiss::IndexRefineSearchParameters*>(nullptr))) {
     return made;
   }

@@ -88,6 +88,36 @@ TEST_CASE("options: size, places and defaults are pinned", "[capi]") {
   polar_codec_options_init(nullptr);
 }
 
+TEST_CASE("search options: size, places and defaults are pinned", "[capi]") {
+  CHECK(offsetof(polar_search_options, struct_size) == 0);
+  CHECK(offsetof(polar_search_options, num_threads) == 4);
+  CHECK(offsetof(polar_search_options, exactness) == 8);
+  CHECK(offsetof(polar_search_options, filter) == 12);
+  CHECK(offsetof(polar_search_options, bits) == 16);
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_search_options) == 120);
+    CHECK(offsetof(polar_search_options, num_bits) == 24);
+    CHECK(offsetof(polar_search_options, ids) == 32);
+    CHECK(offsetof(polar_search_options, num_ids) == 40);
+    CHECK(offsetof(polar_search_options, first_id) == 48);
+    CHECK(offsetof(polar_search_options, end_id) == 56);
+    CHECK(offsetof(polar_search_options, keep) == 64);
+    CHECK(offsetof(polar_search_options, keep_user) == 72);
+    CHECK(offsetof(polar_search_options, progress) == 80);
+    CHECK(offsetof(polar_search_options, progress_user) == 88);
+    CHECK(offsetof(polar_search_options, nprobe) == 96);
+    CHECK(offsetof(polar_search_options, ef_search) == 104);
+    CHECK(offsetof(polar_search_options, k_factor) == 112);
+  }
+  polar_search_options options;
+  polar_search_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.exactness == 2.25F);
+  CHECK(options.filter == POLAR_FILTER_NONE);
+  CHECK((options.nprobe == 0 && options.ef_search == 0 && options.k_factor == 0));
+  polar_search_options_init(nullptr);
+}
+
 TEST_CASE("info: size and places are pinned", "[capi]") {
   CHECK(offsetof(polar_codec_info, struct_size) == 0);
   CHECK(offsetof(polar_codec_info, dim) == 4);

@@ -318,6 +318,62 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
   }
 }
 
+TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
+  const std::vector<float> x = normal_rows(kRows, kDim, 1);
+  const std::vector<float> queries = normal_rows(20, kDim, 2);
+  const IndexHandle exact_index = trained_index("Flat", POLAR_METRIC_L2, x);
+  require_ok(polar_index_add(exact_index.get(), kRows, x.data()));
+  const Results exact = search(exact_index, 20, queries.data(), 10);
+  polar_search_options options;
+  polar_search_options_init(&options);
+  CHECK(options.k_factor == 0);
+  for (const char* description :
+       {"Polar2,RFlat", "Polar2,RFlat,IDMap2", "IVF8,Polar2,RFlat", "HNSW8,Polar2,RFlat"}) {
+    INFO(description);
+    const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
+    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    options.nprobe = std::string(description).find("IVF") == 0 ? 8 : 0;
+    options.ef_search = std::string(description).find("HNSW") == 0 ? kRows : 0;
+    const auto find = [&](double k_factor) {
+      options.k_factor = k_factor;
+      Results found;
+      found.scores.resize(200);
+      found.ids.resize(200);
+      require_ok(polar_index_search_with_options(index.get(), 20, queries.data(), 10, &options,
+                                                 found.scores.data(), found.ids.data()));
+      return found.ids;
+    };
+    CHECK(find(1) == find(0));
+    CHECK(find(0) != exact.ids);
+    // Every row is scored again, from its floats.
+    CHECK(find(1e300) == exact.ids);
+    CHECK(find(kInfinity) == exact.ids);
+    options.filter = POLAR_FILTER_RANGE;
+    options.first_id = 100;
+    options.end_id = 120;
+    for (const int64_t id : find(8)) CHECK((id >= 100 && id < 120));
+    options.filter = POLAR_FILTER_NONE;
+  }
+  options.nprobe = options.ef_search = 0;
+  float score = 0;
+  int64_t id = 0;
+  const auto refused = [&](const char* description, double k_factor, polar_status status,
+                           std::vector<std::string> parts) {
+    INFO(description);
+    const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
+    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    options.k_factor = k_factor;
+    check_failed(
+        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
+        status, parts);
+  };
+  refused("Polar2", 2, POLAR_ERROR_UNSUPPORTED, {"options.k_factor: 2", "refinements"});
+  refused("Flat", 2, POLAR_ERROR_UNSUPPORTED, {"options.k_factor: 2"});
+  for (const double bad : {.5, -1.0, static_cast<double>(kNan)}) {
+    refused("Polar2,RFlat", bad, POLAR_ERROR_BAD_ARGUMENT, {"options.k_factor", "1 to infinity"});
+  }
+}
+
 TEST_CASE("num_threads changes no result and no setting", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   for (const char* description : {"Polar4", "Flat", "IVF4,PQ4x4"}) {

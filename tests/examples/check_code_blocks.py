@@ -20,6 +20,8 @@ EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search
                        "examples/python/integrations/langchain_store.py",
                        "examples/python/integrations/llama_index_store.py",
                        "examples/python/integrations/take_over_faiss.py"]}
+# Declarations of a reference, which is compared with the header.
+REFERENCE = re.compile(r"^<!-- reference of .*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,7 +49,8 @@ def main(arguments):
     blocks = 0
     failed = 0
     for page in PAGES:
-        for language, block in BLOCK.findall((root / page).read_text(encoding="utf-8")):
+        written_by_hand = REFERENCE.sub("", (root / page).read_text(encoding="utf-8"))
+        for language, block in BLOCK.findall(written_by_hand):
             if language not in EXAMPLES:
                 continue
             blocks += 1

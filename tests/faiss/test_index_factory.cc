@@ -139,6 +139,29 @@ TEST_CASE("A refinement raises recall, more with a larger k_factor", "[faiss]") 
   require_faiss_error("k_factor", [&] { find(*index, queries(), kK); });
 }
 
+TEST_CASE("Search parameters give a refinement another k_factor for one search", "[faiss]") {
+  const char* description = GENERATE("Polar2,RFlat", "Polar2,RFlat,IDMap2", "L2norm,Polar2,RFlat");
+  INFO(description);
+  auto index = build_full(description, kL2);
+  polarquant::set_index_parameters(*index, "k_factor_rf=8");
+  const Found by_field = find(*index, queries(), kK);
+  polarquant::set_index_parameters(*index, "k_factor_rf=1");
+  polarquant::SearchParametersRefine params;
+  params.k_factor = 8;
+  const Found by_params = find(*index, queries(), kK, &params);
+  CHECK(by_params.labels == by_field.labels);
+  CHECK(by_params.labels != find(*index, queries(), kK).labels);
+
+  // The selector is the base's.
+  ::faiss::IDSelectorRange range(500, 1400);
+  polarquant::SearchParametersPolar base;
+  base.sel = &range;
+  params.base_index_params = &base;
+  for (const auto id : find(*index, queries(), kK, &params).labels) CHECK((id >= 500 && id < 1400));
+  params.k_factor = .5F;
+  require_faiss_error("k_factor", [&] { find(*index, queries(), kK, &params); });
+}
+
 TEST_CASE("Selectors pass through every container", "[faiss]") {
   const std::string description =
       GENERATE("Polar4", "PCA48,Polar4", "IDMap,Polar4", "IDMap2,PCA48,Polar4",

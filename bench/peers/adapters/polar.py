@@ -10,7 +10,7 @@ from adapters.adapter import GrowingAdapter
 
 class Polar(GrowingAdapter):
     is_ours = True
-    params = ("nprobe", "ef_search", "exactness")
+    params = ("nprobe", "ef_search", "k_factor", "exactness")
 
     def __init__(self, what, dim, threads):
         super().__init__(what, dim, threads)

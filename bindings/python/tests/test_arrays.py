@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What is taken as rows, ids and codes, and what is copied."""
 
+import tracemalloc
 import unittest
 
 import numpy as np
-from support import make_rows
+from support import make_rows, needs_indexes
 
 import polarquant
 from polarquant import _arrays
@@ -17,6 +18,24 @@ class RowsTest(unittest.TestCase):
         self.assertIs(_arrays.as_rows("x", x, 8), x)
         part = x[1:4]
         self.assertIs(_arrays.as_rows("x", part, 8), part)
+
+    @needs_indexes
+    def test_calls_read_contiguous_float32_where_it_lies(self):
+        x = make_rows(2000, 384)
+        index = polarquant.Index("Polar1", 384)
+        calls = {
+            "train": lambda: index.train(x),
+            "add": lambda: index.add(x),
+            "search": lambda: index.search(x, 1, filter=range(10)),
+            "range_search": lambda: index.range_search(x, 1e9),
+        }
+        for name, call in calls.items():
+            tracemalloc.start()  # NumPy tells it of its arrays
+            call()
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            with self.subTest(name):
+                self.assertLess(peak, x.nbytes / 10)
 
     def test_other_types_and_strides_give_the_same_codes(self):
         # Numbers that float16 has exactly.

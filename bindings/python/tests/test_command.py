@@ -123,6 +123,19 @@ class BuildAndSearchTest(CommandTest):
         found = {line.split("\t")[2] for line in out.splitlines()[1:]}
         self.assertEqual(found, {"3", "9", "30"})
 
+    def test_a_refinement_scores_more_rows_again(self):
+        x, rows = self.rows(300, 32)
+        index = self.path("rows.polar")
+        self.polar("build", rows, index, "--index", "Polar1,RFlat")
+        made = polarquant.Index.load(index)
+        for k_factor, asked in ((0, ()), (300, ("--k-factor", "300"))):
+            self.polar("search", index, rows, *asked, "--ids", self.path("ids.npy"))
+            np.testing.assert_array_equal(
+                np.load(self.path("ids.npy")), made.search(x, 10, k_factor=k_factor)[1]
+            )
+        _, said = self.polar("search", index, rows, "--k-factor", "0.5", code=2)
+        self.assertIn("0.5 is not allowed; 1 to inf", said)
+
     def test_a_sample_is_trained_on(self):
         x, rows = self.rows(2000, 32)
         index = self.path("rows.polar")

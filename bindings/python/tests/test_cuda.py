@@ -7,7 +7,7 @@ from support import make_rows, needs_indexes
 
 import polarquant
 from polarquant import cuda
-from polarquant._device_arrays import codes_anywhere, rows_anywhere
+from polarquant._device_arrays import codes_anywhere, floats_anywhere, room_anywhere, rows_anywhere
 
 
 def _devices():
@@ -26,6 +26,7 @@ class NoCudaTest(unittest.TestCase):
             cuda.devices,
             lambda: cuda.CudaIndex.from_codes(codec, codes),
             lambda: cuda.CudaEncoder(polarquant.Codec("Polar2", 96)),
+            lambda: cuda.CudaCodec(codec),
         ]:
             with self.assertRaises(polarquant.UnsupportedError) as caught:
                 call()
@@ -97,6 +98,75 @@ class CudaTest(unittest.TestCase):
             with self.assertRaisesRegex(polarquant.BadArgumentError, "row 7"):
                 encoder.encode(x)
 
+    def test_heads_are_scored_and_summed_as_on_the_cpu(self):
+        heads, n, dim = 3, 700, 96
+        x = make_rows(heads * n, dim).reshape(heads, n, dim)
+        queries = make_rows(heads * 2, dim, seed=2).reshape(heads, 2, dim)
+        weights = make_rows(heads * 4, n, seed=3).reshape(heads, 4, n)
+        for spec in ("Polar2", "Polar4-pca", "PolarTree4.2.2.2", "PolarPair4x4g128"):
+            codec = polarquant.Codec(spec, dim)
+            codec.train(x.reshape(-1, dim))
+            parts = [codec.encode(rows) for rows in x]
+            codes = np.stack(parts)
+            count = None if codec.info.group_rows == 1 else n
+            with self.subTest(spec), cuda.CudaCodec(codec) as on_device:
+                self.assertEqual((on_device.dim, on_device.code_size), (dim, codec.code_size))
+                expected = np.stack([codec.score(q, c, count) for q, c in zip(queries, parts)])
+                scores = on_device.score(queries, codes, count)
+                np.testing.assert_allclose(scores, expected, atol=1e-3, rtol=1e-4)
+                for shown, q in ((scores[1], queries[1]), (scores[1, 0], queries[1, 0])):
+                    one = on_device.score(q, parts[1], count)
+                    np.testing.assert_allclose(one, shown, atol=1e-4, rtol=1e-5)
+                out = np.zeros((heads, 2, n), np.float32)
+                self.assertIs(on_device.score(queries, codes, count, out=out), out)
+                np.testing.assert_array_equal(out, scores)
+
+                expected = np.stack([codec.combine(w, c, count) for w, c in zip(weights, parts)])
+                sums = on_device.combine(weights, codes, count)
+                np.testing.assert_allclose(sums, expected, atol=1e-2, rtol=1e-4)
+                for shown, w in ((sums[2], weights[2]), (sums[2, 0], weights[2, 0])):
+                    one = on_device.combine(w, parts[2], count)
+                    np.testing.assert_allclose(one, shown, atol=1e-4, rtol=1e-5)
+
+    def test_wrong_heads_are_refused(self):
+        codec = polarquant.Codec("Polar2", 32)
+        codes = codec.encode(make_rows(6, 32)).reshape(2, 3, -1)
+        queries, weights = np.zeros((2, 1, 32)), np.zeros((2, 1, 3))
+        with cuda.CudaCodec(codec) as on_device:
+            for text, call in [
+                ("queries: shape", lambda: on_device.score(queries[..., :9], codes)),
+                ("codes: shape", lambda: on_device.score(queries, codes[0])),
+                ("codes: shape", lambda: on_device.score(queries[0], codes)),
+                (
+                    "codes: [0-9]+ bytes; 2 heads of 4 rows",
+                    lambda: on_device.score(queries, codes, 4),
+                ),
+                ("weights: shape", lambda: on_device.combine(weights[..., :2], codes)),
+                ("weights: shape", lambda: on_device.combine(np.zeros((1, 2, 1, 3)), codes)),
+                ("out: shape", lambda: on_device.score(queries, codes, out=np.zeros(3, "f4"))),
+                ("queries", lambda: on_device.score(queries * np.nan, codes)),
+                ("weights", lambda: on_device.combine(weights * np.nan, codes)),
+            ]:
+                with self.subTest(text), self.assertRaisesRegex(polarquant.BadArgumentError, text):
+                    call()
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_heads_in_the_device_s_memory(self):
+        torch = importlib.import_module("torch")
+        codec = polarquant.Codec("Polar4", 64)
+        codes = codec.encode(make_rows(600, 64)).reshape(2, 300, -1)
+        queries, weights = make_rows(2, 64, seed=2)[:, None], make_rows(2, 300, seed=3)[:, None]
+        held = torch.from_numpy(codes).cuda()
+        out = torch.empty((2, 1, 300), dtype=torch.float32, device="cuda")
+        torch.cuda.synchronize()
+        with cuda.CudaCodec(codec) as on_device:
+            self.assertIs(on_device.score(queries, held, out=out), out)
+            np.testing.assert_array_equal(out.cpu().numpy(), on_device.score(queries, codes))
+            np.testing.assert_array_equal(
+                on_device.combine(torch.from_numpy(weights).cuda(), held),
+                on_device.combine(weights, codes),
+            )
+
 
 class _InterfaceOf:
     """Tells of an array as those in a device's memory do."""
@@ -114,12 +184,23 @@ class DeviceArrayTest(unittest.TestCase):
             self.assertEqual((found.address, found.shape), (x.ctypes.data, (5, 8)))
         codes = np.zeros((5, 3), np.uint8)
         for given in (codes, _InterfaceOf(codes)):
-            self.assertEqual(codes_anywhere("out", given, (5, 3)).address, codes.ctypes.data)
+            self.assertEqual(codes_anywhere("codes", given).address, codes.ctypes.data)
+            found = room_anywhere("out", given, (5, 3), codes.dtype)
+            self.assertEqual(found.address, codes.ctypes.data)
+        weights = make_rows(6, 4).reshape(2, 3, 4)
+        for given in (weights, _InterfaceOf(weights)):
+            found = floats_anywhere("weights", given)
+            self.assertEqual((found.address, found.shape), (weights.ctypes.data, (2, 3, 4)))
+        self.assertEqual(floats_anywhere("weights", [1, 2]).held.dtype, np.float32)
 
     def test_others_are_refused(self):
         x, codes = make_rows(5, 8), np.zeros((5, 3), np.uint8)
         read_only = codes.copy()
         read_only.flags.writeable = False
+
+        def room(out, shape):
+            return lambda: room_anywhere("out", out, shape, codes.dtype)
+
         for error, text, call in [
             (ValueError, r"x: shape \(5, 8\)", lambda: rows_anywhere("x", _InterfaceOf(x), 9)),
             (
@@ -128,15 +209,13 @@ class DeviceArrayTest(unittest.TestCase):
                 lambda: rows_anywhere("x", _InterfaceOf(x * 1.0, typestr="<f8"), 8),
             ),
             (ValueError, "x: strides", lambda: rows_anywhere("x", _InterfaceOf(x[:, ::2]), 4)),
-            (ValueError, "out: shape", lambda: codes_anywhere("out", codes, (4, 3))),
-            (TypeError, "out: list", lambda: codes_anywhere("out", [[1, 2, 3]], (1, 3))),
-            (TypeError, "out: ndarray", lambda: codes_anywhere("out", codes[:, ::2], (5, 2))),
-            (ValueError, "cannot be written", lambda: codes_anywhere("out", read_only, (5, 3))),
-            (
-                ValueError,
-                "cannot be written",
-                lambda: codes_anywhere("out", _InterfaceOf(read_only), (5, 3)),
-            ),
+            (TypeError, "codes: dtype", lambda: codes_anywhere("codes", x)),
+            (ValueError, "out: shape", room(codes, (4, 3))),
+            (TypeError, "out: list", room([[1, 2, 3]], (1, 3))),
+            (TypeError, "out: ndarray", room(codes[:, ::2], (5, 2))),
+            (TypeError, "out: ndarray", room(x, (5, 8))),
+            (ValueError, "cannot be written", room(read_only, (5, 3))),
+            (ValueError, "cannot be written", room(_InterfaceOf(read_only), (5, 3))),
         ]:
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

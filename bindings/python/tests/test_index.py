@@ -116,6 +116,30 @@ class IndexTest(unittest.TestCase):
             graph.add(x)
             graph.range_search(x[:1], 1.0)
 
+    def test_refinements_score_more_rows_again(self):
+        x = make_rows(2000, 64)
+        queries = make_rows(50, 64, seed=2)
+        index = polarquant.Index("Polar1,RFlat", 64)
+        index.add(x)
+        exact = exact_ids(x, queries, 10)
+        plain = index.search(queries, 10)[1]
+        np.testing.assert_array_equal(index.search(queries, 10, k_factor=1)[1], plain)
+        self.assertGreater(np.sum(plain != exact), 20)
+        # Every row: the exact answer, from the floats.
+        for k_factor in (200, 1e9, np.inf):
+            np.testing.assert_array_equal(index.search(queries, 10, k_factor=k_factor)[1], exact)
+        some = index.search(queries, 5, k_factor=8.5, filter=range(100, 200))[1]
+        self.assertTrue(np.all((some >= 100) & (some < 200)))
+        for wrong in (0.5, -1, np.nan):
+            with self.assertRaisesRegex(polarquant.BadArgumentError, "k_factor"):
+                index.search(queries, 10, k_factor=wrong)
+        with self.assertRaises((TypeError, ValueError)):
+            index.search(queries, 10, k_factor="many")
+        plain = polarquant.Index("Polar1", 64)
+        plain.add(x)
+        with self.assertRaisesRegex(polarquant.UnsupportedError, "k_factor: 4"):
+            plain.search(queries, 10, k_factor=4)
+
     def test_inverted_files_and_graphs(self):
         x = make_rows(2000, 64)
         index = polarquant.Index("IVF16,Polar4", 64)

@@ -194,6 +194,36 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         _STATUS,
         [_HANDLE, c_int64, _ARRAY, _ARRAY, c_size_t, c_void_p],
     ),
+    "polar_cuda_codec_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
+    "polar_cuda_codec_destroy": (None, [_HANDLE]),
+    "polar_cuda_codec_score": (
+        _STATUS,
+        [
+            _HANDLE,
+            c_int64,
+            c_int64,
+            _ARRAY,
+            c_int64,
+            _ARRAY,
+            c_size_t,
+            c_void_p,
+            _ARRAY,
+        ],
+    ),
+    "polar_cuda_codec_combine": (
+        _STATUS,
+        [
+            _HANDLE,
+            c_int64,
+            c_int64,
+            _ARRAY,
+            c_int64,
+            _ARRAY,
+            c_size_t,
+            c_void_p,
+            _ARRAY,
+        ],
+    ),
 }
 
 

@@ -40,6 +40,7 @@ def run_search(
     progress: ProgressLike,
     nprobe: int = 0,
     ef_search: int = 0,
+    k_factor: float = 0,
 ) -> tuple[Floats, Ids]:
     """Scores and ids, (nq, k); (k,) for one query of shape (dim,)."""
     given = as_rows_or_vector("queries", queries, dim)
@@ -51,10 +52,10 @@ def run_search(
     # A function of the caller's would lose a Ctrl-C that comes while it runs.
     is_long = nq * rows * dim >= _LONG_WORK or progress or callable(filter)
     is_plain = filter is None and exactness is None
-    if not is_long and is_plain and num_threads == nprobe == ef_search == 0:
+    if not is_long and is_plain and num_threads == nprobe == ef_search == k_factor == 0:
         check(function(nq, address(given), k, None, address(scores), address(ids)))
         return scores, ids
-    options = make_search_options(exactness, num_threads, nprobe, ef_search)
+    options = make_search_options(exactness, num_threads, nprobe, ef_search, k_factor)
     applied = AppliedFilter(filter, options, use)
     where = ctypes.addressof(options)
     arguments = (nq, address(given), k, where, address(scores), address(ids))
@@ -72,7 +73,11 @@ def run_search(
 
 
 def make_search_options(
-    exactness: float | None, num_threads: int, nprobe: int = 0, ef_search: int = 0
+    exactness: float | None,
+    num_threads: int,
+    nprobe: int = 0,
+    ef_search: int = 0,
+    k_factor: float = 0,
 ) -> _structs.SearchOptions:
     options = search_options()
     options.num_threads = as_int("num_threads", num_threads, 0, 1024)
@@ -80,6 +85,7 @@ def make_search_options(
         options.exactness = _as_exactness(exactness)
     options.nprobe = as_int("nprobe", nprobe, 0, 2**63 - 1)
     options.ef_search = as_int("ef_search", ef_search, 0, 2**31 - 1)
+    options.k_factor = float(k_factor)
     return options
 
 

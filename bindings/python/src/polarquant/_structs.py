@@ -45,6 +45,7 @@ class SearchOptions(ctypes.Structure):
         ("progress_user", c_void_p),
         ("nprobe", c_int64),
         ("ef_search", c_int64),
+        ("k_factor", c_double),
     ]
 
 

@@ -146,7 +146,8 @@ class CodeBlocks:
         num_threads: int = 0,
         progress: Any = None,
     ) -> tuple[Floats, Ids]:
-        """The k best rows for each query, as `Codec.search`."""
+        """The k best rows for each query, as `Codec.search`: scores, float32, and rows, int64, (nq, k)
+        for queries (nq, dim), (k,) for (dim,)."""
         codec = self._codec
         with self._use.shared, codec._use.shared as handle:
             rows = self._rows

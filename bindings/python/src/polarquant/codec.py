@@ -247,7 +247,10 @@ class Codec(Handle):
     def prepare_query_from_code(
         self, codes: CodesLike, row: int = 0, n: int | None = None
     ) -> Query:
-        """The query that is the vector behind row `row` of coded rows."""
+        """The query that is the vector behind row `row`, 0 to n − 1, of codes, (n, code_size).
+
+        n: number of rows; needed for "…g128" alone.
+        """
         array, n = self._as_coded(codes, n)
         row = as_int("row", row, 0, n - 1)
         with self._use.shared as handle:
@@ -256,7 +259,7 @@ class Codec(Handle):
 
     def score(self, query: Query | npt.ArrayLike, codes: CodesLike, n: int | None = None) -> Floats:
         """Scores of every coded row, float32: (n,) for a `Query` or a vector, (dim,); (nq, n) for
-        queries, (nq, dim).
+        queries, (nq, dim). codes: (n, code_size), or (bytes,) with n.
 
         Estimates of ⟨q, x⟩, of the cosine, or of ‖q − x‖², which can be slightly below 0. Raises
         StateMismatchError for a query of another codec.
@@ -293,7 +296,11 @@ class Codec(Handle):
         na: int | None = None,
         nb: int | None = None,
     ) -> Floats:
-        """Scores between every row of a and every row of b (by default a), float32, (na, nb)."""
+        """Scores between every row of a, (na, code_size), and every row of b, (nb, code_size), by
+        default a: float32, (na, nb).
+
+        na, nb: numbers of rows; needed for "…g128" alone.
+        """
         first, na = self._as_coded(a, na)
         second, nb = (first, na) if b is None else self._as_coded(b, nb)
         scores = np.empty((na, nb), dtype=np.float32)
@@ -319,7 +326,8 @@ class Codec(Handle):
     ) -> tuple[Floats, Ids]:
         """The k best coded rows for each query: scores, float32, and row positions, int64.
 
-        queries: (nq, dim), results (nq, k); or (dim,), results (k,). Best first, ties by lower row;
+        queries: (nq, dim), results (nq, k); or (dim,), results (k,). codes: (n, code_size), or
+        (bytes,) with their number n. Best first, ties by lower row;
         where there are fewer than k rows, id −1 with score −inf (L2: +inf).
         filter: rows that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
@@ -343,7 +351,9 @@ class Codec(Handle):
     def combine(self, weights: npt.ArrayLike, codes: CodesLike, n: int | None = None) -> Floats:
         """Σᵢ weights[i]·x̂ᵢ over coded rows, float32, without decoding them all.
 
-        weights: (n,), the sum (dim,); or (nw, n), sums (nw, dim).
+        weights: (n,), the sum (dim,); or (nw, n), sums (nw, dim). codes: (n, code_size), or (bytes,)
+        with n.
+        Raises BadArgumentError for a shape, and for weights that are not finite.
         """
         array, n = self._as_coded(codes, n)
         given = as_floats("weights", weights)
@@ -377,7 +387,10 @@ class Codec(Handle):
 
     @classmethod
     def load_state(cls, state: CodesLike) -> Codec:
-        """The codec of a saved state; num_threads 0. Raises CorruptDataError, NewerFormatError."""
+        """The codec of a saved state, bytes or uint8 of shape (bytes,); num_threads 0.
+
+        Raises CorruptDataError, NewerFormatError.
+        """
         data = as_codes("state", state)
         codec = cls._adopt(create(lib.polar_codec_load_state, address(data), data.nbytes))
         codec._read_shape()

@@ -195,6 +195,7 @@ class Index(Handle):
         exactness: float | None = None,
         nprobe: int = 0,
         ef_search: int = 0,
+        k_factor: float = 0,
         num_threads: int = 0,
         progress: ProgressLike = None,
     ) -> tuple[Floats, Ids]:
@@ -207,10 +208,13 @@ class Index(Handle):
         None is the library's default. docs/scan.md has the rest.
         nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe`.
         ef_search: nodes that a search of an HNSW graph keeps; 0 is FAISS's default, 16.
+        k_factor: rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple
+        of k, 1 or more; 0 is the index's own, 1 in a new one, which only puts the k in better order.
         num_threads: 0 to 1024; 0 is OpenMP's default.
         progress: True for a bar, or a function that hears the share done and stops by False.
         Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for a filter that
-        a FAISS index in the description does not know, and options that it has no use for. Ctrl-C ends a long search.
+        a FAISS index in the description does not know, and options that it has no use for. Ctrl-C
+        ends a long search.
         """
         with self._use.shared as handle:
 
@@ -221,7 +225,7 @@ class Index(Handle):
                 return status
 
             rows = lib.polar_index_ntotal(handle)
-            asked = (filter, exactness, num_threads, progress, nprobe, ef_search)
+            asked = (filter, exactness, num_threads, progress, nprobe, ef_search, k_factor)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
     def range_search(

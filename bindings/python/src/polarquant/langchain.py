@@ -45,7 +45,8 @@ class PolarVectorStore(VectorStore):
     filter, in searches: a dict of metadata, every entry of which a document must have, or a function
     from a Document to a bool. Each document is looked at for each search.
     Scores are cosines or inner products, larger is nearer, or for "l2" squared distances.
-    Other keyword arguments of searches are those of `Index.search`: exactness, nprobe, ef_search.
+    Other keyword arguments of searches are those of `Index.search`: exactness, nprobe, ef_search,
+    k_factor.
     """
 
     def __init__(

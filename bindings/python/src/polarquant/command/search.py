@@ -53,6 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="nodes kept, of an HNSW index",
     )
     parser.add_argument(
+        "--k-factor",
+        type=number(1, float("inf")),
+        default=0,
+        metavar="F",
+        help="rows scored again by a refinement, as a multiple of k",
+    )
+    parser.add_argument(
         "--exactness",
         type=number(0, float("inf")),
         metavar="Z",
@@ -61,9 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="FILE", help="ids that may be found: integers or bools in a .npy file"
     )
-    parser.add_argument(
-        "--memory-map", action="store_true", help="leave the rows in the file, of flat indexes"
-    )
+    parser.add_argument("--memory-map", action="store_true", help="leave the rows in the file")
     parser.add_argument(
         "--trust-faiss",
         action="store_true",
@@ -96,6 +101,7 @@ def run(given: argparse.Namespace) -> int:
                 exactness=given.exactness,
                 nprobe=given.nprobe,
                 ef_search=given.ef_search,
+                k_factor=given.k_factor,
                 num_threads=given.threads,
             )
             if as_text:
