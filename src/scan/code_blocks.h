@@ -56,6 +56,9 @@ class CodeBlocks {
   /// The rows as a scan reads them, in order: all of them, or one of spans_count().
   std::vector<BlockRows> spans() const;
   size_t spans_count() const { return chunks_.size(); }
+  static size_t spans_count(int64_t rows) {
+    return static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows);
+  }
   BlockRows span(size_t chunk) const;
 
  private:

@@ -2,13 +2,13 @@
 #include "src/scan/scan_query.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <numeric>
+#include <vector>
 
 #include "src/scan/kernels/exact_sums.h"
+#include "src/scan/kernels/level_words.h"
 #include "src/scan/kernels/round_levels.h"
 
 namespace polarquant {
@@ -31,6 +31,7 @@ void for_each_run(int dim, const Body& body) {
 /// Rounds x, (dim), whole segments but for the last, to levels in lanes, which are 0 before;
 /// returns the step, 0 where all levels are 0.
 float round_to_lanes(const float* x, int dim, int8_t* levels) {
+  if (dim % kSegmentLanes == 0) return round_to_step(x, dim, levels);
   const float largest = largest_magnitude(x, dim);
   const float to_levels = kMaxLevel / largest;
   if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
@@ -42,7 +43,34 @@ float round_to_lanes(const float* x, int dim, int8_t* levels) {
 
 /// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the
 /// border at .98 standard deviations (Max 1960).
-constexpr double kHeavyFrom = .98;
+constexpr float kHeavyFrom = .98F;
+
+/// A query's words, of its levels: what is told of it by sums of them is off by less than 1e-4, and
+/// sums of integers are the same on every machine.
+struct QueryWords {
+  std::vector<LevelWord> words;  // (lanes/64)
+  std::vector<double> steps;     // of their levels
+
+  QueryWords(const ScanCodec& codec, const AlignedVector<int8_t>& levels, const float (&of)[2])
+      : words(levels.size() / kSegmentLanes), steps(words.size(), of[0]) {
+    sum_level_words(levels.data(), static_cast<int>(words.size()), codec.dim(), kHeavyFrom,
+                    words.data());
+    if (codec.has_split_stages())
+      std::fill(steps.begin() + codec.stages()[1].first_segment, steps.end(), double{of[1]});
+  }
+  /// Σ x² of words first … end−1.
+  double energy(int first, int end) const {
+    double sum = 0;
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(end); ++i)
+      sum += steps[i] * steps[i] * words[i].squares;
+    return sum;
+  }
+  int32_t level_sum(int first, int end) const {
+    int32_t sum = 0;
+    for (int i = first; i < end; ++i) sum += words[static_cast<size_t>(i)].sum;
+    return sum;
+  }
+};
 
 /// A front, or a word of it, in ±1 and ±3, times the words' weights.
 struct FrontSums {
@@ -54,30 +82,22 @@ struct FrontSums {
   double unit() const { return squares > 0 ? along / squares : 0; }
 };
 
-/// Rounds a word's coordinates, at most 64 of them, to the query's words.
-FrontSums set_word(const float* x, int dims, size_t word, ScanQuery* query) {
-  const double mean_square = simd_exact_sums().dot_exact(x, x, dims) / dims;
-  const auto heavy_from = static_cast<float>(kHeavyFrom * std::sqrt(mean_square));
-  float weights[kSegmentLanes];
-  int heavy_count = 0;
-  for_each_run(dims, [&](int first, int count, int lane) {
-    const SignBits bits = weigh_signs(x + first, count, heavy_from, weights + first);
-    query->sign_words[word] |= bits.negative << lane;
-    query->heavy_words[word] |= bits.heavy << lane;
-    heavy_count += std::popcount(bits.heavy);
-  });
-  return {simd_exact_sums().dot_exact(weights, x, dims), dims + 2 * heavy_count,
-          dims + 8 * heavy_count};
+FrontSums front_sums(const LevelWord& word, double step, int dims) {
+  return {step * (word.magnitudes + 2 * word.heavy_magnitudes), dims + 2 * word.heavy_count,
+          dims + 8 * word.heavy_count};
 }
 
-/// Rounds the front's coordinates of x, and weighs its words by what a weight of 1 is in each.
-FrontSums set_front(const float* x, int front_dims, ScanQuery* query) {
+/// Sets the front of the query, and weighs its words by what a weight of 1 is in each.
+FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
   FrontSums words[kMaxFrontWords];
   const size_t count = query->sign_words.size();
   double least = std::numeric_limits<double>::infinity();
   for (size_t word = 0; word < count; ++word) {
     const int first = static_cast<int>(word) * kSegmentLanes;
-    words[word] = set_word(x + first, std::min(kSegmentLanes, front_dims - first), word, query);
+    query->sign_words[word] = of.words[word].negative;
+    query->heavy_words[word] = of.words[word].heavy;
+    words[word] =
+        front_sums(of.words[word], of.steps[word], std::min(kSegmentLanes, front_dims - first));
     if (words[word].unit() > 0) least = std::min(least, words[word].unit());
   }
   query->word_weights.assign(count, 1);
@@ -105,20 +125,19 @@ FrontSums set_front(const float* x, int front_dims, ScanQuery* query) {
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
-void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double length,
+void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm, double length,
                      float exactness, float level_step, ScanQuery* query) {
-  const auto words = static_cast<size_t>(codec.layout().front_words());
-  query->sign_words.assign(words, 0);
-  query->heavy_words.assign(words, 0);
+  const BlockLayout& layout = codec.layout();
+  const auto words = static_cast<size_t>(layout.front_words());
+  query->sign_words.resize(words);
+  query->heavy_words.resize(words);
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
-  const int rest_dims = codec.sign_dims() - front_dims;
-  const auto& dot = simd_exact_sums().dot_exact;
-  const FrontSums sums = set_front(x, front_dims, query);
+  const FrontSums sums = set_front(of, front_dims, query);
   query->front_weight = sums.weights;
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
-  const double energy = front_energy + dot(x + front_dims, x + front_dims, rest_dims);
+  const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
   const double margin = codec.bounds().margin;
   const auto bound_of = [&](double e) {
     struct {
@@ -127,7 +146,7 @@ void set_sign_bounds(const ScanCodec& codec, const float* x, double norm, double
     } bound;
     if (!(e > 0)) return bound;
     bound.slope = std::sqrt(std::numbers::pi / 2 / dim) * norm * norm * length / e;
-    const double variance = e - 2 / std::numbers::pi * e * e / (norm * norm);
+    const double variance = std::max(0.0, e - 2 / std::numbers::pi * e * e / (norm * norm));
     bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
     return bound;
   };
@@ -234,19 +253,13 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
     }
     scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
-  scan->biased_levels.resize(lanes);
-  std::transform(
-      scan->levels.begin(), scan->levels.end(), scan->biased_levels.begin(),
-      [](int8_t level) { return static_cast<uint8_t>(static_cast<uint8_t>(level) ^ 128); });
-  const BlockLayout& layout = codec.layout();
-  scan->sign_level_sum =
-      std::accumulate(scan->levels.begin() + int64_t{codec.first_level_word()} * kSegmentLanes,
-                      scan->levels.begin() + int64_t{layout.sign_words()} * kSegmentLanes, 0);
+  const QueryWords words(codec, scan->levels, steps);
+  scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.layout().sign_words());
 
-  const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
+  const double norm = std::sqrt(words.energy(0, static_cast<int>(words.words.size())));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_front()) set_sign_bounds(codec, x, norm, length, exactness, last_step, scan);
+  if (codec.has_front()) set_sign_bounds(codec, words, norm, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
     scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {

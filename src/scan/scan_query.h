@@ -54,17 +54,16 @@ struct ScoreSlack {
 };
 
 struct ScanQuery {
-  /// Two bits of each coordinate of the front, (front_words): its sign, and whether a row whose
-  /// sign differs is 3 further away instead of 1.
+  /// Two bits of each coordinate of the front, (front_words): the sign of its level, and whether a
+  /// row whose sign differs is 3 further away instead of 1.
   AlignedVector<uint64_t> sign_words;
   AlignedVector<uint64_t> heavy_words;
   /// What a word's counts are multiplied by, (front_words): words differ in energy where the code
   /// is trained. 1 or more, kMaxWordWeights together at the most.
   AlignedVector<uint8_t> word_weights;
-  int32_t front_weight = 0;              // Σ of those 1 and 3, times the words' weights
-  AlignedVector<int8_t> levels;          // (lanes), −127 to 127
-  AlignedVector<uint8_t> biased_levels;  // level + 128
-  int32_t sign_level_sum = 0;            // Σ levels of the sign words from first_level_word() on
+  int32_t front_weight = 0;      // Σ of those 1 and 3, times the words' weights
+  AlignedVector<int8_t> levels;  // (lanes), −127 to 127
+  int32_t sign_level_sum = 0;    // Σ levels of the sign words from first_level_word() on
   ScoreConstants score;
   ScoreSlack slack;      // 0 in a search of the k best
   DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance

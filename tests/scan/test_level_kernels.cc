@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/level_words.h"
 #include "src/scan/kernels/round_levels.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "tests/scan/every_target.h"
@@ -142,34 +143,51 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
   });
 }
 
-TEST_CASE("queries are rounded to the plain signs and weights", "[scan][kernels]") {
-  std::vector<float> x = normal_numbers(64, 2);
-  x[3] = 0.0F;
-  x[7] = -0.0F;
-  x[20] = .75F;  // on the border: light
-  x[21] = -.75F;
-  on_every_target([&] {
-    for (int n = 1; n <= 64; ++n) {
-      for (const float heavy_from : {.75F, 0.0F, 99.0F}) {
-        CAPTURE(n, heavy_from);
-        const float* first = x.data() + 64 - n;
-        std::vector<float> weights(static_cast<size_t>(n) + 1, 77.0F);
-        const SignBits bits = weigh_signs(first, n, heavy_from, weights.data());
-        SignBits expected;
-        bool right = weights.back() == 77.0F;
-        for (int j = 0; j < n; ++j) {
-          const bool is_heavy = std::fabs(first[j]) > heavy_from;
-          expected.negative |= static_cast<uint64_t>(first[j] < 0) << j;
-          expected.heavy |= static_cast<uint64_t>(is_heavy) << j;
-          right = right && same_bits(weights[static_cast<size_t>(j)],
-                                     std::copysign(is_heavy ? 3.0F : 1.0F, first[j]));
-        }
-        REQUIRE(right);
-        REQUIRE(bits.negative == expected.negative);
-        REQUIRE(bits.heavy == expected.heavy);
+TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
+  constexpr int kWords = 3;
+  for (const bool extreme : {false, true}) {
+    Random random(5);
+    AlignedVector<int8_t> levels(kWords * 64);
+    for (int8_t& level : levels) {
+      const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
+      level = static_cast<int8_t>(extreme ? (value < 0 ? -kMaxLevel : kMaxLevel) : value);
+    }
+    for (const int dims : {64 * kWords, 64 * kWords - 1, 129}) {
+      std::fill(levels.begin() + dims, levels.end(), int8_t{0});
+      for (const float heavy_from : {.98F, 0.0F, 99.0F}) {
+        CAPTURE(extreme, dims, heavy_from);
+        on_every_target([&] {
+          LevelWord words[kWords];
+          sum_level_words(levels.data(), kWords, dims, heavy_from, words);
+          for (int w = 0; w < kWords; ++w) {
+            LevelWord expected;
+            for (int j = 0; j < 64; ++j) {
+              const int level = levels[static_cast<size_t>(64 * w + j)];
+              expected.negative |= static_cast<uint64_t>(level < 0) << j;
+              expected.sum += level;
+              expected.squares += level * level;
+              expected.magnitudes += std::abs(level);
+            }
+            const double mean_square = expected.squares / std::min(64.0, dims - 64.0 * w);
+            for (int j = 0; j < 64; ++j) {
+              const int level = levels[static_cast<size_t>(64 * w + j)];
+              if (std::abs(level) <= std::floor(heavy_from * std::sqrt(mean_square))) continue;
+              expected.heavy |= uint64_t{1} << j;
+              ++expected.heavy_count;
+              expected.heavy_magnitudes += std::abs(level);
+            }
+            REQUIRE(words[w].negative == expected.negative);
+            REQUIRE(words[w].heavy == expected.heavy);
+            REQUIRE(words[w].heavy_count == expected.heavy_count);
+            REQUIRE(words[w].sum == expected.sum);
+            REQUIRE(words[w].squares == expected.squares);
+            REQUIRE(words[w].magnitudes == expected.magnitudes);
+            REQUIRE(words[w].heavy_magnitudes == expected.heavy_magnitudes);
+          }
+        });
       }
     }
-  });
+  }
 }
 
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {

@@ -243,23 +243,25 @@ int32_t negative_levels(const ScanCodec& codec, const RowPlace& at, const ScanQu
 /// bits.
 HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
                                  const ScanQuery& query) {
-  const uint8_t* biased_levels =
-      query.biased_levels.data() + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
+  const int8_t* levels =
+      query.levels.data() + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
+  const hn::Rebind<int8_t, decltype(d8)> d8_signed;
+  const auto bias = hn::Set(d8, uint8_t{128});
   const hn::Repartition<uint64_t, decltype(d8)> d64;
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
   for (int segment = codec.first_level_word(); segment < codec.layout().sign_words();
-       ++segment, biased_levels += kSegmentLanes) {
+       ++segment, levels += kSegmentLanes) {
     const uint64_t word = codec.layout().sign_word(at, segment);
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, &word, sizeof word);
     bits += std::popcount(word);
     for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
       const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
-      sums = hn::Add(sums,
-                     hn::SumsOf8(hn::IfThenElseZero(negative, hn::Load(d8, biased_levels + lane))));
+      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, levels + lane)), bias);
+      sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, biased)));
     }
   }
   return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
