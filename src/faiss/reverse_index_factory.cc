@@ -16,11 +16,13 @@
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/VectorTransform.h>
 #include <faiss/impl/FaissException.h>
+#include <faiss/index_factory.h>
 #include <fmt/format.h>
 #if __has_include(<faiss/factory_tools.h>)
 #include <faiss/factory_tools.h>
 #endif
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <typeinfo>
@@ -201,10 +203,35 @@ constexpr Name (*kTransformNames[])(const ::faiss::VectorTransform&) = {
 
 // ---- Containers ----
 
+/// How the FAISS at hand reads a string with a refinement: releases differ.
+struct Reading {
+  /// An id map at either end is around all else; in older releases a refinement is around all in
+  /// front of it, transforms next, and id maps inside.
+  bool id_maps_first;
+  /// "RFlat" makes an IndexRefineFlat; in older releases what "Refine(Flat)" makes.
+  bool flat_class;
+};
+
+const Reading& reading() {
+  static const Reading found = [] {
+    const std::unique_ptr<::faiss::Index> built(::faiss::index_factory(1, "IDMap,Flat,RFlat"));
+    const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(built.get());
+    const ::faiss::Index* refined = map != nullptr ? map->index : built.get();
+    return Reading{map != nullptr,
+                   dynamic_cast<const ::faiss::IndexRefineFlat*>(refined) != nullptr};
+  }();
+  return found;
+}
+
 /// A string, and what FAISS's parser would make of it inside a longer one.
 struct Written {
+  explicit Written(const std::string& name, bool is_ours = false)
+      : text(name), with_maps_behind(name), has_ours(is_ours) {}
+
   std::string text;
-  bool has_ours = false;
+  /// The same with the outermost id maps behind what they map.
+  std::string with_maps_behind;
+  bool has_ours;
   /// It ends with a refinement, which the parser takes for one of all in front of it.
   bool is_refined = false;
   /// It begins with transforms, which the parser takes for those of all behind them.
@@ -224,7 +251,7 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
     if (!name) fail_for("the transform", *transform);
     chain += *name + ",";
   }
-  written.text = chain + written.text;
+  written.text = written.with_maps_behind = chain + written.text;
   written.is_transformed = true;
   return written;
 }
@@ -232,7 +259,8 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
 Written write_id_map(const char* name, const ::faiss::IndexIDMap& index) {
   Written written = write(*index.index);
   written.is_mapped = true;
-  if (!written.is_refined || written.has_ours) {
+  written.with_maps_behind += fmt::format(",{}", name);
+  if (!written.is_refined || written.has_ours || reading().id_maps_first) {
     written.text = fmt::format("{},{}", name, written.text);
     written.is_transformed = false;
     return written;
@@ -251,7 +279,13 @@ Written write_refine(const ::faiss::IndexRefine& index) {
   if (base.is_mapped && has_ours) fail_for("a refinement of an id map,", index);
   if (refining.text.find(",Refine(") != std::string::npos)
     fail_for("a refinement inside another's,", index);
-  base.text += refining.text == "Flat" ? ",RFlat" : fmt::format(",Refine({})", refining.text);
+  // In front the map would be around the refinement.
+  if (reading().id_maps_first) base.text = base.with_maps_behind;
+  const bool is_flat =
+      refining.text == "Flat" && (has_ours || !reading().flat_class ||
+                                  dynamic_cast<const ::faiss::IndexRefineFlat*>(&index) != nullptr);
+  base.text += is_flat ? ",RFlat" : fmt::format(",Refine({})", refining.text);
+  base.with_maps_behind = base.text;
   base.has_ours = has_ours;
   base.is_refined = true;
   return base;
@@ -309,18 +343,18 @@ constexpr std::optional<Written> (*kContainers[])(const ::faiss::Index&) = {
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index);
-      return ivf != nullptr ? std::optional(Written{write_inverted_file(*ivf)}) : std::nullopt;
+      return ivf != nullptr ? std::optional(Written(write_inverted_file(*ivf))) : std::nullopt;
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
       if (graph == nullptr) return std::nullopt;
-      return Written{
-          fmt::format("HNSW{},{}", links_of(*graph), graph_storage(index, graph->storage))};
+      return Written(
+          fmt::format("HNSW{},{}", links_of(*graph), graph_storage(index, graph->storage)));
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index);
       if (graph == nullptr) return std::nullopt;
-      return Written{fmt::format("NSG{},{}", graph->nsg.R, graph_storage(index, graph->storage))};
+      return Written(fmt::format("NSG{},{}", graph->nsg.R, graph_storage(index, graph->storage)));
     },
 };
 
@@ -334,7 +368,7 @@ Written write(const ::faiss::Index& index) {
   Name name = first_name(index, kFlatNames);
   if (!name) name = name_by_faiss(index);
   if (!name) fail_for("an index of class", index);
-  return {*name, needs_our_sections(index)};
+  return Written(*name, needs_our_sections(index));
 }
 
 }  // namespace
