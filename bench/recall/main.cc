@@ -64,14 +64,38 @@ std::vector<NamedValue> apply_known(::faiss::Index& index, const std::vector<Nam
   return applied;
 }
 
-/// All rows of one index: one for each set of parameters that differs on it.
-std::vector<ReportRow> measure_index(const std::string& description, const std::string& label,
+std::string label_of(const RecallOptions& options, size_t index) {
+  return fmt::format("{}/{} {}", index + 1, options.indexes.size(), options.indexes[index]);
+}
+
+/// Builds of all indexes in turn, so that what else the machine does meets them alike; all but the
+/// last of each, which is the one that is searched.
+std::vector<BuildTimes> time_builds(const RecallOptions& options, const BenchmarkData& data) {
+  std::vector<BuildTimes> times(options.indexes.size());
+  for (int build = 1; build < options.measure.builds; ++build) {
+    for (size_t i = 0; i < times.size(); ++i) {
+      try {
+        times[i].add(build_index(options.indexes[i], data, options.measure, label_of(options, i)));
+      } catch (const std::exception&) {
+        continue;  // gets its error row when its turn comes
+      }
+    }
+  }
+  return times;
+}
+
+/// All rows of one index: one for each set of parameters that differs on it. `earlier`: its builds
+/// until now.
+std::vector<ReportRow> measure_index(size_t index, const BuildTimes& earlier,
                                      const RecallOptions& options, const BenchmarkData& data,
                                      const Table& table) {
+  const std::string& description = options.indexes[index];
+  const std::string label = label_of(options, index);
   std::vector<ReportRow> rows;
   ReportRow row;
   row.index = description;
   row.params = '-';
+  row.build = earlier;
   const auto finish = [&] {
     table.print_row(row);
     rows.push_back(row);
@@ -79,8 +103,7 @@ std::vector<ReportRow> measure_index(const std::string& description, const std::
   try {
     const BuiltIndex built = build_index(description, data, options.measure, label);
     row.cost = bytes_per_vector(*built.index);
-    row.train_s = built.train_s;
-    row.add_s = built.add_s;
+    row.build.add(built);
     row.plan = trained_plan(*built.index);
     std::set<std::string> seen;
     for (const auto& params : options.param_sets) {
@@ -146,10 +169,9 @@ int run(int argc, const char* const* argv) {
              data.query.rows, data.ground_truth_file ? "from file" : "computed");
   table.print_header();
   std::vector<ReportRow> rows;
+  const std::vector<BuildTimes> earlier = time_builds(options, data);
   for (size_t i = 0; i < options.indexes.size(); ++i) {
-    const std::string& description = options.indexes[i];
-    const std::string label = fmt::format("{}/{} {}", i + 1, options.indexes.size(), description);
-    for (ReportRow& row : measure_index(description, label, options, data, table)) {
+    for (ReportRow& row : measure_index(i, earlier[i], options, data, table)) {
       rows.push_back(std::move(row));
     }
   }

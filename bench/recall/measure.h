@@ -26,6 +26,7 @@ struct MeasureOptions {
   bool batch = true;  ///< all queries in one call
   bool one = false;   ///< one query a call
   int repeat = 3;
+  int builds = 1;          ///< how often each index is built and timed
   double one_limit_s = 5;  ///< a run of one query a call stops here, after 10 queries at least
 };
 
@@ -34,6 +35,17 @@ struct BuiltIndex {
   std::unique_ptr<::faiss::Index> index;
   double train_s = 0;
   double add_s = 0;
+};
+
+/// What building an index took, a figure for each time.
+struct BuildTimes {
+  void add(const BuiltIndex& built) {
+    train_s.push_back(built.train_s);
+    add_s.push_back(built.add_s);
+  }
+
+  std::vector<double> train_s;
+  std::vector<double> add_s;
 };
 
 /// Times of one mode: a figure per run, their median, and what the runs are made of.

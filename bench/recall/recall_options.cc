@@ -133,12 +133,18 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
       app.add_option("--repeat", measure.repeat, "timed runs, whose median counts")
           ->check(CLI::Range(1, 1000))
           ->capture_default_str();
+  CLI::Option* builds =
+      app.add_option("--builds", measure.builds,
+                     "times that each index is built, in turn with the others; medians are shown")
+          ->check(CLI::Range(1, 1000))
+          ->capture_default_str();
   CLI::Option* one_limit = app.add_option("--one-limit", measure.one_limit_s,
                                           "seconds after which a run of one query a call stops")
                                ->check(CLI::PositiveNumber)
                                ->capture_default_str();
   app.add_option("--json", options.json_path, "write every figure to this file");
-  add_advice_options(&app, {truth, param, mode_option, train_rows, repeat, one_limit}, &options);
+  add_advice_options(&app, {truth, param, mode_option, train_rows, repeat, builds, one_limit},
+                     &options);
   try {
     app.parse(argc, argv);
     if (!options.advise && index->count() == 0) throw CLI::RequiredError("--index");

@@ -81,8 +81,9 @@ ordered_json row_json(const ReportRow& row, const BenchmarkData& data,
   out["bytes_per_vector"] =
       row.cost.bytes < 0 ? ordered_json(nullptr) : ordered_json(row.cost.bytes);
   out["bytes_rule"] = row.cost.rule;
-  out["train_s"] = row.train_s;
-  out["add_s"] = row.add_s;
+  out["train_s"] = median(row.build.train_s);
+  out["add_s"] = median(row.build.add_s);
+  out["build"] = {{"runs_train_s", row.build.train_s}, {"runs_add_s", row.build.add_s}};
   out["recall_at_1"] = row.search.recall.at_1;
   out["recall_at_k"] = row.search.recall.at_k;
   out["qps_batch"] = median_json(options.batch, row.search.batch);
@@ -125,10 +126,10 @@ void Table::print_row(const ReportRow& row) const {
     fmt::print(out_, "error: {}\n", text);
   } else {
     fmt::print(out_, "{:>9}  {:>8.2f}  {:>8.2f}  {:>8.4f}  {:>10.4f}  {:>10}  {:>10}  {:>7}{}\n",
-               bytes_text(row.cost.bytes), row.train_s, row.add_s, row.search.recall.at_1,
-               row.search.recall.at_k, qps_text(options_.batch, row.search.batch),
-               qps_text(options_.one, row.search.one), options_.threads,
-               row.plan ? "  " + print_plan(*row.plan) : "");
+               bytes_text(row.cost.bytes), median(row.build.train_s), median(row.build.add_s),
+               row.search.recall.at_1, row.search.recall.at_k,
+               qps_text(options_.batch, row.search.batch), qps_text(options_.one, row.search.one),
+               options_.threads, row.plan ? "  " + print_plan(*row.plan) : "");
   }
   std::fflush(out_);
 }
@@ -142,6 +143,7 @@ std::string report_json(const ReportContext& context, const BenchmarkData& data,
                      {"k", options.k},
                      {"threads", options.threads},
                      {"repeat", options.repeat},
+                     {"builds", options.builds},
                      {"omp_wait_policy", info.wait_policy},
                      {"train_rows", std::min(options.train_rows == kAllRows ? kDefaultTrainRows
                                                                             : options.train_rows,

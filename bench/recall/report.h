@@ -22,8 +22,7 @@ struct ReportRow {
   std::string params;
   std::string error;  ///< "" when measured; else the fields below mean nothing
   VectorCost cost;
-  double train_s = 0;
-  double add_s = 0;
+  BuildTimes build;
   SearchResult search;
   std::optional<TrainedPlanInfo> plan;  ///< of a trained code of ours
 };

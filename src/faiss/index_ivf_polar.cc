@@ -367,45 +367,4 @@ void IndexIVFPolar::reconstruct(idx_t key, float* recons) const {
   });
 }
 
-// FAISS's own functions for changes run loops of OpenMP's, which no exception may leave: lists that
-// cannot be changed are refused in front of them.
-void IndexIVFPolar::reset() {
-  with_faiss_errors([&] { require_changeable("reset"); });
-  IndexIVF::reset();
-}
-
-void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
-  with_faiss_errors([&] { require_changeable("update_vectors"); });
-  IndexIVF::update_vectors(nv, idx, v);
-}
-
-size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
-  with_faiss_errors([&] { require_changeable("remove_ids"); });
-  const OmpThreads omp_threads(0);
-  return IndexIVF::remove_ids(sel);
-}
-
-void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
-  IndexIVF::check_compatible_for_merge(other);
-  with_faiss_errors([&] {
-    const auto& polar = dynamic_cast<const IndexIVFPolar&>(other);  // FAISS has compared the types
-    const std::string difference = codec_->difference(*polar.codec_);
-    require(difference.empty(), StatusCode::state_mismatch,
-            "merge: the indexes differ in their codec's {}, so that their codes do not mix",
-            difference);
-    require(rotated_centroids_ == polar.rotated_centroids_, StatusCode::state_mismatch,
-            "merge: the indexes differ in their centroids, so that their codes do not mix");
-  });
-}
-
-void IndexIVFPolar::merge_from(::faiss::Index& other, idx_t add_id) {
-  with_faiss_errors([&] {
-    require_changeable("merge_from");
-    const auto* polar = dynamic_cast<const IndexIVFPolar*>(&other);
-    if (polar != nullptr) polar->require_changeable("merge_from, of other");
-  });
-  const OmpThreads omp_threads(0);
-  IndexIVF::merge_from(other, add_id);
-}
-
 }  // namespace polarquant

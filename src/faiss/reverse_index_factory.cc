@@ -16,16 +16,18 @@
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/VectorTransform.h>
 #include <faiss/impl/FaissException.h>
-#include <fmt/format.h>
+#include <faiss/index_factory.h>
 #if __has_include(<faiss/factory_tools.h>)
 #include <faiss/factory_tools.h>
 #endif
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <typeinfo>
 
 #include "polarquant/faiss.h"
+#include "src/core/format.h"
 #include "src/core/status.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/stored_kinds.h"
@@ -70,14 +72,14 @@ Name scalar_name(const ::faiss::ScalarQuantizer& quantizer) {
 
 std::string product_name(const ::faiss::ProductQuantizer& pq, bool is_polysemous) {
   constexpr size_t kUsualBits = 8;  // in a graph's storage the parser has no other
-  return fmt::format("PQ{}", pq.M) + (pq.nbits == kUsualBits ? "" : fmt::format("x{}", pq.nbits)) +
+  return format_text("PQ{}", pq.M) + (pq.nbits == kUsualBits ? "" : format_text("x{}", pq.nbits)) +
          (is_polysemous ? "" : "np");
 }
 
 std::string fast_scan_name(size_t M, bool by_residual, int block) {
   constexpr int kUsualBlock = 32;
-  return fmt::format("PQ{}x4fs{}", M, by_residual ? "r" : "") +
-         (block == kUsualBlock ? "" : fmt::format("_{}", block));
+  return format_text("PQ{}x4fs{}", M, by_residual ? "r" : "") +
+         (block == kUsualBlock ? "" : format_text("_{}", block));
 }
 
 /// Names of indexes that are codes and nothing else.
@@ -106,7 +108,7 @@ constexpr Name (*kFlatNames[])(const ::faiss::Index&) = {
     [](const ::faiss::Index& index) -> Name {
       const auto* flat = dynamic_cast<const ::faiss::IndexLSH*>(&index);
       if (flat == nullptr || flat->nbits != flat->d) return std::nullopt;
-      return fmt::format("LSH{}{}", flat->rotate_data ? "r" : "",
+      return format_text("LSH{}{}", flat->rotate_data ? "r" : "",
                          flat->train_thresholds ? "t" : "");
     },
 };
@@ -131,7 +133,7 @@ constexpr Name (*kListNames[])(const ::faiss::IndexIVF&) = {
     },
     [](const ::faiss::IndexIVF& index) -> Name {
       const auto* ivf = dynamic_cast<const ::faiss::IndexIVFPQR*>(&index);
-      return ivf != nullptr ? Name(fmt::format("PQ{}+{}", ivf->pq.M, ivf->refine_pq.M))
+      return ivf != nullptr ? Name(format_text("PQ{}+{}", ivf->pq.M, ivf->refine_pq.M))
                             : std::nullopt;
     },
     [](const ::faiss::IndexIVF& index) -> Name {
@@ -156,7 +158,7 @@ Name first_name(const Index& index, const Names& names) {
 
 // ---- Transforms ----
 
-std::string dimensions(const char* name, int dim) { return fmt::format("{}{}", name, dim); }
+std::string dimensions(const char* name, int dim) { return format_text("{}{}", name, dim); }
 
 Name pad_name(const ::faiss::RemapDimensionsTransform& transform) {
   for (int i = 0; i < transform.d_out; ++i) {
@@ -172,12 +174,12 @@ constexpr Name (*kTransformNames[])(const ::faiss::VectorTransform&) = {
       constexpr float kWhitening = -.5F;
       if (pca == nullptr || (pca->eigen_power != 0 && pca->eigen_power != kWhitening))
         return std::nullopt;
-      return fmt::format("PCA{}{}{}", pca->eigen_power == 0 ? "" : "W",
+      return format_text("PCA{}{}{}", pca->eigen_power == 0 ? "" : "W",
                          pca->random_rotation ? "R" : "", pca->d_out);
     },
     [](const ::faiss::VectorTransform& transform) -> Name {
       const auto* opq = dynamic_cast<const ::faiss::OPQMatrix*>(&transform);
-      return opq != nullptr ? Name(fmt::format("OPQ{}_{}", opq->M, opq->d_out)) : std::nullopt;
+      return opq != nullptr ? Name(format_text("OPQ{}_{}", opq->M, opq->d_out)) : std::nullopt;
     },
     [](const ::faiss::VectorTransform& transform) -> Name {
       const auto* itq = dynamic_cast<const ::faiss::ITQTransform*>(&transform);
@@ -201,10 +203,35 @@ constexpr Name (*kTransformNames[])(const ::faiss::VectorTransform&) = {
 
 // ---- Containers ----
 
+/// How the FAISS at hand reads a string with a refinement: releases differ.
+struct Reading {
+  /// An id map at either end is around all else; in older releases a refinement is around all in
+  /// front of it, transforms next, and id maps inside.
+  bool id_maps_first;
+  /// "RFlat" makes an IndexRefineFlat; in older releases what "Refine(Flat)" makes.
+  bool flat_class;
+};
+
+const Reading& reading() {
+  static const Reading found = [] {
+    const std::unique_ptr<::faiss::Index> built(::faiss::index_factory(1, "IDMap,Flat,RFlat"));
+    const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(built.get());
+    const ::faiss::Index* refined = map != nullptr ? map->index : built.get();
+    return Reading{map != nullptr,
+                   dynamic_cast<const ::faiss::IndexRefineFlat*>(refined) != nullptr};
+  }();
+  return found;
+}
+
 /// A string, and what FAISS's parser would make of it inside a longer one.
 struct Written {
+  explicit Written(const std::string& name, bool is_ours = false)
+      : text(name), with_maps_behind(name), has_ours(is_ours) {}
+
   std::string text;
-  bool has_ours = false;
+  /// The same with the outermost id maps behind what they map.
+  std::string with_maps_behind;
+  bool has_ours;
   /// It ends with a refinement, which the parser takes for one of all in front of it.
   bool is_refined = false;
   /// It begins with transforms, which the parser takes for those of all behind them.
@@ -224,7 +251,7 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
     if (!name) fail_for("the transform", *transform);
     chain += *name + ",";
   }
-  written.text = chain + written.text;
+  written.text = written.with_maps_behind = chain + written.text;
   written.is_transformed = true;
   return written;
 }
@@ -232,14 +259,15 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
 Written write_id_map(const char* name, const ::faiss::IndexIDMap& index) {
   Written written = write(*index.index);
   written.is_mapped = true;
-  if (!written.is_refined || written.has_ours) {
-    written.text = fmt::format("{},{}", name, written.text);
+  written.with_maps_behind += format_text(",{}", name);
+  if (!written.is_refined || written.has_ours || reading().id_maps_first) {
+    written.text = format_text("{},{}", name, written.text);
     written.is_transformed = false;
     return written;
   }
   // Without an index of ours FAISS's reading holds: in front the map would be inside.
   if (written.is_transformed) fail_for("an id map of a refinement of transforms,", index);
-  written.text += fmt::format(",{}", name);
+  written.text += format_text(",{}", name);
   written.is_refined = false;
   return written;
 }
@@ -251,7 +279,13 @@ Written write_refine(const ::faiss::IndexRefine& index) {
   if (base.is_mapped && has_ours) fail_for("a refinement of an id map,", index);
   if (refining.text.find(",Refine(") != std::string::npos)
     fail_for("a refinement inside another's,", index);
-  base.text += refining.text == "Flat" ? ",RFlat" : fmt::format(",Refine({})", refining.text);
+  // In front the map would be around the refinement.
+  if (reading().id_maps_first) base.text = base.with_maps_behind;
+  const bool is_flat =
+      refining.text == "Flat" && (has_ours || !reading().flat_class ||
+                                  dynamic_cast<const ::faiss::IndexRefineFlat*>(&index) != nullptr);
+  base.text += is_flat ? ",RFlat" : format_text(",Refine({})", refining.text);
+  base.with_maps_behind = base.text;
   base.has_ours = has_ours;
   base.is_refined = true;
   return base;
@@ -269,14 +303,14 @@ int links_of(const ::faiss::IndexHNSW& graph) { return graph.hnsw.nb_neighbors(1
 std::string write_lists(const ::faiss::IndexIVF& index) {
   const ::faiss::Index& quantizer = *index.quantizer;
   if (const auto* multi = dynamic_cast<const ::faiss::MultiIndexQuantizer*>(&quantizer))
-    return fmt::format("IMI{}x{}", multi->pq.M, multi->pq.nbits);
-  std::string lists = fmt::format("IVF{}", index.nlist);
+    return format_text("IMI{}x{}", multi->pq.M, multi->pq.nbits);
+  std::string lists = format_text("IVF{}", index.nlist);
   if (dynamic_cast<const ::faiss::IndexFlat*>(&quantizer) != nullptr) return lists;
   if (const auto* graph = dynamic_cast<const ::faiss::IndexHNSWFlat*>(&quantizer))
-    return lists + fmt::format("_HNSW{}", links_of(*graph));
+    return lists + format_text("_HNSW{}", links_of(*graph));
   if (const auto* graph = dynamic_cast<const ::faiss::IndexNSGFlat*>(&quantizer))
-    return lists + fmt::format("_NSG{}", graph->nsg.R);
-  return lists + fmt::format("({})", write(quantizer).text);
+    return lists + format_text("_NSG{}", graph->nsg.R);
+  return lists + format_text("({})", write(quantizer).text);
 }
 
 std::string write_inverted_file(const ::faiss::IndexIVF& index) {
@@ -286,7 +320,7 @@ std::string write_inverted_file(const ::faiss::IndexIVF& index) {
     if (!codes) fail_for("the inverted file", index);
     codes->erase(0, codes->rfind(',') + 1);
   }
-  return fmt::format("{},{}", write_lists(index), *codes);
+  return format_text("{},{}", write_lists(index), *codes);
 }
 
 /// One row for each container; nothing for other indexes. IndexIDMap2 stands before its base.
@@ -309,18 +343,18 @@ constexpr std::optional<Written> (*kContainers[])(const ::faiss::Index&) = {
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index);
-      return ivf != nullptr ? std::optional(Written{write_inverted_file(*ivf)}) : std::nullopt;
+      return ivf != nullptr ? std::optional(Written(write_inverted_file(*ivf))) : std::nullopt;
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexHNSW*>(&index);
       if (graph == nullptr) return std::nullopt;
-      return Written{
-          fmt::format("HNSW{},{}", links_of(*graph), graph_storage(index, graph->storage))};
+      return Written(
+          format_text("HNSW{},{}", links_of(*graph), graph_storage(index, graph->storage)));
     },
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* graph = dynamic_cast<const ::faiss::IndexNSG*>(&index);
       if (graph == nullptr) return std::nullopt;
-      return Written{fmt::format("NSG{},{}", graph->nsg.R, graph_storage(index, graph->storage))};
+      return Written(format_text("NSG{},{}", graph->nsg.R, graph_storage(index, graph->storage)));
     },
 };
 
@@ -334,7 +368,7 @@ Written write(const ::faiss::Index& index) {
   Name name = first_name(index, kFlatNames);
   if (!name) name = name_by_faiss(index);
   if (!name) fail_for("an index of class", index);
-  return {*name, needs_our_sections(index)};
+  return Written(*name, needs_our_sections(index));
 }
 
 }  // namespace

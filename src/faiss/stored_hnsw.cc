@@ -128,6 +128,22 @@ std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> s
   return index;
 }
 
+/// What a file says of a graph goes into that of its index. What else releases keep there follows
+/// from the index, as whether the largest score is the nearest.
+void put_graph(::faiss::HNSW&& read, ::faiss::HNSW& hnsw) {
+  hnsw.entry_point = read.entry_point;
+  hnsw.max_level = read.max_level;
+  hnsw.efConstruction = read.efConstruction;
+  hnsw.efSearch = read.efSearch;
+  set_upper_beam(hnsw, upper_beam_of(read));
+  hnsw.check_relative_distance = read.check_relative_distance;
+  hnsw.assign_probas = std::move(read.assign_probas);
+  hnsw.cum_nneighbor_per_level = std::move(read.cum_nneighbor_per_level);
+  hnsw.levels = std::move(read.levels);
+  hnsw.offsets = std::move(read.offsets);
+  hnsw.neighbors = std::move(read.neighbors);
+}
+
 StoredIndex read(IndexReading& reading) {
   SectionReader& sections = reading.sections();
   const std::vector<uint8_t> bytes = sections.read_small(kHead);
@@ -166,7 +182,7 @@ StoredIndex read(IndexReading& reading) {
           "{}: its {} rows, dim {}, are not those of the storage, {} rows, dim {}", kWhat,
           head.ntotal, head.dim, storage.index->ntotal, storage.index->d);
   std::unique_ptr<::faiss::IndexHNSW> index = graph_over(std::move(storage.index));
-  index->hnsw = std::move(hnsw);
+  put_graph(std::move(hnsw), index->hnsw);
   index->ntotal = head.ntotal;
   index->is_trained = head.is_trained;
   return {std::move(index), true};

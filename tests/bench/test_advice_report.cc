@@ -143,6 +143,7 @@ TEST_CASE("a trained index says which dimensions have which rate", "[bench]") {
   row.index = "Polar2-pca";
   row.params = "-";
   row.plan = plan;
+  row.build = {{1}, {1}};
   const MeasureOptions options;
   const std::string table = printed([&](std::FILE* out) {
     const Table trained(out, Distance::l2, options, {row.index}, {row.params});

@@ -57,7 +57,8 @@ TEST_CASE("a command line becomes options", "[unit]") {
              "--metric", "cos",      "--index",   "Polar2;Flat",
              "-k",       "5",        "--threads", "3",
              "--mode",   "both",     "--param",   "nprobe=1,k_factor_rf=2",
-             "--param",  "nprobe=2", "--nb",      "100"});
+             "--param",  "nprobe=2", "--nb",      "100",
+             "--builds", "5"});
   REQUIRE(parsed.exit_status == -1);
   const RecallOptions& options = parsed.options;
   REQUIRE(options.data.distance == Distance::cosine);
@@ -70,12 +71,14 @@ TEST_CASE("a command line becomes options", "[unit]") {
   REQUIRE(options.measure.threads == 3);
   REQUIRE(options.measure.batch);
   REQUIRE(options.measure.one);
+  REQUIRE(options.measure.builds == 5);
 }
 
 TEST_CASE("mistakes in the command line are named", "[unit]") {
   REQUIRE(parse({"--base", "b.npy"}).exit_status == 2);
   REQUIRE(parse({"--base", "b.npy", "--index", "Flat", "--mode", "fast"}).exit_status == 2);
   REQUIRE(parse({"--base", "b.npy", "--index", "Flat", "--threads", "0"}).exit_status == 2);
+  REQUIRE(parse({"--base", "b.npy", "--index", "Flat", "--builds", "0"}).exit_status == 2);
   require_error(StatusCode::bad_argument, "--metric is 'hamming'", [] {
     parse({"--base", "b.npy", "--index", "Flat", "--metric", "hamming"});
   });
@@ -149,6 +152,7 @@ TEST_CASE("mistakes with advice are named", "[unit]") {
   REQUIRE(status({"--advise", "--mode", "both"}) == 2);
   REQUIRE(status({"--advise", "--train-rows", "100"}) == 2);
   REQUIRE(status({"--advise", "--repeat", "2"}) == 2);
+  REQUIRE(status({"--advise", "--builds", "2"}) == 2);
   require_error(StatusCode::bad_argument, "--index is", [&] {
     status({"--advise", "--index", ";"});
   });
@@ -160,6 +164,7 @@ TEST_CASE("the report holds what a reader needs, and no bytes it cannot print", 
   ReportRow measured;
   measured.index = "Flat";
   measured.cost = {64, "IndexFlatCodes"};
+  measured.build = {{3, 1, 2}, {5, 7, 6}};
   measured.search.batch.runs_qps = {1, 2, 3};
   measured.search.batch.median_qps = 2;
   ReportRow failed;
@@ -174,6 +179,10 @@ TEST_CASE("the report holds what a reader needs, and no bytes it cannot print", 
   }
   REQUIRE(json["data"]["base"]["xxh3"] == "00ff");
   REQUIRE(json["rows"][0]["bytes_per_vector"] == 64);
+  REQUIRE(json["rows"][0]["train_s"] == 2);
+  REQUIRE(json["rows"][0]["add_s"] == 6);
+  REQUIRE(json["rows"][0]["build"]["runs_train_s"].size() == 3);
+  REQUIRE(json["rows"][0]["build"]["runs_add_s"][1] == 7);
   REQUIRE(json["rows"][0]["qps_batch"] == 2);
   REQUIRE(json["rows"][0]["qps_one"].is_null());
   REQUIRE(json["rows"][0]["batch"]["runs_qps"].size() == 3);

@@ -61,6 +61,42 @@ inline std::unique_ptr<::faiss::Index> make_nsg(const char* spec, int dim, int64
   return index;
 }
 
+/// Links between rows that `graph`'s storage holds, which FAISS did not choose: every eighth row is
+/// on a second level, and on each level a row has links to those 1, 2, 4, … behind it. What FAISS
+/// builds depends on its release, its levels' shares on the machine.
+inline void link_hnsw(::faiss::IndexHNSW& graph) {
+  constexpr int kLinks = 4;  // on the second level; twice as many on the first
+  ::faiss::HNSW& hnsw = graph.hnsw;
+  const auto n = static_cast<int>(graph.storage->ntotal);
+  hnsw.assign_probas = {.875, .125};
+  hnsw.cum_nneighbor_per_level = {0, 2 * kLinks, 3 * kLinks};
+  hnsw.levels.clear();
+  hnsw.offsets = {0};
+  for (int row = 0; row < n; ++row) {
+    hnsw.levels.push_back(row % 8 == 0 ? 2 : 1);
+    const int links = hnsw.cum_nneighbor_per_level[static_cast<size_t>(hnsw.levels.back())];
+    hnsw.offsets.push_back(hnsw.offsets.back() + static_cast<size_t>(links));
+  }
+  hnsw.neighbors.resize(hnsw.offsets.back());
+  for (int level = 0; level < 2; ++level) {
+    const int stride = level == 0 ? 1 : 8;
+    const int on_level = (n + stride - 1) / stride;
+    for (int i = 0; i < on_level; ++i) {
+      size_t begin = 0;
+      size_t end = 0;
+      hnsw.neighbor_range(i * stride, level, &begin, &end);
+      for (size_t at = begin; at < end; ++at) {
+        const int step = 1 << (at - begin);
+        hnsw.neighbors[at] = step < on_level ? (i + step) % on_level * stride : -1;
+      }
+    }
+  }
+  hnsw.entry_point = 0;
+  hnsw.max_level = 1;
+  hnsw.efSearch = 33;
+  graph.ntotal = n;
+}
+
 /// Ids of rows: not positions, and not rising.
 inline std::vector<int64_t> scattered_ids(int64_t rows) {
   std::vector<int64_t> ids;
@@ -68,16 +104,20 @@ inline std::vector<int64_t> scattered_ids(int64_t rows) {
   return ids;
 }
 
+inline void train_and_add(::faiss::Index& index, const StoredCase& made) {
+  const std::vector<float> x = clustered_rows(made.rows, made.dim, 7);
+  if (!index.is_trained) index.train(made.rows, x.data());
+  if (made.with_ids) {
+    index.add_with_ids(made.rows, x.data(), scattered_ids(made.rows).data());
+  } else {
+    index.add(made.rows, x.data());
+  }
+}
+
 inline std::unique_ptr<::faiss::Index> make_stored(const StoredCase& made,
                                                    ::faiss::MetricType metric) {
   auto index = index_factory(made.dim, made.description, metric);
-  const std::vector<float> x = clustered_rows(made.rows, made.dim, 7);
-  if (!index->is_trained) index->train(made.rows, x.data());
-  if (made.with_ids) {
-    index->add_with_ids(made.rows, x.data(), scattered_ids(made.rows).data());
-  } else {
-    index->add(made.rows, x.data());
-  }
+  train_and_add(*index, made);
   return index;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Index files that are kept with the project (tests/golden): they are read, and written again byte
 // for byte, on every machine.
+#include <faiss/IndexIVF.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -22,7 +24,34 @@ std::unique_ptr<::faiss::Index> make_stored_nsg(const StoredCase& made,
   return make_nsg(made.description, made.dim, made.rows, metric);
 }
 
-// Untrained: what FAISS trains has other last bits on other machines.
+std::unique_ptr<::faiss::Index> make_stored_hnsw(const StoredCase& made,
+                                                 ::faiss::MetricType metric) {
+  auto index = index_factory(made.dim, made.description, metric);
+  auto& graph = dynamic_cast<::faiss::IndexHNSW&>(*index);
+  graph.storage->add(made.rows, clustered_rows(made.rows, made.dim, 7).data());
+  link_hnsw(graph);
+  return index;
+}
+
+/// Lists about rows, which k-means did not choose.
+std::unique_ptr<::faiss::Index> make_stored_lists(const StoredCase& made,
+                                                  ::faiss::MetricType metric) {
+  auto index = index_factory(made.dim, made.description, metric);
+  auto& ivf = dynamic_cast<::faiss::IndexIVF&>(*index);
+  const auto nlist = static_cast<int64_t>(ivf.nlist);
+  const std::vector<float> centroids = clustered_rows(nlist, made.dim, 3);
+  if (auto* graph = dynamic_cast<::faiss::IndexHNSW*>(ivf.quantizer)) {
+    graph->storage->add(nlist, centroids.data());
+    link_hnsw(*graph);
+  } else {
+    ivf.quantizer->add(nlist, centroids.data());
+  }
+  ivf.nprobe = 3;
+  train_and_add(ivf, made);
+  return index;
+}
+
+// Without what FAISS trains, which other last bits on other machines.
 const Golden kGolden[] = {
     {"polar2_ids", {"Polar2", 100, 70, true}, ::faiss::METRIC_L2},
     {"polar4", {"Polar4", 300, 20}, ::faiss::METRIC_INNER_PRODUCT},
@@ -34,6 +63,10 @@ const Golden kGolden[] = {
     {"refine", {"Polar2,Refine(SQfp16)", 24, 20}, ::faiss::METRIC_L2},
     {"flat", {"Flat", 8, 20}, ::faiss::METRIC_L2},
     {"nsg", {"Polar4", 70, 40}, ::faiss::METRIC_INNER_PRODUCT, make_stored_nsg},
+    {"hnsw", {"HNSW8,Polar4", 70, 40}, ::faiss::METRIC_L2, make_stored_hnsw},
+    {"ivf", {"IVF5,Polar4", 40, 90}, ::faiss::METRIC_INNER_PRODUCT, make_stored_lists},
+    {"ivf_ids", {"IVF5,Polar4", 24, 90, true}, ::faiss::METRIC_L2, make_stored_lists},
+    {"ivf_hnsw", {"IVF9_HNSW8,Polar4", 24, 90}, ::faiss::METRIC_L2, make_stored_lists},
 };
 
 std::string path_of(const Golden& golden) {

@@ -18,6 +18,7 @@
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/copy_ids.h"
 #include "tests/faiss/forked_search.h"
+#include "tests/faiss/stored_indexes.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -289,6 +290,48 @@ TEST_CASE("Rows are removed, updated and merged", "[faiss][ivf]") {
   updated->reconstruct(5, x.data());
   updated->reconstruct(900, expected.data());
   CHECK(x == expected);
+}
+
+TEST_CASE("Vectors of inverted files are updated, or nothing is changed", "[faiss][ivf]") {
+  const auto type = GENERATE(::faiss::DirectMap::Array, ::faiss::DirectMap::Hashtable);
+  auto index = filled_index("Polar4", kL2);
+  const std::vector<float> values(row(900), row(903));
+  require_faiss_error("direct map", [&] {
+    const idx_t id = 5;
+    index->update_vectors(1, &id, values.data());
+  });
+  index->set_direct_map_type(type);
+  const std::vector<uint8_t> before = written(*index);
+  std::vector<float> bad = values;
+  bad[2 * kDim + 1] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<idx_t> which = {5, 77, 5};  // the last of equal ids counts
+  const std::vector<idx_t> unknown = {5, 77, kRows};
+  require_faiss_error("row 2 of x", [&] { index->update_vectors(3, which.data(), bad.data()); });
+  require_faiss_error("id 3000 is not",
+                      [&] { index->update_vectors(3, unknown.data(), values.data()); });
+  require_faiss_error("idx is null", [&] { index->update_vectors(1, nullptr, values.data()); });
+  CHECK((written(*index) == before));
+
+  index->update_vectors(3, which.data(), values.data());
+  CHECK(index->ntotal == kRows);
+  std::vector<float> x(kDim);
+  std::vector<float> expected(kDim);
+  const auto same = [&](idx_t id, idx_t as) {
+    index->reconstruct(id, x.data());
+    index->reconstruct(as, expected.data());
+    return x == expected;
+  };
+  CHECK(same(5, 902));
+  CHECK(same(77, 901));
+  // All other rows are found where they were put.
+  const auto untouched = filled_index("Polar4", kL2);
+  untouched->make_direct_map();
+  for (idx_t id = 0; id < kRows; ++id) {
+    if (id == 5 || id == 77) continue;
+    index->reconstruct(id, x.data());
+    untouched->reconstruct(id, expected.data());
+    REQUIRE(x == expected);
+  }
 }
 
 TEST_CASE("FAISS's tools walk our lists", "[faiss][ivf]") {

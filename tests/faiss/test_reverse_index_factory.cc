@@ -80,14 +80,10 @@ TEST_CASE("The string of what FAISS's factory makes is told", "[faiss]") {
            {"IDMap2,PCA16,SQ8"},
            {"PCA16,IDMap,SQ8"},
            {"SQ8,RFlat"},
-           {"SQ8,Refine(Flat)", "SQ8,RFlat"},
            {"SQ4,Refine(SQ8)"},
            {"SQ4,Refine(SQ8),RFlat"},
            {"PCA16,SQ8,RFlat"},
            {"SQ4,Refine(SQ8,RFlat)"},
-           {"SQ8,RFlat,IDMap"},
-           {"IDMap,SQ8,RFlat"},
-           {"PCA16,SQ8,RFlat,IDMap"},
        }) {
     INFO(made.description);
     const auto index = polarquant::index_factory(kDim, made.description);
@@ -96,6 +92,36 @@ TEST_CASE("The string of what FAISS's factory makes is told", "[faiss]") {
     const auto again = polarquant::index_factory(kDim, written);
     CHECK(reverse_index_factory(*again) == written);
     CHECK(classes_of(*again) == classes_of(*index));
+  }
+}
+
+// FAISS's releases read these in two ways, so that the strings differ; what they make must not.
+TEST_CASE("The string of a refinement among id maps makes the same again", "[faiss]") {
+  for (const char* description : {
+           "SQ8,Refine(Flat)",
+           "IDMap,SQ8,RFlat",
+           "SQ8,RFlat,IDMap",
+           "SQ8,IDMap,RFlat",
+           "IDMap2,SQ8,RFlat",
+           "SQ8,RFlat,IDMap2",
+           "SQ8,IDMap,RFlat,IDMap2",
+           "SQ8,IDMap2,IDMap,RFlat",
+           "IDMap,SQ8,RFlat,IDMap2",
+           "IDMap,PCA16,SQ8,RFlat",
+           "PCA16,IDMap,SQ8,RFlat",
+           "PCA16,SQ8,IDMap,RFlat",
+           "PCA16,SQ8,RFlat,IDMap",
+           "SQ4,IDMap,Refine(SQ8)",
+           "SQ4,Refine(IDMap,SQ8)",
+           "IVF16,SQ8,RFlat,IDMap",
+       }) {
+    INFO(description);
+    const auto index = polarquant::index_factory(kDim, description);
+    const std::string written = reverse_index_factory(*index);
+    INFO(written);
+    const auto again = polarquant::index_factory(kDim, written);
+    CHECK(classes_of(*again) == classes_of(*index));
+    CHECK(reverse_index_factory(*again) == written);
   }
 }
 

@@ -3,7 +3,7 @@
 # through pkg-config, then runs what was built. The prefix is moved once, since packages are.
 #
 # cmake -D BUILD_DIR= -D SOURCE_DIR= -D WORK_DIR= -D GENERATOR= -D C_COMPILER= -D CXX_COMPILER=
-#       -D WITH_FAISS= -D LIBDIR= -D FLAGS= -P run_install_test.cmake
+#       -D WITH_FAISS= -D FAISS_DIR= -D LIBDIR= -D FLAGS= -P run_install_test.cmake
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
   string(JOIN " " command ${ARGN})
@@ -27,8 +27,8 @@ set(prefix ${WORK_DIR}/prefix)
 set(consumer_build ${WORK_DIR}/consumer)
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${SOURCE_DIR}/consumer -B ${consumer_build}
     -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${C_COMPILER}
-    -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D WITH_FAISS=${WITH_FAISS} -D CMAKE_C_FLAGS=${FLAGS}
-    -D CMAKE_CXX_FLAGS=${FLAGS})
+    -D CMAKE_CXX_COMPILER=${CXX_COMPILER} -D WITH_FAISS=${WITH_FAISS}
+    -D faiss_DIR=${FAISS_DIR} -D CMAKE_C_FLAGS=${FLAGS} -D CMAKE_CXX_FLAGS=${FLAGS})
 run(${CMAKE_COMMAND} --build ${consumer_build})
 run(${consumer_build}/c_consumer)
 if(WITH_FAISS)

@@ -14,6 +14,7 @@ import tempfile
 import numpy as np
 
 import fast_rotation
+import golden_rows
 import index_file
 import library
 import polar_trellis
@@ -146,19 +147,80 @@ def check_saved_nsg(report, lib, codebooks):
                 f"codes {same_codes}, {reached} of {rows} rows reached, up to {degree} links")
 
 
-def check_golden(report, codebooks):
-    for name in ("polar2_ids", "polar4", "polar8", "polar2+2", "empty"):
-        with open(os.path.join(GOLDEN, name + ".polarquant"), "rb") as golden:
-            file = index_file.FlatIndex(golden.read(), codebooks)
-        report.case(f"golden {name}", len(file.codes) == file.rows, f"{file.rows} rows")
-    with open(os.path.join(GOLDEN, "nsg.polarquant"), "rb") as golden:
-        file = index_file.NsgIndex(golden.read(), codebooks)
-    # Its links are made by a rule; see tests/faiss/stored_indexes.h.
-    steps = np.array([1, 2, 4, 8, 16, 32])
-    right = all(np.array_equal(links, (row + steps) % file.rows)
+def golden(name):
+    with open(os.path.join(GOLDEN, name + ".polarquant"), "rb") as file:
+        return file.read()
+
+
+def is_made_of(decoded, centres, layout, of_row, seed=7):
+    """Whether decoded rows, of the numbers of_row, are near those of the golden files, and how near:
+    the error's share of what was coded, x − c, and its bound."""
+    x = golden_rows.clustered_rows(len(decoded), decoded.shape[1], seed).astype(np.float64)[of_row]
+    error = float(np.sum((decoded - x) ** 2) / np.sum((x - centres) ** 2))
+    return error < 1.2 * layout.error, f"error {error:.2g} of {1.2 * layout.error:.2g}"
+
+
+# Links of the golden graphs are made by a rule; see tests/faiss/stored_indexes.h.
+STEPS = 2 ** np.arange(8)
+
+
+def check_golden_flat(report, codebooks):
+    for name in ("polar2_ids", "polar4", "polar2+2", "empty"):
+        file = index_file.FlatIndex(golden(name), codebooks)
+        near, text = True, "empty"
+        if file.rows > 0:
+            near, text = is_made_of(decode(file), file.state.centre, file.layout,
+                                    np.arange(file.rows))
+        report.case(f"golden {name}", near and len(file.codes) == file.rows,
+                    f"{file.rows} rows, {text}")
+    # Of an odd number of dimensions.
+    file = index_file.FlatIndex(golden("polar8"), codebooks)
+    report.case("golden polar8", len(file.codes) == file.rows == 20, f"{file.rows} rows")
+
+
+def check_golden_graphs(report, codebooks):
+    file = index_file.NsgIndex(golden("nsg"), codebooks)
+    right = all(np.array_equal(links, (row + STEPS[STEPS < file.rows]) % file.rows)
                 for row, links in enumerate(file.links))
-    report.case("golden nsg", right and file.entry_point == 20 and file.numbers["search_L"] == 33,
-                f"{file.rows} rows")
+    near, text = is_made_of(decode(file), file.state.centre, file.layout, np.arange(file.rows))
+    right = right and near and file.entry_point == 20 and file.numbers["search_L"] == 33
+    report.case("golden nsg", right, f"{file.rows} rows, {text}")
+
+    file = index_file.HnswIndex(golden("hnsw"), codebooks)
+    right = file.rows == 40
+    for row, levels in enumerate(file.links.of_row):
+        right = right and len(levels) == (2 if row % 8 == 0 else 1)
+        for links, room, stride in zip(levels, (8, 4), (1, 8)):
+            steps = stride * STEPS[:room]
+            right = right and np.array_equal(links, (row + steps[steps < file.rows]) % file.rows)
+    near, text = is_made_of(decode(file), file.state.centre, file.layout, np.arange(file.rows))
+    right = right and near
+    right = right and (file.entry_point, file.entry_level, file.ef_search) == (0, 1, 33)
+    report.case("golden hnsw", right, f"{file.rows} rows, {text}")
+
+
+def check_golden_inverted_files(report, codebooks):
+    rows = 90
+    scattered = (rows - np.arange(rows)) * 7 + 100_000_000_000
+    for name, lists, ids in (("ivf", 5, np.arange(rows)), ("ivf_ids", 5, scattered),
+                             ("ivf_hnsw", 9, np.arange(rows))):
+        file = index_file.InvertedFile(golden(name), codebooks)
+        same_ids = np.array_equal(np.sort(file.ids), np.sort(ids))
+        row_of_id = {int(row_id): row for row, row_id in enumerate(ids)}
+        centres = (file.centroids * file.centroid_scale)[file.list_of_row]
+        near, text = is_made_of(decode_lists(file), centres, file.layout,
+                                [row_of_id[int(row_id)] for row_id in file.ids])
+        made = golden_rows.clustered_rows(lists, file.dim, 3)
+        same_lists = file.centroids.shape == made.shape and np.allclose(file.centroids, made,
+                                                                        rtol=1e-6, atol=1e-6)
+        report.case(f"golden {name}", near and same_ids and same_lists and file.nprobe == 3,
+                    f"{file.rows} rows, ids {same_ids}, centroids {same_lists}, {text}")
+
+
+def check_golden(report, codebooks):
+    check_golden_flat(report, codebooks)
+    check_golden_graphs(report, codebooks)
+    check_golden_inverted_files(report, codebooks)
 
 
 def main():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A reader of index files, written from docs/format.md ("Index files", "Blocks", "Codec state").
 
-It reads flat indexes of the library's own untrained codecs, alone and as the rows of NSG graphs, and
-inverted files, and returns what is in them: the codec's state, the rows in the row format, their ids,
+It reads flat indexes of the library's own untrained codecs, alone and as the rows of NSG and HNSW graphs,
+and inverted files, and returns what is in them: the codec's state, the rows in the row format, their ids,
 their links. It verifies every checksum.
 """
 
@@ -226,17 +226,61 @@ class NsgIndex(FlatIndex):
         return len(seen)
 
 
+class HnswLinks:
+    """Links of an HNSW graph's rows: for each row, for each level it is on, an array."""
+
+    def __init__(self, room, levels, links):
+        """room: the room for links of a row on all levels below each."""
+        assert room[0] == 0
+        self.levels, self.of_row, at = levels, [], 0
+        for count in levels.tolist():
+            taken = links[at : at + room[count]]
+            at += room[count]
+            on_levels = [taken[room[level] : room[level + 1]] for level in range(count)]
+            self.of_row.append([on_level[on_level >= 0] for on_level in on_levels])
+        assert at == len(links)
+
+
+class HnswIndex(FlatIndex):
+    """What a file of an HNSW graph over a flat index holds: that index, and `links`."""
+
+    def __init__(self, data, codebooks):
+        IndexFile.__init__(self, data)
+        sections = self.sections
+        assert [kind for kind, _ in sections[:3]] == ["HNSW", "LEVL", "LINK"]
+        head = Fields(sections[0][1])
+        graph = head.get("iiqI")
+        self.entry_point, self.entry_level, _, self.ef_search, _, _ = head.get("iiiiiI")
+        shares, room = head.array("<f8"), head.array("<i4")
+        assert len(room) == len(shares) + 1 and head.at == len(sections[0][1])
+        levels = np.frombuffer(sections[1][1], "<i4")
+        assert len(levels) == graph[2]
+        self.links = HnswLinks(room, levels, np.frombuffer(sections[2][1], "<i4"))
+        self.read(sections[3:], codebooks)
+        assert (self.dim, self.rows, self.is_trained) == (graph[0], graph[2], graph[3])
+
+
 def flat_rows(data):
-    """The rows of FAISS's flat index, (n, dim), from FAISS's bytes."""
+    """The rows of FAISS's flat index, (n, dim), from FAISS's bytes; of one under an HNSW graph too."""
     fields = Fields(data)
-    assert fields.bytes(4) in (b"IxF2", b"IxFI")
+    kind = fields.bytes(4)
     dim, rows, _, _, _, _ = fields.get("iqqqBi")
+    if kind == b"IHNf":
+        shares, room, levels = fields.array("<f8"), fields.array("<i4"), fields.array("<i4")
+        offsets, links = fields.array("<u8"), fields.array("<i4")
+        assert len(room) == len(shares) + 1 and len(levels) == rows and len(offsets) == rows + 1
+        HnswLinks(room, levels, links)
+        fields.get("iiiii")
+        kind = fields.bytes(4)
+        assert fields.get("iqqqBi")[:2] == (dim, rows)
+    assert kind in (b"IxF2", b"IxFI")
     assert fields.get("Q") == rows * dim
     return np.frombuffer(fields.bytes(4 * rows * dim), "<f4").reshape(rows, dim)
 
 
 class InvertedFile(IndexFile):
-    """What a file of an inverted file with a flat quantizer holds; rows are in the lists' order."""
+    """What a file of an inverted file with a flat quantizer, or an HNSW graph over one, holds; rows are
+    in the lists' order."""
 
     def __init__(self, data, codebooks):
         super().__init__(data)
