@@ -87,6 +87,12 @@ def search(dim):
             [f"faiss:IVF1024,RaBitQ{kind}" for kind in ("2", "4", "fs2", "fs4")],
             nprobe,
         ),
+        *series(
+            "FAISS IVF EDEN",
+            ["faiss:IVF1024,EDEN2", "faiss:IVF1024,EDEN4", "faiss:RR,IVF1024,EDEN4"],
+            nprobe,
+        ),
+        *series("FAISS IVF TurboQuant", ["faiss:RR,IVF1024,SQtqmse4"], nprobe),
         *series("FAISS IVF PQfs", [f"faiss:{fast_scan}"], nprobe),
         *series(
             "FAISS IVF PQfs, refined",
@@ -94,7 +100,7 @@ def search(dim):
             grid(nprobe=NPROBE, k_factor=(4,)),
         ),
         *series("FAISS HNSW", ["faiss:HNSW32,SQ8"], ef_search),
-        *series("RaBitQ-Library IVF", ["rabitqlib:IVF1024,4"], nprobe),
+        *series("RaBitQ-Library IVF", ["rabitqlib:IVF1024,2", "rabitqlib:IVF1024,4"], nprobe),
         *series("RaBitQ-Library SymQG", ["rabitqlib:SymQG32"], ef_search),
         *series(
             "ScaNN",

@@ -36,10 +36,6 @@ void require_finite(const float* x, int dim, const char* name, int64_t row) {
   }
 }
 
-void subtract(const float* a, const float* b, int dim, float* out) {
-  for (int j = 0; j < dim; ++j) out[j] = a[j] - b[j];
-}
-
 }  // namespace
 
 double Codec::least_norm2() const { return kCentreRounding * kCentreRounding * centre_norm2_; }
@@ -59,7 +55,7 @@ void Codec::metric_input(const float* x, float* input) const {
 // rounding of floats.
 double Codec::centred(const float* input, const float* centre, double centre_norm2,
                       float* v) const {
-  subtract(input, centre, dim_, v);
+  kernels_.subtract_multiple(input, 1, centre, dim_, v);
   const double norm2 = kernels_.dot_exact(v, v, dim_);
   if (norm2 > kCentreRounding * kCentreRounding * centre_norm2) return norm2;
   std::fill_n(v, dim_, 0.0F);
@@ -70,7 +66,7 @@ double Codec::centred(const float* input, const float* centre, double centre_nor
 void Codec::rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const {
   AlignedVector<float> input(dim_);
   metric_input(x, input.data());
-  subtract(input.data(), centre, dim_, v);
+  kernels_.subtract_multiple(input.data(), 1, centre, dim_, v);
   const double to_units = std::ldexp(1.0, -unit_exponent);
   for (int j = 0; j < dim_; ++j) v[j] = static_cast<float>(v[j] * to_units);
   rotation_.apply(v);
@@ -265,7 +261,7 @@ PreparedQuery Codec::centre_query(const float* q) const {
   metric_input(q, input.data());
   float* rotated = query.rotated.data();
   if (metric_ == Metric::l2) {
-    subtract(input.data(), centre_.data(), dim_, rotated);
+    kernels_.subtract_multiple(input.data(), 1, centre_.data(), dim_, rotated);
     query.offset = static_cast<float>(kernels_.dot_exact(rotated, rotated, dim_));
   } else {
     // ⟨q,x⟩ = ⟨q,c⟩ + β⟨c,x−c⟩ + ⟨q−βc,x−c⟩ for any β. The middle term is stored exactly, so the
@@ -296,7 +292,7 @@ void Codec::about(const PreparedQuery& query, const ListCentre& centre,
   float* rotated = moved->rotated.data();
   const float* q = query.rotated.data();
   if (metric_ == Metric::l2) {
-    subtract(q, centre.rotated, dim_, rotated);
+    kernels_.subtract_multiple(q, 1, centre.rotated, dim_, rotated);
     moved->offset = kernels_.dot_float(rotated, rotated, dim_);
     return;
   }
@@ -304,7 +300,7 @@ void Codec::about(const PreparedQuery& query, const ListCentre& centre,
   const bool has_bias = has_factors() && centre.norm > 0;
   moved->bias_weight = has_bias ? moved->offset / centre.norm : 0;
   const float beta = has_bias ? moved->bias_weight / centre.norm : 0;
-  for (int j = 0; j < dim_; ++j) rotated[j] = q[j] - beta * centre.rotated[j];
+  kernels_.subtract_multiple(q, beta, centre.rotated, dim_, rotated);
 }
 
 PreparedQuery Codec::prepare_query_from_code(CodeRows codes, int64_t row) const {

@@ -19,6 +19,8 @@ struct CodecKernels {
   float (*dot_float)(const float* a, const float* b, int n) = polarquant::dot_float;
   void (*add_multiple)(double factor, const float* x, int n,
                        double* sum) = polarquant::add_multiple;
+  void (*subtract_multiple)(const float* a, float factor, const float* b, int n,
+                            float* out) = polarquant::subtract_multiple;
 };
 
 }  // namespace polarquant

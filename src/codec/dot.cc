@@ -34,6 +34,10 @@ float dot_float(const float* a, const float* b, int n) noexcept {
   return interleaved_dot<float>(a, b, n);
 }
 
+void subtract_multiple(const float* a, float factor, const float* b, int n, float* out) noexcept {
+  for (int i = 0; i < n; ++i) out[i] = a[i] - factor * b[i];
+}
+
 void add_multiple(double factor, const float* x, int n, double* sum) noexcept {
   for (int i = 0; i < n; ++i) sum[i] += factor * static_cast<double>(x[i]);
 }

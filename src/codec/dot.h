@@ -13,4 +13,7 @@ float dot_float(const float* a, const float* b, int n) noexcept;
 /// sum_i += factor·x_i, the product rounded before it is added.
 void add_multiple(double factor, const float* x, int n, double* sum) noexcept;
 
+/// out_i := a_i − factor·b_i, the product rounded before it is subtracted.
+void subtract_multiple(const float* a, float factor, const float* b, int n, float* out) noexcept;
+
 }  // namespace polarquant

@@ -21,6 +21,7 @@
 #include "src/scan/search_goal.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/shared_limits.h"
+#include "src/scan/spare_memory.h"
 #include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
 
@@ -104,7 +105,7 @@ class GroupSearch {
  private:
   struct Worker {
     unsigned tiles = 0;  // searched of this group
-    ScanTile tile;
+    SpareMemory<ScanTile> tile;
     AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
     std::unique_ptr<DenseSearch> dense;
@@ -136,7 +137,7 @@ class GroupSearch {
 
   Worker& worker_of(int thread) {
     auto& worker = workers_[static_cast<size_t>(thread)];
-    if (worker == nullptr) worker = std::make_unique_for_overwrite<Worker>();
+    if (worker == nullptr) worker = std::make_unique<Worker>();
     if (panels_ != nullptr && worker->dense == nullptr) {
       worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
     }
@@ -161,7 +162,7 @@ class GroupSearch {
   }
 
   void load(const SliceOfQueries& slice, BlockClaims::Range range, Worker* worker) {
-    loader_.load(range.first, range.count, &worker->packed, &worker->tile);
+    loader_.load(range.first, range.count, &worker->packed, worker->tile.get());
     progress_.advance(static_cast<double>(range.count) * static_cast<double>(slice.count));
   }
 
@@ -172,9 +173,9 @@ class GroupSearch {
                                  : kSmallTileBlocks;
       const BlockClaims::Range range = claims->take(blocks, blocks);
       if (range.count == 0) return;
-      worker->tile.blocks = 0;
+      worker->tile->blocks = 0;
       load(slice, range, worker);
-      worker->dense->search(worker->tile, *panels_, slice.first, slice.first + slice.count,
+      worker->dense->search(*worker->tile, *panels_, slice.first, slice.first + slice.count,
                             slice.best - slice.first);
       // Less and less often: thresholds rise with the logarithm of the rows seen.
       if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
@@ -186,10 +187,10 @@ class GroupSearch {
     const ScanQuery* queries = queries_.data() + slice.first;
     BlockClaims::Range range;
     while ((range = claims->take(kSmallTileBlocks, kSmallTileBlocks)).count > 0) {
-      worker->tile.blocks = 0;
+      worker->tile->blocks = 0;
       load(slice, range, worker);
       for (int64_t q = 0; q < slice.count; ++q)
-        worker->staged->score_all(worker->tile, queries[q], &slice.best[q]);
+        worker->staged->score_all(*worker->tile, queries[q], &slice.best[q]);
     }
   }
 
@@ -199,26 +200,26 @@ class GroupSearch {
     const int64_t least = std::min(room, kLeastClaim);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
       for (BlockClaims::Range range; (range = claims->take(least, room)).count > 0;) {
-        worker->tile.blocks = 0;
+        worker->tile->blocks = 0;
         load(slice, range, worker);
-        worker->staged->search(worker->tile, queries, slice.count, slice.best, slice.limits);
+        worker->staged->search(*worker->tile, queries, slice.count, slice.best, slice.limits);
       }
       return;
     }
     // What survives of one range waits while others are read.
     const int64_t most = threads_ > 1 ? std::min(room, kMostClaimed) : room;
-    worker->tile.blocks = 0;
+    worker->tile->blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
       const BlockClaims::Range range = claims->take(least, most);
-      if (range.count == 0 || worker->tile.blocks + range.count > room) {
-        worker->staged->search_waiting(worker->tile, slice.best, slice.limits);
-        worker->tile.blocks = 0;
+      if (range.count == 0 || worker->tile->blocks + range.count > room) {
+        worker->staged->search_waiting(*worker->tile, slice.best, slice.limits);
+        worker->tile->blocks = 0;
       }
       if (range.count == 0) return;
-      const int first_block = worker->tile.blocks;
+      const int first_block = worker->tile->blocks;
       load(slice, range, worker);
-      worker->staged->search_blocks(worker->tile, first_block, slice.best, slice.limits);
+      worker->staged->search_blocks(*worker->tile, first_block, slice.best, slice.limits);
     }
   }
 

@@ -40,7 +40,6 @@ ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exact
       code_(file.lists.code_bytes()),
       decoded_(static_cast<size_t>(file.codec.dim())) {
   if (file.scan_codec == nullptr) return;
-  tile_ = std::make_unique_for_overwrite<ScanTile>();
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
 }
 

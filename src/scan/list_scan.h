@@ -13,6 +13,7 @@
 #include "src/scan/row_filter.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/shared_limits.h"
+#include "src/scan/spare_memory.h"
 #include "src/scan/tile_search.h"
 #include "src/scan/top_k.h"
 
@@ -63,7 +64,7 @@ class ListScan {
   // Of codes with integer levels.
   std::vector<ScanQuery> scan_queries_;
   std::vector<BlockRows> spans_;
-  std::unique_ptr<ScanTile> tile_;
+  SpareMemory<ScanTile> tile_;
   std::unique_ptr<TileSearch> staged_;
   std::unique_ptr<DenseSearch> dense_;
 };

@@ -121,6 +121,7 @@ class GroupSearch {
     SharedLimits* shared = limits_.empty() ? nullptr : limits_[static_cast<size_t>(query)].get();
     const ThreadLimits limits = {shared, static_cast<int>(part), 0};
     std::vector<int64_t> lists;
+    lists.reserve(static_cast<size_t>(probes_.nprobe));
     for_each_list(query, [&](int64_t probe, int64_t list) {
       if (probe % parts_ == part) lists.push_back(list);
     });

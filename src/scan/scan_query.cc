@@ -53,8 +53,8 @@ struct QueryWords {
 
   QueryWords(const ScanCodec& codec, const AlignedVector<int8_t>& levels, const float (&of)[2])
       : words(levels.size() / kSegmentLanes), steps(words.size(), of[0]) {
-    sum_level_words(levels.data(), static_cast<int>(words.size()), codec.dim(), kHeavyFrom,
-                    words.data());
+    sum_level_words(levels.data(), static_cast<int>(words.size()), codec.layout().front_words(),
+                    codec.dim(), kHeavyFrom, words.data());
     if (codec.has_split_stages())
       std::fill(steps.begin() + codec.stages()[1].first_segment, steps.end(), double{of[1]});
   }

@@ -20,6 +20,7 @@ CodecKernels simd_codec_kernels() {
   kernels.dot_exact = sums.dot_exact;
   kernels.dot_float = sums.dot_float;
   kernels.add_multiple = sums.add_multiple;
+  kernels.subtract_multiple = sums.subtract_multiple;
   kernels.trellis = simd_trellis_kernels();
   kernels.trellis.decode_front = simd_decode_front();
   return kernels;

@@ -8,6 +8,7 @@ namespace polarquant {
 TileLoader::TileLoader(const ScanCodec& codec, std::span<const BlockRows> spans,
                        const RowFilter& filter)
     : codec_(codec), spans_(spans), filter_(filter) {
+  first_block_.reserve(spans_.size());
   for (const BlockRows& span : spans_) {
     first_block_.push_back(blocks_);
     blocks_ += (span.rows + kBlockRows - 1) / kBlockRows;

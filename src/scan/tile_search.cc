@@ -40,8 +40,7 @@ float bound_reached_by(int64_t wanted, const float* bounds, int count) {
 TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
       together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
-      found_(static_cast<size_t>(together_) * kListRoom),
-      taken_(kSliceRows + kListSlack),
+      found_(static_cast<size_t>(together_)),
       survivors_(kPieceRows + kListSlack),
       rows_(kPieceRows + kListSlack),
       sums_(kPieceRows + kListSlack),
@@ -99,7 +98,7 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
 // left in it.
 int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list,
                                 float bound, TopK* best) {
-  SurvivorList taken = taken_.list();
+  SurvivorList taken = taken_->list();
   take_reaching(bound, &list, &taken);
   for (int first = 0; first < taken.count; first += kPieceRows) {
     const int end = std::min(taken.count, first + kPieceRows);
@@ -142,7 +141,7 @@ void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* 
 void TileSearch::begin(const ScanQuery* queries, int count) {
   for (int i = 0; i < count; ++i) {
     searches_[i].query = &queries[i];
-    searches_[i].found = found_.list(static_cast<size_t>(i) * kListRoom);
+    searches_[i].found = found_[static_cast<size_t>(i)]->list();
   }
   count_ = count;
   slice_ = kFirstSliceBlocks;
@@ -190,7 +189,7 @@ void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileL
     SurvivorSearch& search = searches_[i];
     search.query = lists[i].query;
     search.threshold = threshold;
-    search.found = found_.list(room);
+    search.found = found_[0]->list(room);
     const int end = lists[i].end_block;
     find_sign_survivors(codec_, tile, first, end, &search, 1);
     for (int j = 0; j < std::min(search.found.count, kFetchAhead); ++j)

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/shared_limits.h"
+#include "src/scan/spare_memory.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
@@ -73,15 +73,12 @@ class TileSearch {
   int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
 
-  /// Memory of a SurvivorList.
+  /// Memory of a SurvivorList, or of some short ones.
   struct ListMemory {
-    std::unique_ptr<uint32_t[]> survivors;
-    std::unique_ptr<float[]> bounds;
+    uint32_t survivors[kListRoom];
+    float bounds[kListRoom];
 
-    explicit ListMemory(size_t room) : survivors(new uint32_t[room]), bounds(new float[room]) {}
-    SurvivorList list(size_t first = 0, int count = 0) const {
-      return {survivors.get() + first, bounds.get() + first, count};
-    }
+    SurvivorList list(size_t first = 0) { return {survivors + first, bounds + first, 0}; }
   };
 
   const ScanCodec& codec_;
@@ -90,8 +87,8 @@ class TileSearch {
   std::array<SurvivorSearch, kMaxQueriesTogether> searches_;
   int count_ = 0;
   int slice_ = kFirstSliceBlocks;
-  ListMemory found_;  // of the queries that are searched together, (together_, kListRoom)
-  ListMemory taken_;  // (kSliceRows)
+  std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together
+  SpareMemory<ListMemory> taken_;
   // The piece at hand, (kPieceRows).
   AlignedVector<uint32_t> survivors_;
   AlignedVector<uint32_t> rows_;

@@ -260,6 +260,24 @@ TEST_CASE("multiples are added to sums exactly as in plain code", "[scan][kernel
   }
 }
 
+TEST_CASE("multiples are subtracted exactly as in plain code", "[scan][kernels]") {
+  for (const NamedKernels& one : all_kernels()) {
+    for (const int n : {0, 1, 3, 4, 7, 8, 9, 31, 100, 384}) {
+      CAPTURE(one.target, n);
+      const std::vector<float> a = normal_numbers(n + 1, 3);
+      const std::vector<float> b = normal_numbers(n + 1, 4);
+      for (const float factor : {1.0F, 1 / 3.0F}) {
+        // One more, which stays as it is.
+        std::vector<float> expected(static_cast<size_t>(n) + 2, 77.0F);
+        std::vector<float> found = expected;
+        subtract_multiple(a.data() + 1, factor, b.data(), n, expected.data() + 1);
+        one.kernels.subtract_multiple(a.data() + 1, factor, b.data(), n, found.data() + 1);
+        REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * sizeof(float)) == 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("whole codes are the plain codec's bytes", "[scan][kernels]") {
   const std::vector<NamedKernels> all = all_kernels();
   for (const std::string spec :

@@ -19,7 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-ExactSums exact_sums() { return {dot_exact, dot_float, add_multiple}; }
+ExactSums exact_sums() { return {dot_exact, dot_float, add_multiple, subtract_multiple}; }
 
 #else
 
@@ -79,8 +79,22 @@ HWY_ATTR void add_multiple_in_registers(double factor, const float* x, int n, do
   add_multiple(factor, x + i, n - i, sum + i);
 }
 
+HWY_ATTR void subtract_multiple_in_registers(const float* a, float factor, const float* b, int n,
+                                             float* out) {
+  const hn::CappedTag<float, 16> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  const auto factors = hn::Set(d, factor);
+  int i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto product = hn::Mul(factors, hn::LoadU(d, b + i));
+    hn::StoreU(hn::Sub(hn::LoadU(d, a + i), product), d, out + i);
+  }
+  subtract_multiple(a + i, factor, b + i, n - i, out + i);
+}
+
 ExactSums exact_sums() {
-  return {exact_dot_in_registers, float_dot_in_registers, add_multiple_in_registers};
+  return {exact_dot_in_registers, float_dot_in_registers, add_multiple_in_registers,
+          subtract_multiple_in_registers};
 }
 
 #endif

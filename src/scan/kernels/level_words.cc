@@ -30,7 +30,7 @@ inline int largest_light(int32_t squares, int dims, float heavy_from) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
+LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
   LevelWord word;
   for (int j = 0; j < kSegmentLanes; ++j) {
     word.negative |= static_cast<uint64_t>(levels[j] < 0) << j;
@@ -38,6 +38,7 @@ LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
     word.squares += levels[j] * levels[j];
     word.magnitudes += std::abs(levels[j]);
   }
+  if (!weighed) return word;
   const int light = largest_light(word.squares, dims, heavy_from);
   for (int j = 0; j < kSegmentLanes; ++j) {
     if (std::abs(levels[j]) <= light) continue;
@@ -49,7 +50,7 @@ LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
 
 #elif HWY_TARGET == HWY_AVX3_DL
 
-HWY_ATTR LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
+HWY_ATTR LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
   const __m512i zero = _mm512_setzero_si512();
   const __m512i ones = _mm512_set1_epi8(1);
   const __m512i values = _mm512_load_si512(levels);
@@ -63,6 +64,7 @@ HWY_ATTR LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
   word.sum = sums[0];
   word.squares = sums[1];
   word.magnitudes = sums[2];
+  if (!weighed) return word;
   const int light = std::min(largest_light(word.squares, dims, heavy_from), kMaxLevel);
   word.heavy = _mm512_cmpgt_epi8_mask(magnitudes, _mm512_set1_epi8(static_cast<int8_t>(light)));
   word.heavy_magnitudes =
@@ -108,7 +110,7 @@ struct WideWord {
   }
 };
 
-HWY_ATTR LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
+HWY_ATTR LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
   const WideWord::D d;
   const hn::Rebind<int8_t, WideWord::D> d8;
   using V = hn::Vec<WideWord::D>;
@@ -125,6 +127,7 @@ HWY_ATTR LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
   word.sum = WideWord::sum(wide, itself, ones);
   word.squares = WideWord::sum(wide, itself, itself);
   word.magnitudes = WideWord::sum(wide, magnitude, ones);
+  if (!weighed) return word;
   const auto light =
       hn::Set(d, static_cast<int16_t>(largest_light(word.squares, dims, heavy_from)));
   const auto is_heavy = [light](V v) HWY_ATTR { return hn::Gt(hn::Abs(v), light); };
@@ -136,11 +139,11 @@ HWY_ATTR LevelWord sum_word(const int8_t* levels, int dims, float heavy_from) {
 
 #endif
 
-HWY_ATTR void sum_words(const int8_t* levels, int words, int dims, float heavy_from,
+HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
                         LevelWord* sums) {
   for (int word = 0; word < words; ++word) {
     const int of_word = std::min(kSegmentLanes, dims - word * kSegmentLanes);
-    sums[word] = sum_word(levels + word * kSegmentLanes, of_word, heavy_from);
+    sums[word] = sum_word(levels + word * kSegmentLanes, word < weighed, of_word, heavy_from);
     sums[word].heavy_count = std::popcount(sums[word].heavy);
   }
 }
@@ -154,8 +157,9 @@ namespace polarquant {
 
 HWY_EXPORT(sum_words);
 
-void sum_level_words(const int8_t* levels, int words, int dims, float heavy_from, LevelWord* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_words)(levels, words, dims, heavy_from, sums);
+void sum_level_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
+                     LevelWord* sums) {
+  HWY_DYNAMIC_DISPATCH(sum_words)(levels, words, weighed, dims, heavy_from, sums);
 }
 
 }  // namespace polarquant

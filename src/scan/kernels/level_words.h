@@ -19,7 +19,8 @@ struct LevelWord {
 
 /// Of levels, (words, 64), −127 to 127, on a 64-byte boundary, of which the first `dims` are
 /// coordinates and the others 0. Heavy are those of more than `heavy_from` times the word's root
-/// mean square over its coordinates.
-void sum_level_words(const int8_t* levels, int words, int dims, float heavy_from, LevelWord* sums);
+/// mean square over its coordinates; they are told of the first `weighed` words.
+void sum_level_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
+                     LevelWord* sums);
 
 }  // namespace polarquant
