@@ -70,7 +70,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
   const PreparedQuery& moved = about(query, list, moved_.data());
   set_scan_query(*file_.scan_codec, moved, bounded_ ? exactness_ : 0, scan);
-  if (is_range_) scan->slack = make_score_slack(*file_.scan_codec, moved, *scan);
+  scan->slack = is_range_ ? make_score_slack(*file_.scan_codec, moved, *scan) : ScoreSlack{};
 }
 
 void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
@@ -106,11 +106,10 @@ size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best
 // The first `count` lists; those behind are fetched.
 void ListScan::search_together(const PreparedQuery& query, std::span<const int64_t> lists,
                                size_t count, TopK* best) {
-  scan_queries_.resize(std::max<size_t>(scan_queries_.size(), TileSearch::kMaxLists));
   spans_.clear();
   for (size_t i = 0; i < count; ++i) {
     if (i + kFetchAheadLists < lists.size()) fetch(lists[i + kFetchAheadLists]);
-    set_query(query, lists[i], &scan_queries_[i]);
+    set_query(query, lists[i], &(*list_queries_)[i]);
     spans_.push_back(file_.lists.rows(lists[i]) > 0 ? file_.lists.span(lists[i], 0) : BlockRows{});
     spans_.back().first_row = place_of_row(lists[i], 0);
   }
@@ -122,7 +121,7 @@ void ListScan::search_together(const PreparedQuery& query, std::span<const int64
     const int64_t blocks = (spans_[i].rows + kBlockRows - 1) / kBlockRows;
     loader.load(block, blocks, nullptr, tile_.get());
     block += blocks;
-    parts[i] = {&scan_queries_[i], tile_->blocks};
+    parts[i] = {&(*list_queries_)[i], tile_->blocks};
   }
   staged_->search_lists(*tile_, {parts.data(), count}, best);
 }

@@ -2,6 +2,7 @@
 // One thread's scan of lists of an inverted file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -63,6 +64,7 @@ class ListScan {
   AlignedVector<float> decoded_;
   // Of codes with integer levels.
   std::vector<ScanQuery> scan_queries_;
+  SpareMemory<std::array<ScanQuery, TileSearch::kMaxLists>> list_queries_;
   std::vector<BlockRows> spans_;
   SpareMemory<ScanTile> tile_;
   std::unique_ptr<TileSearch> staged_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <span>
 #include <utility>
 #include <variant>
@@ -161,6 +162,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       fine_(codec.mse() < kFineError) {
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   const double length_of_scale = root_dim * (1 - codec.mse());
+  bounds_.slope_of_sign = std::sqrt(std::numbers::pi / 2 / codec.dim());
   const bool norm_is_length = metric_ == Metric::l2;
   bounds_.length_of_norm = static_cast<float>(norm_is_length ? 1 : length_of_scale);
   bounds_.scale_of_norm = static_cast<float>(norm_is_length ? 1 / length_of_scale : 1);

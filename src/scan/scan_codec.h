@@ -106,6 +106,7 @@ inline constexpr double kUncoveredMargin = 1;
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
   double margin = kBoundMargin;
+  double slope_of_sign = 0;  // √(π/2)/√dim
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
   float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
   // Of a residual code.

@@ -104,7 +104,7 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
   for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
     int sum = 0;
     for (size_t word = 0; word < count; ++word) {
-      const double weight = std::clamp(std::rint(words[word].unit() * per_unit), 1.0, 99.0);
+      const long weight = std::lrint(std::clamp(words[word].unit() * per_unit, 1.0, 99.0));
       query->word_weights[word] = static_cast<uint8_t>(weight);
       sum += query->word_weights[word];
     }
@@ -145,7 +145,7 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm, 
       double margin = 0;
     } bound;
     if (!(e > 0)) return bound;
-    bound.slope = std::sqrt(std::numbers::pi / 2 / dim) * norm * norm * length / e;
+    bound.slope = codec.bounds().slope_of_sign * norm * norm * length / e;
     const double variance = std::max(0.0, e - 2 / std::numbers::pi * e * e / (norm * norm));
     bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
     return bound;

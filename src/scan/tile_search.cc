@@ -41,40 +41,34 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
       together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
       found_(static_cast<size_t>(together_)),
-      survivors_(kPieceRows + kListSlack),
-      rows_(kPieceRows + kListSlack),
-      sums_(kPieceRows + kListSlack),
-      terms_(kPieceRows + kListSlack),
-      dots_{AlignedVector<int32_t>(kPieceRows + kListSlack),
-            AlignedVector<int32_t>(kPieceRows + kListSlack)},
       levels_(static_cast<size_t>(codec.lanes())) {}
 
 // Of the `count` rows of the piece from `first` on, those that may be among the best by the first
 // stage of a residual code; returns how many they are.
 int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {
-  int32_t* dots = dots_[0].data();
+  int32_t* dots = piece_->dots[0];
   int kept = first;
   for (int i = first; i < first + count; ++i) {
     const auto from = static_cast<size_t>(i);
     const auto to = static_cast<size_t>(kept);
-    const float bound = first_stage_bound(query, terms_[from], dots[i], sums_[from]);
-    rows_[to] = rows_[from];
+    const float bound = first_stage_bound(query, piece_->terms[from], dots[i], piece_->sums[from]);
+    piece_->rows[to] = piece_->rows[from];
     dots[kept] = dots[i];
-    sums_[to] = sums_[from];
-    terms_[to] = terms_[from];
+    piece_->sums[to] = piece_->sums[from];
+    piece_->terms[to] = piece_->terms[from];
     kept += -bound <= worst_key ? 1 : 0;
   }
   return kept - first;
 }
 
-// Scores the `count` rows of the piece from `first` on, whose sums_ and terms_ stand ready, and for
-// split stages the first one's dots_.
+// Scores the `count` rows of the piece from `first` on, whose sums and terms stand ready, and for
+// split stages the first one's dots.
 void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count,
                              TopK* best) {
   const auto& stages = codec_.stages();
-  uint32_t* rows = rows_.data() + first;
-  int32_t* first_dots = dots_[0].data() + first;
-  int32_t* second_dots = dots_[1].data() + first;
+  uint32_t* rows = piece_->rows + first;
+  int32_t* first_dots = piece_->dots[0] + first;
+  int32_t* second_dots = piece_->dots[1] + first;
   if (!codec_.has_split_stages()) {
     survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
     if (stages.size() == 2) count = keep_by_residual(query, first, count, best->worst_key());
@@ -83,13 +77,13 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
     survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(first + i);
-    const ScanTerms& terms = terms_[at];
+    const ScanTerms& terms = piece_->terms[at];
     float score = stages.size() == 2 ? goodness(query.score, terms, first_dots[i], second_dots[i])
                                      : goodness(query.score, terms, first_dots[i]);
     score = with_slack(query, terms, score);
     if (!(-score <= best->worst_key())) continue;
     const float least =
-        bounded_score(query, terms, score, sums_[at], stages.size() == 2, first_dots[i]);
+        bounded_score(query, terms, score, piece_->sums[at], stages.size() == 2, first_dots[i]);
     best->push({-least, -score, id_of(tile, rows[i])});
   }
 }
@@ -105,12 +99,12 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Su
     const float threshold = -best->worst_key();
     int reached = 0;
     for (int i = first; i < end; ++i) {
-      survivors_[static_cast<size_t>(reached)] = taken.survivors[i];
+      piece_->survivors[static_cast<size_t>(reached)] = taken.survivors[i];
       reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
-    const KeptRows out = {rows_.data(), sums_.data(), terms_.data(), dots_[0].data()};
+    const KeptRows out = {piece_->rows, piece_->sums, piece_->terms, piece_->dots[0]};
     const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
-    const int kept = keep(codec_, tile, query, threshold, survivors_.data(), reached, out);
+    const int kept = keep(codec_, tile, query, threshold, piece_->survivors, reached, out);
     score_piece(tile, query, 0, kept, best);
   }
   return list.count;
@@ -225,13 +219,14 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
       if (kPieceRows - used < kLeastRoom) score_parts();
       const int count = std::min(found.count, kPieceRows - used);
       // Kernels want room for four more, where the next list's survivors still are.
-      std::copy_n(found.survivors, count, survivors_.data());
+      std::copy_n(found.survivors, count, piece_->survivors);
       const auto at = static_cast<size_t>(used);
-      const KeptRows out = {&rows_[at], &sums_[at], &terms_[at], &dots_[0][at]};
+      const KeptRows out = {&piece_->rows[at], &piece_->sums[at], &piece_->terms[at],
+                            &piece_->dots[0][at]};
       const int kept =
-          keep(codec_, tile, *lists[i].query, -best->worst_key(), survivors_.data(), count, out);
+          keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->survivors, count, out);
       for (int j = used; j < used + kept; ++j)
-        fetch_code(tile, codec_.layout(), rows_[static_cast<size_t>(j)], rest_bytes);
+        fetch_code(tile, codec_.layout(), piece_->rows[static_cast<size_t>(j)], rest_bytes);
       parts[part_count++] = {lists[i].query, used, kept};
       used += (kept + 3) / 4 * 4;
       found.survivors += count;
@@ -251,19 +246,20 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
     int count = 0;
     for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
       const int row = std::countr_zero(rows);
-      terms_[static_cast<size_t>(count)] = {scales[row], constants[row], 0};
-      rows_[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
+      piece_->terms[static_cast<size_t>(count)] = {scales[row], constants[row], 0};
+      piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)
-      survivor_dots(tile, codec_, stages[i], query, rows_.data(), count, levels_.data(),
-                    dots_[i].data());
+      survivor_dots(tile, codec_, stages[i], query, piece_->rows, count, levels_.data(),
+                    piece_->dots[i]);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
-      float score = stages.size() == 2
-                        ? goodness(query.score, terms_[at], dots_[0][at], dots_[1][at])
-                        : goodness(query.score, terms_[at], dots_[0][at]);
-      score = with_slack(query, terms_[at], score);
-      if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, rows_[at])});
+      float score =
+          stages.size() == 2
+              ? goodness(query.score, piece_->terms[at], piece_->dots[0][at], piece_->dots[1][at])
+              : goodness(query.score, piece_->terms[at], piece_->dots[0][at]);
+      score = with_slack(query, piece_->terms[at], score);
+      if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, piece_->rows[at])});
     }
   }
 }

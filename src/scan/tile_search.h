@@ -75,10 +75,20 @@ class TileSearch {
 
   /// Memory of a SurvivorList, or of some short ones.
   struct ListMemory {
-    uint32_t survivors[kListRoom];
-    float bounds[kListRoom];
+    alignas(64) uint32_t survivors[kListRoom];
+    alignas(64) float bounds[kListRoom];
 
     SurvivorList list(size_t first = 0) { return {survivors + first, bounds + first, 0}; }
+  };
+
+  /// Rows that go through the later stages together.
+  struct Piece {
+    static constexpr size_t kRoom = kPieceRows + kListSlack;
+    alignas(64) uint32_t survivors[kRoom];
+    alignas(64) uint32_t rows[kRoom];
+    SignSums sums[kRoom];
+    ScanTerms terms[kRoom];
+    alignas(64) int32_t dots[2][kRoom];  // by stage
   };
 
   const ScanCodec& codec_;
@@ -89,13 +99,8 @@ class TileSearch {
   int slice_ = kFirstSliceBlocks;
   std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together
   SpareMemory<ListMemory> taken_;
-  // The piece at hand, (kPieceRows).
-  AlignedVector<uint32_t> survivors_;
-  AlignedVector<uint32_t> rows_;
-  std::vector<SignSums> sums_;
-  std::vector<ScanTerms> terms_;
-  AlignedVector<int32_t> dots_[2];  // by stage
-  AlignedVector<int8_t> levels_;    // (lanes)
+  SpareMemory<Piece> piece_;
+  AlignedVector<int8_t> levels_;  // (lanes)
 };
 
 }  // namespace polarquant

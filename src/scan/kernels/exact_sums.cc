@@ -32,6 +32,32 @@ HWY_ATTR HWY_INLINE hn::Vec<D> load_floats(D d, const float* x) {
   }
 }
 
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+
+/// The plain code's tree, halving a register.
+HWY_ATTR HWY_INLINE float sum_of_16(__m512 sums) {
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(sums), _mm512_extractf32x8_ps(sums, 1));
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+HWY_ATTR float float_dot_in_registers(const float* a, const float* b, int n) {
+  __m512 sums = _mm512_setzero_ps();
+  int i = 0;
+  for (; i + 16 <= n; i += 16)
+    sums = _mm512_add_ps(sums, _mm512_mul_ps(_mm512_loadu_ps(a + i), _mm512_loadu_ps(b + i)));
+  if (i < n) {
+    const auto lanes = static_cast<__mmask16>((1U << (n - i)) - 1);
+    const __m512 product =
+        _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes, a + i), _mm512_maskz_loadu_ps(lanes, b + i));
+    sums = _mm512_mask_add_ps(sums, lanes, sums, product);
+  }
+  return sum_of_16(sums);
+}
+
+#endif
+
 /// The plain code's 16 partial sums, at most two registers of them in one go.
 template <typename T>
 HWY_ATTR HWY_INLINE T dot_in_registers(const float* a, const float* b, int n) {
@@ -62,9 +88,11 @@ HWY_ATTR HWY_INLINE T dot_in_registers(const float* a, const float* b, int n) {
 HWY_ATTR double exact_dot_in_registers(const float* a, const float* b, int n) {
   return dot_in_registers<double>(a, b, n);
 }
+#if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_AVX3
 HWY_ATTR float float_dot_in_registers(const float* a, const float* b, int n) {
   return dot_in_registers<float>(a, b, n);
 }
+#endif
 
 HWY_ATTR void add_multiple_in_registers(double factor, const float* x, int n, double* sum) {
   const hn::CappedTag<double, 8> d;

@@ -22,7 +22,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The largest level that is not heavy.
+/// The largest level of a word that is not heavy.
 inline int largest_light(int32_t squares, int dims, float heavy_from) {
   const float mean_square = static_cast<float>(squares) / static_cast<float>(std::max(dims, 1));
   return static_cast<int>(heavy_from * std::sqrt(mean_square));
@@ -48,31 +48,7 @@ LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_fro
   return word;
 }
 
-#elif HWY_TARGET == HWY_AVX3_DL
-
-HWY_ATTR LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
-  const __m512i zero = _mm512_setzero_si512();
-  const __m512i ones = _mm512_set1_epi8(1);
-  const __m512i values = _mm512_load_si512(levels);
-  const __m512i magnitudes = _mm512_abs_epi8(values);
-  alignas(16) int32_t sums[4];
-  _mm_store_si128(reinterpret_cast<__m128i*>(sums),
-                  sum_each(dot_bytes(zero, ones, values), dot_bytes(zero, magnitudes, magnitudes),
-                           dot_bytes(zero, magnitudes, ones), zero));
-  LevelWord word;
-  word.negative = _mm512_movepi8_mask(values);
-  word.sum = sums[0];
-  word.squares = sums[1];
-  word.magnitudes = sums[2];
-  if (!weighed) return word;
-  const int light = std::min(largest_light(word.squares, dims, heavy_from), kMaxLevel);
-  word.heavy = _mm512_cmpgt_epi8_mask(magnitudes, _mm512_set1_epi8(static_cast<int8_t>(light)));
-  word.heavy_magnitudes =
-      _mm512_reduce_add_epi32(dot_bytes(zero, _mm512_maskz_mov_epi8(word.heavy, magnitudes), ones));
-  return word;
-}
-
-#else
+#elif HWY_TARGET != HWY_AVX3_DL
 
 /// 64 numbers in registers of 16 bits.
 struct WideWord {
@@ -139,6 +115,81 @@ HWY_ATTR LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float 
 
 #endif
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// Four words at a time: sums over lanes, roots and quotients cost no more than for one. Words
+/// behind the last are read as zeros.
+struct FourWords {
+  __m512i values[4];
+  __m512i magnitudes[4];
+
+  HWY_ATTR HWY_INLINE FourWords(const int8_t* levels, int words) {
+    for (int i = 0; i < 4; ++i) {
+      values[i] =
+          i < words ? _mm512_load_si512(levels + i * kSegmentLanes) : _mm512_setzero_si512();
+      magnitudes[i] = _mm512_abs_epi8(values[i]);
+    }
+  }
+
+  /// Of each word Σ a·b over the lanes.
+  HWY_ATTR HWY_INLINE static __m128i sums(const __m512i (&a)[4], const __m512i (&b)[4]) {
+    const __m512i zero = _mm512_setzero_si512();
+    return sum_each(dot_bytes(zero, a[0], b[0]), dot_bytes(zero, a[1], b[1]),
+                    dot_bytes(zero, a[2], b[2]), dot_bytes(zero, a[3], b[3]));
+  }
+};
+
+HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
+                        LevelWord* sums) {
+  const __m512i one = _mm512_set1_epi8(1);
+  const __m512i ones[4] = {one, one, one, one};
+  for (int first = 0; first < words; first += 4) {
+    const int count = std::min(4, words - first);
+    const FourWords four(levels + first * kSegmentLanes, count);
+    const __m128i squares = FourWords::sums(four.magnitudes, four.magnitudes);
+    alignas(16) int32_t sum[4];
+    alignas(16) int32_t square[4];
+    alignas(16) int32_t magnitude[4];
+    _mm_store_si128(reinterpret_cast<__m128i*>(sum), FourWords::sums(ones, four.values));
+    _mm_store_si128(reinterpret_cast<__m128i*>(square), squares);
+    _mm_store_si128(reinterpret_cast<__m128i*>(magnitude), FourWords::sums(four.magnitudes, ones));
+    for (int i = 0; i < count; ++i) {
+      sums[first + i] = {};
+      sums[first + i].negative = _mm512_movepi8_mask(four.values[i]);
+      sums[first + i].sum = sum[i];
+      sums[first + i].squares = square[i];
+      sums[first + i].magnitudes = magnitude[i];
+    }
+    if (first >= weighed) continue;
+    alignas(16) float dims_of[4];
+    for (int i = 0; i < 4; ++i) {
+      const int left = dims - (first + i) * kSegmentLanes;
+      dims_of[i] = static_cast<float>(std::clamp(left, 1, kSegmentLanes));
+    }
+    // largest_light() of each.
+    const __m128 mean = _mm_div_ps(_mm_cvtepi32_ps(squares), _mm_load_ps(dims_of));
+    alignas(16) int32_t light[4];
+    _mm_store_si128(
+        reinterpret_cast<__m128i*>(light),
+        _mm_min_epi32(_mm_cvttps_epi32(_mm_mul_ps(_mm_set1_ps(heavy_from), _mm_sqrt_ps(mean))),
+                      _mm_set1_epi32(kMaxLevel)));
+    __m512i heavy[4];
+    for (int i = 0; i < 4; ++i) {
+      const __m512i of = _mm512_set1_epi8(static_cast<int8_t>(light[i]));
+      const __mmask64 is_heavy = _mm512_cmpgt_epi8_mask(four.magnitudes[i], of);
+      heavy[i] = _mm512_maskz_mov_epi8(is_heavy, four.magnitudes[i]);
+      if (first + i < weighed) sums[first + i].heavy = is_heavy;
+    }
+    _mm_store_si128(reinterpret_cast<__m128i*>(magnitude), FourWords::sums(heavy, ones));
+    for (int i = 0; i < std::min(count, weighed - first); ++i) {
+      sums[first + i].heavy_magnitudes = magnitude[i];
+      sums[first + i].heavy_count = std::popcount(sums[first + i].heavy);
+    }
+  }
+}
+
+#else
+
 HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
                         LevelWord* sums) {
   for (int word = 0; word < words; ++word) {
@@ -147,6 +198,8 @@ HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, 
     sums[word].heavy_count = std::popcount(sums[word].heavy);
   }
 }
+
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant
