@@ -201,7 +201,7 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
     int count;
   };
   constexpr int kLeastRoom = 32;
-  std::array<Part, kPieceRows / kLeastRoom + kMaxLists> parts;
+  std::array<Part, 2 * kMaxLists> parts;
   size_t part_count = 0;
   int used = 0;
   const auto score_parts = [&] {
@@ -216,7 +216,7 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
   for (size_t i = 0; i < lists.size(); ++i) {
     SurvivorList found = searches_[i].found;
     while (found.count > 0) {
-      if (kPieceRows - used < kLeastRoom) score_parts();
+      if (kPieceRows - used < kLeastRoom || part_count == parts.size()) score_parts();
       const int count = std::min(found.count, kPieceRows - used);
       // Kernels want room for four more, where the next list's survivors still are.
       std::copy_n(found.survivors, count, piece_->survivors);
@@ -227,7 +227,7 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
           keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->survivors, count, out);
       for (int j = used; j < used + kept; ++j)
         fetch_code(tile, codec_.layout(), piece_->rows[static_cast<size_t>(j)], rest_bytes);
-      parts[part_count++] = {lists[i].query, used, kept};
+      if (kept > 0) parts[part_count++] = {lists[i].query, used, kept};
       used += (kept + 3) / 4 * 4;
       found.survivors += count;
       found.count -= count;

@@ -226,6 +226,22 @@ TEST_CASE("list_search finds the same on every target", "[scan][search][lists][k
   }
 }
 
+// The first stage, by 256 of 1,024 coordinates, leaves thousands of rows, the second few.
+TEST_CASE("lists of many blocks go together", "[scan][search][lists]") {
+  const int dim = 1024;
+  const FileOfRows rows("Polar2", dim, Metric::inner_product, 20000);
+  REQUIRE(rows.lists->rows(0) > 100 * 64);
+  REQUIRE(rows.lists->rows(0) <= 128 * 64);
+  const std::vector<int64_t> lists = {2, 3, 4, 0, 5, 1, 6, 7};
+  const ListProbes probes = {lists.data(), std::ssize(lists)};
+  const std::vector<float> query = normal_numbers(dim, 36);
+  for (const float exactness : {.5F, 2.0F, 20.0F}) {
+    const Found expected = plain_search(rows, query, probes, 2, exactness);
+    CAPTURE(exactness);
+    REQUIRE(search(rows.file(), query, probes, 2, search_options(exactness, 1)) == expected);
+  }
+}
+
 TEST_CASE("one query alone is shared by threads, to the same end", "[scan][search][lists]") {
   const int dim = 128;
   const FileOfRows rows("Polar4", dim, Metric::l2, 900);
