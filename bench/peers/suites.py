@@ -5,7 +5,7 @@ parameters."""
 import dataclasses
 import itertools
 
-NPROBE = (1, 2, 4, 8, 16, 32, 64, 128)
+NPROBE = (1, 2, 4, 8, 16, 32, 64, 96, 128)
 EF_SEARCH = (16, 32, 64, 128, 256)
 
 
