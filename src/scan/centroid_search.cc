@@ -20,6 +20,7 @@
 #include "src/scan/query_tasks.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
+#include "src/scan/top_k.h"
 
 namespace polarquant {
 namespace {
@@ -286,31 +287,18 @@ void CentroidSearch::choose(const float* query, const float* goodness, float mar
   thread_local std::vector<int64_t> found;
   thread_local std::vector<Candidate> candidates;
   const int dim = codec_.dim();
-  const bool l2 = codec_.metric() == Metric::l2;
   const auto row_bytes = static_cast<size_t>(dim) * sizeof(float);
   const auto fetch_row = [&](int64_t list) {
     fetch(reinterpret_cast<const uint8_t*>(centroids_ + list * dim), row_bytes);
   };
-  const int64_t kept = std::min(nprobe, count_);
-  find_candidates(goodness, margin, kept, &found);
+  find_candidates(goodness, margin, std::min(nprobe, count_), &found);
   candidates.clear();
   for (size_t i = 0; i < found.size(); ++i) {
     if (i + 1 < found.size()) fetch_row(found[i + 1]);
     const float score = exact_score(codec_.metric(), query, centroids_ + found[i] * dim, dim);
-    // Sums of numbers near the largest float may be none.
-    const float key = l2 ? score : -score;
-    candidates.push_back(
-        {std::isnan(key) ? std::numeric_limits<float>::infinity() : key, found[i]});
+    candidates.emplace_back(key_of_score(score, codec_.higher_is_nearer()), found[i]);
   }
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.key != b.key ? a.key < b.key : a.list < b.list;
-  });
-  for (int64_t i = 0; i < nprobe; ++i) {
-    const Candidate none = {std::numeric_limits<float>::infinity(), -1};
-    const Candidate& each = i < kept ? candidates[static_cast<size_t>(i)] : none;
-    scores[i] = l2 ? each.key : -each.key;
-    lists[i] = each.list;
-  }
+  write_top_k(candidates, nprobe, codec_.higher_is_nearer(), scores, lists);
 }
 
 void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, int threads,

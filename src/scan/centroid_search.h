@@ -35,11 +35,6 @@ class CentroidSearch {
  private:
   /// Queries as bytes, and their goodness (higher is nearer) for all centroids.
   struct Chunk;
-  /// What one thread finds of one query.
-  struct Candidate {
-    float key = 0;  // lower is nearer
-    int64_t list = 0;
-  };
 
   void prepare(int64_t nq, const float* queries, Chunk* chunk) const;
   void score_panels(int64_t first_panel, int64_t end_panel, Chunk* chunk) const;

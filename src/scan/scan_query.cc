@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <vector>
@@ -31,14 +32,16 @@ void for_each_run(int dim, const Body& body) {
 /// Rounds x, (dim), whole segments but for the last, to levels in lanes, which are 0 before;
 /// returns the step, 0 where all levels are 0.
 float round_to_lanes(const float* x, int dim, int8_t* levels) {
-  if (dim % kSegmentLanes == 0) return round_to_step(x, dim, levels);
-  const float largest = largest_magnitude(x, dim);
-  const float to_levels = kMaxLevel / largest;
-  if (!(to_levels <= std::numeric_limits<float>::max())) return 0;  // 0, or too small to divide by
-  for_each_run(dim, [&](int first, int count, int lane) {
-    round_levels(x + first, count, to_levels, levels + lane);
-  });
-  return largest / kMaxLevel;
+  const float step = round_to_step(x, dim, levels);
+  const int left = dim % kSegmentLanes;
+  if (left == 0) return step;
+  // The last segment's second half begins at half a register.
+  constexpr int kHalf = kSegmentLanes / 2;
+  const int half = (left + 1) / 2;
+  int8_t* last = levels + dim - left;
+  std::memmove(last + kHalf, last + half, static_cast<size_t>(left - half));
+  std::fill(last + half, last + kHalf, int8_t{0});
+  return step;
 }
 
 /// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the

@@ -21,6 +21,8 @@ _HANDLE = c_void_p  # a polar_codec*, polar_index*, …
 _OUT = c_void_p  # where one value or handle is written
 _ARRAY = c_void_p  # an array's address
 _OPTIONS = c_void_p  # an options struct, or NULL
+#: Codec, heads, queries or weights of a head, these, rows of a head, codes, their bytes, stream, out.
+_OVER_HEADS = [_HANDLE, c_int64, c_int64, _ARRAY, c_int64, _ARRAY, c_size_t, c_void_p, _ARRAY]
 
 #: The oldest and the first too new version that these prototypes are right for.
 _VERSIONS = ((0, 1), (0, 2))
@@ -196,34 +198,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     ),
     "polar_cuda_codec_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
     "polar_cuda_codec_destroy": (None, [_HANDLE]),
-    "polar_cuda_codec_score": (
-        _STATUS,
-        [
-            _HANDLE,
-            c_int64,
-            c_int64,
-            _ARRAY,
-            c_int64,
-            _ARRAY,
-            c_size_t,
-            c_void_p,
-            _ARRAY,
-        ],
-    ),
-    "polar_cuda_codec_combine": (
-        _STATUS,
-        [
-            _HANDLE,
-            c_int64,
-            c_int64,
-            _ARRAY,
-            c_int64,
-            _ARRAY,
-            c_size_t,
-            c_void_p,
-            _ARRAY,
-        ],
-    ),
+    "polar_cuda_codec_score": (_STATUS, _OVER_HEADS),
+    "polar_cuda_codec_combine": (_STATUS, _OVER_HEADS),
 }
 
 
