@@ -13,35 +13,6 @@
 namespace polarquant {
 namespace {
 
-class HnswView final : public GraphView {
- public:
-  explicit HnswView(const ::faiss::HNSW& graph) : graph_(graph) {}
-  int32_t entry_point() const override { return graph_.entry_point; }
-  int max_level() const override { return graph_.max_level; }
-  std::span<const int32_t> neighbours(int32_t node, int level) const override {
-    size_t begin;
-    size_t end;
-    graph_.neighbor_range(node, level, &begin, &end);
-    return {graph_.neighbors.data() + begin, end - begin};
-  }
-
- private:
-  const ::faiss::HNSW& graph_;
-};
-
-class NsgView final : public GraphView {
- public:
-  explicit NsgView(const ::faiss::NSG& graph) : graph_(graph) {}
-  int32_t entry_point() const override { return graph_.enterpoint; }
-  std::span<const int32_t> neighbours(int32_t node, int /*level*/) const override {
-    const auto degree = static_cast<size_t>(graph_.final_graph->K);
-    return {graph_.final_graph->data + static_cast<size_t>(node) * degree, degree};
-  }
-
- private:
-  const ::faiss::NSG& graph_;
-};
-
 void require_addable(const ::faiss::Index& graph, idx_t n, const float* x) {
   require_rows("add", n, graph.d, x);
   require(graph.is_trained, StatusCode::not_trained,
@@ -70,7 +41,12 @@ void HNSWOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, i
       parameters.ef = given->efSearch;
       parameters.stops_by_distance = given->check_relative_distance;
     }
-    search_graph(HnswView(hnsw), rows(), n, x, k, parameters, distances, labels);
+    const GraphLinks links = {.entry_point = hnsw.entry_point,
+                              .max_level = hnsw.max_level,
+                              .links = hnsw.neighbors.data(),
+                              .offsets = hnsw.offsets.data(),
+                              .level_ends = hnsw.cum_nneighbor_per_level.data()};
+    search_graph(links, rows(), n, x, k, parameters, distances, labels);
   });
 }
 
@@ -122,7 +98,12 @@ void NSGOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, id
     const GraphParameters parameters = {.ef = nsg.search_L,
                                         .ef_name = "nsg.search_L",
                                         .sel = params != nullptr ? params->sel : nullptr};
-    search_graph(NsgView(nsg), rows(), n, x, k, parameters, distances, labels);
+    // A graph without rows has no links.
+    const int level_ends[] = {0, nsg.final_graph != nullptr ? nsg.final_graph->K : 0};
+    const GraphLinks links = {.entry_point = nsg.enterpoint,
+                              .links = nsg.final_graph != nullptr ? nsg.final_graph->data : nullptr,
+                              .level_ends = level_ends};
+    search_graph(links, rows(), n, x, k, parameters, distances, labels);
   });
 }
 

@@ -11,16 +11,38 @@
 #include "src/core/parallel.h"
 #include "src/faiss/graph_beam.h"
 #include "src/faiss/row_checks.h"
+#include "src/scan/kernels/tile.h"
 #include "src/scan/row_store.h"
+#include "src/scan/spare_memory.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
 namespace {
 
+/// Standard deviations that a neighbour's bound stands above what its signs say. Of 58,830 and
+/// 117,659 rows of 384 dimensions, at 2 and 4 bits, two of three neighbours are left out by it, and
+/// recall@10 is the same within .0003 as without bounds: the worst node that a search keeps lies
+/// well below the k-th best, so that a row wrongly left out is none of these. A search that keeps
+/// every row leaves out none.
+constexpr float kExactness = 1.5F;
+
+/// Nodes that are expanded at a time. 58,830 rows of 384 dimensions: to .94 of recall@10, one takes
+/// a tenth longer than two, three no less.
+constexpr int kExpandedTogether = 2;
+
+/// What searches of one thread work in.
+struct GraphMemory {
+  SeenNodes seen;
+  GraphBeam beam;
+  std::vector<int32_t> waiting;  // whose signs are on their way
+  std::vector<int32_t> good;     // whose codes are on their way
+  std::vector<float> keys;
+};
+
 /// One thread's searches of a graph.
 class GraphSearch {
  public:
-  GraphSearch(const GraphView& graph, const IndexPolar& rows, int64_t k,
+  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, int64_t k,
               const GraphParameters& parameters)
       : graph_(graph),
         k_(k),
@@ -30,9 +52,9 @@ class GraphSearch {
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
   void search(const float* query, float* distances, idx_t* labels) {
-    scorer_->set_query(query);
+    scorer_->set_query(query, kExactness);
     Nearest nearest = enter();
-    for (int level = graph_.max_level(); level > 0; --level) nearest = descend(nearest, level);
+    for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
     std::vector<Candidate> found = parameters_.sel != nullptr ? kept_.candidates() : of_beam();
     for (Candidate& candidate : found) {
@@ -49,40 +71,41 @@ class GraphSearch {
   };
 
   Nearest enter() {
-    rows_.assign(1, graph_.entry_point());
-    score();
-    return {rows_[0], keys_[0]};
+    good_.assign(1, graph_.entry_point);
+    score_good();
+    return {good_[0], keys_[0]};
   }
 
-  /// Scores rows_ into keys_.
-  void score() {
-    scores_.resize(rows_.size());
-    keys_.resize(rows_.size());
-    scorer_->score(rows_.data(), static_cast<int>(rows_.size()), scores_.data());
-    for (size_t i = 0; i < rows_.size(); ++i)
-      keys_[i] = key_of_score(scores_[i], higher_is_nearer_);
+  /// Scores good_ into keys_.
+  void score_good() {
+    keys_.resize(good_.size());
+    scorer_->score(good_.data(), static_cast<int>(good_.size()), keys_.data());
+    for (float& key : keys_) key = key_of_score(key, higher_is_nearer_);
   }
 
-  /// body(node) for the neighbours of a node on a level.
-  template <typename Body>
-  void for_each_neighbour(int32_t node, int level, const Body& body) const {
-    for (const int32_t neighbour : graph_.neighbours(node, level)) {
-      if (neighbour < 0) return;
-      body(neighbour);
-    }
+  void keep_reaching(float worst_key, std::vector<int32_t>& nodes) const {
+    const int kept =
+        scorer_->keep_reaching(nodes.data(), static_cast<int>(nodes.size()), worst_key);
+    nodes.resize(static_cast<size_t>(kept));
+  }
+
+  void fetch_nodes(const std::vector<int32_t>& nodes) const {
+    scorer_->fetch(nodes.data(), static_cast<int>(nodes.size()));
   }
 
   Nearest descend(Nearest nearest, int level) {
     while (true) {
-      rows_.clear();
-      for_each_neighbour(nearest.node, level, [&](int32_t node) {
-        scorer_->fetch(node);
-        rows_.push_back(node);
-      });
-      score();
+      good_.clear();
+      for (const int32_t neighbour : graph_.neighbours(nearest.node, level)) {
+        if (neighbour < 0) break;
+        good_.push_back(neighbour);
+      }
+      fetch_nodes(good_);
+      keep_reaching(nearest.key, good_);
+      score_good();
       const Nearest before = nearest;
-      for (size_t i = 0; i < rows_.size(); ++i)
-        if (keys_[i] < nearest.key) nearest = {rows_[i], keys_[i]};
+      for (size_t i = 0; i < good_.size(); ++i)
+        if (keys_[i] < nearest.key) nearest = {good_[i], keys_[i]};
       if (nearest.node == before.node) return nearest;
     }
   }
@@ -91,55 +114,83 @@ class GraphSearch {
     seen_.begin(nodes_);
     beam_.begin(parameters_.ef);
     kept_ = TopK(k_);
+    waiting_.clear();
     seen_.insert(start.node);
     take(start.node, start.key);
-    int64_t steps = 0;
-    for (int32_t node; (node = beam_.expand_next()) >= 0;) {
-      rows_.clear();
-      for_each_neighbour(node, 0, [&](int32_t neighbour) { seen_.fetch(neighbour); });
-      for_each_neighbour(node, 0, [&](int32_t neighbour) {
-        if (!seen_.insert(neighbour)) return;
-        scorer_->fetch(neighbour);
-        rows_.push_back(neighbour);
+    // FAISS's way to stop after ef nodes is to expand one more.
+    int64_t left =
+        parameters_.stops_by_distance ? std::numeric_limits<int64_t>::max() : parameters_.ef + 1;
+    while ((left > 0 && beam_.has_next()) || !waiting_.empty()) {
+      beam_.for_next(kExpandedTogether, [&](int32_t node) {
+        const std::span<const int32_t> neighbours = graph_.neighbours(node, 0);
+        fetch(reinterpret_cast<const uint8_t*>(neighbours.data()), neighbours.size_bytes());
       });
-      score();
-      for (size_t i = 0; i < rows_.size(); ++i) take(rows_[i], keys_[i]);
-      if (!parameters_.stops_by_distance && ++steps > parameters_.ef) return;
+      good_.swap(waiting_);
+      keep_reaching(worst_key(), good_);
+      waiting_.clear();
+      for (int i = 0; i < kExpandedTogether && left > 0 && beam_.has_next(); ++i, --left)
+        add_neighbours(beam_.expand_next());
+      fetch_nodes(waiting_);
+      score_good();
+      for (size_t i = 0; i < good_.size(); ++i) take(good_[i], keys_[i]);
     }
   }
 
+  /// Adds those of a node's neighbours to waiting_ that were not seen before.
+  void add_neighbours(int32_t node) {
+    const std::span<const int32_t> neighbours = graph_.neighbours(node, 0);
+    for (const int32_t neighbour : neighbours) {
+      if (neighbour < 0) break;
+      seen_.fetch(neighbour);
+    }
+    // Without branches: which nodes are new is not predictable.
+    size_t size = waiting_.size();
+    waiting_.resize(size + neighbours.size());
+    for (const int32_t neighbour : neighbours) {
+      if (neighbour < 0) break;
+      waiting_[size] = neighbour;
+      size += seen_.insert(neighbour) ? 1 : 0;
+    }
+    waiting_.resize(size);
+  }
+
+  /// Keys above it change nothing.
+  float worst_key() const {
+    return parameters_.sel != nullptr ? std::max(beam_.worst_key(), kept_.worst_key())
+                                      : beam_.worst_key();
+  }
+
   void take(int32_t node, float key) {
-    if (key <= beam_.worst_key()) beam_.insert(key, node);
+    if (beam_.insert(key, node)) graph_.fetch_place(node);
     if (parameters_.sel != nullptr && key <= kept_.worst_key() && parameters_.sel->is_member(node))
       kept_.push({key, node});
   }
 
   std::vector<Candidate> of_beam() const {
     std::vector<Candidate> best;
-    for (const GraphBeam::Node& node : beam_.nodes()) {
-      if (std::ssize(best) == k_) break;
-      best.push_back({node.key, node.id});
-    }
+    const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
+    for (size_t i = 0; i < count; ++i) best.push_back({0, beam_.id(i)});
     return best;
   }
 
-  const GraphView& graph_;
+  const GraphLinks& graph_;
   int64_t k_;
   GraphParameters parameters_;
   bool higher_is_nearer_;
   int64_t nodes_;
   std::unique_ptr<RowScorer> scorer_;
-  SeenNodes seen_;
-  GraphBeam beam_;
   TopK kept_{1};  // of those the selector names
-  std::vector<int32_t> rows_;
-  std::vector<float> scores_;
-  std::vector<float> keys_;
+  SpareMemory<GraphMemory> memory_;
+  SeenNodes& seen_ = memory_->seen;
+  GraphBeam& beam_ = memory_->beam;
+  std::vector<int32_t>& waiting_ = memory_->waiting;
+  std::vector<int32_t>& good_ = memory_->good;
+  std::vector<float>& keys_ = memory_->keys;
 };
 
 }  // namespace
 
-void search_graph(const GraphView& graph, const IndexPolar& rows, idx_t n, const float* x, idx_t k,
+void search_graph(const GraphLinks& graph, const IndexPolar& rows, idx_t n, const float* x, idx_t k,
                   GraphParameters parameters, float* distances, idx_t* labels) {
   require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
   require_rows("search", n, rows.d, x);

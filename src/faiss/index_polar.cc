@@ -40,7 +40,7 @@ class PolarDistanceComputer final : public ::faiss::DistanceComputer {
   explicit PolarDistanceComputer(std::unique_ptr<RowScorer> scorer) : scorer_(std::move(scorer)) {}
 
   void set_query(const float* x) override {
-    with_faiss_errors([&] { scorer_->set_query(x); });
+    with_faiss_errors([&] { scorer_->set_query(x, kScoreEveryRow); });
   }
   float operator()(idx_t i) override {
     const auto row = static_cast<int32_t>(i);

@@ -12,7 +12,7 @@ class FloatScorer final : public RowScorer {
   FloatScorer(const Codec& codec, const RowStore& rows)
       : codec_(codec), rows_(rows), row_(static_cast<size_t>(codec.dim())) {}
 
-  void set_query(const float* q) override { query_ = codec_.prepare_query(q); }
+  void set_query(const float* q, float /*exactness*/) override { query_ = codec_.prepare_query(q); }
   void score(const int32_t* rows, int count, float* scores) override {
     for (int i = 0; i < count; ++i) scores[i] = exact_score(rows[i]);
   }

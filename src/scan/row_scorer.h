@@ -5,6 +5,9 @@
 // Scores are estimates in the codec's metric: inner product, or squared distance. Of codes with
 // integer levels in single rows (single_row_store.h) they are scores by levels, the same on every
 // machine and within make_score_slack() of Codec::score; of others Codec::score itself.
+//
+// A graph search asks which neighbours of a node are better than the worst that it keeps: six of
+// seven are not, and of most of these a row's signs tell it (docs/scan.md).
 #pragma once
 
 #include <cstdint>
@@ -21,16 +24,21 @@ class RowScorer {
  public:
   virtual ~RowScorer() = default;
 
-  /// q: (dim), finite.
-  virtual void set_query(const float* q) = 0;
+  /// q: (dim), finite. `exactness` is SearchOptions', for keep_reaching.
+  virtual void set_query(const float* q, float exactness) = 0;
   /// scores[i] of the query and rows[i].
   virtual void score(const int32_t* rows, int count, float* scores) = 0;
+  /// Leaves out rows that bounds say score worse than `worst_key` (key_of_score), and returns how
+  /// many stay, in order: what score() reads of them is on its way then.
+  virtual int keep_reaching(int32_t* /*rows*/, int count, float /*worst_key*/) const {
+    return count;
+  }
   /// Codec::score of the query and the row.
   virtual float exact_score(int64_t row) = 0;
   /// Of two rows; symmetric.
   virtual float score_rows(int64_t a, int64_t b) = 0;
-  /// Begins to bring a row near.
-  virtual void fetch(int64_t /*row*/) const {}
+  /// Begins to bring near what keep_reaching reads of rows.
+  virtual void fetch(const int32_t* /*rows*/, int /*count*/) const {}
 };
 
 /// By decoding rows to floats: of any store. Both are borrowed.

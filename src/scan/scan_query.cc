@@ -262,7 +262,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const double norm = std::sqrt(words.energy(0, static_cast<int>(words.words.size())));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_front()) set_sign_bounds(codec, words, norm, length, exactness, last_step, scan);
+  if (codec.has_signs()) set_sign_bounds(codec, words, norm, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
     scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {

@@ -8,18 +8,23 @@
 #include <vector>
 
 #include "src/core/checked_size.h"
+#include "src/scan/block_search.h"
 #include "src/scan/kernels/level_rows.h"
+#include "src/scan/kernels/load_terms.h"
+#include "src/scan/kernels/sign_dots.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/row_levels.h"
 #include "src/scan/row_removal.h"
 #include "src/scan/row_search.h"
 #include "src/scan/scan_query.h"
+#include "src/scan/spare_memory.h"
+#include "src/scan/top_k.h"
 
 namespace polarquant {
 namespace {
 
-/// Rows, each its words, its rest and then its factors.
+/// Rows, each its factors, its words and then its rest: bounds read the first two.
 class SingleRows {
  public:
   explicit SingleRows(const Codec& codec) : layout_(codec, RowOrder::single) {}
@@ -28,8 +33,8 @@ class SingleRows {
   int64_t rows() const { return rows_; }
   size_t memory_bytes() const { return bytes_.capacity(); }
   RowPlace place(int64_t row) const {
-    const uint8_t* rest = bytes_.data() + kReadAhead + static_cast<size_t>(row) * row_bytes();
-    return {rest + layout_.rest_bytes(), rest, kGroupRows, 0};
+    const uint8_t* front = bytes_.data() + kReadAhead + static_cast<size_t>(row) * row_bytes();
+    return {front, front + layout_.factor_bytes(), kGroupRows, 0};
   }
   void get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
   void overwrite(int64_t row, const uint8_t* code) noexcept {
@@ -70,7 +75,7 @@ class SingleRows {
   AlignedVector<uint8_t> bytes_;
 };
 
-/// Scores by levels. Rows are handed to the scan's kernels as a tile of blocks of one row each.
+/// Scores by levels.
 class LevelScorer final : public RowScorer {
  public:
   LevelScorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
@@ -78,39 +83,59 @@ class LevelScorer final : public RowScorer {
         scan_(scan),
         rows_(rows),
         integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
-        tile_(std::make_unique<ScanTile>()),
         scratch_(static_cast<size_t>(scan.lanes())),
         row_levels_(static_cast<size_t>(scan.lanes())),
         decoded_(static_cast<size_t>(codec.dim())),
         code_(rows.layout().row_format_bytes()) {
     for (const float value : codec.centre()) centre_norm2_ += double{value} * value;
     as_query_.levels.resize(static_cast<size_t>(scan.lanes()));
-    for (int i = 0; i < kMostTogether; ++i) {
-      tile_->room[i] = kGroupRows;
-      tile_->allowed[i] = 1;
-    }
+    for (const LevelStage& stage : scan.stages())
+      rest_bytes_ = std::max(rest_bytes_, stage.rest_bytes);
   }
 
-  void set_query(const float* q) override {
+  void set_query(const float* q, float exactness) override {
     prepared_ = codec_.prepare_query(q);
-    query_ = make_scan_query(scan_, prepared_, 0);
+    // The bounds of split stages have the first one's whole dot products.
+    bounded_ = search_is_bounded(scan_, exactness) && !scan_.has_split_stages();
+    set_scan_query(scan_, prepared_, bounded_ ? exactness : 0, &*query_);
   }
 
   void score(const int32_t* rows, int count, float* scores) override {
     const float sign = codec_.higher_is_nearer() ? 1.0F : -1.0F;
+    const size_t stages = scan_.stages().size();
     for (int first = 0; first < count; first += kMostTogether) {
       const int some = std::min(kMostTogether, count - first);
-      take(rows + first, some);
-      dots(query_, 0, some);
-      if (scan_.stages().size() == 2) dots(query_, 1, some);
+      take(rows + first, some, at_);
+      load_terms_of(some);
+      for (size_t stage = 0; stage < stages; ++stage) dots(*query_, stage, some);
       for (int i = 0; i < some; ++i) {
-        const ScanTerms terms = load_terms(scan_, place_of(*tile_, numbers_of(i)));
-        const float score = scan_.stages().size() == 2
-                                ? goodness(query_.score, terms, dots_[0][i], dots_[1][i])
-                                : goodness(query_.score, terms, dots_[0][i]);
+        const float score = stages == 2
+                                ? goodness(query_->score, terms_[i], dots_[0][i], dots_[1][i])
+                                : goodness(query_->score, terms_[i], dots_[0][i]);
         scores[first + i] = sign * score;
       }
     }
+  }
+
+  int keep_reaching(int32_t* rows, int count, float worst_key) const override {
+    if (!bounded_) return count;
+    RowPlace at[kRoom];
+    float bounds[kRoom];
+    int kept = 0;
+    for (int first = 0; first < count; first += kMostTogether) {
+      const int some = std::min(kMostTogether, count - first);
+      take(rows + first, some, at);
+      single_sign_bounds(scan_, *query_, at, some, bounds);
+      // Without branches: which rows stay is not predictable.
+      for (int i = 0; i < some; ++i) {
+        rows[kept] = rows[first + i];
+        kept += -bounds[i] > worst_key ? 0 : 1;
+      }
+    }
+    const size_t signs = rows_.layout().rest_sign_bytes();
+    for (int i = 0; i < kept; ++i)
+      polarquant::fetch(rows_.place(rows[i]).rest + signs, rest_bytes_ - signs);
+    return kept;
   }
 
   float exact_score(int64_t row) override {
@@ -126,7 +151,7 @@ class LevelScorer final : public RowScorer {
     last_[0] = a;
     last_[1] = b;
     const auto other = static_cast<int32_t>(a == row_of_levels_ ? b : a);
-    take(&other, 1);
+    take(&other, 1, at_);
     dots(as_query_, 0, 1);
     const Factors x = factors(a);
     const Factors y = factors(b);
@@ -137,35 +162,40 @@ class LevelScorer final : public RowScorer {
     return static_cast<float>(centre_norm2_ + (double{x.bias} + y.bias) + dot);
   }
 
-  void fetch(int64_t row) const override {
-    const RowPlace at = rows_.place(row);
-    polarquant::fetch(at.rest, rows_.layout().row_bytes());
+  void fetch(const int32_t* rows, int count) const override {
+    const BlockLayout& layout = rows_.layout();
+    const size_t bytes =
+        layout.factor_bytes() + (bounded_ ? layout.rest_sign_bytes() : rest_bytes_);
+    for (int i = 0; i < count; ++i) polarquant::fetch(rows_.place(rows[i]).front, bytes);
   }
 
  private:
   static constexpr int kMostTogether = 64;
+  static constexpr int kRoom = kMostTogether + 4;
 
-  static uint32_t numbers_of(int i) { return static_cast<uint32_t>(i * kBlockRows); }
-  void take(const int32_t* rows, int count) {
-    for (int i = 0; i < count; ++i) {
-      const RowPlace at = rows_.place(rows[i]);
-      tile_->front[i] = at.front;
-      tile_->rest[i] = at.rest;
-    }
+  void take(const int32_t* rows, int count, RowPlace* at) const {
+    for (int i = 0; i < count; ++i) at[i] = rows_.place(rows[i]);
+  }
+  /// Of the rows taken.
+  void load_terms_of(int count) {
+    const size_t bytes = scan_.factor_format().bytes();
+    for (int i = 0; i < count; ++i)
+      std::memcpy(factors_ + static_cast<size_t>(i) * bytes, at_[i].front, bytes);
+    alignas(64) float scales[kBlockRows];
+    alignas(64) float constants[kBlockRows];
+    alignas(64) float biases[kBlockRows];
+    load_block_terms(scan_, factors_, BlockLayout::room(count), scales, constants, biases);
+    for (int i = 0; i < count; ++i) terms_[i] = {scales[i], constants[i], 0};
   }
   void dots(const ScanQuery& query, size_t stage, int count) {
-    for (int i = 0; i < count; ++i) numbers_[i] = numbers_of(i);
-    survivor_dots(*tile_, scan_, scan_.stages()[stage], query, numbers_, count, scratch_.data(),
-                  dots_[stage]);
+    place_dots(scan_, scan_.stages()[stage], query, at_, count, scratch_.data(), dots_[stage]);
   }
   Factors factors(int64_t row) const {
     return load_factors(scan_.factor_format(), rows_.layout().row_factors(rows_.place(row)));
   }
   void keep_levels_of(int64_t row) {
-    const auto taken = static_cast<int32_t>(row);
-    take(&taken, 1);
-    const uint32_t number = 0;
-    decode_level_rows(*tile_, scan_, scan_.stages()[0], &number, 1, row_levels_.data());
+    const RowPlace at = rows_.place(row);
+    decode_level_rows(scan_, scan_.stages()[0], &at, 1, row_levels_.data());
     // Lanes without a coordinate have any value; a query has 0 there.
     std::fill(as_query_.levels.begin(), as_query_.levels.end(), int8_t{0});
     const int dim = scan_.dim();
@@ -188,12 +218,15 @@ class LevelScorer final : public RowScorer {
   const ScanCodec& scan_;
   const SingleRows& rows_;
   double centre_norm2_ = 0;
-  bool integer_pairs_;  // pairs of rows have scores by levels too
+  bool integer_pairs_;     // pairs of rows have scores by levels too
+  size_t rest_bytes_ = 0;  // of a row's rest: what a score reads, which may be more than there is
   PreparedQuery prepared_;
-  ScanQuery query_;
-  std::unique_ptr<ScanTile> tile_;
-  uint32_t numbers_[kMostTogether + 4];
-  int32_t dots_[2][kMostTogether + 4];
+  bool bounded_ = false;
+  SpareMemory<ScanQuery> query_;
+  RowPlace at_[kRoom];
+  ScanTerms terms_[kRoom];
+  int32_t dots_[2][kRoom];
+  alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
   AlignedVector<int8_t> scratch_;
   ScanQuery as_query_;  // levels of a row
   int64_t row_of_levels_ = -1;

@@ -186,7 +186,8 @@ void check_composition(const Composition& row, ::faiss::MetricType metric) {
   if (has(description, "IVF") || has(description, "IMI")) {
     set_index_parameters(*index, "nprobe=1000");
   } else if (has(description, "NSG")) {
-    set_index_parameters(*index, "search_L=100");
+    // More than the rows of a cluster: the links between clusters are few.
+    set_index_parameters(*index, "search_L=200");
   }
   const Found found = find(*index, queries(), kK);
   Found truth = find_exactly(rows(), queries(), kDim, kK, metric);

@@ -206,10 +206,10 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const 
 
 #endif
 
-HWY_ATTR void decode_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                          const uint32_t* rows, int count, int8_t* levels) {
+HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* rows,
+                          int count, int8_t* levels) {
   for (int i = 0; i < count; ++i, levels += stage.lanes()) {
-    const RowPlace at = place_of(tile, rows[i]);
+    const RowPlace& at = rows[i];
     for (const LevelPart& part : stage.parts) {
       int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
       switch (part.kind) {
@@ -259,9 +259,19 @@ namespace polarquant {
 HWY_EXPORT(decode_rows);
 HWY_EXPORT(dot_rows);
 
+void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
+                       int count, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, levels);
+}
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(decode_rows)(tile, codec, stage, rows, count, levels);
+  RowPlace at[kBlockRows];
+  for (int first = 0; first < count; first += kBlockRows) {
+    const int some = std::min(kBlockRows, count - first);
+    for (int i = 0; i < some; ++i) at[i] = place_of(tile, rows[first + i]);
+    decode_level_rows(codec, stage, at, some,
+                      levels + static_cast<ptrdiff_t>(first) * stage.lanes());
+  }
 }
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots) {

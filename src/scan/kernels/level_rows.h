@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows of a tile as integer levels, for scores: decoded from windows or bytes, signs applied.
+// Rows as integer levels, for scores: decoded from windows or bytes, signs applied.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,11 @@
 
 namespace polarquant {
 
-/// Decodes one stage of `count` rows of the tile into levels, (count, stage.lanes()) on 64-byte
-/// boundaries; lanes without a coordinate, or of no part, get any value.
+/// Decodes one stage of `count` rows into levels, (count, stage.lanes()) on 64-byte boundaries;
+/// lanes without a coordinate, or of no part, get any value.
+void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
+                       int count, int8_t* levels);
+/// The same of rows of a tile.
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels);
 

@@ -111,15 +111,31 @@ struct FirstStageDots {
   }
 };
 
-// Σ level·(±1) = Σ levels − 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of
-// 1, which VNNI multiplies with the levels. Four rows at a time share loads and the sum over lanes.
+/// Of four rows, Σ level·(±1) over the words from first_level_word() on. It is Σ levels − 2·Σ of
+/// the levels whose sign bit is 1: a mask makes the bits bytes of 1, which VNNI multiplies with the
+/// levels. Four rows share loads and the sum over lanes.
+HWY_ATTR HWY_INLINE __m128i sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
+                                            const RowPlace (&at)[4]) {
+  const BlockLayout& layout = codec.layout();
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i sums[4] = {};
+  for (int word = codec.first_level_word(); word < layout.sign_words(); ++word) {
+    const __m512i levels =
+        _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const uint64_t negative = layout.sign_word(at[j], word);
+      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
+    }
+  }
+  const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
+  return _mm_sub_epi32(_mm_set1_epi32(query.sign_level_sum), _mm_add_epi32(negative, negative));
+}
+
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                         const SumBound& bound, const Sums& first_sums, float threshold,
                         uint32_t* survivors, int count, const KeptRows& out) {
-  const BlockLayout& layout = codec.layout();
-  const __m512i ones = _mm512_set1_epi8(1);
-  const __m128i level_sum = _mm_set1_epi32(query.sign_level_sum);
   const __m128 least = _mm_set1_ps(threshold);
   FourRows four(codec, query.score, bound);
   int kept = 0;
@@ -131,18 +147,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       fetch_signs(tile, codec, row_of(survivors[j]));
     RowPlace at[4];
     for (int j = 0; j < 4; ++j) at[j] = place_of(tile, row_of(survivors[i + j]));
-    __m512i sums[4] = {};
-    for (int word = codec.first_level_word(); word < layout.sign_words(); ++word) {
-      const __m512i levels =
-          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
-#pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        const uint64_t negative = layout.sign_word(at[j], word);
-        sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
-      }
-    }
-    const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
-    const __m128i level_dots = _mm_sub_epi32(level_sum, _mm_add_epi32(negative, negative));
+    const __m128i level_dots = sign_level_dots(codec, query, at);
     const __m128i found = _mm_loadu_si128(reinterpret_cast<const __m128i*>(survivors + i));
     const __m128i distances = _mm_srli_epi32(found, kTileRowBits);
     const __m128i firsts = first_sums.of(at, distances);
@@ -180,6 +185,18 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
                              float threshold, uint32_t* survivors, int count, const KeptRows& out) {
   return keep_fours(codec, tile, query, query.first_stage, FirstStageDots(codec, query), threshold,
                     survivors, count, out);
+}
+
+HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
+                            float* bounds) {
+  FourRows four(codec, query.score, query.signs);
+  for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
+  for (int i = 0; i < count; i += 4) {
+    const RowPlace rows[4] = {at[i], at[i + 1], at[i + 2], at[i + 3]};
+    const __m128i level_dots = sign_level_dots(codec, query, rows);
+    four.load(rows);
+    _mm_storeu_ps(bounds + i, four.bound(_mm_setzero_si128(), level_dots));
+  }
 }
 
 /// Σ of the levels from first_level_word() on whose sign bit is 1.
@@ -269,6 +286,14 @@ HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
 
 #endif
 
+HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
+                            float* bounds) {
+  for (int i = 0; i < count; ++i) {
+    const SignSums sums = {0, query.sign_level_sum - 2 * negative_levels(codec, at[i], query)};
+    bounds[i] = sign_bound(query, terms_of(codec, at[i]), sums);
+  }
+}
+
 /// `bound(i, kept)`: that of survivor i, whose terms and sums are those of place `kept`.
 template <class Bound>
 HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
@@ -335,6 +360,7 @@ namespace polarquant {
 
 HWY_EXPORT(keep_rows);
 HWY_EXPORT(keep_split_rows);
+HWY_EXPORT(bound_singles);
 HWY_EXPORT(sums_of_row);
 
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
@@ -346,6 +372,11 @@ int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const Scan
                         float threshold, uint32_t* survivors, int count, const KeptRows& kept) {
   return HWY_DYNAMIC_DISPATCH(keep_split_rows)(codec, tile, query, threshold, survivors, count,
                                                kept);
+}
+
+void single_sign_bounds(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
+                        float* bounds) {
+  HWY_DYNAMIC_DISPATCH(bound_singles)(codec, query, at, count, bounds);
 }
 
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {

@@ -28,6 +28,11 @@ int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery&
 int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                         float threshold, uint32_t* survivors, int count, const KeptRows& kept);
 
+/// bounds[i] = sign_bound of row at[i], where rows have no words in a front (RowOrder::single).
+/// Both arrays have room for 4 more; `at` is overwritten there.
+void single_sign_bounds(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
+                        float* bounds);
+
 /// front_distance() and sign_level_dot() of row_levels.h.
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 

@@ -28,11 +28,6 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   if (!fits_row_dots(stage)) return false;
   const BlockLayout& layout = codec.layout();
   const RowDots row_dots(layout, stage, query);
-  // As graphs are built, a row at a time: not as one of four.
-  if (count == 1) {
-    dots[0] = row_dots.one(place_of(tile, rows[0]));
-    return true;
-  }
   for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
     fetch_code(tile, layout, rows[i], stage.rest_bytes);
@@ -46,10 +41,32 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   return true;
 }
 
+HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const LevelStage& stage,
+                                      const ScanQuery& query, RowPlace* at, int count,
+                                      int32_t* dots) {
+  if (!fits_row_dots(stage)) return false;
+  const RowDots row_dots(codec.layout(), stage, query);
+  // As graphs are built, a row at a time: not as one of four.
+  if (count == 1) {
+    dots[0] = row_dots.one(at[0]);
+    return true;
+  }
+  for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
+  for (int i = 0; i < count; i += 4) {
+    const RowPlace four[4] = {at[i], at[i + 1], at[i + 2], at[i + 3]};
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(four));
+  }
+  return true;
+}
+
 #else
 
 HWY_ATTR bool dots_in_registers(const ScanTile&, const ScanCodec&, const LevelStage&,
                                 const ScanQuery&, uint32_t*, int, int32_t*) {
+  return false;
+}
+HWY_ATTR bool place_dots_in_registers(const ScanCodec&, const LevelStage&, const ScanQuery&,
+                                      RowPlace*, int, int32_t*) {
   return false;
 }
 
@@ -63,6 +80,7 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(dots_in_registers);
+HWY_EXPORT(place_dots_in_registers);
 
 void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                    const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
@@ -74,6 +92,15 @@ void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStag
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count) fetch_code(tile, layout, rows[i + kFetchAhead], stage.rest_bytes);
     decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
+    dot_level_rows(stage, query, scratch, 1, dots + i);
+  }
+}
+
+void place_dots(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
+                RowPlace* at, int count, int8_t* scratch, int32_t* dots) {
+  if (HWY_DYNAMIC_DISPATCH(place_dots_in_registers)(codec, stage, query, at, count, dots)) return;
+  for (int i = 0; i < count; ++i) {
+    decode_level_rows(codec, stage, at + i, 1, scratch);
     dot_level_rows(stage, query, scratch, 1, dots + i);
   }
 }

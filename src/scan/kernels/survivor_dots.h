@@ -15,5 +15,9 @@ namespace polarquant {
 void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                    const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
                    int32_t* dots);
+/// The same of rows wherever they lie, on their way to the core already; `at` has room for 4 more
+/// too.
+void place_dots(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
+                RowPlace* at, int count, int8_t* scratch, int32_t* dots);
 
 }  // namespace polarquant

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Rows that lie one by one, as a graph's do: bounds and dot products against plain code, on every
+// target, and what is left out by them.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/sign_dots.h"
+#include "src/scan/kernels/survivor_dots.h"
+#include "src/scan/row_store.h"
+#include "src/scan/top_k.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
+constexpr int64_t kRows = 85;
+
+/// Made-up rows, each with its words and rest behind its factors.
+struct SingleScanRows {
+  std::unique_ptr<Codec> codec;
+  ScanCodec scan;
+  std::vector<uint8_t> codes;
+  AlignedVector<uint8_t> bytes;
+
+  SingleScanRows(const std::string& spec, int dim, Metric metric)
+      : codec(make_codec(spec, dim, metric)),
+        scan(*codec, RowOrder::single),
+        codes(made_up_codes(*codec, kRows, 1)),
+        bytes(kRows * scan.layout().row_bytes() + 2 * kReadAhead) {
+    for (int64_t row = 0; row < kRows; ++row) {
+      scan.layout().put_row(codes.data() + static_cast<size_t>(row) * codec->layout().group_bytes,
+                            writable(place(row)));
+    }
+  }
+  RowPlace place(int64_t row) const {
+    const uint8_t* front =
+        bytes.data() + kReadAhead + static_cast<size_t>(row) * scan.layout().row_bytes();
+    return {front, front + scan.layout().factor_bytes(), kGroupRows, 0};
+  }
+  /// Room for four more, of any contents.
+  std::vector<RowPlace> places(int count) const {
+    std::vector<RowPlace> at(static_cast<size_t>(count) + 4);
+    for (int i = 0; i < count; ++i) at[static_cast<size_t>(i)] = place((i * 7 + 3) % kRows);
+    return at;
+  }
+  ScanQuery query(uint64_t seed, float exactness) const {
+    const std::vector<float> q = normal_numbers(codec->dim(), seed);
+    return make_scan_query(scan, codec->prepare_query(q.data()), exactness);
+  }
+  float bound(const ScanQuery& query, const RowPlace& at) const {
+    return sign_bound(query, load_terms(scan, at), {0, sign_level_dot(scan, query, at)});
+  }
+};
+
+TEST_CASE("bounds of single rows are the plain ones", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar5", "Polar2+4"}) {
+    for (const int dim : kScanDims) {
+      for (const Metric metric : kMetrics) {
+        const SingleScanRows rows(spec, dim, metric);
+        const ScanQuery query = rows.query(5, 1.5F);
+        REQUIRE(query.signs.margin > 0);
+        on_every_target([&] {
+          for (const int count : {0, 1, 2, 3, 4, 5, 64, 67}) {
+            CAPTURE(spec, dim, static_cast<int>(metric), count);
+            std::vector<RowPlace> at = rows.places(count);
+            std::vector<float> bounds(at.size());
+            single_sign_bounds(rows.scan, query, at.data(), count, bounds.data());
+            for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+              REQUIRE(same_bits(bounds[i], rows.bound(query, at[i])));
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
+  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar4+2", "Polar4-pca"}) {
+    for (const int dim : kScanDims) {
+      const SingleScanRows rows(spec, dim, Metric::inner_product);
+      const ScanQuery query = rows.query(6, 1);
+      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+      AlignedVector<int8_t> scratch(levels.size());
+      for (const LevelStage& stage : rows.scan.stages()) {
+        on_every_target([&] {
+          for (const int count : {0, 1, 2, 3, 4, 5, 9}) {
+            CAPTURE(spec, dim, count);
+            std::vector<RowPlace> at = rows.places(count);
+            std::vector<int32_t> dots(at.size());
+            place_dots(rows.scan, stage, query, at.data(), count, scratch.data(), dots.data());
+            for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+              decode_levels(rows.scan, stage, at[i], levels.data());
+              REQUIRE(dots[i] == level_dot(stage, query, levels.data()));
+            }
+          }
+        });
+      }
+    }
+  }
+}
+
+TEST_CASE("a scorer leaves out the rows whose bounds are worse than a key, and no others",
+          "[scan]") {
+  constexpr float kEveryRow = std::numeric_limits<float>::infinity();
+  for (const std::string spec : {"Polar2", "Polar4", "Polar8", "Polar4+2", "Polar4-pca"}) {
+    for (const Metric metric : kMetrics) {
+      CAPTURE(spec, static_cast<int>(metric));
+      constexpr int kDim = 384;
+      const SingleScanRows rows(spec, kDim, metric);
+      const auto store = RowStore::make(*rows.codec, RowOrder::single);
+      store->append_codes(*rows.codec, kRows, rows.codes.data());
+      const auto scorer = store->make_scorer(*rows.codec);
+      const std::vector<float> q = normal_numbers(kDim, 8);
+      std::vector<int32_t> all(kRows);
+      for (int i = 0; i < kRows; ++i) all[static_cast<size_t>(i)] = (i * 7 + 3) % kRows;
+
+      for (const float exactness : {0.0F, 1.5F, kEveryRow}) {
+        scorer->set_query(q.data(), exactness);
+        scorer->fetch(all.data(), kRows);
+        std::vector<float> scores(kRows);
+        scorer->score(all.data(), kRows, scores.data());
+        const bool bounded =
+            rows.scan.has_signs() && !rows.scan.has_split_stages() && exactness < kEveryRow;
+        const ScanQuery query = rows.query(8, bounded ? exactness : 0);
+        std::vector<float> bounds;
+        for (const int32_t row : all) bounds.push_back(rows.bound(query, rows.place(row)));
+        float key = -bounds[kRows / 2];
+        std::vector<int32_t> kept = all;
+        kept.resize(static_cast<size_t>(scorer->keep_reaching(kept.data(), kRows, key)));
+        std::vector<int32_t> expected;
+        for (size_t i = 0; i < all.size(); ++i)
+          if (!bounded || -bounds[i] <= key) expected.push_back(all[i]);
+        CHECK(kept == expected);
+        CHECK((kept.size() < all.size()) == bounded);
+        for (size_t i = 0; i < all.size(); ++i) {
+          const RowScore plain = score_row(rows.scan, query, false, rows.place(all[i]));
+          REQUIRE(-key_of_score(scores[i], rows.codec->higher_is_nearer()) == plain.score);
+        }
+        key = std::numeric_limits<float>::infinity();
+        CHECK(scorer->keep_reaching(kept.data(), static_cast<int>(kept.size()), key) ==
+              static_cast<int>(kept.size()));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace polarquant::test
