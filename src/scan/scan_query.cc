@@ -51,21 +51,26 @@ constexpr float kHeavyFrom = .98F;
 /// A query's words, of its levels: what is told of it by sums of them is off by less than 1e-4, and
 /// sums of integers are the same on every machine.
 struct QueryWords {
-  std::vector<LevelWord> words;  // (lanes/64)
-  std::vector<double> steps;     // of their levels
+  const std::vector<LevelWord>& words;
+  const float (&steps)[2];  // of the levels of each stage
+  size_t second_stage;      // its first word, of split stages
 
-  QueryWords(const ScanCodec& codec, const AlignedVector<int8_t>& levels, const float (&of)[2])
-      : words(levels.size() / kSegmentLanes), steps(words.size(), of[0]) {
-    sum_level_words(levels.data(), static_cast<int>(words.size()), codec.layout().front_words(),
-                    codec.dim(), kHeavyFrom, words.data());
-    if (codec.has_split_stages())
-      std::fill(steps.begin() + codec.stages()[1].first_segment, steps.end(), double{of[1]});
+  /// Makes scan->words.
+  QueryWords(const ScanCodec& codec, const float (&of)[2], ScanQuery* scan)
+      : words(scan->words),
+        steps(of),
+        second_stage(codec.has_split_stages() ? static_cast<size_t>(codec.stages()[1].first_segment)
+                                              : std::numeric_limits<size_t>::max()) {
+    scan->words.resize(scan->levels.size() / kSegmentLanes);
+    sum_level_words(scan->levels.data(), static_cast<int>(words.size()),
+                    codec.layout().front_words(), codec.dim(), kHeavyFrom, scan->words.data());
   }
+  double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
   /// Σ x² of words first … end−1.
   double energy(int first, int end) const {
     double sum = 0;
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(end); ++i)
-      sum += steps[i] * steps[i] * words[i].squares;
+      sum += step(i) * step(i) * words[i].squares;
     return sum;
   }
   int32_t level_sum(int first, int end) const {
@@ -100,7 +105,7 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
     words[word] =
-        front_sums(of.words[word], of.steps[word], std::min(kSegmentLanes, front_dims - first));
+        front_sums(of.words[word], of.step(word), std::min(kSegmentLanes, front_dims - first));
     if (words[word].unit() > 0) least = std::min(least, words[word].unit());
   }
   query->word_weights.assign(count, 1);
@@ -256,7 +261,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
     }
     scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
-  const QueryWords words(codec, scan->levels, steps);
+  const QueryWords words(codec, steps, scan);
   scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.layout().sign_words());
 
   const double norm = std::sqrt(words.energy(0, static_cast<int>(words.words.size())));

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/level_words.h"
 #include "src/scan/scan_codec.h"
 
 namespace polarquant {
@@ -63,6 +65,7 @@ struct ScanQuery {
   AlignedVector<uint8_t> word_weights;
   int32_t front_weight = 0;      // Σ of those 1 and 3, times the words' weights
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
+  std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
   int32_t sign_level_sum = 0;    // Σ levels of the sign words from first_level_word() on
   ScoreConstants score;
   ScoreSlack slack;      // 0 in a search of the k best

@@ -166,6 +166,26 @@ class IndexTest(unittest.TestCase):
         with self.assertRaises(polarquant.BadArgumentError):
             index.search(x[:1], 1, nprobe=-1)
 
+    def test_options_are_those_of_the_call(self):
+        x = make_rows(2000, 64)
+        index = polarquant.Index("IVF16,Polar4", 64)
+        index.train(x)
+        index.add(x)
+        few = index.search(x[:50], 10, nprobe=1)[1]
+        for _ in range(2):
+            most = index.search(x[:50], 10, nprobe=np.int64(16), num_threads=1)[1]
+            every = index.search(x[:50], 10, nprobe=16, exactness=float("inf"))[1]
+            self.assertFalse(np.array_equal(few, most))
+            self.assertGreater(np.mean(most == every), 0.95)
+            np.testing.assert_array_equal(index.search(x[:50], 10, nprobe=1)[1], few)
+            chosen = index.search(x[:50], 10, nprobe=16, filter=range(0, 100))[1]
+            self.assertLess(chosen.max(), 100)
+        for wrong in (16.0, "16", [16], None):
+            with self.assertRaisesRegex(TypeError, "nprobe: .*16|None.* is not an integer"):
+                index.search(x[:1], 1, nprobe=wrong)
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "exactness: nan"):
+            index.search(x[:1], 1, exactness=float("nan"))
+
     def test_rows_go_and_change(self):
         x = make_rows(200, 64)
         index = polarquant.Index("Polar4", 64, "l2")
