@@ -5,7 +5,7 @@ parameters."""
 import dataclasses
 import itertools
 
-NPROBE = (1, 2, 4, 8, 16, 32, 64, 96, 128)
+NPROBE = (1, 2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128)
 EF_SEARCH = (16, 32, 64, 128, 256)
 
 
@@ -77,7 +77,11 @@ def search(dim):
     ef_search = grid(ef_search=EF_SEARCH)
     fast_scan = f"IVF1024,PQ{dim // 2}x4fs"
     return [
-        *series("polarquant IVF", ["polar:IVF1024,Polar2", "polar:IVF1024,Polar4"], nprobe),
+        *series(
+            "polarquant IVF",
+            ["polar:IVF1024,Polar2", "polar:IVF1024,Polar4"],
+            nprobe + grid(nprobe=(32, 48, 64, 80), exactness=(1.75,)),
+        ),
         *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
         *series(
             "FAISS IVF", ["faiss:IVF1024,SQ4", "faiss:IVF1024,SQ8", "faiss:IVF1024,Flat"], nprobe

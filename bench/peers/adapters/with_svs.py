@@ -14,6 +14,14 @@ ALPHA = 0.95  # its documentation's, for inner product
 BUILD_WINDOW = 128
 
 
+def is_intel():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as info:
+            return "GenuineIntel" in info.read()
+    except OSError:
+        return True
+
+
 class Svs(Adapter):
     params = ("ef_search",)
 
@@ -33,6 +41,9 @@ class Svs(Adapter):
         return f"scalable-vs {svs.library_version()}"
 
     def build(self, base):
+        if self._bits[0] and not is_intel():
+            # SVS itself would end the process.
+            raise RuntimeError("LVQ refuses processors that are not Intel's")
         with tempfile.TemporaryDirectory() as folder:
             data = base
             if self._bits[0] or not self._degree:
