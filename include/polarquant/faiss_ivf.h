@@ -112,7 +112,8 @@ struct IndexIVFPolar : IndexIVFBase {
   void check_compatible_for_merge(const ::faiss::Index& other) const override;
   void merge_from(::faiss::Index& other, idx_t add_id) override;
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
-  /// v: (nv, d), finite, new rows for ids that are there. Needs a direct map.
+  /// v: (nv, d), finite, new rows for ids that are there. Needs a direct map. After an error, out
+  /// of memory among them, the rows are the old ones.
   void update_vectors(int nv, const idx_t* idx, const float* v) override;
   void reset() override;
 
@@ -129,7 +130,7 @@ struct IndexIVFPolar : IndexIVFBase {
   /// Ours; null when invlists was replaced by another kind.
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
-  void take_out(idx_t id);
+  void replace_row(idx_t id, size_t list, const uint8_t* code);
   void require_parallel_mode() const;
   void find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis, idx_t* lists,
                   const ::faiss::SearchParameters* params) const;

@@ -6,26 +6,46 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace polarquant {
 
 /// Nodes seen by the query at hand: a bit each, so that those of a million nodes stay in a
-/// second-level cache.
+/// second-level cache. A search sees few of them, and clears theirs alone for the next.
 class SeenNodes {
  public:
   void begin(int64_t nodes) {
-    words_.assign(static_cast<size_t>((nodes + kWordNodes - 1) / kWordNodes), 0);
+    const auto words = static_cast<size_t>((nodes + kWordNodes - 1) / kWordNodes);
+    if (words_.size() == words) {
+      for (const int32_t node : seen_) words_[word_of(node)] = 0;
+    } else {
+      words_.assign(words, 0);
+    }
+    seen_.clear();
   }
-  /// Whether the node is new.
-  bool insert(int32_t node) {
-    uint64_t& word = words_[word_of(node)];
-    const uint64_t bit = uint64_t{1} << (node % kWordNodes);
-    const bool is_new = (word & bit) == 0;
-    word |= bit;
-    return is_new;
+  /// Adds to `found` those of the nodes, up to the first that is negative, that were not seen.
+  void add_new(std::span<const int32_t> nodes, std::vector<int32_t>* found) {
+    for (const int32_t node : nodes) {
+      if (node < 0) break;
+      __builtin_prefetch(&words_[word_of(node)], 1);
+    }
+    // Room first: what is marked is in the list, whatever fails.
+    const size_t first = seen_.size();
+    seen_.resize(first + nodes.size());
+    size_t size = first;
+    // Without branches: which nodes are new is not predictable.
+    for (const int32_t node : nodes) {
+      if (node < 0) break;
+      uint64_t& word = words_[word_of(node)];
+      const uint64_t bit = uint64_t{1} << (node % kWordNodes);
+      seen_[size] = node;
+      size += (word & bit) == 0 ? 1 : 0;
+      word |= bit;
+    }
+    seen_.resize(size);
+    found->insert(found->end(), seen_.begin() + static_cast<ptrdiff_t>(first), seen_.end());
   }
-  void fetch(int32_t node) const { __builtin_prefetch(&words_[word_of(node)], 1); }
 
  private:
   static constexpr int kWordNodes = 64;
@@ -33,6 +53,7 @@ class SeenNodes {
   static size_t word_of(int32_t node) { return static_cast<size_t>(node) / kWordNodes; }
 
   std::vector<uint64_t> words_;
+  std::vector<int32_t> seen_;
 };
 
 /// The `size` best nodes so far, in order, and which of them were expanded. Sorted arrays: nodes

@@ -115,7 +115,8 @@ class GraphSearch {
     beam_.begin(parameters_.ef);
     kept_ = TopK(k_);
     waiting_.clear();
-    seen_.insert(start.node);
+    seen_.add_new({&start.node, 1}, &waiting_);
+    waiting_.clear();
     take(start.node, start.key);
     // FAISS's way to stop after ef nodes is to expand one more.
     int64_t left =
@@ -129,29 +130,11 @@ class GraphSearch {
       keep_reaching(worst_key(), good_);
       waiting_.clear();
       for (int i = 0; i < kExpandedTogether && left > 0 && beam_.has_next(); ++i, --left)
-        add_neighbours(beam_.expand_next());
+        seen_.add_new(graph_.neighbours(beam_.expand_next(), 0), &waiting_);
       fetch_nodes(waiting_);
       score_good();
       for (size_t i = 0; i < good_.size(); ++i) take(good_[i], keys_[i]);
     }
-  }
-
-  /// Adds those of a node's neighbours to waiting_ that were not seen before.
-  void add_neighbours(int32_t node) {
-    const std::span<const int32_t> neighbours = graph_.neighbours(node, 0);
-    for (const int32_t neighbour : neighbours) {
-      if (neighbour < 0) break;
-      seen_.fetch(neighbour);
-    }
-    // Without branches: which nodes are new is not predictable.
-    size_t size = waiting_.size();
-    waiting_.resize(size + neighbours.size());
-    for (const int32_t neighbour : neighbours) {
-      if (neighbour < 0) break;
-      waiting_[size] = neighbour;
-      size += seen_.insert(neighbour) ? 1 : 0;
-    }
-    waiting_.resize(size);
   }
 
   /// Keys above it change nothing.

@@ -2,6 +2,7 @@
 // IndexIVFPolar's changes of rows that are there: taken out, coded anew, merged.
 #include <faiss/invlists/DirectMap.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -52,34 +53,62 @@ void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
       require(is_mapped(direct_map, idx[i]), StatusCode::not_found,
               "update_vectors: id {} is not in the index, which holds {} rows", idx[i], ntotal);
     }
-    std::vector<idx_t> list_nos(static_cast<size_t>(nv));
+    const auto rows = static_cast<size_t>(nv);
+    std::vector<idx_t> list_nos(rows);
     quantizer->assign(nv, v, list_nos.data());
-    std::vector<uint8_t> codes(static_cast<size_t>(nv) * code_size);
+    for (size_t i = 0; i < rows; ++i) {
+      require(list_nos[i] >= 0 && static_cast<size_t>(list_nos[i]) < nlist, StatusCode::unsupported,
+              "update_vectors: the coarse quantizer has list {} for row {} of x; 0 to {} are there",
+              list_nos[i], i, nlist - 1);
+    }
+    std::vector<uint8_t> codes(rows * code_size);
     encode_into(nv, v, list_nos.data(), codes.data());
-    for (int i = 0; i < nv; ++i) {
-      take_out(idx[i]);
-      const auto list = static_cast<size_t>(list_nos[static_cast<size_t>(i)]);
-      const size_t offset =
-          invlists->add_entry(list, idx[i], &codes[static_cast<size_t>(i) * code_size]);
-      entry_of(direct_map, idx[i]) = static_cast<idx_t>(::faiss::lo_build(list, offset));
+
+    std::vector<size_t> lists_before(rows);
+    std::vector<uint8_t> codes_before(rows * code_size);
+    for (size_t i = 0; i < rows; ++i) {
+      const auto entry = static_cast<uint64_t>(entry_of(direct_map, idx[i]));
+      lists_before[i] = static_cast<size_t>(::faiss::lo_listno(entry));
+      // Its get() is not const in all releases.
+      ::faiss::InvertedLists::ScopedCodes code(invlists, lists_before[i],
+                                               static_cast<size_t>(::faiss::lo_offset(entry)));
+      std::copy_n(code.get(), code_size, &codes_before[i * code_size]);
+    }
+    size_t done = 0;
+    try {
+      for (; done < rows; ++done)
+        replace_row(idx[done], static_cast<size_t>(list_nos[done]), &codes[done * code_size]);
+    } catch (...) {
+      while (done-- > 0)
+        replace_row(idx[done], lists_before[done], &codes_before[done * code_size]);
+      throw;
     }
   });
 }
 
-// The list's last row takes the place of this one.
-void IndexIVFPolar::take_out(idx_t id) {
+// The new row goes behind those of its list, and the last row of the old one's list takes the old
+// one's place: where the two lists are one, that is the new row. What may fail comes first.
+void IndexIVFPolar::replace_row(idx_t id, size_t list, const uint8_t* code) {
   const auto entry = static_cast<uint64_t>(entry_of(direct_map, id));
-  const auto list = static_cast<size_t>(::faiss::lo_listno(entry));
-  const auto offset = static_cast<size_t>(::faiss::lo_offset(entry));
-  const size_t last = invlists->list_size(list) - 1;
-  if (offset != last) {
-    const idx_t moved = invlists->get_single_id(list, last);
-    // Its get() is not const in all releases.
-    ::faiss::InvertedLists::ScopedCodes code(invlists, list, last);
-    invlists->update_entry(list, offset, moved, code.get());
+  const auto list_before = static_cast<size_t>(::faiss::lo_listno(entry));
+  const auto offset_before = static_cast<size_t>(::faiss::lo_offset(entry));
+  idx_t moved = id;
+  std::vector<uint8_t> moved_code(code, code + code_size);
+  size_t last = invlists->list_size(list_before);
+  if (list != list_before) {
+    --last;
+    moved = invlists->get_single_id(list_before, last);
+    ::faiss::InvertedLists::ScopedCodes last_code(invlists, list_before, last);
+    std::copy_n(last_code.get(), code_size, moved_code.begin());
+  }
+  const size_t offset = invlists->add_entry(list, id, code);
+  if (list != list_before)
+    entry_of(direct_map, id) = static_cast<idx_t>(::faiss::lo_build(list, offset));
+  if (offset_before != last) {
+    invlists->update_entry(list_before, offset_before, moved, moved_code.data());
     entry_of(direct_map, moved) = static_cast<idx_t>(entry);
   }
-  invlists->resize(list, last);
+  invlists->resize(list_before, last);
 }
 
 size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <new>
 #include <set>
 
 #include "polarquant/faiss.h"
@@ -56,6 +57,20 @@ const ::faiss::Index& coarse_quantizer(::faiss::MetricType metric) {
 }
 
 using Options = IndexIVFPolar::Options;
+
+/// The index's rows in other lists, which it owns.
+template <typename Lists>
+Lists& take_lists(IndexIVFPolar& index) {
+  auto lists = std::make_unique<Lists>(kLists, index.code_size);
+  for (size_t list = 0; list < kLists; ++list) {
+    lists->add_entries(list, index.invlists->list_size(list),
+                       ::faiss::InvertedLists::ScopedIds(index.invlists, list).get(),
+                       ::faiss::InvertedLists::ScopedCodes(index.invlists, list).get());
+  }
+  Lists& taken = *lists;
+  index.replace_invlists(lists.release(), true);
+  return taken;
+}
 
 std::unique_ptr<IndexIVFPolar> make_index(const std::string& spec, ::faiss::MetricType metric,
                                           const Options& options = {}) {
@@ -334,6 +349,75 @@ TEST_CASE("Vectors of inverted files are updated, or nothing is changed", "[fais
   }
 }
 
+namespace {
+
+/// Lists whose memory is at its end for one call.
+struct FailingLists : ::faiss::ArrayInvertedLists {
+  using ArrayInvertedLists::ArrayInvertedLists;
+  int calls_before = -1;
+
+  size_t add_entries(size_t list, size_t n, const idx_t* new_ids,
+                     const uint8_t* new_codes) override {
+    if (calls_before-- == 0) throw std::bad_alloc();
+    return ArrayInvertedLists::add_entries(list, n, new_ids, new_codes);
+  }
+};
+
+/// A quantizer that finds no list for some rows.
+struct BlindQuantizer : ::faiss::IndexFlat {
+  using IndexFlat::IndexFlat;
+  idx_t unseen_from = 0;
+
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params) const override {
+    IndexFlat::search(n, x, k, distances, labels, params);
+    if (n > unseen_from) std::fill(labels + unseen_from * k, labels + n * k, -1);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("An update that ends midway leaves the old rows", "[faiss][ivf]") {
+  auto index = filled_index("Polar4", kL2);
+  FailingLists& failing = take_lists<FailingLists>(*index);
+  index->make_direct_map();
+  std::vector<float> before(size_t{kRows} * kDim);
+  index->reconstruct_n(0, kRows, before.data());
+  const auto now = [&] {
+    std::vector<float> x(before.size());
+    index->reconstruct_n(0, kRows, x.data());
+    return x;
+  };
+  // The lists of some are others afterwards, and one is there twice.
+  const std::vector<idx_t> which = {5, 77, 78, 5, 79, 2999};
+  const std::vector<float> values(row(900), row(906));
+  for (int calls = 0; calls < std::ssize(which); ++calls) {
+    failing.calls_before = calls;
+    CHECK_THROWS(
+        index->update_vectors(static_cast<int>(which.size()), which.data(), values.data()));
+    CHECK((now() == before));
+    CHECK(index->ntotal == kRows);
+  }
+  index->update_vectors(static_cast<int>(which.size()), which.data(), values.data());
+  const std::vector<float> after = now();
+  CHECK(std::equal(&after[5 * kDim], &after[6 * kDim], &before[903 * kDim]));
+  CHECK(std::equal(&after[77 * kDim], &after[80 * kDim], after.begin() + 77 * kDim));
+
+  auto* quantizer = new BlindQuantizer(kDim, kL2);
+  quantizer->add(static_cast<idx_t>(kLists), row(0));
+  const Options options;
+  IndexIVFPolar blind(quantizer, kDim, kLists, "Polar4", kL2, options);
+  blind.own_fields = true;
+  quantizer->unseen_from = kRows;
+  blind.train(kRows, rows().data());
+  blind.add(kRows, rows().data());
+  blind.make_direct_map();
+  quantizer->unseen_from = 2;
+  require_faiss_error("list -1 for row 2 of x", [&] {
+    blind.update_vectors(static_cast<int>(which.size()), which.data(), values.data());
+  });
+}
+
 TEST_CASE("FAISS's tools walk our lists", "[faiss][ivf]") {
   auto index = filled_index("Polar4", kL2);
   const Found expected = find(*index, queries(), kK);
@@ -369,13 +453,7 @@ TEST_CASE("FAISS's tools walk our lists", "[faiss][ivf]") {
 
   // Lists of FAISS's own work too.
   index->make_direct_map(false);
-  auto arrays = std::make_unique<::faiss::ArrayInvertedLists>(kLists, index->code_size);
-  for (size_t list = 0; list < kLists; ++list) {
-    arrays->add_entries(list, index->invlists->list_size(list),
-                        ::faiss::InvertedLists::ScopedIds(index->invlists, list).get(),
-                        ::faiss::InvertedLists::ScopedCodes(index->invlists, list).get());
-  }
-  index->replace_invlists(arrays.release(), true);
+  take_lists<::faiss::ArrayInvertedLists>(*index);
   CHECK(recall(find(*index, queries(), kK), expected, kK) > .97);
 }
 
