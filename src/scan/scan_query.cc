@@ -29,8 +29,8 @@ void for_each_run(int dim, const Body& body) {
   if (dim - full > half) body(full + half, dim - full - half, full + kSegmentLanes / 2);
 }
 
-/// Rounds x, (dim), whole segments but for the last, to levels in lanes, which are 0 before;
-/// returns the step, 0 where all levels are 0.
+/// Rounds x, (dim), whole segments but for the last, to levels in lanes, 0 in those without a
+/// coordinate; returns the step, 0 where all levels are 0.
 float round_to_lanes(const float* x, int dim, int8_t* levels) {
   const float step = round_to_step(x, dim, levels);
   const int left = dim % kSegmentLanes;
@@ -41,6 +41,7 @@ float round_to_lanes(const float* x, int dim, int8_t* levels) {
   int8_t* last = levels + dim - left;
   std::memmove(last + kHalf, last + half, static_cast<size_t>(left - half));
   std::fill(last + half, last + kHalf, int8_t{0});
+  std::fill(last + kHalf + left - half, last + kSegmentLanes, int8_t{0});
   return step;
 }
 
@@ -98,6 +99,7 @@ FrontSums front_sums(const LevelWord& word, double step, int dims) {
 /// Sets the front of the query, and weighs its words by what a weight of 1 is in each.
 FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
   FrontSums words[kMaxFrontWords];
+  double units[kMaxFrontWords];
   const size_t count = query->sign_words.size();
   double least = std::numeric_limits<double>::infinity();
   for (size_t word = 0; word < count; ++word) {
@@ -106,13 +108,14 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
     query->heavy_words[word] = of.words[word].heavy;
     words[word] =
         front_sums(of.words[word], of.step(word), std::min(kSegmentLanes, front_dims - first));
-    if (words[word].unit() > 0) least = std::min(least, words[word].unit());
+    units[word] = words[word].unit();
+    if (units[word] > 0) least = std::min(least, units[word]);
   }
   query->word_weights.assign(count, 1);
   for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
     int sum = 0;
     for (size_t word = 0; word < count; ++word) {
-      const long weight = std::lrint(std::clamp(words[word].unit() * per_unit, 1.0, 99.0));
+      const long weight = std::lrint(std::clamp(units[word] * per_unit, 1.0, 99.0));
       query->word_weights[word] = static_cast<uint8_t>(weight);
       sum += query->word_weights[word];
     }
@@ -133,7 +136,7 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
-void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm, double length,
+void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2, double length,
                      float exactness, float level_step, ScanQuery* query) {
   const BlockLayout& layout = codec.layout();
   const auto words = static_cast<size_t>(layout.front_words());
@@ -146,16 +149,18 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm, 
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
-  const double margin = codec.bounds().margin;
+  const double margin = codec.bounds().margin * exactness;
+  const double slope_of_energy = codec.bounds().slope_of_sign * norm2 * length;
+  const double explained = 2 / std::numbers::pi / norm2;
   const auto bound_of = [&](double e) {
     struct {
       double slope = 0;
       double margin = 0;
     } bound;
     if (!(e > 0)) return bound;
-    bound.slope = codec.bounds().slope_of_sign * norm * norm * length / e;
-    const double variance = std::max(0.0, e - 2 / std::numbers::pi * e * e / (norm * norm));
-    bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
+    bound.slope = slope_of_energy / e;
+    const double variance = std::max(0.0, e - explained * e * e);
+    bound.margin = margin * bound.slope * std::sqrt(variance);
     return bound;
   };
   const auto front = bound_of(front_energy);
@@ -248,7 +253,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const float factor = l2 ? 2.0F : 1.0F;
   scan->score.base = l2 ? -query.offset : query.offset;
   scan->score.weight = l2 ? 1.0F : query.bias_weight;
-  scan->levels.assign(lanes, 0);
+  scan->levels.resize(lanes);
   float steps[2] = {0, 0};
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
@@ -264,15 +269,15 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const QueryWords words(codec, steps, scan);
   scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.layout().sign_words());
 
-  const double norm = std::sqrt(words.energy(0, static_cast<int>(words.words.size())));
+  const double norm2 = words.energy(0, static_cast<int>(words.words.size()));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_signs()) set_sign_bounds(codec, words, norm, length, exactness, last_step, scan);
+  if (codec.has_signs()) set_sign_bounds(codec, words, norm2, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
     scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
   } else if (codec.stages().size() == 2) {
-    scan->first_stage =
-        residual_bound(codec, norm, length, exactness, steps[0] * codec.stages()[0].step);
+    scan->first_stage = residual_bound(codec, std::sqrt(norm2), length, exactness,
+                                       steps[0] * codec.stages()[0].step);
   }
 }
 

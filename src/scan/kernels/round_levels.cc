@@ -35,13 +35,20 @@ HWY_ATTR float largest(const float* x, int n) {
 
 HWY_ATTR void round_all(const float* x, int n, float scale, int8_t* levels) {
   const hn::CappedTag<float, 16> df;
-  const hn::Rebind<int8_t, decltype(df)> dl;
   const int lanes = static_cast<int>(hn::Lanes(df));
   const auto scales = hn::Set(df, scale);
   int j = 0;
   for (; j + lanes <= n; j += lanes) {
-    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales))), dl,
-               levels + j);
+    const auto scaled = hn::Mul(hn::LoadU(df, x + j), scales);
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+    // Highway's form takes care of numbers beyond integers too, and packs in three steps: twice the
+    // time.
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(levels + j),
+                     _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(scaled.raw)));
+#else
+    const hn::Rebind<int8_t, decltype(df)> dl;
+    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(scaled)), dl, levels + j);
+#endif
   }
   for (; j < n; ++j) levels[j] = static_cast<int8_t>(std::lrint(x[j] * scale));
 }
