@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    order_kernel(const Ranked* exact, const float* exact_scores, int64_t k, float* scores,
-                 int64_t* rows) {
+    order_kernel(const Ranked* best, const Ranked* exact, const float* exact_scores, int64_t k,
+                 float* scores, int64_t* rows, float* goodness) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= k) return;
   const size_t first = static_cast<size_t>(blockIdx.y) * k;
@@ -108,12 +108,13 @@ __global__ void __launch_bounds__(kThreads)
   }
   scores[first + place] = exact_scores[first + i];
   rows[first + place] = mine != 0 ? row_of(mine) : -1;
+  if (goodness != nullptr) goodness[first + place] = goodness_of(best[first + i]);
 }
 
 }  // namespace
 
 void final_scores(const CodeView& code, const QueryView& queries, const Ranked* best, int64_t k,
-                  Ranked* exact, float* exact_scores, float* scores, int64_t* rows,
+                  Ranked* exact, float* exact_scores, float* scores, int64_t* rows, float* goodness,
                   cudaStream_t stream) {
   const int64_t sums = queries.nq * k * kSums;
   exact_scores_kernel<<<static_cast<unsigned>((sums + kThreads - 1) / kThreads), kThreads, 0,
@@ -121,7 +122,7 @@ void final_scores(const CodeView& code, const QueryView& queries, const Ranked* 
   POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
   const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
                   static_cast<unsigned>(queries.nq));
-  order_kernel<<<grid, kThreads, 0, stream>>>(exact, exact_scores, k, scores, rows);
+  order_kernel<<<grid, kThreads, 0, stream>>>(best, exact, exact_scores, k, scores, rows, goodness);
   POLAR_CUDA_CHECK_LAUNCH(order_kernel);
 }
 

@@ -16,7 +16,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 3;
+inline constexpr uint32_t kInterfaceVersion = 4;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -97,6 +97,8 @@ struct SearchRequest {
   void* stream;                     // a cudaStream_t
   float* scores;                    // (nq, k)
   int64_t* rows;                    // (nq, k), −1 for none
+  // (nq, k), what each row was chosen by, larger is better; −inf for none. Null: not wanted.
+  float* goodness;
 };
 
 struct DeviceInfo {

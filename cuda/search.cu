@@ -72,6 +72,7 @@ struct GroupMemory {
   float* exact_scores;
   float* scores;
   int64_t* rows;
+  float* goodness;  // where it is wanted, else null
 };
 
 class GroupSearch {
@@ -167,6 +168,7 @@ class GroupSearch {
     memory_.exact_scores = carver.take<float>(nq * k);
     memory_.scores = carver.take<float>(nq * k);
     memory_.rows = carver.take<int64_t>(nq * k);
+    memory_.goodness = wants_goodness() ? carver.take<float>(nq * k) : nullptr;
     return carver.used();
   }
   void carve(size_t reserved) {
@@ -180,10 +182,11 @@ class GroupSearch {
         sizeof(QueryConstants) + lanes + static_cast<size_t>(code_.dim) * sizeof(float);
     return static_cast<size_t>(plan.nq) * query;
   }
+  bool wants_goodness() const { return request_.goodness != nullptr; }
   size_t output_bytes(const GroupPlan& plan) const {
+    const size_t row = sizeof(float) * (wants_goodness() ? 2 : 1) + sizeof(int64_t);
     return static_cast<size_t>(plan.nq) *
-           (static_cast<size_t>(request_.k) * (sizeof(float) + sizeof(int64_t)) +
-            2 * sizeof(uint32_t));
+           (static_cast<size_t>(request_.k) * row + 2 * sizeof(uint32_t));
   }
 
   /// Through pinned memory, so that the copy is the stream's.
@@ -242,16 +245,18 @@ class GroupSearch {
     const auto k = static_cast<size_t>(request_.k);
     select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
     final_scores(code_, queries_, memory_.chosen, request_.k, memory_.exact, memory_.exact_scores,
-                 memory_.scores, memory_.rows, stream_);
+                 memory_.scores, memory_.rows, memory_.goodness, stream_);
     uint8_t* out = workspace_.pinned.as<uint8_t>() + input_bytes(plan_) / 8 * 8;
     auto* rows = reinterpret_cast<int64_t*>(out);
     auto* scores = reinterpret_cast<float*>(rows + nq * k);
-    auto* counts = reinterpret_cast<uint32_t*>(scores + nq * k);
+    float* goodness = scores + nq * k;
+    auto* counts = reinterpret_cast<uint32_t*>(goodness + (wants_goodness() ? nq * k : 0));
     const auto fetch = [&](void* to, const void* from, size_t bytes) {
       POLAR_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
     };
     fetch(rows, memory_.rows, nq * k * sizeof(int64_t));
     fetch(scores, memory_.scores, nq * k * sizeof(float));
+    if (wants_goodness()) fetch(goodness, memory_.goodness, nq * k * sizeof(float));
     fetch(counts, memory_.counts, 2 * nq * sizeof(uint32_t));
     POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
     survivors_fit_ = true;
@@ -264,6 +269,7 @@ class GroupSearch {
     const size_t first = static_cast<size_t>(first_query) * k;
     std::memcpy(request_.rows + first, rows, nq * k * sizeof(int64_t));
     std::memcpy(request_.scores + first, scores, nq * k * sizeof(float));
+    if (wants_goodness()) std::memcpy(request_.goodness + first, goodness, nq * k * sizeof(float));
     return true;
   }
 
@@ -337,6 +343,7 @@ void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
   constexpr float kInfinity = __builtin_huge_valf();
   std::fill_n(request.scores, count, index.code().is_l2 != 0 ? kInfinity : -kInfinity);
   std::fill_n(request.rows, count, int64_t{-1});
+  if (request.goodness != nullptr) std::fill_n(request.goodness, count, -kInfinity);
 }
 
 }  // namespace

@@ -701,23 +701,35 @@ typedef struct polar_cuda_device_info {
 /* Fills *info up to its struct_size. device: 0 to count − 1. since 0.1 */
 POLAR_API polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
 
-/* Codes of an index in a device's memory, to be searched there. Immutable. */
+/* Codes of an index in the memory of a device, or of several, to be searched there. Immutable. */
 typedef struct polar_cuda_index polar_cuda_index;
+
+/* What each of several devices has of an index. */
+typedef int32_t polar_cuda_layout;
+#define POLAR_CUDA_SHARDED 0    /* a part of the rows; it searches these for every query */
+#define POLAR_CUDA_REPLICATED 1 /* all rows; it searches them for a part of the queries */
 
 typedef struct polar_cuda_options {
   uint32_t struct_size; /* sizeof(polar_cuda_options), set by polar_cuda_options_init */
-  int32_t device;       /* 0 (default) to the number of devices − 1 */
+  int32_t device;       /* 0 (default) to the number of devices − 1; read when num_devices is 0 */
+  /* (num_devices), for indexes on several devices, each 0 to the number of devices − 1. Shards are
+   * in this order: contiguous rows, as equally many as whole blocks of 64 allow. A device that is
+   * listed n times is given n shards, or n copies of all rows, as if it were n devices. Where there
+   * are fewer blocks than devices, the first ones alone have rows. NULL (default): `device`. */
+  const int32_t* devices;
+  int32_t num_devices;      /* 0 (default) to 64; 0 for encoders and codecs */
+  polar_cuda_layout layout; /* POLAR_CUDA_…; default sharded; the same for one device */
 } polar_cuda_options;
 
 /* Fills *options with the defaults. NULL is ignored. since 0.1 */
 POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
 
 /*
- * Copies an index to a device: its blocks as they are, its codec, its ids. The index may change, or
- * go, afterwards; the copy does not. For indexes that are one of our specs alone, "Polar0.5" to
- * "Polar8" and residual codes; POLAR_ERROR_UNSUPPORTED for the others, trained codes ("…-pca")
- * among them. options: NULL for the defaults. Cost: the codes' bytes over the bus. Waits for the
- * device. since 0.1
+ * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index
+ * may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,
+ * "Polar0.5" to "Polar8" and residual codes; POLAR_ERROR_UNSUPPORTED for the others, trained codes
+ * ("…-pca") among them. options: NULL for the defaults. Cost: the codes' bytes over the bus, to
+ * several devices at the same time. Waits for the devices. since 0.1
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,
@@ -736,10 +748,13 @@ POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
  * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
  * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search_with_options
  * give with these options. k ≥ 1. options: NULL for the defaults; every filter works, as a bitset
- * that the host makes of it; num_threads is for preparing queries; progress is not called.
+ * that the host makes of it; num_threads is for preparing queries, and for merging what several
+ * devices found; progress is not called.
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
- * and it is waited for before the call returns. Memory to work in is kept by the index for the next
- * search: a search like one before allocates none on the device. since 0.1
+ * and it is waited for before the call returns. An index with more than one in options.devices
+ * takes NULL alone: each device works on its own default stream, and waits in a thread of its own.
+ * Memory to work in is kept by the index for the next search: a search like one before on the same
+ * device allocates none there. Failures of a device name it. since 0.1
  */
 POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
                                                const float* queries, int64_t k,
@@ -747,8 +762,8 @@ POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, in
                                                float* scores, int64_t* ids);
 /* Rows held. 0 for NULL. since 0.1 */
 POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
-/* Bytes of device memory: codes, tables, and what searches keep to work in. 0 for NULL. since 0.1
- */
+/* Bytes of device memory, of all its devices: codes, tables, and what searches keep to work in. 0
+ * for NULL. since 0.1 */
 POLAR_API size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index);
 
 /* A codec in a device's memory, to encode there. Immutable. */

@@ -55,10 +55,10 @@ const Codec& require_scannable(const polar_codec* codec) {
 }
 
 polar_cuda_index* make_handle(const Codec& codec, std::span<const BlockRows> spans,
-                              std::span<const int64_t> ids, const polar_cuda_options& options,
+                              std::span<const int64_t> ids, const CudaPlaces& places,
                               Metric query_metric, int32_t num_threads) {
   auto handle = std::make_unique<polar_cuda_index>();
-  handle->index = std::make_unique<CudaIndex>(codec, spans, ids, options.device);
+  handle->index = std::make_unique<CudaIndex>(codec, spans, ids, places);
   handle->metric = query_metric;
   handle->num_threads = num_threads;
   return handle.release();
@@ -107,7 +107,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     require_object("out", out);
 #ifdef POLARQUANT_HAS_FAISS
     const polar_index& checked = require_object("index", index);
-    const polar_cuda_options read = read_cuda_options(options);
+    const CudaPlaces places = read_cuda_places(options);
     const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
     require(polar != nullptr && ScanCodec::supports(polar->codec()), StatusCode::unsupported,
             "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes, "
@@ -116,7 +116,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);
     const std::vector<BlockRows> spans = polar->codes().spans();
-    *out = make_handle(polar->codec(), spans, polar->ids(), read, checked.metric, 0);
+    *out = make_handle(polar->codec(), spans, polar->ids(), places, checked.metric, 0);
 #else
     (void)index, (void)options;
     fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
@@ -133,7 +133,7 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
     require_object("out", out);
     const Codec& checked = require_scannable(codec);
     const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
-    const polar_cuda_options read = read_cuda_options(options);
+    const CudaPlaces places = read_cuda_places(options);
     CodeBlocks blocks{BlockLayout(checked)};
     const size_t row_bytes = blocks.layout().row_format_bytes();
     for (int64_t first = 0; first < n; first += kPackedRows)
@@ -141,7 +141,7 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
                     given.data + static_cast<size_t>(first) * row_bytes);
     // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
     *out =
-        make_handle(checked, blocks.spans(), {}, read, Metric::inner_product, codec->num_threads);
+        make_handle(checked, blocks.spans(), {}, places, Metric::inner_product, codec->num_threads);
   });
 }
 
@@ -180,10 +180,10 @@ extern "C" polar_status polar_cuda_encoder_create(const polar_codec* codec,
   return run_guarded([&] {
     require_object("out", out);
     const Codec& checked = *require_object("codec", codec).codec;
-    const polar_cuda_options read = read_cuda_options(options);
+    const int32_t device = read_cuda_device(options);
     require_trained(checked);
     auto handle = std::make_unique<polar_cuda_encoder>();
-    handle->encoder = std::make_unique<CudaEncoder>(checked, read.device);
+    handle->encoder = std::make_unique<CudaEncoder>(checked, device);
     *out = handle.release();
   });
 }

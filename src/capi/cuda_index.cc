@@ -2,100 +2,55 @@
 #include "src/capi/cuda_index.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "src/capi/codec_copy.h"
-#include "src/capi/cuda_description.h"
-#include "src/core/aligned_buffer.h"
 #include "src/scan/query_tasks.h"
 
 namespace polarquant::capi {
 namespace {
 
-/// Queries that are prepared before the device gets them.
+/// Queries that are prepared before a device gets them.
 constexpr int64_t kQueriesAtOnce = 4096;
-/// Blocks copied through a buffer at a time.
-constexpr int64_t kStagedBlocks = 256;
+/// Results of shards that wait to be merged, 16 bytes each, unless one query has more.
+constexpr int64_t kResultsAtOnce = int64_t{1} << 22;
 
-/// Copies spans of rows to a device, where every block is full and fronts and rests lie apart.
-class BlockCopier {
- public:
-  BlockCopier(const BlockLayout& layout, cuda::DeviceIndex* index)
-      : layout_(layout),
-        index_(index),
-        fronts_(kStagedBlocks * layout.front_bytes(kBlockRows)),
-        rests_(kStagedBlocks * kBlockRows * layout.rest_bytes()) {}
-
-  void copy(const BlockRows& span) {
-    const int64_t full = span.rows / kBlockRows;
-    if (span.rests != nullptr) {
-      write(full, span.data, span.rests);
-    } else {
-      for (int64_t first = 0; first < full; first += kStagedBlocks)
-        copy_parts(span, first, std::min(kStagedBlocks, full - first));
-    }
-    if (span.rows % kBlockRows != 0) copy_last(span, full);
-  }
-
- private:
-  void write(int64_t blocks, const void* fronts, const void* rests) {
-    if (blocks == 0) return;
-    call_cuda(cuda_functions().write_blocks, index_, next_block_, blocks, fronts, rests);
-    next_block_ += blocks;
-  }
-
-  void copy_parts(const BlockRows& span, int64_t first, int64_t blocks) {
-    const size_t front_bytes = layout_.front_bytes(kBlockRows);
-    const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
-    for (int64_t i = 0; i < blocks; ++i) {
-      const RowPlace place = span.place(layout_, (first + i) * kBlockRows);
-      const auto at = static_cast<size_t>(i);
-      std::memcpy(fronts_.data() + at * front_bytes, place.front, front_bytes);
-      if (rest_bytes != 0) std::memcpy(rests_.data() + at * rest_bytes, place.rest, rest_bytes);
-    }
-    write(blocks, fronts_.data(), rests_.data());
-  }
-
-  /// A block with room for fewer rows has its parts elsewhere.
-  void copy_last(const BlockRows& span, int64_t block) {
-    std::fill_n(fronts_.data(), layout_.front_bytes(kBlockRows), uint8_t{0});
-    std::fill_n(rests_.data(), kBlockRows * layout_.rest_bytes(), uint8_t{0});
-    std::vector<uint8_t> code(layout_.row_format_bytes());
-    for (int64_t row = block * kBlockRows; row < span.rows; ++row) {
-      layout_.get_row(span.place(layout_, row), code.data());
-      layout_.put_row(code.data(), {fronts_.data(), rests_.data(), kBlockRows,
-                                    static_cast<int>(row % kBlockRows)});
-    }
-    write(1, fronts_.data(), rests_.data());
-  }
-
-  const BlockLayout& layout_;
-  cuda::DeviceIndex* index_;
-  AlignedVector<uint8_t> fronts_;
-  AlignedVector<uint8_t> rests_;
-  int64_t next_block_ = 0;
-};
+/// Queries of `range` as a device takes them; what is to be found is not said yet.
+cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range) {
+  const auto first = static_cast<size_t>(range.first);
+  cuda::SearchRequest request = {};
+  request.nq = range.count;
+  request.constants = queries.constants.data() + first;
+  request.levels = queries.levels.data() + first * queries.lanes;
+  request.rotated = queries.rotated.data() + first * queries.dim;
+  return request;
+}
 
 }  // namespace
 
 CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
-                     std::span<const int64_t> ids, int32_t device)
-    : ids_(ids.begin(), ids.end()) {
-  require_cuda_device("options.device", device);
+                     std::span<const int64_t> ids, const CudaPlaces& places)
+    : ids_(ids.begin(), ids.end()), devices_(places.devices.size()) {
+  require_cuda_devices(places);
   codec_ = copy_of(codec);
   scan_codec_ = std::make_unique<ScanCodec>(*codec_);
   const cuda::CodeDescription description = describe_code(*codec_, *scan_codec_);
   for (const BlockRows& span : spans) rows_ += span.rows;
-  require(rows_ <= cuda::kMaxRows, StatusCode::unsupported,
-          "index: holds {} rows; up to {} fit a CUDA device", rows_, cuda::kMaxRows);
-  device_index_.reset(call_cuda(cuda_functions().create, device, &description, rows_));
-  BlockCopier copier(scan_codec_->layout(), device_index_.get());
-  for (const BlockRows& span : spans) copier.copy(span);
-  call_cuda(cuda_functions().finish, device_index_.get());
+  const auto devices = static_cast<int64_t>(devices_);
+  const std::vector<PartRange> ranges = places.replicated
+                                            ? std::vector<PartRange>(devices_, {0, rows_})
+                                            : split_evenly(rows_, devices, kBlockRows);
+  sharded_ = !places.replicated && ranges.size() > 1;
+  parts_.resize(ranges.size());
+  run_together(ranges.size(), [&](size_t i) {
+    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), description, spans, ranges[i],
+                                           places.devices[i]);
+  });
 }
 
 size_t CudaIndex::memory_bytes() const {
-  return cuda_functions().memory_bytes(device_index_.get());
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->memory_bytes();
+  return bytes;
 }
 
 std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
@@ -117,46 +72,99 @@ std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
   return allowed;
 }
 
+DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
+                                 int threads) const {
+  DeviceQueries device_queries(*scan_codec_, nq);
+  for_each_query(nq, threads, [&](int64_t q) {
+    const PreparedQuery prepared = codec_->prepare_query(queries + q * dim());
+    device_queries.put(q, make_scan_query(*scan_codec_, prepared, exactness), prepared);
+  });
+  return device_queries;
+}
+
+int64_t CudaIndex::queries_at_once(int64_t kept) const {
+  if (!sharded_) return kQueriesAtOnce * std::ssize(parts_);
+  int64_t results = 0;
+  for (const auto& part : parts_) results += std::min(kept, part->rows().count);
+  return std::clamp<int64_t>(kResultsAtOnce / results, 1, kQueriesAtOnce);
+}
+
+void CudaIndex::search_copies(const DeviceQueries& queries, const Request& request) const {
+  const int64_t kept = request.kept;
+  const bool chooses = kept > request.k;
+  std::vector<float> kept_scores(chooses ? static_cast<size_t>(request.nq * kept) : 0);
+  std::vector<int64_t> kept_rows(kept_scores.size());
+  float* scores = chooses ? kept_scores.data() : request.scores;
+  int64_t* rows = chooses ? kept_rows.data() : request.rows;
+  const std::vector<PartRange> ranges = split_evenly(request.nq, std::ssize(parts_), 1);
+  const size_t first_part = next_part_.fetch_add(ranges.size());
+  run_together(ranges.size(), [&](size_t i) {
+    cuda::SearchRequest own = device_request(queries, ranges[i]);
+    own.k = kept;
+    own.bounded = request.bounded ? 1 : 0;
+    own.allowed = request.allowed;
+    own.stream = request.stream;
+    own.scores = scores + ranges[i].first * kept;
+    own.rows = rows + ranges[i].first * kept;
+    parts_[(first_part + i) % parts_.size()]->search(own);
+  });
+  if (!chooses) return;
+  // The device orders what it returns by the codec's scores: of more rows the first k are the best.
+  for (int64_t q = 0; q < request.nq; ++q) {
+    std::copy_n(scores + q * kept, request.k, request.scores + q * request.k);
+    std::copy_n(rows + q * kept, request.k, request.rows + q * request.k);
+  }
+}
+
+void CudaIndex::search_shards(const DeviceQueries& queries, const Request& request) const {
+  std::vector<PartResults> results;
+  results.reserve(parts_.size());
+  for (const auto& part : parts_)
+    results.emplace_back(request.nq, std::min(request.kept, part->rows().count),
+                         part->rows().first);
+  run_together(parts_.size(), [&](size_t i) {
+    cuda::SearchRequest own = device_request(queries, {0, request.nq});
+    own.k = results[i].k;
+    own.bounded = request.bounded ? 1 : 0;
+    if (request.allowed != nullptr)
+      own.allowed = request.allowed + results[i].first_row / kBlockRows;
+    own.scores = results[i].scores.data();
+    own.rows = results[i].rows.data();
+    own.goodness = results[i].goodness.data();
+    parts_[i]->search(own);
+  });
+  for_each_query(request.nq, request.threads, [&](int64_t q) {
+    merge_parts(results, q, request.kept, request.k, codec_->higher_is_nearer(),
+                request.scores + q * request.k, request.rows + q * request.k);
+  });
+}
+
 void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
                        const SearchOptions& options, void* stream, float* scores,
                        int64_t* ids) const {
-  const bool bounded = search_is_bounded(*scan_codec_, options.exactness);
+  require(stream == nullptr || devices_ == 1, StatusCode::bad_argument,
+          "stream: {} is not allowed; NULL, since a stream is of one device and the index is on {}",
+          stream, devices_);
   const std::vector<uint64_t> allowed = allowed_rows(filter);
-  const int threads = thread_count(options.threads, nq);
-  // The device orders what it returns by the codec's scores: of more rows the first k are the best.
-  const int64_t kept = std::min(scan_codec_->candidates(k), std::max(k, rows_));
-  std::vector<float> kept_scores;
-  std::vector<int64_t> kept_rows;
-  for (int64_t first = 0; first < nq; first += kQueriesAtOnce) {
-    const int64_t count = std::min(kQueriesAtOnce, nq - first);
-    DeviceQueries device_queries(*scan_codec_, count);
-    for_each_query(count, threads, [&](int64_t q) {
-      const PreparedQuery prepared = codec_->prepare_query(queries + (first + q) * dim());
-      device_queries.put(
-          q, make_scan_query(*scan_codec_, prepared, bounded ? options.exactness : 0), prepared);
-    });
-    cuda::SearchRequest request = {};
-    request.nq = count;
-    request.k = kept;
-    request.bounded = bounded ? 1 : 0;
-    request.constants = device_queries.constants.data();
-    request.levels = device_queries.levels.data();
-    request.rotated = device_queries.rotated.data();
-    request.allowed = allowed.empty() ? nullptr : allowed.data();
-    request.stream = stream;
+  Request request = {};
+  request.k = k;
+  request.kept = std::min(scan_codec_->candidates(k), std::max(k, rows_));
+  request.bounded = search_is_bounded(*scan_codec_, options.exactness);
+  request.allowed = allowed.empty() ? nullptr : allowed.data();
+  request.stream = stream;
+  request.threads = thread_count(options.threads, nq);
+  const float exactness = request.bounded ? options.exactness : 0;
+  const int64_t at_once = queries_at_once(request.kept);
+  for (int64_t first = 0; first < nq; first += at_once) {
+    request.nq = std::min(at_once, nq - first);
     request.scores = scores + first * k;
     request.rows = ids + first * k;
-    if (kept > k) {
-      kept_scores.resize(static_cast<size_t>(count * kept));
-      kept_rows.resize(kept_scores.size());
-      request.scores = kept_scores.data();
-      request.rows = kept_rows.data();
-    }
-    call_cuda(cuda_functions().search, device_index_.get(), &request);
-    if (kept == k) continue;
-    for (int64_t q = 0; q < count; ++q) {
-      std::copy_n(kept_scores.begin() + q * kept, k, scores + (first + q) * k);
-      std::copy_n(kept_rows.begin() + q * kept, k, ids + (first + q) * k);
+    const DeviceQueries some =
+        prepare(request.nq, queries + first * dim(), exactness, request.threads);
+    if (sharded_) {
+      search_shards(some, request);
+    } else {
+      search_copies(some, request);
     }
   }
   if (ids_.empty()) return;

@@ -237,12 +237,20 @@ TEST_CASE("CUDA: sizes, places and defaults are pinned", "[capi]") {
   CHECK(offsetof(polar_cuda_device_info, total_bytes) == 16);
   CHECK(offsetof(polar_cuda_device_info, free_bytes) == 24);
   CHECK(offsetof(polar_cuda_device_info, name) == 32);
-  CHECK(sizeof(polar_cuda_options) == 8);
   CHECK(offsetof(polar_cuda_options, device) == 4);
+  CHECK(offsetof(polar_cuda_options, devices) == 8);
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_cuda_options) == 24);
+    CHECK(offsetof(polar_cuda_options, num_devices) == 16);
+    CHECK(offsetof(polar_cuda_options, layout) == 20);
+  }
+  CHECK(POLAR_CUDA_SHARDED == 0);
+  CHECK(POLAR_CUDA_REPLICATED == 1);
   polar_cuda_options options;
   polar_cuda_options_init(&options);
   CHECK(options.struct_size == sizeof options);
-  CHECK(options.device == 0);
+  CHECK((options.device == 0 && options.num_devices == 0 && options.devices == nullptr));
+  CHECK(options.layout == POLAR_CUDA_SHARDED);
   polar_cuda_options_init(nullptr);
 }
 

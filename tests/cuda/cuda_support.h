@@ -70,7 +70,7 @@ struct SearchResult {
   }
 };
 
-/// Rows of one codec, searched on the CPU and on device 0.
+/// Rows of one codec, searched on the CPU, on device 0, and on others.
 class CodedRows {
  public:
   CodedRows(const std::string& spec, int dim, polar_metric metric, const std::vector<float>& x)
@@ -83,9 +83,21 @@ class CodedRows {
     require_ok(polar_codec_encoded_bytes(codec, rows_, &bytes));
     codes_.resize(bytes);
     require_ok(polar_codec_encode(codec, rows_, x.data(), codes_.data(), bytes));
-    polar_cuda_index* index = nullptr;
-    require_ok(polar_cuda_index_from_codes(codec, rows_, codes_.data(), bytes, nullptr, &index));
-    device_.reset(index);
+    device_ = copy(nullptr);
+  }
+
+  /// A copy on these devices.
+  Handle<polar_cuda_index> on(const std::vector<int32_t>& devices, polar_cuda_layout layout) const {
+    polar_cuda_options options;
+    polar_cuda_options_init(&options);
+    options.devices = devices.data();
+    options.num_devices = static_cast<int32_t>(devices.size());
+    options.layout = layout;
+    return copy(&options);
+  }
+  polar_status try_copy(const polar_cuda_options* options, polar_cuda_index** index) const {
+    return polar_cuda_index_from_codes(codec_.get(), rows_, codes_.data(), codes_.size(), options,
+                                       index);
   }
 
   int64_t rows() const { return rows_; }
@@ -101,9 +113,14 @@ class CodedRows {
   }
   SearchResult on_device(const std::vector<float>& queries, int64_t k,
                          const polar_search_options& options) const {
+    return search(device_.get(), queries, k, options);
+  }
+  /// Of a copy.
+  SearchResult search(const polar_cuda_index* index, const std::vector<float>& queries, int64_t k,
+                      const polar_search_options& options) const {
     SearchResult result = room(queries, k);
-    require_ok(polar_cuda_index_search(device_.get(), count(queries), queries.data(), k, &options,
-                                       nullptr, result.scores.data(), result.ids.data()));
+    require_ok(polar_cuda_index_search(index, count(queries), queries.data(), k, &options, nullptr,
+                                       result.scores.data(), result.ids.data()));
     return result;
   }
   void compare(const std::vector<float>& queries, int64_t k,
@@ -115,6 +132,11 @@ class CodedRows {
   }
 
  private:
+  Handle<polar_cuda_index> copy(const polar_cuda_options* options) const {
+    polar_cuda_index* index = nullptr;
+    require_ok(try_copy(options, &index));
+    return Handle<polar_cuda_index>(index);
+  }
   int64_t count(const std::vector<float>& queries) const {
     return static_cast<int64_t>(queries.size()) / dim_;
   }

@@ -38,6 +38,10 @@ TEST_CASE("arguments are checked without a device", "[no-device][cuda]") {
   options.device = -1;
   require_failure(polar_cuda_index_from_codes(codec.get(), 0, nullptr, 0, &options, &index),
                   POLAR_ERROR_BAD_ARGUMENT, "options.device: -1");
+  polar_cuda_options_init(&options);
+  options.num_devices = 2;
+  require_failure(polar_cuda_index_from_codes(codec.get(), 0, nullptr, 0, &options, &index),
+                  POLAR_ERROR_BAD_ARGUMENT, "options.devices: NULL");
   CHECK(index == nullptr);
   polar_cuda_index_destroy(nullptr);
   polar_cuda_options_init(nullptr);

@@ -33,6 +33,22 @@ class NoCudaTest(unittest.TestCase):
             self.assertGreater(len(str(caught.exception)), 20)
 
 
+class PlacesTest(unittest.TestCase):
+    def test_wrong_places_are_refused(self):
+        codec = polarquant.Codec("Polar2", 32)
+        codes = codec.encode(make_rows(5, 32))
+        for error, text, places in [
+            (ValueError, "device: 1 is not allowed beside devices", {"device": 1, "devices": [0]}),
+            (ValueError, "devices: none is there", {"devices": []}),
+            (ValueError, r"devices\[1\]: -1 is not allowed", {"devices": [0, -1]}),
+            (TypeError, r"devices\[0\]: 'a' is not an integer", {"devices": "a"}),
+            (ValueError, "num_devices: 65 is not allowed; 0 to 64", {"devices": [0] * 65}),
+            (ValueError, "layout: 'halved' is not allowed; sharded or", {"layout": "halved"}),
+        ]:
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                cuda.CudaIndex.from_codes(codec, codes, **places)
+
+
 @unittest.skipUnless(_devices(), "there is no CUDA library or device")
 class CudaTest(unittest.TestCase):
     def test_devices_are_told(self):
@@ -51,6 +67,20 @@ class CudaTest(unittest.TestCase):
                 expected = codec.search(queries, codes, 5, **options)
                 for found, wanted in zip(index.search(queries, 5, **options), expected):
                     np.testing.assert_array_equal(found, wanted)
+
+    def test_several_devices_search_as_the_cpu(self):
+        codec = polarquant.Codec("Polar2", 64)
+        codes = codec.encode(make_rows(5000, 64))
+        queries = make_rows(20, 64, seed=2)
+        expected = codec.search(queries, codes, 5)
+        for devices in [[0, 0, 0], range(len(_devices()))]:
+            for layout in ("sharded", "replicated"):
+                with cuda.CudaIndex.from_codes(
+                    codec, codes, devices=devices, layout=layout
+                ) as index:
+                    self.assertEqual(len(index), 5000)
+                    for found, wanted in zip(index.search(queries, 5), expected):
+                        np.testing.assert_array_equal(found, wanted)
 
     @needs_indexes
     def test_an_index_is_searched_as_on_the_cpu(self):

@@ -183,7 +183,13 @@ class CudaDeviceInfo(ctypes.Structure):
 
 
 class CudaOptions(ctypes.Structure):
-    _fields_ = [("struct_size", c_uint32), ("device", c_int32)]
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("device", c_int32),
+        ("devices", ctypes.POINTER(c_int32)),
+        ("num_devices", c_int32),
+        ("layout", c_int32),
+    ]
 
 
 #: C name of each struct, for the test of the layouts.

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,15 @@ from polarquant.errors import BadArgumentError
 from polarquant.filters import FilterLike
 from polarquant.index import Index
 
-__all__ = ["CudaCodec", "CudaDevice", "CudaEncoder", "CudaIndex", "devices"]
+__all__ = ["CudaCodec", "CudaDevice", "CudaEncoder", "CudaIndex", "Layout", "devices"]
+
+#: What each of several devices has of an index: a part of the rows, or all of them.
+Layout = Literal["sharded", "replicated"]
 
 _FLOAT32 = np.dtype(np.float32)
 _UINT8 = np.dtype(np.uint8)
+#: By their numbers in the header.
+_LAYOUTS = ("sharded", "replicated")
 
 
 class CudaDevice(NamedTuple):
@@ -67,21 +73,35 @@ def _read_device(device: int) -> CudaDevice:
 
 
 class CudaIndex(Handle):
-    """Codes in a device's memory, searched there: the CPU's rows and scores, to the bit. Immutable.
+    """Codes in the memory of one device or several, searched there: the CPU's rows and scores, to the
+    bit. Immutable.
 
     Made by `from_index` or `from_codes`; len() is the number of rows.
+
+    device: its number, a place in `polarquant.cuda.devices()`.
+    devices: in its place the numbers of several, at most 64; one may be there more than once, and is
+    then used as if it were more.
+    layout: of several devices, "sharded" gives each a part of the rows, which it searches for every
+    query; "replicated" gives each all rows, and it searches them for a part of the queries.
     """
 
     _destroy = lib.polar_cuda_index_destroy
     _dim: int
 
     @classmethod
-    def from_index(cls, index: Index, device: int = 0) -> CudaIndex:
+    def from_index(
+        cls,
+        index: Index,
+        device: int = 0,
+        *,
+        devices: Sequence[int] | None = None,
+        layout: Layout = "sharded",
+    ) -> CudaIndex:
         """A copy of an index that is one of "Polar0.5" to "Polar8" or a residual code alone.
 
         Raises UnsupportedError for others, OutOfMemoryError, CudaError.
         """
-        options = _make_options(device)
+        options = _make_places(device, devices, layout)
         with index._use.shared as handle:
             function = lib.polar_cuda_index_from_index
             made = cls._adopt(create(function, handle, ctypes.byref(options)))
@@ -90,10 +110,17 @@ class CudaIndex(Handle):
 
     @classmethod
     def from_codes(
-        cls, codec: Codec, codes: CodesLike, n: int | None = None, device: int = 0
+        cls,
+        codec: Codec,
+        codes: CodesLike,
+        n: int | None = None,
+        device: int = 0,
+        *,
+        devices: Sequence[int] | None = None,
+        layout: Layout = "sharded",
     ) -> CudaIndex:
         """A copy of codes, (n, code_size), of the caller's; rows have their positions as ids."""
-        options = _make_options(device)
+        options = _make_places(device, devices, layout)
         array, n = codec._as_coded(codes, n)
         with codec._use.shared as handle:
             function = lib.polar_cuda_index_from_codes
@@ -123,7 +150,7 @@ class CudaIndex(Handle):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of device memory: codes, tables, and what searches keep to work in."""
+        """Bytes of all devices' memory: codes, tables, and what searches keep to work in."""
         with self._use.shared as handle:
             return int(lib.polar_cuda_index_memory_bytes(handle))
 
@@ -143,8 +170,9 @@ class CudaIndex(Handle):
         """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
         (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
 
-        stream: a cudaStream_t of the device as a number; None is the default stream. It is waited
-        for. num_threads prepare the queries.
+        stream: a cudaStream_t of the device as a number; None is the default stream, and all that
+        an index on several devices takes. It is waited for. num_threads prepare the queries, and
+        merge what several devices found.
         """
         with self._use.shared as handle:
 
@@ -346,4 +374,22 @@ def _count_vectors(shape: tuple[int, ...]) -> tuple[int, int]:
 def _make_options(device: int) -> _structs.CudaOptions:
     options = default_options(_structs.CudaOptions, lib.polar_cuda_options_init)
     options.device = as_int("device", device, 0, 2**31 - 1)
+    return options
+
+
+def _make_places(device: int, devices: Sequence[int] | None, layout: str) -> _structs.CudaOptions:
+    options = _make_options(device)
+    if layout not in _LAYOUTS:
+        raise BadArgumentError(f"layout: {layout!r} is not allowed; {' or '.join(_LAYOUTS)}")
+    options.layout = _LAYOUTS.index(layout)
+    if devices is None:
+        return options
+    if device != 0:
+        raise BadArgumentError(f"device: {device} is not allowed beside devices")
+    if len(devices) == 0:
+        raise BadArgumentError("devices: none is there; 1 or more are allowed")
+    listed = [as_int(f"devices[{i}]", given, 0, 2**31 - 1) for i, given in enumerate(devices)]
+    # The struct keeps the array alive.
+    options.devices = (ctypes.c_int32 * len(listed))(*listed)
+    options.num_devices = len(listed)
     return options

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Work of several devices: how it is parted, done at the same time, and put together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace polarquant::capi {
+
+struct PartRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+/// `count` ≥ 0 items in order, as at most `parts` ≥ 1 ranges that begin at multiples of `unit` ≥ 1
+/// and are as equal as they then can be, longer ones first. None is empty but the only one of no
+/// items.
+std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit);
+
+/// Calls body(0) … body(count − 1) at the same time, all but the first on threads of their own:
+/// they wait for devices, where OpenMP's threads are for work and may be fewer. Returns when all
+/// have ended, and throws what the first of those that failed threw.
+void run_together(size_t count, const std::function<void(size_t part)>& body);
+
+/// The best rows of one part of all rows, as its device gives them: (nq, k) each, row −1 for none.
+struct PartResults {
+  PartResults(int64_t nq, int64_t results, int64_t part_first_row);
+
+  int64_t k;
+  int64_t first_row;  // of the part, among all rows; `rows` are counted from it
+  std::vector<float> scores;
+  std::vector<int64_t> rows;
+  std::vector<float> goodness;  // what rows are chosen by, larger is better
+};
+
+/// What one device with all rows gives query q: of the `kept` rows of the largest goodness the k
+/// best by score, ties to the lower row, into scores and rows, (k). `kept` is k, and all that are
+/// kept are then returned, or more than k. Every part has min(kept, its rows) results.
+void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,
+                 bool higher_is_nearer, float* scores, int64_t* rows);
+
+}  // namespace polarquant::capi

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "tests/capi/plain_devices.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "cuda/interface.h"
+#include "src/core/status_code.h"
+
+namespace polarquant::cuda {
+
+class DeviceIndex {
+ public:
+  int32_t device = 0;
+  CodeDescription code = {};
+  int64_t rows = 0;
+  std::vector<uint8_t> fronts;
+  std::vector<uint8_t> rests;
+  std::vector<char> is_written;  // of each block
+  bool is_finished = false;
+
+  int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
+  size_t factor_bytes() const { return code.half_factors != 0 ? 4 : 8; }
+  size_t front_bytes() const {
+    return kBlockRows * (size_t{8} * static_cast<size_t>(code.front_words) + factor_bytes());
+  }
+  size_t rest_bytes() const { return size_t{kBlockRows} * code.rest_bytes; }
+};
+
+namespace {
+
+using test::kPlainDevices;
+
+struct Failing {
+  int32_t status = 0;
+  std::string text;
+};
+struct State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::array<int32_t, kPlainDevices> indexes = {};
+  std::array<int64_t, kPlainDevices> searches = {};
+  std::array<Failing, kPlainDevices> create;
+  std::array<Failing, kPlainDevices> search;
+  int32_t wanted_together = 0;
+  int32_t together = 0;
+};
+State& state() {
+  static State one;
+  return one;
+}
+
+void put(Failure* failure, int32_t status, const std::string& text) {
+  *failure = {};
+  failure->status = status;
+  text.copy(failure->text, sizeof failure->text - 1);
+}
+bool fails(const std::array<Failing, kPlainDevices>& failing, int32_t device, Failure* failure) {
+  const Failing& own = failing[static_cast<size_t>(device)];
+  put(failure, own.status, own.text);
+  return own.status != 0;
+}
+
+void device_count(int32_t* count, Failure* failure) {
+  *failure = {};
+  *count = kPlainDevices;
+}
+void device_info(int32_t /*device*/, DeviceInfo* info, Failure* failure) {
+  *failure = {};
+  *info = {};
+}
+
+DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, Failure* failure) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  if (fails(state().create, device, failure)) return nullptr;
+  auto* index = new DeviceIndex;
+  index->device = device;
+  index->code = *code;
+  index->rows = rows;
+  const auto blocks = static_cast<size_t>(index->blocks());
+  index->fronts.resize(blocks * index->front_bytes());
+  index->rests.resize(blocks * index->rest_bytes());
+  index->is_written.resize(blocks);
+  ++state().indexes[static_cast<size_t>(device)];
+  return index;
+}
+
+void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
+                  const void* rests, Failure* failure) {
+  *failure = {};
+  for (int64_t block = first_block; block < first_block + blocks; ++block) {
+    if (block >= index->blocks() || index->is_written[static_cast<size_t>(block)] != 0)
+      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too much");
+    index->is_written[static_cast<size_t>(block)] = 1;
+  }
+  const auto first = static_cast<size_t>(first_block);
+  const auto count = static_cast<size_t>(blocks);
+  std::memcpy(index->fronts.data() + first * index->front_bytes(), fronts,
+              count * index->front_bytes());
+  if (index->rest_bytes() > 0)
+    std::memcpy(index->rests.data() + first * index->rest_bytes(), rests,
+                count * index->rest_bytes());
+}
+
+void finish(DeviceIndex* index, Failure* failure) {
+  *failure = {};
+  for (const char written : index->is_written) {
+    if (written == 0)
+      return put(failure, static_cast<int32_t>(StatusCode::internal), "a block too few");
+  }
+  index->is_finished = true;
+}
+
+class Hash {
+ public:
+  void add(const void* bytes, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      value_ = (value_ ^ static_cast<const uint8_t*>(bytes)[i]) * 0x100000001b3ULL;
+  }
+  /// 0 to below − 1; another number for each `use`.
+  float number(uint64_t use, uint64_t below) const {
+    uint64_t mixed = (value_ + use) * 0x9e3779b97f4a7c15ULL;
+    mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ULL;
+    return static_cast<float>((mixed >> 33) % below);
+  }
+
+ private:
+  uint64_t value_ = 0xcbf29ce484222325ULL;
+};
+
+struct FoundRow {
+  int64_t row;
+  float goodness;
+  float score;
+};
+
+FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64_t q, int64_t row) {
+  const uint8_t* front =
+      index.fronts.data() + static_cast<size_t>(row / kBlockRows) * index.front_bytes();
+  const auto in_block = static_cast<size_t>(row % kBlockRows);
+  const auto words = static_cast<size_t>(index.code.front_words);
+  Hash hash;
+  for (size_t word = 0; word < words; ++word)
+    hash.add(front + ((in_block / 8 * words + word) * 8 + in_block % 8) * 8, 8);
+  hash.add(front + kBlockRows * 8 * words + in_block * index.factor_bytes(), index.factor_bytes());
+  hash.add(index.rests.data() + static_cast<size_t>(row) * index.code.rest_bytes,
+           index.code.rest_bytes);
+  const auto dim = static_cast<size_t>(index.code.dim);
+  hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
+  return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
+}
+
+void search_rows(const DeviceIndex& index, const SearchRequest& request) {
+  const bool is_l2 = index.code.is_l2 != 0;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int64_t q = 0; q < request.nq; ++q) {
+    std::vector<FoundRow> found;
+    for (int64_t row = 0; row < index.rows; ++row) {
+      if (request.allowed == nullptr ||
+          (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0)
+        found.push_back(score_row(index, request, q, row));
+    }
+    std::sort(found.begin(), found.end(), [](const FoundRow& a, const FoundRow& b) {
+      return a.goodness > b.goodness || (a.goodness == b.goodness && a.row < b.row);
+    });
+    if (static_cast<int64_t>(found.size()) > request.k)
+      found.resize(static_cast<size_t>(request.k));
+    std::sort(found.begin(), found.end(), [is_l2](const FoundRow& a, const FoundRow& b) {
+      return a.score == b.score ? a.row < b.row : (a.score < b.score) == is_l2;
+    });
+    for (int64_t i = 0; i < request.k; ++i) {
+      const bool is_there = i < static_cast<int64_t>(found.size());
+      const FoundRow row = is_there ? found[static_cast<size_t>(i)]
+                                    : FoundRow{-1, -kInfinity, is_l2 ? kInfinity : -kInfinity};
+      const int64_t at = q * request.k + i;
+      request.scores[at] = row.score;
+      request.rows[at] = row.row;
+      if (request.goodness != nullptr) request.goodness[at] = row.goodness;
+    }
+  }
+}
+
+void search(const DeviceIndex* index, const SearchRequest* request, Failure* failure) {
+  {
+    std::unique_lock<std::mutex> lock(state().mutex);
+    if (fails(state().search, index->device, failure)) return;
+    if (!index->is_finished)
+      return put(failure, static_cast<int32_t>(StatusCode::internal), "it is not finished");
+    ++state().searches[static_cast<size_t>(index->device)];
+    if (state().wanted_together > 0) {
+      ++state().together;
+      state().changed.notify_all();
+      if (!state().changed.wait_for(lock, std::chrono::seconds(10),
+                                    [] { return state().together >= state().wanted_together; }))
+        return put(failure, static_cast<int32_t>(StatusCode::internal), "it waits alone");
+    }
+  }
+  search_rows(*index, *request);
+}
+
+size_t memory_bytes(const DeviceIndex* index) { return index->fronts.size() + index->rests.size(); }
+
+void destroy(DeviceIndex* index) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  --state().indexes[static_cast<size_t>(index->device)];
+  delete index;
+}
+
+void set_failing(std::array<Failing, kPlainDevices>* failing, int32_t device, int32_t status,
+                 const char* text) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  (*failing)[static_cast<size_t>(device)] = {status, text};
+}
+
+}  // namespace
+}  // namespace polarquant::cuda
+
+#define POLAR_TEST_EXPORT extern "C" __attribute__((visibility("default")))
+
+POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functions() {
+  using namespace polarquant::cuda;
+  static const FunctionTable table = [] {
+    FunctionTable made = {};
+    made.version = kInterfaceVersion;
+    made.table_bytes = sizeof made;
+    made.device_count = device_count;
+    made.device_info = device_info;
+    made.create = create;
+    made.write_blocks = write_blocks;
+    made.finish = finish;
+    made.search = search;
+    made.memory_bytes = memory_bytes;
+    made.destroy = destroy;
+    return made;
+  }();
+  return &table;
+}
+
+POLAR_TEST_EXPORT const polarquant::test::PlainDevices* polarquant_plain_devices() {
+  using namespace polarquant::cuda;
+  static const polarquant::test::PlainDevices asked = {
+      [](int32_t device) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        return state().indexes[static_cast<size_t>(device)];
+      },
+      [](int32_t device) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        return state().searches[static_cast<size_t>(device)];
+      },
+      [](int32_t device, int32_t status, const char* text) {
+        set_failing(&state().create, device, status, text);
+      },
+      [](int32_t device, int32_t status, const char* text) {
+        set_failing(&state().search, device, status, text);
+      },
+      [](int32_t searches) {
+        const std::lock_guard<std::mutex> lock(state().mutex);
+        state().wanted_together = searches;
+        state().together = 0;
+      },
+  };
+  return &asked;
+}

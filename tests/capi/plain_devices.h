@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What tests ask of the library that stands where libpolarquant_cuda would. It has devices in this
+// machine's memory. Its scores are not those of codes but numbers made of a row's bytes and a
+// query's, few different ones: what parting and merging must leave as it is, ties above all.
+#pragma once
+
+#include <cstdint>
+
+namespace polarquant::test {
+
+inline constexpr int32_t kPlainDevices = 3;
+
+struct PlainDevices {
+  /// Indexes on a device now.
+  int32_t (*indexes)(int32_t device);
+  /// Searches that a device has done.
+  int64_t (*searches)(int32_t device);
+  /// A device's calls of one kind fail with this status and text; status 0: no more.
+  void (*fail_create)(int32_t device, int32_t status, const char* text);
+  void (*fail_search)(int32_t device, int32_t status, const char* text);
+  /// Searches from now on wait until so many run at the same time, up to ten seconds, and fail
+  /// where they do not; 0: no more.
+  void (*meet)(int32_t searches);
+};
+
+/// extern "C" const PlainDevices* polarquant_plain_devices(void).
+inline constexpr char kPlainDevicesEntry[] = "polarquant_plain_devices";
+
+}  // namespace polarquant::test

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// How work of several devices is parted, run and merged.
+#include "src/capi/cuda_parts.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "src/core/random.h"
+#include "src/core/status.h"
+#include "tests/support/catch.h"
+
+using namespace polarquant;
+using namespace polarquant::capi;
+
+namespace {
+
+TEST_CASE("ranges cover all items, in units, and are as equal as can be", "[capi]") {
+  const int64_t unit = GENERATE(1, 64);
+  for (int64_t count : {1, 2, 5, 63, 64, 65, 127, 128, 129, 640, 1000, 4097}) {
+    for (int64_t parts : {1, 2, 3, 7, 8, 64}) {
+      CAPTURE(unit, count, parts);
+      const std::vector<PartRange> ranges = split_evenly(count, parts, unit);
+      const int64_t units = (count + unit - 1) / unit;
+      REQUIRE(std::ssize(ranges) == std::min(parts, units));
+      int64_t next = 0;
+      int64_t least = units;
+      int64_t most = 0;
+      for (const PartRange& range : ranges) {
+        CHECK(range.first == next);
+        CHECK(range.first % unit == 0);
+        CHECK(range.count > 0);
+        next += range.count;
+        const int64_t own = (range.count + unit - 1) / unit;
+        least = std::min(least, own);
+        most = std::max(most, own);
+      }
+      CHECK(next == count);
+      CHECK(most - least <= 1);
+    }
+  }
+}
+
+TEST_CASE("no items are one empty range", "[capi]") {
+  const std::vector<PartRange> ranges = split_evenly(0, 5, 64);
+  REQUIRE(ranges.size() == 1);
+  CHECK((ranges[0].first == 0 && ranges[0].count == 0));
+}
+
+/// Whether a number that other threads count reaches `wanted` in ten seconds.
+bool reaches(const std::atomic<int>& number, int wanted) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (number < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return number >= wanted;
+}
+
+TEST_CASE("parts run at the same time, the first on the caller's thread", "[capi]") {
+  constexpr int kParts = 6;
+  std::atomic<int> running = 0;
+  std::atomic<int> met = 0;
+  std::vector<std::thread::id> threads(kParts);
+  run_together(kParts, [&](size_t part) {
+    threads[part] = std::this_thread::get_id();
+    ++running;
+    if (reaches(running, kParts)) ++met;
+  });
+  CHECK(met == kParts);
+  CHECK(threads[0] == std::this_thread::get_id());
+  std::sort(threads.begin(), threads.end());
+  CHECK(std::unique(threads.begin(), threads.end()) == threads.end());
+  run_together(0, [](size_t) { FAIL("nothing is to be done"); });
+}
+
+TEST_CASE("the first failure by number is thrown, when all have ended", "[capi]") {
+  const size_t first_failing = GENERATE(0, 1, 3);
+  std::atomic<int> failed = 0;
+  std::atomic<int> ended = 0;
+  const auto body = [&](size_t part) {
+    if (part >= first_failing) {
+      // Those behind fail first.
+      if (part == first_failing) reaches(failed, 5 - static_cast<int>(first_failing));
+      ++failed;
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    ++ended;
+    require(part < first_failing, StatusCode::cuda, "part {}", part);
+  };
+  try {
+    run_together(6, body);
+    FAIL("nothing was thrown");
+  } catch (const Error& error) {
+    CHECK(error.code() == StatusCode::cuda);
+    CHECK(error.what() == "part " + std::to_string(first_failing));
+  }
+  CHECK(ended == 6);
+}
+
+struct Row {
+  float goodness;
+  float score;
+};
+
+/// What a device with rows first … end−1 gives: as merge_parts documents for all of them.
+void search_rows(const Row* rows, int64_t first, int64_t end, int64_t kept, int64_t k, bool higher,
+                 float* scores, int64_t* found_rows, float* goodness) {
+  std::vector<int64_t> order;
+  for (int64_t row = first; row < end; ++row) order.push_back(row);
+  const auto at = [&](int64_t row) { return rows[row]; };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return at(a).goodness > at(b).goodness; });
+  if (std::ssize(order) > kept) order.resize(static_cast<size_t>(kept));
+  std::sort(order.begin(), order.end());
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return higher ? at(a).score > at(b).score : at(a).score < at(b).score;
+  });
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (int64_t i = 0; i < k; ++i) {
+    const bool is_there = i < std::ssize(order);
+    const int64_t row = is_there ? order[static_cast<size_t>(i)] : -1;
+    scores[i] = is_there ? at(row).score : higher ? -kInfinity : kInfinity;
+    found_rows[i] = is_there ? row - first : -1;
+    if (goodness != nullptr) goodness[i] = is_there ? at(row).goodness : -kInfinity;
+  }
+}
+
+TEST_CASE("merged parts are the search of all rows", "[capi]") {
+  const bool higher = GENERATE(true, false);
+  const int64_t n = GENERATE(1, 64, 200, 1000);
+  const int64_t num_parts = GENERATE(1, 2, 3, 7);
+  const int64_t k = GENERATE(1, 10, 90, 1024);
+  const bool chooses = GENERATE(false, true);
+  const int64_t kept = chooses ? k + k / 8 + 2 : k;
+  CAPTURE(higher, n, num_parts, k, kept);
+  Random random(static_cast<uint64_t>(n * 31 + num_parts));
+  constexpr int64_t kQueries = 2;
+  std::vector<Row> rows(static_cast<size_t>(n * kQueries));
+  for (Row& row : rows) {
+    // Few different numbers, so that ties go across parts; both zeros, and infinities.
+    row.goodness = static_cast<float>(random.next() % 9) - 4;
+    row.score = static_cast<float>(random.next() % 7) - 3;
+    if (random.next() % 11 == 0) row.score = -0.0F;
+    if (random.next() % 13 == 0) row.goodness = -std::numeric_limits<float>::infinity();
+    if (random.next() % 17 == 0)
+      row.score =
+          higher ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+  }
+  const auto rows_of = [&](int64_t q) { return rows.data() + q * n; };
+  std::vector<PartResults> parts;
+  for (const PartRange& range : split_evenly(n, num_parts, 64)) {
+    PartResults& part = parts.emplace_back(kQueries, std::min(kept, range.count), range.first);
+    for (int64_t q = 0; q < kQueries; ++q) {
+      const auto at = static_cast<size_t>(q * part.k);
+      search_rows(rows_of(q), range.first, range.first + range.count, kept, part.k, higher,
+                  &part.scores[at], &part.rows[at], &part.goodness[at]);
+    }
+  }
+  for (int64_t q = 0; q < kQueries; ++q) {
+    std::vector<float> expected_scores(static_cast<size_t>(k));
+    std::vector<int64_t> expected_rows(static_cast<size_t>(k));
+    search_rows(rows_of(q), 0, n, kept, k, higher, expected_scores.data(), expected_rows.data(),
+                nullptr);
+    std::vector<float> scores(static_cast<size_t>(k), 77.0F);
+    std::vector<int64_t> found(static_cast<size_t>(k), 77);
+    merge_parts(parts, q, kept, k, higher, scores.data(), found.data());
+    CHECK(found == expected_rows);
+    CHECK(std::equal(scores.begin(), scores.end(), expected_scores.begin(), [](float a, float b) {
+      return a == b && std::signbit(a) == std::signbit(b);
+    }));
+  }
+}
+
+}  // namespace
