@@ -177,13 +177,13 @@ def run_recall(contenders, paths, options, result, save):
     kept = kept_rows(options, result)
     done = {row["contender"]: row for row in kept if "error" not in row}
     rows = {"base": options.nb, "query": options.nq}
-    names = {contender.name for contender in contenders}
-    result["contenders"] = [row for row in kept if row["contender"] not in names]
+    # Those that are not reached yet are in the file too, whenever the run is stopped.
+    missing = {contender.name for contender in contenders} - done.keys()
+    result["contenders"] = [row for row in kept if row["contender"] not in missing]
     # A process for each: memory is then this contender's alone, and one that crashes ends itself.
     context = multiprocessing.get_context("spawn")
     for number, contender in enumerate(contenders, 1):
         if contender.name in done:
-            result["contenders"].append(done[contender.name])
             continue
         arguments = (contender, paths, rows, options.seeds, options.k, options.threads)
         with ProcessPoolExecutor(1, mp_context=context) as pool:
