@@ -2,7 +2,6 @@
 #include "src/scan/single_row_store.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -14,12 +13,10 @@
 #include "src/scan/kernels/sign_dots.h"
 #include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/row_levels.h"
 #include "src/scan/row_removal.h"
 #include "src/scan/row_search.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/spare_memory.h"
-#include "src/scan/top_k.h"
 
 namespace polarquant {
 namespace {

@@ -44,22 +44,8 @@ void require_failure(polar_status status, polar_status expected, const std::stri
 
 std::vector<float> some_queries(int64_t nq, int dim) { return clustered_rows(nq, dim, 77); }
 
-struct Copy {
-  std::vector<int32_t> devices;
-  polar_cuda_layout layout;
-  Handle<polar_cuda_index> index;
-};
-std::vector<Copy> copies_of(const CodedRows& rows, const std::vector<std::vector<int32_t>>& lists) {
-  std::vector<Copy> copies;
-  for (const std::vector<int32_t>& devices : lists) {
-    for (const polar_cuda_layout layout : {POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED})
-      copies.push_back({devices, layout, rows.on(devices, layout)});
-  }
-  return copies;
-}
-
 /// As device 0 alone, with and without filters.
-void require_same(const CodedRows& rows, const std::vector<Copy>& copies,
+void require_same(const CodedRows& rows, const std::vector<PlacedCopy>& copies,
                   const std::vector<float>& queries, int64_t k) {
   std::vector<polar_search_options> all(3, search_options(2.25F));
   all[1].filter = POLAR_FILTER_RANGE;
@@ -69,14 +55,8 @@ void require_same(const CodedRows& rows, const std::vector<Copy>& copies,
   all[2].filter = POLAR_FILTER_BITSET;
   all[2].bits = bits.data();
   all[2].num_bits = 300;
-  for (const polar_search_options& options : all) {
-    const SearchResult expected = rows.on_device(queries, k, options);
-    for (const Copy& copy : copies) {
-      CAPTURE(k, queries.size(), copy.devices, copy.layout, options.filter);
-      CHECK(polar_cuda_index_ntotal(copy.index.get()) == rows.rows());
-      CHECK(rows.search(copy.index.get(), queries, k, options) == expected);
-    }
-  }
+  for (const polar_search_options& options : all)
+    check_copies(rows, copies, queries, k, options, rows.on_device(queries, k, options));
 }
 
 TEST_CASE("several devices find what one finds", "[capi]") {
@@ -87,7 +67,7 @@ TEST_CASE("several devices find what one finds", "[capi]") {
   const int dim = 24;
   CAPTURE(spec, metric, n);
   const CodedRows rows(spec, dim, metric, clustered_rows(n, dim, 3));
-  const std::vector<Copy> copies =
+  const std::vector<PlacedCopy> copies =
       copies_of(rows, {{1}, {0, 0}, {0, 1, 2}, {2, 1, 0, 2, 1, 0, 2, 1}});
   for (const int64_t nq : {0, 1, 5, 20}) {
     for (const int64_t k : {1, 10, 1024}) require_same(rows, copies, some_queries(nq, dim), k);

@@ -152,6 +152,35 @@ class CodedRows {
   Handle<polar_cuda_index> device_;
 };
 
+/// Rows copied to several devices.
+struct PlacedCopy {
+  std::vector<int32_t> devices;
+  polar_cuda_layout layout;
+  Handle<polar_cuda_index> index;
+};
+
+/// On all lists of devices, in both layouts.
+inline std::vector<PlacedCopy> copies_of(const CodedRows& rows,
+                                         const std::vector<std::vector<int32_t>>& lists) {
+  std::vector<PlacedCopy> copies;
+  for (const std::vector<int32_t>& devices : lists) {
+    for (const polar_cuda_layout layout : {POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED})
+      copies.push_back({devices, layout, rows.on(devices, layout)});
+  }
+  return copies;
+}
+
+/// Each copy holds all rows and finds what is expected.
+inline void check_copies(const CodedRows& rows, const std::vector<PlacedCopy>& copies,
+                         const std::vector<float>& queries, int64_t k,
+                         const polar_search_options& options, const SearchResult& expected) {
+  for (const PlacedCopy& copy : copies) {
+    CAPTURE(copy.devices, copy.layout, k, queries.size(), options.exactness, options.filter);
+    CHECK(polar_cuda_index_ntotal(copy.index.get()) == rows.rows());
+    CHECK(rows.search(copy.index.get(), queries, k, options) == expected);
+  }
+}
+
 inline polar_search_options search_options(float exactness) {
   polar_search_options options;
   polar_search_options_init(&options);

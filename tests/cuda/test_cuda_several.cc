@@ -22,30 +22,11 @@ std::vector<std::vector<int32_t>> device_lists() {
   return lists;
 }
 
-struct Copy {
-  std::vector<int32_t> devices;
-  polar_cuda_layout layout;
-  Handle<polar_cuda_index> index;
-};
-/// On all lists of devices, in both layouts.
-std::vector<Copy> copies_of(const CodedRows& rows) {
-  std::vector<Copy> copies;
-  for (const std::vector<int32_t>& devices : device_lists()) {
-    for (const polar_cuda_layout layout : {POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED})
-      copies.push_back({devices, layout, rows.on(devices, layout)});
-  }
-  return copies;
-}
-
-void compare(const CodedRows& rows, const std::vector<Copy>& copies,
+void compare(const CodedRows& rows, const std::vector<PlacedCopy>& copies,
              const std::vector<float>& queries, int64_t k, const polar_search_options& options) {
   const SearchResult cpu = rows.on_cpu(queries, k, options);
   CHECK(rows.on_device(queries, k, options) == cpu);
-  for (const Copy& copy : copies) {
-    CAPTURE(copy.devices, copy.layout, k, queries.size(), options.exactness, options.filter);
-    CHECK(polar_cuda_index_ntotal(copy.index.get()) == rows.rows());
-    CHECK(rows.search(copy.index.get(), queries, k, options) == cpu);
-  }
+  check_copies(rows, copies, queries, k, options, cpu);
 }
 
 TEST_CASE("several devices: codes, metrics, queries and results", "[cuda][several]") {
@@ -57,7 +38,7 @@ TEST_CASE("several devices: codes, metrics, queries and results", "[cuda][severa
   const int dim = 96;
   CAPTURE(spec, metric, n);
   const CodedRows rows(spec, dim, metric, clustered_rows(n, dim, 23));
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   for (const int64_t nq : {0, 1, 5, 200}) {
     const std::vector<float> queries = clustered_rows(nq, dim, 24);
     for (const int64_t k : {1, 10, 1024}) {
@@ -70,7 +51,7 @@ TEST_CASE("several devices: codes, metrics, queries and results", "[cuda][severa
 TEST_CASE("several devices: every row is a result", "[cuda][several]") {
   const std::string spec = GENERATE("Polar2", "Polar8");
   const CodedRows rows(spec, 64, POLAR_METRIC_L2, clustered_rows(3000, 64, 25));
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   const std::vector<float> queries = clustered_rows(2, 64, 26);
   for (const int64_t k : {2999, 3000, 3001})
     compare(rows, copies, queries, k, search_options(2.25F));
@@ -80,7 +61,7 @@ TEST_CASE("several devices: filters", "[cuda][several]") {
   const std::string spec = GENERATE("Polar2", "Polar4", "Polar8");
   const int dim = 96;
   const CodedRows rows(spec, dim, POLAR_METRIC_INNER_PRODUCT, clustered_rows(5000, dim, 27));
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   std::vector<uint64_t> bits(70);
   Random random(28);
   for (uint64_t& word : bits) word = random.next() & random.next() & random.next();
@@ -113,7 +94,7 @@ TEST_CASE("several devices: rows that are alike", "[cuda][several]") {
   std::vector<float> x = clustered_rows(60000, dim, 30);
   for (size_t i = size_t{9000} * dim; i < x.size(); ++i) x[i] = x[i % (size_t{7} * dim)];
   const CodedRows rows(spec, dim, POLAR_METRIC_INNER_PRODUCT, x);
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   const std::vector<float> queries(x.begin(), x.begin() + int64_t{40} * dim);
   const std::vector<float> one(queries.begin(), queries.begin() + dim);
   for (const float exactness : {0.0F, 2.25F, kEveryRow}) {
@@ -125,14 +106,14 @@ TEST_CASE("several devices: rows that are alike", "[cuda][several]") {
 TEST_CASE("several devices: searches by several threads", "[cuda][several]") {
   const int dim = 96;
   const CodedRows rows("Polar2", dim, POLAR_METRIC_INNER_PRODUCT, clustered_rows(4000, dim, 31));
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   const std::vector<float> queries = clustered_rows(3, dim, 32);
   const SearchResult expected = rows.on_cpu(queries, 10, search_options(2.25F));
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
-      for (const Copy& copy : copies) {
+      for (const PlacedCopy& copy : copies) {
         for (int i = 0; i < 10; ++i) {
           SearchResult found{std::vector<float>(30), std::vector<int64_t>(30)};
           const polar_status status =
@@ -151,9 +132,9 @@ TEST_CASE("several devices: memory, and what is refused", "[cuda][several]") {
   const CodedRows rows("Polar2", 96, POLAR_METRIC_L2, clustered_rows(20000, 96, 33));
   int32_t count = 0;
   require_ok(polar_cuda_device_count(&count));
-  const std::vector<Copy> copies = copies_of(rows);
+  const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
   const size_t one = polar_cuda_index_memory_bytes(rows.device());
-  for (const Copy& copy : copies) {
+  for (const PlacedCopy& copy : copies) {
     const size_t bytes = polar_cuda_index_memory_bytes(copy.index.get());
     const size_t all = one * copy.devices.size();
     if (copy.layout == POLAR_CUDA_REPLICATED) CHECK(bytes == all);
