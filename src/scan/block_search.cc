@@ -21,6 +21,7 @@
 #include "src/scan/search_goal.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/shared_limits.h"
+#include "src/scan/shared_search.h"
 #include "src/scan/spare_memory.h"
 #include "src/scan/tile_loader.h"
 #include "src/scan/tile_search.h"
@@ -38,6 +39,13 @@ constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// (100,000 rows), .6 times at 1,536 (50,000 rows).
 constexpr int64_t kMinDenseQueries = 16;
 constexpr int kMaxDenseLanes = 1024;
+/// From so many queries on, decoding every row once for all of them pays (117,659 × 384 rows, 4
+/// bits: 1.0 times as fast with 100 queries, 1.45 times with 1,000).
+constexpr int64_t kMinSharedQueries = 96;
+/// Blocks whose most promising rows set a shared search's first thresholds. 117,659 × 384 rows:
+/// with 64 of 1,839 a query picks 5,000 rows instead of 5,800, and scores 75 into its best instead
+/// of 570; with 256 it picks 4,200, but looking for them takes as long.
+constexpr int64_t kSeedBlocks = 64;
 /// Where every row is scored, a dense scan pays from the second query on: one over 117,659 × 384
 /// rows by itself takes half its time row by row, two about the same.
 constexpr int64_t kMinUnboundedDenseQueries = 2;
@@ -72,14 +80,16 @@ class GroupSearch {
     const bool dense = bounded_ ? panel_dots_use_amx() && nq >= kMinDenseQueries &&
                                       scan_codec_.lanes() <= kMaxDenseLanes
                                 : nq >= kMinUnboundedDenseQueries;
+    const bool shared = bounded_ && !dense && nq >= kMinSharedQueries && can_share_fronts();
+    shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
-    // Slices of queries keep thresholds tight, which a staged scan lives by; a dense scan decodes
-    // every row once a slice.
+    // Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
+    // decode every row once a slice.
     const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
     const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
     const int64_t slices = std::min(
         most_slices,
-        dense
+        dense || shared
             ? div_up(tasks_wanted, std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1))
             : tasks_wanted);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
@@ -109,6 +119,7 @@ class GroupSearch {
     AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
     std::unique_ptr<DenseSearch> dense;
+    std::unique_ptr<SharedSearch> shared;
   };
 
   /// Queries of the group that one thread searches for.
@@ -141,7 +152,10 @@ class GroupSearch {
     if (panels_ != nullptr && worker->dense == nullptr) {
       worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
     }
-    if (panels_ == nullptr && worker->staged == nullptr) {
+    if (shared_ != nullptr && worker->shared == nullptr) {
+      worker->shared = std::make_unique<SharedSearch>(scan_codec_);
+    }
+    if (panels_ == nullptr && shared_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
     return *worker;
@@ -152,7 +166,9 @@ class GroupSearch {
                                   count,
                                   best_.data() + thread * std::ssize(queries_) + first_query,
                                   {limits_.get(), thread, first_query}};
-    if (panels_ != nullptr) {
+    if (shared_ != nullptr) {
+      scan_shared(slice, &worker_of(thread), claims);
+    } else if (panels_ != nullptr) {
       scan_dense(slice, &worker_of(thread), claims);
     } else if (!bounded_) {
       scan_every_row(slice, &worker_of(thread), claims);
@@ -179,6 +195,26 @@ class GroupSearch {
                             slice.best - slice.first);
       // Less and less often: thresholds rise with the logarithm of the rows seen.
       if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
+        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+    }
+  }
+
+  // The first rows are gone through twice: their most promising ones set thresholds.
+  void scan_shared(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+    const int64_t end = slice.first + slice.count;
+    TopK* best = slice.best - slice.first;
+    int64_t blocks = loader_.packs() ? kSmallTileBlocks : kSeedBlocks;
+    BlockClaims::Range range;
+    for (bool first = true; (range = claims->take(blocks, blocks)).count > 0; first = false) {
+      worker->tile->blocks = 0;
+      load(slice, range, worker);
+      if (first && !goal_.is_range()) {
+        worker->shared->seed(*worker->tile, *shared_, slice.first, end, best);
+        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+      }
+      worker->shared->search(*worker->tile, *shared_, slice.first, end, best);
+      blocks = kSmallTileBlocks;
+      if (std::has_single_bit(++worker->tiles))
         for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
     }
   }
@@ -259,9 +295,10 @@ class GroupSearch {
   SearchProgress& progress_;
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
-  std::unique_ptr<QueryPanels> panels_;
-  std::unique_ptr<SharedLimits> limits_;  // of more than one thread, for the k best
-  std::vector<TopK> best_;                // (threads, queries of the group)
+  std::unique_ptr<QueryPanels> panels_;    // of a dense scan
+  std::unique_ptr<SharedQueries> shared_;  // of a shared one
+  std::unique_ptr<SharedLimits> limits_;   // of more than one thread, for the k best
+  std::vector<TopK> best_;                 // (threads, queries of the group)
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,

@@ -8,10 +8,9 @@
 #include <numeric>
 
 #include "src/core/parallel.h"
+#include "src/scan/hit_score.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/load_terms.h"
-#include "src/scan/kernels/sign_dots.h"
-#include "src/scan/row_levels.h"
 
 namespace polarquant {
 
@@ -72,10 +71,8 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
 float DenseSearch::threshold(const ScanQuery& query, const TopK& best) const {
   const float constant =
       std::max(std::fabs(chunk_terms_.min_constant), std::fabs(chunk_terms_.max_constant));
-  const float reached = -best.worst_key();
-  const float slack = query.slack.of(query.score, chunk_terms_.max_scale, constant);
-  // A little lower, for the rounding of this difference: what passes is held against `reached`.
-  return slack == 0 ? reached : reached - slack - 1e-6F * (std::fabs(reached) + slack);
+  return lowered_threshold(-best.worst_key(),
+                           query.slack.of(query.score, chunk_terms_.max_scale, constant));
 }
 
 void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
@@ -97,16 +94,7 @@ void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPane
     const auto row = static_cast<uint32_t>(first_row + hit.row);
     const float norm = codec_.metric() == Metric::l2 ? terms_.bias[hit.row] : terms_.scale[hit.row];
     const ScanTerms terms = {terms_.scale[hit.row], terms_.constant[hit.row], norm};
-    float score = stages == 2 ? goodness(query.score, terms, hit.dot[0], hit.dot[1])
-                              : goodness(query.score, terms, hit.dot[0]);
-    score = with_slack(query, terms, score);
-    if (!(-score <= best_of_query.worst_key())) continue;
-    float least = score;
-    if (bounded_) {
-      const SignSums signs = sign_sums(codec_, query, place_of(tile, row));
-      least = bounded_score(query, terms, score, signs, stages == 2, hit.dot[0]);
-    }
-    best_of_query.push({-least, -score, tile.first_row[block] + hit.row});
+    push_by_dots(codec_, tile, row, query, terms, hit.dot, bounded_, &best_of_query);
     thresholds[hit.query] = threshold(query, best_of_query);
   }
 }

@@ -19,9 +19,6 @@ int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
 
-/// Rows whose scores bring the k-th best near what it will be.
-int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
-
 /// A bound that about `wanted` of the rows reach, judged by every so-manieth of them.
 float bound_reached_by(int64_t wanted, const float* bounds, int count) {
   constexpr int kMaxSample = 32;

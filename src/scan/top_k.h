@@ -107,6 +107,9 @@ class TopK {
   std::vector<Candidate> heap_;
 };
 
+/// Of many rows, those that promise most: so many scores bring the k-th best near what it will be.
+inline int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
+
 /// Drops all but the k best candidates, by key; in no stated order.
 inline void keep_best(std::vector<Candidate>& candidates, int64_t k) {
   if (static_cast<int64_t>(candidates.size()) <= k) return;

@@ -31,9 +31,14 @@ struct Found {
     }
     return out;
   }
-  /// The results of the first nq of all queries.
+  /// The results of nq queries: these, again and again.
   Found of_first(int64_t nq, int64_t k) const {
-    return {{scores.begin(), scores.begin() + nq * k}, {ids.begin(), ids.begin() + nq * k}};
+    Found first;
+    for (size_t i = 0; i < static_cast<size_t>(nq * k); ++i) {
+      first.scores.push_back(scores[i % scores.size()]);
+      first.ids.push_back(ids[i % ids.size()]);
+    }
+    return first;
   }
 };
 
@@ -58,6 +63,16 @@ inline Found search_blocks(const ScanRows& rows, const std::vector<float>& queri
                            const SearchOptions& options, const RowFilter& filter = {}) {
   const std::vector<BlockRows> spans = rows.blocks.spans();
   return search_blocks(*rows.codec, rows.scan, spans, queries, k, filter, options);
+}
+
+/// So many queries share rows' decoding, where a machine has kernels for it.
+constexpr int64_t kManyQueries = 110;
+/// nq queries: these, again and again.
+inline std::vector<float> first_queries(const std::vector<float>& queries, int64_t nq, int dim) {
+  std::vector<float> first;
+  for (size_t i = 0; i < static_cast<size_t>(nq * dim); ++i)
+    first.push_back(queries[i % queries.size()]);
+  return first;
 }
 
 /// Every row's key and score by plain code, for searches of any k.

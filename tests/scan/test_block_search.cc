@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/kernels/amx_dots.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
+#include "tests/scan/without_amx.h"
 
 namespace polarquant::test {
 namespace {
@@ -49,10 +49,6 @@ std::vector<float> test_queries(int64_t nq, int dim) {
   return queries;
 }
 
-std::vector<float> first_queries(const std::vector<float>& queries, int64_t nq, int dim) {
-  return {queries.begin(), queries.begin() + nq * dim};
-}
-
 }  // namespace
 
 TEST_CASE("block_search finds the plain search's rows and scores", "[scan][search]") {
@@ -67,7 +63,7 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
         const PlainScores plain(rows, queries, exactness);
         for (const int64_t k : {1, 10, 300}) {
           const Found expected = plain.best(k);
-          for (const int64_t nq : {1, 7, 20}) {
+          for (const int64_t nq : {int64_t{1}, int64_t{7}, int64_t{20}, kManyQueries}) {
             for (const int threads : {1, 2}) {
               CAPTURE(spec, static_cast<int>(metric), exactness, k, nq, threads);
               REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), k,
@@ -93,10 +89,11 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), exactness);
           REQUIRE(search_blocks(rows, queries, 12, search_options(exactness, 2)) == expected);
-          allow_amx(false);
-          const Found without_amx = search_blocks(rows, queries, 12, search_options(exactness, 1));
-          allow_amx(true);
-          REQUIRE(without_amx == expected);
+          const WithoutAmx without;
+          REQUIRE(search_blocks(rows, queries, 12, search_options(exactness, 1)) == expected);
+          REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 12,
+                                search_options(exactness, 2)) ==
+                  expected.of_first(kManyQueries, 12));
           REQUIRE(search_blocks(rows, first_queries(queries, 9, dim), 12,
                                 search_options(exactness, 1)) == expected.of_first(9, 12));
         });
@@ -117,7 +114,7 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
       CAPTURE(spec, exactness);
       REQUIRE(all.of_first(6, 20) == expected);
       for (const int threads : {0, 2, 3, 7}) {
-        for (const int64_t nq : {1, 6, 15, 16, 17, 33, 70}) {
+        for (const int64_t nq : {1, 6, 15, 16, 17, 33, 70, 170}) {
           CAPTURE(threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
                                 search_options(exactness, threads)) == all.of_first(nq, 20));
@@ -174,17 +171,21 @@ TEST_CASE("rows in the row format are found like rows in blocks", "[scan][search
       ScanRows rows(spec, dim, Metric::l2);
       const std::vector<uint8_t> codes = made_up_codes(*rows.codec, n, 6);
       rows.blocks.append(n, codes.data());
-      const std::vector<float> queries = test_queries(20, dim);
+      const std::vector<float> queries = test_queries(kManyQueries, dim);
       for (const float exactness : {1.0F, kAll}) {
         for (const int threads : {1, 2}) {
           CAPTURE(spec, n, exactness, threads);
           for (const RowFilter& filter :
                {RowFilter(), RowFilter([](int64_t row) { return row % 5 != 1; })}) {
             const SearchOptions options = search_options(exactness, threads);
-            Found found{std::vector<float>(200), std::vector<int64_t>(200)};
-            block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, 20, queries.data(), 10,
-                         filter, options, found.scores.data(), found.ids.data());
-            REQUIRE(found == search_blocks(rows, queries, 10, options, filter));
+            const Found expected = search_blocks(rows, queries, 10, options, filter);
+            for (const int64_t nq : {int64_t{20}, kManyQueries}) {
+              Found found{std::vector<float>(static_cast<size_t>(nq * 10)),
+                          std::vector<int64_t>(static_cast<size_t>(nq * 10))};
+              block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, nq, queries.data(),
+                           10, filter, options, found.scores.data(), found.ids.data());
+              REQUIRE(found == expected.of_first(nq, 10));
+            }
           }
         }
       }
@@ -214,7 +215,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
     for (const float exactness : {1.0F, kAll}) {
       const Found expected = PlainScores(rows, queries, exactness).best(30, keep);
       for (const int threads : {1, 2}) {
-        for (const int64_t nq : {1, 20}) {
+        for (const int64_t nq : {int64_t{1}, int64_t{20}, kManyQueries}) {
           CAPTURE(exactness, threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 30,
                                 search_options(exactness, threads),
@@ -246,7 +247,7 @@ TEST_CASE("any finite exactness is one", "[scan][search]") {
       const std::vector<float> queries = test_queries(20, dim);
       for (const float exactness : {1e-30F, 50.0F, 1e6F, 1e30F, 3e38F}) {
         const Found expected = PlainScores(rows, queries, exactness).best(20);
-        for (const int64_t nq : {1, 5, 20}) {
+        for (const int64_t nq : {int64_t{1}, int64_t{5}, int64_t{20}, kManyQueries}) {
           CAPTURE(spec, static_cast<int>(metric), exactness, nq);
           CHECK(search_blocks(rows, first_queries(queries, nq, dim), 20,
                               search_options(exactness, 1)) == expected.of_first(nq, 20));
@@ -267,7 +268,7 @@ TEST_CASE("queries of any length find rows", "[scan][search]") {
         for (float& value : queries) value *= size;
         for (const float exactness : {1.0F, kAll}) {
           const Found expected = PlainScores(rows, queries, exactness).best(10);
-          for (const int64_t nq : {1, 20}) {
+          for (const int64_t nq : {int64_t{1}, int64_t{20}, kManyQueries}) {
             CAPTURE(spec, static_cast<int>(metric), size, exactness, nq);
             CHECK(search_blocks(rows, first_queries(queries, nq, dim), 10,
                                 search_options(exactness, 1)) == expected.of_first(nq, 10));
@@ -285,7 +286,7 @@ TEST_CASE("of equal rows the lower ids are found", "[scan][search]") {
   for (int i = 0; i < 30; ++i) rows.blocks.append(40, codes.data());  // row r equals row r % 40
   const std::vector<float> queries = normal_numbers(17 * dim, 3);
   for (const float exactness : {1.0F, kAll}) {
-    for (const int64_t nq : {1, 17}) {
+    for (const int64_t nq : {int64_t{1}, int64_t{17}, kManyQueries}) {
       for (const int threads : {1, 2}) {
         const Found found = search_blocks(rows, first_queries(queries, nq, dim), 5,
                                           search_options(exactness, threads));

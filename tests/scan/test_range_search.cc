@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "src/scan/exhaustive_search.h"
-#include "src/scan/kernels/amx_dots.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
+#include "tests/scan/without_amx.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -137,18 +137,20 @@ TEST_CASE("block_range_search finds the same on every target", "[scan][range][ke
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const Rows data(spec, 96, metric, 300);
       const std::vector<float> queries = normal_numbers(20 * 96, 33);
+      const std::vector<float> many = first_queries(queries, kManyQueries, 96);
       const float radius = radius_of_rank(data, queries, 40);
       for (const float exactness : {.5F, kScoreEveryRow}) {
         const RangeFound expected = plain_range_search(data, queries, radius, exactness, kEvery);
+        const RangeFound expected_of_many =
+            plain_range_search(data, many, radius, exactness, kEvery);
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), exactness);
           check_same(found_in_blocks(data, queries, radius, search_options(exactness, 1)),
                      expected);
-          allow_amx(false);
-          const RangeFound found =
-              found_in_blocks(data, queries, radius, search_options(exactness, 2));
-          allow_amx(true);
-          check_same(found, expected);
+          const WithoutAmx without;
+          const SearchOptions options = search_options(exactness, 2);
+          check_same(found_in_blocks(data, queries, radius, options), expected);
+          check_same(found_in_blocks(data, many, radius, options), expected_of_many);
         });
       }
     }

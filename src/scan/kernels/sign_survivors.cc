@@ -476,8 +476,6 @@ namespace polarquant {
 
 HWY_EXPORT(find_survivors);
 
-namespace {
-
 SurvivorLine survivor_line(const ScanCodec& codec, const ScanQuery& query, float threshold) {
   // What roundings can take from the bound.
   constexpr float kMargin = 2e-6F;
@@ -498,8 +496,6 @@ SurvivorLine survivor_line(const ScanCodec& codec, const ScanQuery& query, float
   line.threshold = std::isfinite(threshold) ? threshold : std::numeric_limits<float>::lowest();
   return line;
 }
-
-}  // namespace
 
 void find_sign_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
                          int end_block, SurvivorSearch* searches, int count) {

@@ -21,6 +21,9 @@ struct SurvivorLine {
   float tilt = 0;
   float threshold = 0;
 };
+/// A threshold that is not finite is taken as one that every row reaches.
+SurvivorLine survivor_line(const ScanCodec& codec, const ScanQuery& query, float threshold);
+
 /// A row that survives: its number in the tile and, above it, its front's distance.
 inline constexpr int kTileRowBits = 17;
 static_assert(kTileRows == 1 << kTileRowBits);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/shared_search.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "src/scan/hit_score.h"
+#include "src/scan/query_tasks.h"
+
+namespace polarquant {
+
+SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries,
+                             int threads)
+    : queries_(queries.size()) {
+  for_each_query(std::ssize(queries), threads, [&](int64_t q) {
+    const ScanQuery& scan = queries[static_cast<size_t>(q)];
+    Query& query = queries_[static_cast<size_t>(q)];
+    query.scan = &scan;
+    set_front_query(codec, scan, &query.front);
+    set_level_query(codec, scan, &query.levels);
+  });
+}
+
+SharedSearch::SharedSearch(const ScanCodec& codec) : codec_(codec), levels_(codec) {}
+
+void SharedSearch::share(const ScanTile& tile, int first_block, int end_block) {
+  lay_out_fronts(codec_, tile, first_block, end_block, fronts_.get());
+  decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
+}
+
+void SharedSearch::search_query(const ScanTile& tile, const SharedQueries::Query& query,
+                                float front_threshold, TopK* best) {
+  pick_rows(codec_, *fronts_, query.front, front_threshold, &found_->picked);
+  if (found_->picked.count == 0) return;
+  const ScanQuery& scan = *query.scan;
+  const float slack =
+      has_slack_ ? scan.slack.of(scan.score, levels_.max_scale, levels_.max_constant) : 0;
+  const int hits =
+      find_shared_hits(codec_, levels_, query.levels, lowered_threshold(-best->worst_key(), slack),
+                       &found_->picked, &found_->hits);
+  for (int i = 0; i < hits; ++i) {
+    const uint32_t row = found_->hits.rows[i];
+    const int32_t dots[2] = {found_->hits.dots[0][i], found_->hits.dots[1][i]};
+    push_by_dots(codec_, tile, levels_.first_row + row, scan, levels_.terms(row), dots, true, best);
+  }
+}
+
+// A bound that about `wanted` rows of the tile reach, judged by those of its first blocks.
+float SharedSearch::promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted) {
+  Sample sample;
+  constexpr float kEveryRow = -std::numeric_limits<float>::infinity();
+  SurvivorSearch every = {&query, kEveryRow, {sample.survivors, sample.bounds, 0}, {}};
+  find_sign_survivors(codec_, tile, 0, std::min(tile.blocks, kSampleBlocks), &every, 1);
+  const int count = every.found.count;
+  const int64_t rank = wanted * count / (int64_t{tile.blocks} * kBlockRows);
+  if (rank >= count - 1) return kEveryRow;
+  std::partial_sort(sample.bounds, sample.bounds + rank + 1, sample.bounds + count,
+                    std::greater<>());
+  return sample.bounds[rank];
+}
+
+void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                        int64_t end, TopK* best) {
+  if (tile.blocks == 0) return;
+  best += first;
+  const auto count = static_cast<size_t>(end - first);
+  const int64_t k = best[0].k();
+  std::vector<TopK> seeds(count, TopK(k));
+  thresholds_.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    thresholds_[i] =
+        promising_bound(tile, *queries[first + static_cast<int64_t>(i)].scan, promising_rows(k));
+  has_slack_ = false;
+  for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
+    share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
+    for (size_t i = 0; i < count; ++i)
+      search_query(tile, queries[first + static_cast<int64_t>(i)],
+                   std::max(thresholds_[i], -seeds[i].worst_key()), &seeds[i]);
+  }
+  for (size_t i = 0; i < count; ++i) best[i].lower_limit(seeds[i].worst_key());
+}
+
+void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                          int64_t end, TopK* best) {
+  best += first;
+  const int64_t count = end - first;
+  thresholds_.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) thresholds_[static_cast<size_t>(i)] = -best[i].worst_key();
+  has_slack_ = queries[first].scan->slack.per_scale != 0;
+  for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
+    share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
+    for (int64_t i = 0; i < count; ++i) {
+      float& threshold = thresholds_[static_cast<size_t>(i)];
+      search_query(tile, queries[first + i], threshold, &best[i]);
+      threshold = -best[i].worst_key();
+    }
+  }
+}
+
+}  // namespace polarquant

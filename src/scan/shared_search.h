@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// One thread's search of tiles for many queries, where rows are left out by bounds: a few blocks at
+// a time are laid out and decoded once, and all queries go through them before the next ones. Of a
+// row that a query's front leaves, the score is then a few instructions away.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/scan/kernels/shared_fronts.h"
+#include "src/scan/kernels/shared_levels.h"
+#include "src/scan/scan_query.h"
+#include "src/scan/spare_memory.h"
+#include "src/scan/top_k.h"
+
+namespace polarquant {
+
+/// What a shared search wants to know of each of its queries.
+class SharedQueries {
+ public:
+  /// `queries` is borrowed.
+  SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads);
+
+  struct Query {
+    FrontQuery front;
+    LevelQuery levels;
+    const ScanQuery* scan;
+  };
+  const Query& operator[](int64_t query) const { return queries_[static_cast<size_t>(query)]; }
+
+ private:
+  std::vector<Query> queries_;
+};
+
+class SharedSearch {
+ public:
+  /// For codes with signs, where can_share_fronts().
+  explicit SharedSearch(const ScanCodec& codec);
+
+  /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
+  /// most promising rows is: a search so leaves out most rows from its beginning.
+  void seed(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
+            TopK* best);
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end.
+  void search(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
+              TopK* best);
+
+ private:
+  /// By whose rows bounds are judged.
+  static constexpr int kSampleBlocks = 4;
+
+  void share(const ScanTile& tile, int first_block, int end_block);
+  float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
+  /// Brings the rows at hand whose fronts reach the threshold into *best.
+  void search_query(const ScanTile& tile, const SharedQueries::Query& query, float front_threshold,
+                    TopK* best);
+
+  struct Found {
+    PickedRows picked;
+    SharedHits hits;
+  };
+
+  const ScanCodec& codec_;
+  bool has_slack_ = false;  // a range search's queries have
+  SharedLevels levels_;
+  SpareMemory<SharedFronts> fronts_;
+  SpareMemory<Found> found_;
+  struct Sample {
+    uint32_t survivors[kSampleBlocks * kBlockRows + kListSlack];
+    float bounds[kSampleBlocks * kBlockRows + kListSlack];
+  };
+  std::vector<float> thresholds_;  // of the queries, side by side
+};
+
+}  // namespace polarquant

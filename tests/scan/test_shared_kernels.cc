@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// The kernels of a search whose queries share rows, against the plain definitions.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/scan/kernels/shared_fronts.h"
+#include "src/scan/kernels/shared_levels.h"
+#include "src/scan/row_levels.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// Where a machine has these kernels, a target must too.
+bool machine_shares_fronts() {
+  const std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  return std::find(targets.begin(), targets.end(), HWY_AVX3_DL) != targets.end();
+}
+
+/// Some blocks of a tile, shared.
+struct Shared {
+  std::unique_ptr<SharedFronts> fronts = std::make_unique<SharedFronts>();
+  std::unique_ptr<SharedLevels> levels;
+  std::unique_ptr<PickedRows> picked = std::make_unique<PickedRows>();
+  std::unique_ptr<SharedHits> hits = std::make_unique<SharedHits>();
+  int first_block;
+  int end_block;
+
+  Shared(const ScanRows& rows, const ScanTile& tile, int first)
+      : levels(std::make_unique<SharedLevels>(rows.scan)), first_block(first) {
+    end_block = std::min(tile.blocks, first + levels->most_blocks());
+    lay_out_fronts(rows.scan, tile, first_block, end_block, fronts.get());
+    decode_shared_levels(rows.scan, tile, first_block, end_block, levels.get());
+  }
+  /// Numbers, in the tile, of the rows that may be found.
+  std::vector<uint32_t> rows_in(const ScanTile& tile) const {
+    std::vector<uint32_t> rows = rows_of(tile);
+    std::erase_if(rows, [&](uint32_t row) {
+      const int block = static_cast<int>(row / kBlockRows);
+      return block < first_block || block >= end_block;
+    });
+    return rows;
+  }
+};
+
+/// Of sorted numbers, some of them and what lies beyond.
+std::vector<float> thresholds_among(std::vector<float> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  const size_t n = numbers.size();
+  const float range = numbers.back() - numbers.front() + 1;
+  return {-kInfinity,     numbers.front() - range, numbers[0], numbers[n / 2], numbers[n * 9 / 10],
+          numbers[n - 1], numbers.back() + range};
+}
+
+/// `tells_rows_apart`: unless the query is 0.
+void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                  bool tells_rows_apart, Shared* shared) {
+  FrontQuery front;
+  set_front_query(rows.scan, query, &front);
+  const std::vector<uint32_t> held = shared->rows_in(tile);
+  std::vector<float> bounds;
+  float largest = 0;
+  for (const uint32_t row : held) {
+    const RowPlace at = place_of(tile, row);
+    bounds.push_back(
+        front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at)));
+    largest = std::max(largest, std::fabs(bounds.back()));
+  }
+  if (held.empty()) return;
+  const float slack = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
+  for (const float threshold : thresholds_among(bounds)) {
+    pick_rows(rows.scan, *shared->fronts, front, threshold, shared->picked.get());
+    std::vector<uint32_t> picked;
+    for (int i = 0; i < shared->picked->count; ++i)
+      picked.push_back(static_cast<uint32_t>(shared->first_block * kBlockRows) +
+                       shared->picked->rows[i]);
+    REQUIRE(std::is_sorted(picked.begin(), picked.end()));
+    if (threshold == -kInfinity) REQUIRE(picked == held);
+    size_t of_held = 0;
+    for (size_t i = 0; i < held.size(); ++i) {
+      const bool is_picked = std::binary_search(picked.begin(), picked.end(), held[i]);
+      CAPTURE(held[i], bounds[i], threshold, slack);
+      if (bounds[i] >= threshold && !is_picked) FAIL("a row is missing");
+      if (tells_rows_apart && is_picked && !(bounds[i] >= threshold - slack))
+        FAIL("a row should have gone");
+      of_held += is_picked ? 1 : 0;
+    }
+    REQUIRE(of_held == picked.size());  // rows left out are not picked, none twice
+  }
+}
+
+void check_hits(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                Shared* shared) {
+  LevelQuery levels;
+  set_level_query(rows.scan, query, &levels);
+  const auto& stages = rows.scan.stages();
+  struct Row {
+    uint32_t row;
+    int32_t dots[2];
+    float score;
+  };
+  std::vector<Row> expected;
+  std::vector<float> scores;
+  std::vector<int8_t> decoded(static_cast<size_t>(rows.scan.lanes()));
+  for (const uint32_t row : shared->rows_in(tile)) {
+    const RowPlace at = place_of(tile, row);
+    const ScanTerms terms = load_terms(rows.scan, at);
+    Row& of = expected.emplace_back();
+    of.row = row - static_cast<uint32_t>(shared->first_block * kBlockRows);
+    for (size_t stage = 0; stage < stages.size(); ++stage) {
+      decode_levels(rows.scan, stages[stage], at, decoded.data());
+      of.dots[stage] = level_dot(stages[stage], query, decoded.data());
+    }
+    of.score = stages.size() == 2 ? goodness(query.score, terms, of.dots[0], of.dots[1])
+                                  : goodness(query.score, terms, of.dots[0]);
+    scores.push_back(of.score);
+    const ScanTerms shared_terms = shared->levels->terms(of.row);
+    REQUIRE(same_bits(shared_terms.scale, terms.scale));
+    REQUIRE(same_bits(shared_terms.constant, terms.constant));
+    REQUIRE(same_bits(shared_terms.norm, terms.norm));
+    REQUIRE(shared->levels->max_scale >= terms.scale);
+    REQUIRE(shared->levels->max_constant >= std::fabs(terms.constant));
+  }
+  if (expected.empty()) return;
+  for (const float threshold : thresholds_among(scores)) {
+    // As many as a kernel takes together, and fewer.
+    for (const size_t count : {expected.size(), std::min<size_t>(expected.size(), 5), size_t{1}}) {
+      shared->picked->count = static_cast<int>(count);
+      for (size_t i = 0; i < count; ++i)
+        shared->picked->rows[i] = static_cast<uint16_t>(expected[i].row);
+      const int hits = find_shared_hits(rows.scan, *shared->levels, levels, threshold,
+                                        shared->picked.get(), shared->hits.get());
+      int found = 0;
+      for (size_t i = 0; i < count; ++i) {
+        if (!(expected[i].score >= threshold)) continue;
+        REQUIRE(found < hits);
+        REQUIRE(shared->hits->rows[found] == expected[i].row);
+        for (size_t stage = 0; stage < stages.size(); ++stage)
+          REQUIRE(shared->hits->dots[stage][found] == expected[i].dots[stage]);
+        ++found;
+      }
+      REQUIRE(found == hits);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("queries that share rows pick those whose front reaches", "[scan][kernels]") {
+  bool shared_by_any = false;
+  for (const std::string spec : {"Polar2", "Polar5", "Polar3-pca"}) {
+    for (const int dim : {64, 65, 96, 128, 129, 192, 384, 1100}) {
+      if (spec == "Polar3-pca" && dim > 384) continue;  // training takes seconds
+      for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+        // Last blocks of 2, 3 and 6 groups; more blocks than are shared at a time.
+        for (const int64_t n : {12, 147, 700}) {
+          const ScanRows rows = made_up_rows(spec, dim, metric, n);
+          ScanTile tile = tile_of(rows);
+          if (n == 700) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
+          const ScanQuery query = rows.query(5, 1.5F);
+          ScanQuery zero = rows.query(6, 1);
+          zero.front = {};  // as of a query that is 0
+          on_every_target([&] {
+            if (!can_share_fronts()) return;
+            shared_by_any = true;
+            CAPTURE(spec, dim, static_cast<int>(metric), n);
+            for (const int first : {0, 1}) {
+              if (first >= tile.blocks) continue;
+              Shared shared(rows, tile, first);
+              check_picked(rows, tile, query, true, &shared);
+              check_picked(rows, tile, zero, false, &shared);
+            }
+          });
+        }
+      }
+    }
+  }
+  REQUIRE(shared_by_any == machine_shares_fronts());
+}
+
+TEST_CASE("rows without length are picked by their constant alone", "[scan][kernels]") {
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    ScanRows rows("Polar2", 96, metric);
+    std::vector<uint8_t> codes = made_up_codes(*rows.codec, 100, 3);
+    const size_t bytes = rows.codec->layout().group_bytes;
+    const FactorFormat& format = rows.codec->factor_format();
+    for (size_t row = 0; row < 100; row += 3) {
+      uint8_t* factors = codes.data() + (row + 1) * bytes - format.bytes();
+      REQUIRE(store_factors(format, {0, row % 2 == 0 ? 0.0F : .3F}, factors));
+    }
+    rows.blocks.append(100, codes.data());
+    const ScanTile tile = tile_of(rows);
+    on_every_target([&] {
+      if (!can_share_fronts()) return;
+      Shared shared(rows, tile, 0);
+      FrontQuery front;
+      const ScanQuery query = rows.query(8, 2);
+      set_front_query(rows.scan, query, &front);
+      for (const uint32_t row : rows_of(tile)) {
+        const RowPlace at = place_of(tile, row);
+        const float bound =
+            front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at));
+        pick_rows(rows.scan, *shared.fronts, front, bound, shared.picked.get());
+        const uint16_t* end = shared.picked->rows + shared.picked->count;
+        CAPTURE(static_cast<int>(metric), row, bound);
+        REQUIRE(std::find(static_cast<const uint16_t*>(shared.picked->rows), end, row) != end);
+      }
+    });
+  }
+}
+
+TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
+  for (const std::string spec : {"Polar2", "Polar4", "Polar5", "Polar4+2", "Polar4-pca"}) {
+    for (const int dim : {64, 65, 129, 384, 2500}) {
+      if (spec == "Polar4-pca" && dim > 384) continue;
+      for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+        const ScanRows rows = made_up_rows(spec, dim, metric, dim > 384 ? 100 : 600);
+        ScanTile tile = tile_of(rows);
+        tile.allowed[0] = 0x8421fedc00000001;
+        const ScanQuery query = rows.query(7, 1.5F);
+        on_every_target([&] {
+          if (!can_share_fronts()) return;
+          CAPTURE(spec, dim, static_cast<int>(metric));
+          Shared shared(rows, tile, 0);
+          check_hits(rows, tile, query, &shared);
+        });
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::test
