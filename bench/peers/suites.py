@@ -36,6 +36,7 @@ def _divided(dim, *parts):
 def flat(dim):
     """Every code, searched row by row: recall against bytes."""
     rates = ("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "4.5", "5")
+    trained = ("0.5", "1", "1.5", "2", "2.5", "3", "3.5", "4", "5")
     more = ("3+2", "4+2", "4+3", "8")
     return [
         *series("polarquant", [f"polar:Polar{rate}" for rate in rates + more]),
@@ -43,7 +44,7 @@ def flat(dim):
         *series("RaBitQ-Library", [f"rabitqlib:Flat{b}" for b in (1, 2, 4, 8)]),
         *series("FAISS SQ", ["faiss:SQ4", "faiss:SQ6", "faiss:SQ8"], max_seeds=1),
         *series("FAISS TurboQuant", [f"faiss:RR,SQtqmse{b}" for b in (1, 2, 4, 8)]),
-        *series("polarquant -pca", [f"polar:Polar{rate}-pca" for rate in ("1", "2", "3", "4")]),
+        *series("polarquant -pca", [f"polar:Polar{rate}-pca" for rate in trained]),
         *series("FAISS PQ", [f"faiss:PQ{m}x4fs" for m in _divided(dim, 4, 2, 1)], max_seeds=2),
         *series("ScaNN", ["scann:AH2", "scann:AH1", "scann:int8"], max_seeds=2),
         *series("turbovec", [f"turbovec:{b}+calibrated" for b in (2, 3, 4)]),
