@@ -39,9 +39,6 @@ constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// (100,000 rows), .6 times at 1,536 (50,000 rows).
 constexpr int64_t kMinDenseQueries = 16;
 constexpr int kMaxDenseLanes = 1024;
-/// From so many queries on, decoding every row once for all of them pays (117,659 × 384 rows, 4
-/// bits: 1.0 times as fast with 100 queries, 1.45 times with 1,000).
-constexpr int64_t kMinSharedQueries = 96;
 /// Blocks whose most promising rows set a shared search's first thresholds. 117,659 × 384 rows:
 /// with 64 of 1,839 a query picks 5,000 rows instead of 5,800, and scores 75 into its best instead
 /// of 570; with 256 it picks 4,200, but looking for them takes as long.
@@ -80,7 +77,7 @@ class GroupSearch {
     const bool dense = bounded_ ? panel_dots_use_amx() && nq >= kMinDenseQueries &&
                                       scan_codec_.lanes() <= kMaxDenseLanes
                                 : nq >= kMinUnboundedDenseQueries;
-    const bool shared = bounded_ && !dense && nq >= kMinSharedQueries && can_share_fronts();
+    const bool shared = bounded_ && !dense && nq >= min_shared_queries();
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
     // Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones

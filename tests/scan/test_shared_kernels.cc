@@ -18,10 +18,11 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Where a machine has these kernels, a target must too.
+/// Every machine that has vectors has these kernels.
 bool machine_shares_fronts() {
   const std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
-  return std::find(targets.begin(), targets.end(), HWY_AVX3_DL) != targets.end();
+  return std::any_of(targets.begin(), targets.end(),
+                     [](int64_t target) { return target != HWY_SCALAR && target != HWY_EMU128; });
 }
 
 /// Some blocks of a tile, shared.

@@ -15,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/scan/kernels/dot_row-inl.h"
 #include "src/scan/kernels/window_decode-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -225,22 +226,6 @@ HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const
       }
     }
   }
-}
-
-HWY_ATTR int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
-  const hn::CappedTag<int8_t, kSegmentLanes> d8;
-  const hn::RepartitionToWide<decltype(d8)> d16;
-  const hn::RepartitionToWide<decltype(d16)> d32;
-  const hn::Half<decltype(d8)> d8_half;
-  const int half = static_cast<int>(hn::Lanes(d8_half));
-  auto sum0 = hn::Zero(d32);
-  auto sum1 = hn::Zero(d32);
-  for (int lane = 0; lane < lanes; lane += half) {
-    const auto x = hn::PromoteTo(d16, hn::Load(d8_half, a + lane));
-    const auto y = hn::PromoteTo(d16, hn::Load(d8_half, b + lane));
-    sum0 = hn::ReorderWidenMulAccumulate(d32, x, y, sum0, sum1);
-  }
-  return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));
 }
 
 HWY_ATTR void dot_rows(const int8_t* query, const int8_t* levels, int lanes, int count,

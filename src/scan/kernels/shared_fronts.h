@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The first stage of a staged search for many queries over the same rows: fronts of a few blocks
-// are laid out once, six coordinates of a block's 64 rows side by side, and every query then looks
-// up what its six signs and weights make of the 64 ways a row's can be there, for all 64 rows by
-// one permutation of bytes (as FastScan does with four bits, André et al. 2015). Distances are
-// those of sign_survivors.h; rows pass by a cut of the distance instead of a bound, which spares
-// the bound's arithmetic for the rows that do not.
+// The first stage of a staged search for many queries over the same rows. Fronts of a few blocks
+// are laid out once: some coordinates of a register of rows side by side. What a query's signs and
+// weights make of the ways that a row's can be there is a table, looked up for all these rows by
+// one instruction (as in FastScan, André et al. 2015). Distances are those of sign_survivors.h;
+// rows pass by a cut of the distance instead of a bound, which spares the bound's arithmetic for
+// those that do not.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/tile.h"
@@ -15,18 +17,18 @@
 
 namespace polarquant {
 
-/// Six coordinates an index: 11 cover a word's 64, the last with 4.
-inline constexpr int kSextetsPerWord = 11;
-
 /// Fronts of some blocks of a tile, laid out for many queries.
 struct SharedFronts {
   /// They stay in a first-level cache while queries take turns.
   static constexpr int kMostBlocks = 8;
 
+  /// Planes of a block: an index for each row, of four coordinates or more.
+  static constexpr int kMostPlanes = kMaxFrontWords * 16;
+
   int blocks = 0;
-  /// By block and sextet: an index for each row, in an order that the kernel wants.
-  alignas(64) uint8_t sextets[kMostBlocks][kMaxFrontWords * kSextetsPerWord][kBlockRows];
-  /// 1/‖x−c‖ and constant/‖x−c‖ as stored, units left out, in another such order.
+  /// As the kernels of this machine want them.
+  alignas(64) uint8_t planes[kMostBlocks * kMostPlanes * kBlockRows];
+  /// 1/‖x−c‖ and constant/‖x−c‖ as stored, units left out, in an order that kernels want.
   alignas(64) float inverse_norms[kMostBlocks][kBlockRows];
   alignas(64) float ratios[kMostBlocks][kBlockRows];
   uint64_t allowed[kMostBlocks];      // as of the tile
@@ -38,9 +40,10 @@ struct SharedFronts {
 /// A query as it meets shared fronts: few bytes, since many queries take turns in a second-level
 /// cache.
 struct FrontQuery {
-  /// Its two bits of each three coordinates: signs, and above them which are heavy. A sextet's
-  /// distances are sums of those of its two threes.
-  uint8_t threes[2 * kMaxFrontWords * kSextetsPerWord];
+  static constexpr int kMostParts = kMaxFrontWords * 22;
+
+  /// Its two bits of some coordinates each, as the kernels of this machine want them.
+  uint8_t parts[kMostParts];
   uint8_t word_weights[kMaxFrontWords];
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.
@@ -50,8 +53,33 @@ struct FrontQuery {
   float ratio;
 };
 
-/// Whether this machine has kernels for fronts so laid out; without, none of the others is called.
-bool can_share_fronts();
+/// The distance up to which rows reach a threshold, of a row at + inverse·(1/‖x−c‖) +
+/// ratio·(constant/‖x−c‖): base + weight·constant + ‖x−c‖·(height − tilt·h) ≥ threshold solved for
+/// h.
+struct RowsCut {
+  static constexpr float kMost = 32767;  // above any distance
+
+  float at;
+  float inverse;
+  float ratio;
+
+  RowsCut(const FrontQuery& query, const SharedFronts& fronts, float threshold)
+      : inverse((query.base - threshold) * query.inverse_tilt), ratio(query.ratio) {
+    // What roundings, those of the bounds themselves too, can take from the cut.
+    constexpr float kRounding = 1.0F / (1 << 20);
+    const float sizes = (std::fabs(query.base) + std::fabs(threshold)) * query.inverse_tilt;
+    at = query.height + kRounding * (std::fabs(query.height) + sizes * fronts.most_inverse +
+                                     std::fabs(query.ratio) * fronts.most_ratio);
+  }
+};
+
+/// From so many queries on, laying fronts out and decoding rows once for all of them pays on this
+/// machine; more than there can be where there are no kernels for it, and none of the others is
+/// called.
+int64_t min_shared_queries();
+inline bool can_share_fronts() {
+  return min_shared_queries() < std::numeric_limits<int64_t>::max();
+}
 /// The codec has signs; at most kMostBlocks blocks of the tile.
 void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                     SharedFronts* fronts);

@@ -16,6 +16,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/scan/kernels/dot_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -109,9 +110,30 @@ HWY_ATTR void add_bias(uint8_t* levels, size_t bytes) {
 
 #else
 
-int find_hits_of_rows(const ScanCodec&, const SharedLevels&, const LevelQuery&, float, PickedRows*,
-                      SharedHits*) {
-  return 0;
+HWY_ATTR int find_hits_of_rows(const ScanCodec& codec, const SharedLevels& rows,
+                               const LevelQuery& query, float threshold, PickedRows* picked,
+                               SharedHits* hits) {
+  const size_t stages = codec.stages().size();
+  int found = 0;
+  for (int i = 0; i < picked->count; ++i) {
+    const uint32_t row = picked->rows[i];
+    int32_t dots[2] = {0, 0};
+    for (size_t j = 0; j < stages; ++j) {
+      const LevelStage& stage = codec.stages()[j];
+      const auto* levels = reinterpret_cast<const int8_t*>(rows.levels[j].data()) +
+                           row * static_cast<size_t>(stage.lanes());
+      dots[j] = dot_row(query.levels + stage.first_lane(), levels, stage.lanes());
+    }
+    const ScanTerms terms = rows.terms(row);
+    const float score = stages == 2 ? goodness(query.score, terms, dots[0], dots[1])
+                                    : goodness(query.score, terms, dots[0]);
+    hits->rows[found] = row;
+    hits->dots[0][found] = dots[0];
+    hits->dots[1][found] = dots[1];
+    // What is no number is left to the search.
+    found += score < threshold ? 0 : 1;
+  }
+  return found;
 }
 void add_bias(uint8_t*, size_t) {}
 

@@ -24,8 +24,9 @@ class SharedLevels {
   ScanTerms terms(uint32_t row) const { return {scale[row], constant[row], norm[row]}; }
 
   uint32_t first_row = 0;
-  /// By stage, (rows, stage.lanes()): 128 + level, the unsigned operand of byte products. Rows that
-  /// are not allowed, and lanes without a coordinate, have any value.
+  /// By stage, (rows, stage.lanes()): levels, or 128 + level where kernels want the unsigned
+  /// operand of byte products. Rows that are not allowed, and lanes without a coordinate, have any
+  /// value.
   AlignedVector<uint8_t> levels[2];
   alignas(64) float scale[kMostRows];
   alignas(64) float constant[kMostRows];

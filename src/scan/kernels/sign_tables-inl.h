@@ -126,6 +126,50 @@ struct SignNibbles {
   }
 };
 
+/// Distances of some registers of rows, the low and the high halves of their bytes widened.
+template <int kTogether>
+struct SignSumsOfRows {
+  using D16 = hn::Repartition<uint16_t, RowBytes>;
+
+  hn::Vec<D16> low[kTogether];
+  hn::Vec<D16> high[kTogether];
+
+  /// table(at): of nibble `at`; first[i]: a register's first row in the first nibble of its block.
+  template <class Table>
+  HWY_ATTR HWY_INLINE void add_up(const Table& table, const uint8_t* const (&first)[kTogether],
+                                  const uint8_t* word_weights, int words) {
+    const RowBytes d;
+    const D16 d16;
+    const auto zero = hn::Zero(d);
+#pragma GCC unroll 4
+    for (int i = 0; i < kTogether; ++i) low[i] = high[i] = hn::Zero(d16);
+    for (int word = 0; word < words; ++word) {
+      const auto weight = hn::Set(d16, word_weights[word]);
+      hn::Vec<RowBytes> sums[kTogether];
+#pragma GCC unroll 4
+      for (int i = 0; i < kTogether; ++i) sums[i] = zero;
+// GCC would add up sixteen as a tree, and keep them all until then.
+#pragma GCC unroll 4
+      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
+        const int at = word * kNibblesPerWord + nibble;
+        const auto entries = table(at);
+#pragma GCC unroll 4
+        for (int i = 0; i < kTogether; ++i) {
+          const auto rows = hn::Load(d, first[i] + at * kBlockRows);
+          sums[i] = hn::Add(sums[i], hn::TableLookupBytes(entries, rows));
+        }
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < kTogether; ++i) {
+        const auto low_rows = hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero));
+        const auto high_rows = hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero));
+        low[i] = hn::Add(low[i], hn::Mul(low_rows, weight));
+        high[i] = hn::Add(high[i], hn::Mul(high_rows, weight));
+      }
+    }
+  }
+};
+
 /// distances: of the block's 64 rows, in order.
 HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
                                            const ScanQuery& query, uint32_t* distances) {
@@ -134,47 +178,24 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignN
   const hn::Repartition<uint32_t, RowBytes> d32;
   constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
   constexpr int kTogether = 2;  // registers that a table is loaded for
-  const auto zero = hn::Zero(d);
   const auto zero16 = hn::Zero(d16);
+  const auto table = [&](int at) HWY_ATTR { return hn::LoadDup128(d, tables.entries[at]); };
   for (int first = 0; first < kBlockRows; first += kTogether * kRegisterRows) {
-    hn::Vec<decltype(d16)> low[kTogether];
-    hn::Vec<decltype(d16)> high[kTogether];
-#pragma GCC unroll 2
-    for (int i = 0; i < kTogether; ++i) low[i] = high[i] = zero16;
-    for (int word = 0; word < static_cast<int>(query.word_weights.size()); ++word) {
-      const auto weight = hn::Set(d16, query.word_weights[static_cast<size_t>(word)]);
-      hn::Vec<RowBytes> sums[kTogether];
-#pragma GCC unroll 2
-      for (int i = 0; i < kTogether; ++i) sums[i] = zero;
-// GCC would add up sixteen as a tree, and keep them all until then.
-#pragma GCC unroll 4
-      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
-        const int at = word * kNibblesPerWord + nibble;
-        const auto table = hn::LoadDup128(d, tables.entries[at]);
-#pragma GCC unroll 2
-        for (int i = 0; i < kTogether; ++i) {
-          const auto rows = hn::Load(d, nibbles.rows[at] + first + i * kRegisterRows);
-          sums[i] = hn::Add(sums[i], hn::TableLookupBytes(table, rows));
-        }
-      }
-#pragma GCC unroll 2
-      for (int i = 0; i < kTogether; ++i) {
-        const auto low_rows = hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero));
-        const auto high_rows = hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero));
-        low[i] = hn::Add(low[i], hn::Mul(low_rows, weight));
-        high[i] = hn::Add(high[i], hn::Mul(high_rows, weight));
-      }
-    }
+    SignSumsOfRows<kTogether> sums;
+    const uint8_t* rows[kTogether];
+    for (int i = 0; i < kTogether; ++i) rows[i] = nibbles.rows[0] + first + i * kRegisterRows;
+    sums.add_up(table, rows, query.word_weights.data(),
+                static_cast<int>(query.word_weights.size()));
 #pragma GCC unroll 2
     for (int i = 0; i < kTogether; ++i) {
       uint32_t* out = distances + first + i * kRegisterRows;
       constexpr int kQuarter = kRegisterRows / 4;
-      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, low[i], zero16)), d32, out);
-      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, low[i], zero16)), d32, out + kQuarter);
-      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, high[i], zero16)), d32,
-                out + 2 * kQuarter);
-      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, high[i], zero16)), d32,
-                out + 3 * kQuarter);
+      const auto low = sums.low[i];
+      const auto high = sums.high[i];
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, low, zero16)), d32, out);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, low, zero16)), d32, out + kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, high, zero16)), d32, out + 2 * kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, high, zero16)), d32, out + 3 * kQuarter);
     }
   }
 }

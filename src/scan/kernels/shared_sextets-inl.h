@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+// Shared fronts for AVX3_DL: six coordinates of a block's 64 rows are a register of indices, and
+// what six signs and weights of a query make of the 64 ways a row's can be there another: one
+// permutation of bytes looks up all rows.
+#if defined(POLARQUANT_SHARED_SEXTETS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SHARED_SEXTETS_INL_H_
+#undef POLARQUANT_SHARED_SEXTETS_INL_H_
+#else
+#define POLARQUANT_SHARED_SEXTETS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "src/scan/kernels/block_factors-inl.h"
+#include "src/scan/kernels/shared_fronts.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// Six coordinates an index: 11 cover a word's 64, the last with 4.
+constexpr int kSextetsPerWord = 11;
+/// The indices of a block, by sextet, in an order that unpacking bytes brings to rows'.
+template <class Byte>
+HWY_INLINE auto sextets_of(Byte* planes, int block) {
+  constexpr int kBlockSextets = kMaxFrontWords * kSextetsPerWord;
+  static_assert(kBlockSextets <= SharedFronts::kMostPlanes);
+  return reinterpret_cast<
+             std::conditional_t<std::is_const_v<Byte>, const uint8_t, uint8_t>(*)[kBlockRows]>(
+             planes) +
+         block * kBlockSextets;
+}
+
+/// By the three signs of a query and, above them, which of its coordinates are heavy: the distances
+/// of the 8 ways that a row's signs can be there, a byte each.
+struct ThreeDistances {
+  int64_t of[64];
+
+  constexpr ThreeDistances() : of() {
+    for (int query = 0; query < 64; ++query) {
+      for (int way = 7; way >= 0; --way) {
+        const auto differ = static_cast<unsigned>((way ^ query) & 7);
+        const auto heavy = differ & static_cast<unsigned>(query >> 3);
+        of[query] = of[query] << 8 | (std::popcount(differ) + 2 * std::popcount(heavy));
+      }
+    }
+  }
+};
+constexpr ThreeDistances kDistances;
+
+/// v[i]'s lane j becomes v[j]'s lane i.
+HWY_ATTR HWY_INLINE void transpose(__m512i (&v)[8]) {
+  __m512i pairs[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    const __m512i low = _mm512_shuffle_i64x2(pairs[i], pairs[i + 2], 0x88);
+    const __m512i high = _mm512_shuffle_i64x2(pairs[i], pairs[i + 2], 0xDD);
+    const __m512i low4 = _mm512_shuffle_i64x2(pairs[i + 4], pairs[i + 6], 0x88);
+    const __m512i high4 = _mm512_shuffle_i64x2(pairs[i + 4], pairs[i + 6], 0xDD);
+    v[i] = _mm512_shuffle_i64x2(low, low4, 0x88);
+    v[i + 4] = _mm512_shuffle_i64x2(low, low4, 0xDD);
+    v[i + 2] = _mm512_shuffle_i64x2(high, high4, 0x88);
+    v[i + 6] = _mm512_shuffle_i64x2(high, high4, 0xDD);
+  }
+}
+
+/// Writes `count` sextets of a word, which begin at bits `shifts`, for all rows. vpmultishiftqb
+/// cuts 8 bits of each; the two above a sextet are ones that vpermb does not look at, others `kept`
+/// cuts off.
+HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words, int room,
+                                      __m512i shifts, __m512i kept, int count,
+                                      uint8_t (*sextets)[kBlockRows]) {
+  // Bytes of 8 rows with 8 fields each to fields of 8 rows.
+  const __m512i by_field = _mm512_set_epi8(
+      63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5,
+      60, 52, 44, 36, 28, 20, 12, 4, 59, 51, 43, 35, 27, 19, 11, 3, 58, 50, 42, 34, 26, 18, 10, 2,
+      57, 49, 41, 33, 25, 17, 9, 1, 56, 48, 40, 32, 24, 16, 8, 0);
+  __m512i v[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    // Unpacking bytes takes 8 of every 16: first those of rows 0 to 31.
+    const int group = i / 2 + i % 2 * 4;
+    const __m512i rows = group * kGroupRows < room
+                             ? _mm512_load_si512(words + static_cast<size_t>(group) * group_words)
+                             : _mm512_setzero_si512();
+    const __m512i fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, rows), kept);
+    v[i] = _mm512_permutexvar_epi8(by_field, fields);
+  }
+  transpose(v);
+  for (int i = 0; i < count; ++i) _mm512_store_si512(sextets[i], v[i]);
+}
+
+/// Four rows each at places 4·(first % 32 / 8) + … of two registers of the block's four, so that
+/// cuts packed to 16 bits come out in order: rows 8j … 8j+3, and 8j+4 … 8j+7, of 32.
+HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
+  float* half = block + first / 32 * 32 + first % 32 / 2;
+  _mm_store_ps(half, _mm512_castps512_ps128(rows));
+  _mm_store_ps(half + 16, _mm512_extractf32x4_ps(rows, 1));
+  _mm_store_ps(half + 4, _mm512_extractf32x4_ps(rows, 2));
+  _mm_store_ps(half + 20, _mm512_extractf32x4_ps(rows, 3));
+}
+
+HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
+                      SharedFronts* fronts) {
+  const BlockLayout& layout = codec.layout();
+  const bool half = codec.factor_format().half;
+  const bool l2 = codec.metric() == Metric::l2;
+  const int front_words = layout.front_words();
+  const __m512i first_shifts = _mm512_set1_epi64(0x2A241E18120C0600);  // 0, 6, … 42
+  const __m512i last_shifts = _mm512_set1_epi64(0x00000000003C3630);   // 48, 54, 60
+  // The last has four coordinates, behind which fields begin again with a word's first.
+  const __m512i last_kept = _mm512_set1_epi64(0x00000000000F3F3F);
+  fronts->blocks = end_block - first_block;
+  __m512 most_inverse = _mm512_setzero_ps();
+  __m512 most_ratio = most_inverse;
+  for (int i = 0; i < fronts->blocks; ++i) {
+    const uint8_t* front = tile.front[first_block + i];
+    const int room = tile.room[first_block + i];
+    const auto* words = reinterpret_cast<const uint64_t*>(front);
+    const size_t group_words = static_cast<size_t>(front_words) * kGroupRows;
+    for (int word = 0; word < front_words; ++word) {
+      const uint64_t* of_word = words + static_cast<size_t>(word) * kGroupRows;
+      uint8_t(*sextets)[kBlockRows] = sextets_of(fronts->planes, i) + word * kSextetsPerWord;
+      lay_out_word(of_word, group_words, room, first_shifts, _mm512_set1_epi8(63), 8, sextets);
+      lay_out_word(of_word, group_words, room, last_shifts, last_kept, kSextetsPerWord - 8,
+                   sextets + 8);
+    }
+    alignas(64) float scales[kBlockRows] = {};
+    alignas(64) float biases[kBlockRows] = {};
+    widen_factors(half, front + layout.factors_offset(room), room, scales, biases);
+    fronts->allowed[i] = tile.allowed[first_block + i];
+    fronts->without_cut[i] = 0;
+    for (int first = 0; first < kBlockRows; first += 16) {
+      // Room that the block does not have is allowed to no row: it may say anything that is a
+      // number.
+      const __m512 scale = _mm512_load_ps(scales + first);
+      const __m512 bias = _mm512_load_ps(biases + first);
+      const __m512 norm = l2 ? bias : scale;
+      // Smaller ones' inverses could be infinite.
+      const __mmask16 has_inverse = _mm512_cmp_ps_mask(norm, _mm512_set1_ps(1e-30F), _CMP_GE_OQ);
+      const __m512 inverse = _mm512_maskz_div_ps(has_inverse, _mm512_set1_ps(1), norm);
+      const __m512 ratio = _mm512_mul_ps(l2 ? _mm512_mul_ps(bias, bias) : bias, inverse);
+      fronts->without_cut[i] |= uint64_t{static_cast<uint16_t>(~has_inverse)} << first;
+      most_inverse = _mm512_max_ps(most_inverse, inverse);
+      most_ratio = _mm512_max_ps(most_ratio, _mm512_abs_ps(ratio));
+      store_packable(inverse, first, fronts->inverse_norms[i]);
+      store_packable(ratio, first, fronts->ratios[i]);
+    }
+  }
+  fronts->most_inverse = _mm512_reduce_max_ps(most_inverse);
+  fronts->most_ratio = _mm512_reduce_max_ps(most_ratio);
+}
+
+/// The distance up to which rows reach a threshold.
+struct DistanceCut {
+  __m512 at;
+  __m512 inverse;
+  __m512 ratio;
+
+  HWY_ATTR DistanceCut(const FrontQuery& query, const SharedFronts& fronts, float threshold) {
+    const RowsCut cut(query, fronts, threshold);
+    at = _mm512_set1_ps(cut.at);
+    inverse = _mm512_set1_ps(cut.inverse);
+    ratio = _mm512_set1_ps(cut.ratio);
+  }
+
+  /// Of 16 rows; where it is not a number, any distance will do.
+  HWY_ATTR HWY_INLINE __m512i of(const float* inverses, const float* ratios) const {
+    const __m512 cut = _mm512_fmadd_ps(inverse, _mm512_load_ps(inverses),
+                                       _mm512_fmadd_ps(ratio, _mm512_load_ps(ratios), at));
+    return _mm512_cvttps_epi32(_mm512_min_ps(cut, _mm512_set1_ps(RowsCut::kMost)));
+  }
+};
+
+/// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
+HWY_ATTR HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
+  alignas(64) static constexpr uint8_t kRows[64] = {
+      0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+      44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+  const __m512i found = _mm512_maskz_compress_epi8(mask, _mm512_load_si512(kRows));
+  const __m512i from = _mm512_set1_epi16(static_cast<int16_t>(first));
+  const auto widened = [&](__m256i half)
+                           HWY_ATTR { return _mm512_add_epi16(_mm512_cvtepu8_epi16(half), from); };
+  _mm512_storeu_si512(rows, widened(_mm512_castsi512_si256(found)));
+  const int count = std::popcount(mask);
+  if (HWY_UNLIKELY(count > 32))
+    _mm512_storeu_si512(rows + 32, widened(_mm512_extracti64x4_epi64(found, 1)));
+  return count;
+}
+
+/// Tables of a query: of the 64 ways that six signs of a row can be there, the distance of each.
+template <int kWords>
+HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[64]) {
+  const __m512i high_three = _mm512_set_epi64(
+      0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
+      0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+#pragma GCC unroll 4
+  for (int i = 0; i < kWords * kSextetsPerWord; ++i) {
+    const __m512i low = _mm512_set1_epi64(kDistances.of[query.parts[2 * i]]);
+    const __m512i high = _mm512_set1_epi64(kDistances.of[query.parts[2 * i + 1]]);
+    _mm512_store_si512(tables[i], _mm512_add_epi8(low, _mm512_shuffle_epi8(high, high_three)));
+  }
+}
+
+// 64 rows by a query are 44 loads, permutations and additions, .73 cycles each on Zen 5, and a
+// quarter of that for the cut. Two queries together, which share loads, are no faster.
+template <int kWords>
+HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontQuery& query, float threshold,
+                             PickedRows* picked) {
+  constexpr int kTogether = 4;  // blocks that a table is loaded for
+  static_assert(SharedFronts::kMostBlocks % kTogether == 0);
+  constexpr int kPairs = (kWords + 1) / 2;
+  alignas(64) uint8_t entries[kWords * kSextetsPerWord][64];
+  make_tables<kWords>(query, entries);
+  __m512i weights[kPairs];
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const uint8_t* both = query.word_weights + 2 * pair;
+    weights[pair] = _mm512_set1_epi16(static_cast<int16_t>(both[0] | both[1] << 8));
+  }
+  const DistanceCut cut(query, fronts, threshold);
+  uint16_t* rows = picked->rows;
+  for (int first = 0; first < fronts.blocks; first += kTogether) {
+    // GCC would copy all tables to other places on the stack to have them at hand.
+    const uint8_t(*tables)[64] = entries;
+    asm("" : "+r"(tables));
+    __m512i low[kTogether];
+    __m512i high[kTogether];
+#pragma GCC unroll 2
+    for (int pair = 0; pair < kPairs; ++pair) {
+      __m512i sums[2][kTogether];
+#pragma GCC unroll 2
+      for (int odd = 0; odd < 2; ++odd) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kTogether; ++i) sums[odd][i] = _mm512_setzero_si512();
+        if (2 * pair + odd >= kWords) continue;
+        const int from = (2 * pair + odd) * kSextetsPerWord;
+#pragma GCC unroll 11
+        for (int at = from; at < from + kSextetsPerWord; ++at) {
+          const __m512i table = _mm512_load_si512(tables[at]);
+#pragma GCC unroll 4
+          for (int i = 0; i < kTogether; ++i) {
+            const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
+            sums[odd][i] = _mm512_add_epi8(sums[odd][i], _mm512_permutexvar_epi8(sextets, table));
+            // GCC would add up eleven as a tree, and keep them all until then.
+            asm("" : "+v"(sums[odd][i]));
+          }
+        }
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < kTogether; ++i) {
+        const __m512i low_sums =
+            _mm512_maddubs_epi16(_mm512_unpacklo_epi8(sums[0][i], sums[1][i]), weights[pair]);
+        const __m512i high_sums =
+            _mm512_maddubs_epi16(_mm512_unpackhi_epi8(sums[0][i], sums[1][i]), weights[pair]);
+        low[i] = pair == 0 ? low_sums : _mm512_add_epi16(low[i], low_sums);
+        high[i] = pair == 0 ? high_sums : _mm512_add_epi16(high[i], high_sums);
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kTogether; ++i) {
+      const int block = first + i;
+      if (block >= fronts.blocks) break;
+      const float* inverses = fronts.inverse_norms[block];
+      const float* ratios = fronts.ratios[block];
+      const __m512i low_cuts =
+          _mm512_packs_epi32(cut.of(inverses, ratios), cut.of(inverses + 16, ratios + 16));
+      const __m512i high_cuts = _mm512_packs_epi32(cut.of(inverses + 32, ratios + 32),
+                                                   cut.of(inverses + 48, ratios + 48));
+      const uint64_t reached = _mm512_cmple_epi16_mask(low[i], low_cuts) |
+                               uint64_t{_mm512_cmple_epi16_mask(high[i], high_cuts)} << 32;
+      rows += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
+                         block * kBlockRows, rows);
+    }
+  }
+  picked->count = static_cast<int>(rows - picked->rows);
+}
+
+HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
+                   float threshold, PickedRows* picked) {
+  switch (codec.layout().front_words()) {
+    case 1:
+      return pick_in_fronts<1>(fronts, query, threshold, picked);
+    case 2:
+      return pick_in_fronts<2>(fronts, query, threshold, picked);
+    case 3:
+      return pick_in_fronts<3>(fronts, query, threshold, picked);
+    default:
+      return pick_in_fronts<4>(fronts, query, threshold, picked);
+  }
+}
+static_assert(kMaxFrontWords == 4);
+
+/// Each three coordinates: signs, and above them which are heavy. A sextet's distances are sums of
+/// those of its two threes.
+inline void set_parts(uint64_t signs, uint64_t heavy, size_t word, FrontQuery* front) {
+  static_assert(2 * kMaxFrontWords * kSextetsPerWord <= FrontQuery::kMostParts);
+  uint8_t* threes = front->parts + word * 2 * kSextetsPerWord;
+  for (int i = 0; i < 2 * kSextetsPerWord; ++i, signs >>= 3, heavy >>= 3)
+    threes[i] = static_cast<uint8_t>((signs & 7) | (heavy & 7) << 3);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard
