@@ -31,8 +31,9 @@ namespace {
 
 /// Fewer dimensions have bounds that leave no row out.
 constexpr int kMinBoundedDims = 64;
-/// Prepared queries of a group, a thread: a dense scan decodes every row once a group.
-constexpr size_t kGroupBytes = size_t{3} << 20;
+/// Prepared queries of a group, a thread: dense and shared scans decode every row once a group, and
+/// 1,000 of 384 dimensions are one.
+constexpr size_t kGroupBytes = size_t{13} << 18;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// With AMX a dense scan is the faster one for so many queries over vectors of so many lanes; what
 /// a staged scan reads does not grow with them. 1,000 queries: 2 times as fast at 768 dimensions

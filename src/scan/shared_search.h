@@ -60,17 +60,17 @@ class SharedSearch {
     PickedRows picked;
     SharedHits hits;
   };
+  struct Sample {
+    uint32_t survivors[kSampleBlocks * kBlockRows + kListSlack];
+    float bounds[kSampleBlocks * kBlockRows + kListSlack];
+  };
 
   const ScanCodec& codec_;
   bool has_slack_ = false;  // a range search's queries have
   SharedLevels levels_;
   SpareMemory<SharedFronts> fronts_;
   SpareMemory<Found> found_;
-  struct Sample {
-    uint32_t survivors[kSampleBlocks * kBlockRows + kListSlack];
-    float bounds[kSampleBlocks * kBlockRows + kListSlack];
-  };
-  std::vector<float> thresholds_;  // of the queries, side by side
+  std::vector<float> thresholds_;  // of the queries: what fronts must reach
 };
 
 }  // namespace polarquant

@@ -84,6 +84,7 @@ inline bool can_share_fronts() {
 void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                     SharedFronts* fronts);
 void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front);
+
 /// Rows of shared blocks that a query picks, counted from the first block's first, ascending.
 struct PickedRows {
   alignas(64) uint16_t rows[SharedFronts::kMostBlocks * kBlockRows + 64];  // kernels write ahead

@@ -25,6 +25,7 @@ namespace HWY_NAMESPACE {
 
 /// Six coordinates an index: 11 cover a word's 64, the last with 4.
 constexpr int kSextetsPerWord = 11;
+
 /// The indices of a block, by sextet, in an order that unpacking bytes brings to rows'.
 template <class Byte>
 HWY_INLINE auto sextets_of(Byte* planes, int block) {

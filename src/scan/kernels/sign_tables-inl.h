@@ -134,6 +134,9 @@ struct SignSumsOfRows {
   hn::Vec<D16> low[kTogether];
   hn::Vec<D16> high[kTogether];
 
+  // The compiler's own would lack the target's attributes.
+  HWY_ATTR HWY_INLINE SignSumsOfRows() {}
+
   /// table(at): of nibble `at`; first[i]: a register's first row in the first nibble of its block.
   template <class Table>
   HWY_ATTR HWY_INLINE void add_up(const Table& table, const uint8_t* const (&first)[kTogether],
