@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A thread block a row. Every float operation is one of src/codec's plain code: sums by
-// src/codec/dot.cc, the rotation by src/codec/rotation.cc and walsh_hadamard.cc, whose levels may
-// be worked through in any order within, since each value takes part in one butterfly of a level.
+// A warp a row, or a thread block where rows are long. Every float operation is one of src/codec's
+// plain code: sums by src/codec/dot.cc, the rotation by src/codec/rotation.cc and
+// walsh_hadamard.cc, whose levels may be worked through in any order within, since each value takes
+// part in one butterfly of a level.
 #include <algorithm>
 
 #include "cuda/cuda_check.h"
@@ -22,8 +23,48 @@ constexpr int kPadShift = 3;
 constexpr int kPadded = 1 << kPadShift;
 constexpr float kSqrtHalf = 0.70710678F;
 
+/// A warp's rows are short enough that as many warps as there can be have room for theirs, so that
+/// none waits for other threads than its own.
+constexpr int kMostWarpDim = 1024;
+constexpr int kBlockWarps = 4;
+
+/// The threads that have a row together: a warp, or a block.
+template <bool kWarp>
+struct RowThreads {
+  __device__ static int index() { return static_cast<int>(kWarp ? threadIdx.x % 32 : threadIdx.x); }
+  __device__ static int count() { return kWarp ? 32 : static_cast<int>(blockDim.x); }
+  __device__ static void wait() {
+    if constexpr (kWarp) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
+  }
+  __device__ static bool all(bool value) {
+    if constexpr (kWarp) {
+      return __all_sync(~0U, value) != 0;
+    } else {
+      return __syncthreads_and(value ? 1 : 0) != 0;
+    }
+  }
+  /// The first thread's value, for all.
+  __device__ static double first(double value) {
+    if constexpr (kWarp) {
+      return __shfl_sync(~0U, value, 0);
+    } else {
+      __shared__ double shared_value;
+      if (threadIdx.x == 0) shared_value = value;
+      __syncthreads();
+      const double found = shared_value;
+      __syncthreads();
+      return found;
+    }
+  }
+};
+
 /// Where value i lies in shared memory: so that values 2^m apart are in different banks for any m.
 __device__ inline int place(int i) { return i + (i >> kPadShift); }
+__host__ __device__ inline int row_floats(int dim) { return dim + (dim >> kPadShift) + 1; }
 
 /// dot_exact by half a warp, whose lane 0 has it; `get(i)` gives a product's factors. Called by
 /// whole warps.
@@ -54,11 +95,11 @@ __device__ inline void cross(float& a, float& b) {
 /// kLevels levels of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
 /// multiple of kPadded; then values that meet lie equally far apart. kLast: they are scaled behind
 /// it.
-template <int kLevels, bool kAligned, bool kLast>
+template <typename Threads, int kLevels, bool kAligned, bool kLast>
 __device__ inline void transform_pass(float* row, int offset, int size, int distance, float scale) {
   constexpr int kValues = 1 << kLevels;
   const int apart = distance < kPadded ? distance : place(distance);
-  for (int group = threadIdx.x; group < size / kValues; group += blockDim.x) {
+  for (int group = Threads::index(); group < size / kValues; group += Threads::count()) {
     const int in_run = group & (distance - 1);
     const int first = offset + (group - in_run) * kValues + in_run;
     float* const at = row + place(first);
@@ -78,40 +119,43 @@ __device__ inline void transform_pass(float* row, int offset, int size, int dist
 #pragma unroll
     for (int i = 0; i < kValues; ++i) value(i) = kLast ? values[i] * scale : values[i];
   }
-  __syncthreads();
+  Threads::wait();
 }
 
 /// The normalized transform of row[offset] … row[offset+size−1].
-template <bool kAligned>
+template <typename Threads, bool kAligned>
 __device__ inline void transform_from(float* row, int offset, int size, float scale) {
   int distance = 1;
   for (; 8 * distance < size; distance *= 8)
-    transform_pass<3, kAligned, false>(row, offset, size, distance, scale);
+    transform_pass<Threads, 3, kAligned, false>(row, offset, size, distance, scale);
   if (8 * distance == size) {
-    transform_pass<3, kAligned, true>(row, offset, size, distance, scale);
+    transform_pass<Threads, 3, kAligned, true>(row, offset, size, distance, scale);
   } else if (4 * distance == size) {
-    transform_pass<2, kAligned, true>(row, offset, size, distance, scale);
+    transform_pass<Threads, 2, kAligned, true>(row, offset, size, distance, scale);
   } else {
-    transform_pass<1, kAligned, true>(row, offset, size, distance, scale);
+    transform_pass<Threads, 1, kAligned, true>(row, offset, size, distance, scale);
   }
 }
+template <typename Threads>
 __device__ inline void transform(float* row, int offset, int size, float scale) {
   // Passes of few values are at distances of kPadded or more, since rows are not that short.
   if (offset % kPadded == 0 && size > kPadded) {
-    transform_from<true>(row, offset, size, scale);
+    transform_from<Threads, true>(row, offset, size, scale);
   } else {
-    transform_from<false>(row, offset, size, scale);
+    transform_from<Threads, false>(row, offset, size, scale);
   }
 }
 
+template <typename Threads>
 __device__ inline void flip(const EncodeView& view, int layer, float* row) {
   const uint32_t* masks = view.sign_masks + static_cast<size_t>(layer) * view.dim;
-  for (int i = threadIdx.x; i < view.dim; i += blockDim.x)
+  for (int i = Threads::index(); i < view.dim; i += Threads::count())
     row[place(i)] = flipped(row[place(i)], masks[i]);
-  __syncthreads();
+  Threads::wait();
 }
 
 /// Signs, the butterfly of a round, signs.
+template <typename Threads>
 __device__ inline void flip_butterfly_flip(const EncodeView& view, int round, float* row) {
   const int dim = view.dim;
   const uint32_t* before = view.sign_masks + static_cast<size_t>(kLayersPerRound * round + 1) * dim;
@@ -119,75 +163,80 @@ __device__ inline void flip_butterfly_flip(const EncodeView& view, int round, fl
   const int half = dim / 2;
   const int low = round % 2 == 0 ? 0 : dim - 2 * half;
   const int high = low + half;
-  for (int i = threadIdx.x; i < half; i += blockDim.x) {
+  for (int i = Threads::index(); i < half; i += Threads::count()) {
     float a = flipped(row[place(low + i)], before[low + i]);
     float b = flipped(row[place(high + i)], before[high + i]);
     cross(a, b);
     row[place(low + i)] = flipped(a * kSqrtHalf, after[low + i]);
     row[place(high + i)] = flipped(b * kSqrtHalf, after[high + i]);
   }
-  if (dim % 2 != 0 && threadIdx.x == 0) {
+  if (dim % 2 != 0 && Threads::index() == 0) {
     const int alone = low == 0 ? dim - 1 : 0;
     row[place(alone)] = flipped(row[place(alone)], before[alone] ^ after[alone]);
   }
-  __syncthreads();
+  Threads::wait();
 }
 
+template <typename Threads>
 __device__ inline void rotate(const EncodeView& view, float* row) {
   if (view.rotation == Rotation::none) return;
   const int back = view.dim - view.transform_size;
   for (int round = 0; round < kRounds; ++round) {
-    flip(view, kLayersPerRound * round, row);
-    transform(row, 0, view.transform_size, view.transform_scale);
-    flip_butterfly_flip(view, round, row);
-    transform(row, back, view.transform_size, view.transform_scale);
+    flip<Threads>(view, kLayersPerRound * round, row);
+    transform<Threads>(row, 0, view.transform_size, view.transform_scale);
+    flip_butterfly_flip<Threads>(view, round, row);
+    transform<Threads>(row, back, view.transform_size, view.transform_scale);
   }
 }
 
-__global__ void __launch_bounds__(kMostThreads)
-    make_directions_kernel(EncodeView view, const float* x, int64_t first_row, float* u,
+/// The row's u, in shared memory, and its length; where that is 0 it is not made.
+template <bool kWarp>
+__global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp ? 12 : 1)
+    make_directions_kernel(EncodeView view, int64_t n, const float* x, int64_t first_row, float* u,
                            RowLength* lengths, Refused* refused) {
-  extern __shared__ float row[];
-  __shared__ double shared_norm;
+  using Threads = RowThreads<kWarp>;
+  extern __shared__ float rows[];
   const int dim = view.dim;
-  const int64_t number = blockIdx.x;
+  const int in_block = kWarp ? static_cast<int>(threadIdx.x) / 32 : 0;
+  const int64_t number = kWarp ? int64_t{kBlockWarps} * blockIdx.x + in_block : blockIdx.x;
+  if (number >= n) return;
+  float* row = rows + in_block * row_floats(dim);
   const float* input = x + number * dim;
   bool finite = true;
-  for (int j = threadIdx.x; j < dim; j += blockDim.x) {
+  for (int j = Threads::index(); j < dim; j += Threads::count()) {
     const float value = input[j];
     finite = finite && isfinite(value);
     row[place(j)] = value;
   }
-  finite = __syncthreads_and(finite ? 1 : 0) != 0;
+  finite = Threads::all(finite);
   if (finite && view.is_cosine != 0) {
-    if (threadIdx.x < 32) {
-      const double sum = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
-        return make_float2(row[place(i)], row[place(i)]);
-      });
-      if (threadIdx.x == 0) shared_norm = sqrt(sum);
+    Threads::wait();
+    double norm = 0;
+    if (Threads::index() < 32) {
+      norm = sqrt(dot_exact(dim, threadIdx.x % kSums,
+                            [&](int i) { return make_float2(row[place(i)], row[place(i)]); }));
     }
-    __syncthreads();
-    const double norm = shared_norm;
+    norm = Threads::first(norm);
     if (norm != 0) {
-      for (int j = threadIdx.x; j < dim; j += blockDim.x)
+      for (int j = Threads::index(); j < dim; j += Threads::count())
         row[place(j)] = static_cast<float>(row[place(j)] / norm);
     }
-    __syncthreads();
   }
-  for (int j = threadIdx.x; j < dim; j += blockDim.x) row[place(j)] -= view.centre[j];
-  __syncthreads();
-  if (threadIdx.x < 32) {
+  // Each thread's values are its own until here.
+  for (int j = Threads::index(); j < dim; j += Threads::count()) row[place(j)] -= view.centre[j];
+  Threads::wait();
+  double norm = 0;
+  if (Threads::index() < 32) {
     // Half a warp has the length, the other half the centre's part.
-    const bool of_row = threadIdx.x < kSums;
-    const double sum = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
+    const bool of_row = threadIdx.x % 32 < kSums;
+    double norm2 = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
       const float value = row[place(i)];
       return make_float2(of_row ? value : view.centre[i], value);
     });
-    const double along = __shfl_sync(~0U, sum, kSums);
-    double norm2 = sum;
-    if (threadIdx.x == 0) {
+    const double along = __shfl_sync(~0U, norm2, kSums);
+    if (Threads::index() == 0) {
       if (!(norm2 > view.nearly_centre2)) norm2 = 0;
-      double norm = sqrt(norm2);
+      norm = sqrt(norm2);
       const bool allowed =
           finite && (norm2 == 0 || (norm >= view.shortest && norm <= view.longest));
       if (!allowed) {
@@ -196,40 +245,45 @@ __global__ void __launch_bounds__(kMostThreads)
                                static_cast<Refused>(why));
         norm = 0;
       }
-      shared_norm = norm;
       lengths[number] = {norm, view.is_l2 != 0 ? norm : along};
     }
   }
-  __syncthreads();
-  const double norm = shared_norm;
+  norm = Threads::first(norm);
   float* to = u + number * dim;
   if (norm == 0) {
-    for (int j = threadIdx.x; j < dim; j += blockDim.x) to[j] = 0;
+    for (int j = Threads::index(); j < dim; j += Threads::count()) to[j] = 0;
     return;
   }
   const double to_direction = view.root_dim / norm;
-  for (int j = threadIdx.x; j < dim; j += blockDim.x)
+  for (int j = Threads::index(); j < dim; j += Threads::count())
     row[place(j)] = static_cast<float>(row[place(j)] * to_direction);
-  __syncthreads();
-  rotate(view, row);
-  for (int j = threadIdx.x; j < dim; j += blockDim.x) to[j] = row[place(j)];
+  Threads::wait();
+  rotate<Threads>(view, row);
+  for (int j = Threads::index(); j < dim; j += Threads::count()) to[j] = row[place(j)];
 }
 
 }  // namespace
 
 size_t direction_shared_bytes(const EncodeView& view) {
-  return (static_cast<size_t>(view.dim) + (view.dim >> kPadShift) + 1) * sizeof(float) +
-         kStaticBytes;
+  const int rows = view.dim <= kMostWarpDim ? kBlockWarps : 1;
+  return static_cast<size_t>(rows) * row_floats(view.dim) * sizeof(float) + kStaticBytes;
 }
 
 void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t first_row, float* u,
                      RowLength* lengths, Refused* refused, cudaStream_t stream) {
   const size_t shared_bytes = direction_shared_bytes(view) - kStaticBytes;
-  allow_shared_memory<make_directions_kernel>(kStaticBytes);
-  // A butterfly of eight values a thread.
-  const int threads = std::clamp(view.transform_size / 8, 32, kMostThreads);
-  make_directions_kernel<<<static_cast<unsigned>(n), threads, shared_bytes, stream>>>(
-      view, x, first_row, u, lengths, refused);
+  if (view.dim <= kMostWarpDim) {
+    allow_shared_memory<make_directions_kernel<true>>(kStaticBytes);
+    const auto blocks = static_cast<unsigned>((n + kBlockWarps - 1) / kBlockWarps);
+    make_directions_kernel<true><<<blocks, kBlockWarps * 32, shared_bytes, stream>>>(
+        view, n, x, first_row, u, lengths, refused);
+  } else {
+    allow_shared_memory<make_directions_kernel<false>>(kStaticBytes);
+    // A butterfly of eight values a thread.
+    const int threads = std::clamp(view.transform_size / 8, 32, kMostThreads);
+    make_directions_kernel<false><<<static_cast<unsigned>(n), threads, shared_bytes, stream>>>(
+        view, n, x, first_row, u, lengths, refused);
+  }
   POLAR_CUDA_CHECK_LAUNCH(make_directions_kernel);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The k best rows of each query, decoded to floats and scored as the plain code does it: products
 // in coordinate order into 16 sums, coordinate j into sum j mod 16, then their tree
-// (src/codec/dot.h). Half a warp scores a row, a sum a lane.
+// (src/codec/dot.h), a sum a lane of half a warp.
 #include "cuda/cuda_check.h"
 #include "cuda/final_scores.h"
 #include "cuda/octet_decode.cuh"
@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kSums = 16;
+constexpr int kProducts = 1024;  // at a time; a multiple of kSums
 
 __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits) {
   const int first = pair * step + step - 8;
@@ -49,17 +50,18 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   return negative ? -value : value;
 }
 
+/// A thread block a row: products by all threads, since each takes several loads one behind the
+/// other, sums by half a warp.
 __global__ void __launch_bounds__(kThreads)
     exact_scores_kernel(CodeView code, QueryView queries, const Ranked* best, int64_t k,
                         Ranked* exact, float* exact_scores) {
-  const int64_t at =
-      (static_cast<int64_t>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) / kSums;
-  if (at >= queries.nq * k) return;
+  __shared__ float products[kProducts];
+  const int64_t at = blockIdx.x;
   const Ranked entry = best[at];
-  const int lane = threadIdx.x % kSums;
+  const int thread = threadIdx.x;
   const float worst = code.is_l2 != 0 ? INFINITY : -INFINITY;
   if (entry == 0) {
-    if (lane == 0) {
+    if (thread == 0) {
       exact[at] = 0;
       exact_scores[at] = worst;
     }
@@ -73,15 +75,25 @@ __global__ void __launch_bounds__(kThreads)
                         code.rests + number * code.rest_bytes};
   const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
   float sum = 0;
-  for (int j = lane; j < code.dim; j += kSums) {
-    float value = decode_coordinate(code, 0, row, j);
-    if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
-    sum += rotated[j] * value;
+  for (int first = 0; first < code.dim; first += kProducts) {
+    const int count = min(kProducts, code.dim - first);
+    for (int i = thread; i < count; i += kThreads) {
+      const int j = first + i;
+      float value = decode_coordinate(code, 0, row, j);
+      if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
+      products[i] = rotated[j] * value;
+    }
+    __syncthreads();
+    if (thread < kSums) {
+#pragma unroll 8
+      for (int i = thread; i < count; i += kSums) sum += products[i];
+    }
+    __syncthreads();
   }
-  const unsigned half_warp = 0xffffU << (threadIdx.x % 32 / kSums * kSums);
+  if (thread >= kSums) return;
   for (int width = kSums / 2; width >= 1; width /= 2)
-    sum += __shfl_down_sync(half_warp, sum, width, kSums);
-  if (lane != 0) return;
+    sum += __shfl_down_sync((1U << kSums) - 1, sum, width, kSums);
+  if (thread != 0) return;
   const RowFactors factors =
       load_factors(code, front + kBlockRows * 8U * static_cast<uint32_t>(code.front_words) +
                              in_block * code.factor_bytes());
@@ -116,9 +128,8 @@ __global__ void __launch_bounds__(kThreads)
 void final_scores(const CodeView& code, const QueryView& queries, const Ranked* best, int64_t k,
                   Ranked* exact, float* exact_scores, float* scores, int64_t* rows, float* goodness,
                   cudaStream_t stream) {
-  const int64_t sums = queries.nq * k * kSums;
-  exact_scores_kernel<<<static_cast<unsigned>((sums + kThreads - 1) / kThreads), kThreads, 0,
-                        stream>>>(code, queries, best, k, exact, exact_scores);
+  exact_scores_kernel<<<static_cast<unsigned>(queries.nq * k), kThreads, 0, stream>>>(
+      code, queries, best, k, exact, exact_scores);
   POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
   const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
                   static_cast<unsigned>(queries.nq));

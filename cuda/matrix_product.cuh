@@ -37,60 +37,68 @@ struct WarpGroupProduct;
 
 template <>
 struct WarpGroupProduct<8> {
-  __device__ static void multiply(int32_t (&d)[1][4], const uint32_t (&a)[4], uint64_t queries) {
+  __device__ static void multiply(int32_t (&d)[1][4], const uint32_t (&a)[4], uint64_t queries,
+                                  int add) {
     asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %9, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {"
         "%0, %1, %2, %3"
-        "}, {%4, %5, %6, %7}, %8, 1;"
+        "}, {%4, %5, %6, %7}, %8, adds;\n}"
         : "+r"(d[0][0]), "+r"(d[0][1]), "+r"(d[0][2]), "+r"(d[0][3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries), "r"(add));
   }
 };
 
 template <>
 struct WarpGroupProduct<32> {
-  __device__ static void multiply(int32_t (&d)[4][4], const uint32_t (&a)[4], uint64_t queries) {
+  __device__ static void multiply(int32_t (&d)[4][4], const uint32_t (&a)[4], uint64_t queries,
+                                  int add) {
     asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %21, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n32k32.s32.s8.s8 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-        "}, {%16, %17, %18, %19}, %20, 1;"
+        "}, {%16, %17, %18, %19}, %20, adds;\n}"
         : "+r"(d[0][0]), "+r"(d[0][1]), "+r"(d[0][2]), "+r"(d[0][3]), "+r"(d[1][0]), "+r"(d[1][1]),
           "+r"(d[1][2]), "+r"(d[1][3]), "+r"(d[2][0]), "+r"(d[2][1]), "+r"(d[2][2]), "+r"(d[2][3]),
           "+r"(d[3][0]), "+r"(d[3][1]), "+r"(d[3][2]), "+r"(d[3][3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries), "r"(add));
   }
 };
 
 template <>
 struct WarpGroupProduct<64> {
-  __device__ static void multiply(int32_t (&d)[8][4], const uint32_t (&a)[4], uint64_t queries) {
+  __device__ static void multiply(int32_t (&d)[8][4], const uint32_t (&a)[4], uint64_t queries,
+                                  int add) {
     asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %37, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n64k32.s32.s8.s8 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
         "%30, %31"
-        "}, {%32, %33, %34, %35}, %36, 1;"
+        "}, {%32, %33, %34, %35}, %36, adds;\n}"
         : "+r"(d[0][0]), "+r"(d[0][1]), "+r"(d[0][2]), "+r"(d[0][3]), "+r"(d[1][0]), "+r"(d[1][1]),
           "+r"(d[1][2]), "+r"(d[1][3]), "+r"(d[2][0]), "+r"(d[2][1]), "+r"(d[2][2]), "+r"(d[2][3]),
           "+r"(d[3][0]), "+r"(d[3][1]), "+r"(d[3][2]), "+r"(d[3][3]), "+r"(d[4][0]), "+r"(d[4][1]),
           "+r"(d[4][2]), "+r"(d[4][3]), "+r"(d[5][0]), "+r"(d[5][1]), "+r"(d[5][2]), "+r"(d[5][3]),
           "+r"(d[6][0]), "+r"(d[6][1]), "+r"(d[6][2]), "+r"(d[6][3]), "+r"(d[7][0]), "+r"(d[7][1]),
           "+r"(d[7][2]), "+r"(d[7][3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries), "r"(add));
   }
 };
 
 template <>
 struct WarpGroupProduct<128> {
-  __device__ static void multiply(int32_t (&d)[16][4], const uint32_t (&a)[4], uint64_t queries) {
+  __device__ static void multiply(int32_t (&d)[16][4], const uint32_t (&a)[4], uint64_t queries,
+                                  int add) {
     asm volatile(
+        "{\n.reg .pred adds;\nsetp.ne.b32 adds, %69, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n128k32.s32.s8.s8 {"
         "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
         "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, "
         "%30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
         "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, "
         "%58, %59, %60, %61, %62, %63"
-        "}, {%64, %65, %66, %67}, %68, 1;"
+        "}, {%64, %65, %66, %67}, %68, adds;\n}"
         : "+r"(d[0][0]), "+r"(d[0][1]), "+r"(d[0][2]), "+r"(d[0][3]), "+r"(d[1][0]), "+r"(d[1][1]),
           "+r"(d[1][2]), "+r"(d[1][3]), "+r"(d[2][0]), "+r"(d[2][1]), "+r"(d[2][2]), "+r"(d[2][3]),
           "+r"(d[3][0]), "+r"(d[3][1]), "+r"(d[3][2]), "+r"(d[3][3]), "+r"(d[4][0]), "+r"(d[4][1]),
@@ -103,7 +111,7 @@ struct WarpGroupProduct<128> {
           "+r"(d[12][3]), "+r"(d[13][0]), "+r"(d[13][1]), "+r"(d[13][2]), "+r"(d[13][3]),
           "+r"(d[14][0]), "+r"(d[14][1]), "+r"(d[14][2]), "+r"(d[14][3]), "+r"(d[15][0]),
           "+r"(d[15][1]), "+r"(d[15][2]), "+r"(d[15][3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries));
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(queries), "r"(add));
   }
 };
 
@@ -160,13 +168,20 @@ class QueryMatrix {
 #endif
 };
 
-/// d += 64 rows × 32 bytes times those of N queries.
+/// d += 64 rows × 32 bytes times those of N queries; d = where `add` is not.
 template <int N>
 __device__ inline void multiply(int32_t (&d)[N / 8][4], const uint32_t (&a)[4],
-                                const QueryMatrix<N>& matrix, int chunks) {
+                                const QueryMatrix<N>& matrix, int chunks, bool add) {
 #if POLAR_HAS_WGMMA
-  WarpGroupProduct<N>::multiply(d, a, matrix.part(chunks));
+  WarpGroupProduct<N>::multiply(d, a, matrix.part(chunks), add ? 1 : 0);
 #else
+  if (!add) {
+#pragma unroll
+    for (int j = 0; j < N / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) d[j][e] = 0;
+    }
+  }
   const int8_t* queries = matrix.part(chunks);
   const int lane = threadIdx.x % 32;
 #pragma unroll

@@ -15,18 +15,22 @@ namespace polarquant::cuda {
 #define POLAR_HAS_BULK_COPIES 0
 #endif
 
-/// One warp's buffers, which it fills in turns.
+/// One warp's buffers, which it fills in turns with its rows of every `block_step`-th block.
 class RowCopies {
  public:
   /// `arrivals`: as many as buffers. Called by whole warps, with a barrier of the block behind it.
   __device__ RowCopies(const CodeView& code, uint8_t* buffers, uint64_t* arrivals, int count,
-                       int warp)
-      : code_(code),
-        sizes_(code),
+                       int warp, int64_t first_block, int64_t block_step)
+      : sizes_(code),
         buffers_(buffers),
         arrivals_(shared_address(arrivals)),
-        count_(count),
-        warp_(warp) {
+        last_(static_cast<uint32_t>(count) - 1),
+        rests_(code.rests + (first_block * kBlockRows + warp * kWarpRows) * code.rest_bytes),
+        words_(block_front(code, first_block) + warp * sizes_.words_bytes),
+        factors_(static_cast<uint32_t>(kGroupWarps - warp) * sizes_.words_bytes +
+                 static_cast<uint32_t>(warp) * sizes_.factors_bytes),
+        rests_step_(block_step * kBlockRows * code.rest_bytes),
+        words_step_(block_step * code.front_bytes()) {
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
       for (int i = 0; i < count; ++i)
@@ -36,54 +40,48 @@ class RowCopies {
 #endif
   }
 
-  /// Begins to copy the warp's rows of a block to the buffer that is next; its lanes must be done
-  /// with what it held.
-  __device__ void begin(int64_t block) {
-    const uint8_t* rests =
-        code_.rests + (block * kBlockRows + warp_ * kWarpRows) * code_.rest_bytes;
-    const uint8_t* words = block_front(code_, block);
-    const uint8_t* factors =
-        words + (kBlockRows / kWarpRows) * sizes_.words_bytes + warp_ * sizes_.factors_bytes;
-    words += warp_ * sizes_.words_bytes;
-    uint8_t* to = buffers_ + filled_ * sizes_.bytes();
+  /// Begins to copy the warp's rows of the next block to the buffer that is next; its lanes must be
+  /// done with what it held.
+  __device__ void begin() {
+    const uint32_t number = begun_ & last_;
+    uint8_t* to = buffers_ + number * sizes_.bytes();
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
-      const uint32_t arrival = arrivals_ + 8 * filled_;
+      const uint32_t arrival = arrivals_ + 8 * number;
       const uint32_t all = sizes_.rests_bytes + sizes_.words_bytes + sizes_.factors_bytes;
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival), "r"(all)
                    : "memory");
-      copy(to, rests, sizes_.rests_bytes, arrival);
-      copy(to + sizes_.words_offset(), words, sizes_.words_bytes, arrival);
-      copy(to + sizes_.factors_offset(), factors, sizes_.factors_bytes, arrival);
+      copy(to, rests_, sizes_.rests_bytes, arrival);
+      copy(to + sizes_.words_offset(), words_, sizes_.words_bytes, arrival);
+      copy(to + sizes_.factors_offset(), words_ + factors_, sizes_.factors_bytes, arrival);
     }
 #else
-    copy(to, rests, sizes_.rests_bytes);
-    copy(to + sizes_.words_offset(), words, sizes_.words_bytes);
-    copy(to + sizes_.factors_offset(), factors, sizes_.factors_bytes);
+    copy(to, rests_, sizes_.rests_bytes);
+    copy(to + sizes_.words_offset(), words_, sizes_.words_bytes);
+    copy(to + sizes_.factors_offset(), words_ + factors_, sizes_.factors_bytes);
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
-    filled_ = filled_ + 1 == count_ ? 0 : filled_ + 1;
+    ++begun_;
+    rests_ += rests_step_;
+    words_ += words_step_;
   }
 
-  /// A block that will be copied later: brought nearer, where that costs nothing.
-  __device__ void announce(int64_t block) const {
+  /// The next block will be copied later: brought nearer, where that costs nothing.
+  __device__ void announce() const {
 #if POLAR_HAS_BULK_COPIES
-    const uint8_t* rests =
-        code_.rests + (block * kBlockRows + warp_ * kWarpRows) * code_.rest_bytes;
-    if (threadIdx.x % 32 == 0)
-      asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(rests),
-                   "r"(sizes_.rests_bytes)
-                   : "memory");
-#else
-    (void)block;
+    if (threadIdx.x % 32 == 0) {
+      prefetch(rests_, sizes_.rests_bytes);
+      prefetch(words_, sizes_.words_bytes);
+    }
 #endif
   }
 
   /// Waits for the copy that was begun first; `more`: another was begun behind it.
   __device__ const uint8_t* wait(bool more) {
-    const uint8_t* rows = buffers_ + next_ * sizes_.bytes();
+    const uint32_t number = waited_ & last_;
+    const uint8_t* rows = buffers_ + number * sizes_.bytes();
 #if POLAR_HAS_BULK_COPIES
-    const uint32_t arrival = arrivals_ + 8 * next_;
+    const uint32_t arrival = arrivals_ + 8 * number;
     asm volatile(
         "{\n"
         ".reg .pred done;\n"
@@ -91,7 +89,7 @@ class RowCopies {
         "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
         "@!done bra again;\n"
         "}\n" ::"r"(arrival),
-        "r"(phase_)
+        "r"(waited_ >> last_ & 1)
         : "memory");
 #else
     if (more) {
@@ -102,10 +100,7 @@ class RowCopies {
 #endif
     (void)more;
     __syncwarp();
-    if (++next_ == count_) {
-      next_ = 0;
-      phase_ ^= 1;
-    }
+    ++waited_;
     return rows;
   }
 
@@ -119,6 +114,10 @@ class RowCopies {
         "l"(from), "r"(bytes), "r"(arrival)
         : "memory");
   }
+  __device__ static void prefetch(const void* from, uint32_t bytes) {
+    if (bytes == 0) return;
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+  }
 #else
   __device__ static void copy(uint8_t* to, const uint8_t* from, uint32_t bytes) {
     for (uint32_t at = threadIdx.x % 32 * 16; at < bytes; at += 512)
@@ -127,15 +126,17 @@ class RowCopies {
   }
 #endif
 
-  const CodeView& code_;
   WarpBuffer sizes_;
   uint8_t* buffers_;
   uint32_t arrivals_;
-  int count_;
-  int warp_;
-  int filled_ = 0;
-  int next_ = 0;
-  uint32_t phase_ = 0;
+  uint32_t last_;  // buffer; there are one or two
+  const uint8_t* rests_;
+  const uint8_t* words_;
+  uint32_t factors_;  // from words on
+  int64_t rests_step_;
+  int64_t words_step_;
+  uint32_t begun_ = 0;
+  uint32_t waited_ = 0;
 };
 
 }  // namespace polarquant::cuda

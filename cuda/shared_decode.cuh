@@ -31,6 +31,14 @@ struct Bits64 {
   uint32_t high;
 };
 
+/// From a multiple of eight bytes.
+__device__ inline Bits64 load_two_words(uint32_t address) {
+  Bits64 words;
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
+               : "=r"(words.low), "=r"(words.high)
+               : "r"(address));
+  return words;
+}
 /// 64 bits from any address.
 __device__ inline Bits64 load_bits_shared(uint32_t address) {
   const uint32_t words = address & ~3U;
@@ -149,21 +157,24 @@ template <int kStep, bool kSigns>
 class PlainRows {
  public:
   /// `mask`: kSignMask, from memory, so that it stays in a register: then what selects a pair's
-  /// signs is one instruction.
+  /// signs is one instruction. The walk begins at `segment`, an even one.
   __device__ PlainRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
-                       uint32_t mask)
-      : table_(table), mask_(mask), front_words_(code.front_words) {
+                       uint32_t mask, int segment)
+      : table_(table), mask_(mask), front_words_(code.front_words), segment_(segment) {
     const StageView& stage = code.stage[0];
     const int c = threadIdx.x % 4;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const SharedRow row = shared_row(code, stage, rows[r], c);
-      codes_[r] = row.codes & ~3U;
+      codes_[r] = (row.codes & ~3U) + segment * kSegmentBytes;
       first_bit_[r] = (row.codes & 3U) * 8 + kStep;
-      signs_[r] = row.front_word;
+      signs_[r] =
+          segment < front_words_ ? row.front_word + segment * 64 : row.rest_word + segment * 8;
       rest_signs_[r] = row.rest_word;
     }
+    if (segment >= front_words_) sign_stride_ = 8;
     load(0);
+    if (segment != 0) return;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const Bits64 first =
@@ -278,7 +289,7 @@ class PlainRows {
   uint32_t table_;
   uint32_t mask_;
   int front_words_;
-  int segment_ = 0;
+  int segment_;
   uint32_t sign_stride_ = 64;
   uint32_t codes_[2];       // octet c of the segment: the four-byte word that its windows begin in,
   uint32_t first_bit_[2];   // and where in it

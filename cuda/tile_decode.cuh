@@ -4,6 +4,7 @@
 #pragma once
 
 #include "cuda/matrix_product.cuh"
+#include "cuda/quad_decode.cuh"
 #include "cuda/shared_decode.cuh"
 #include "cuda/tile_plan.h"
 
@@ -38,21 +39,18 @@ __device__ inline void decode_segment(const CodeView& code, const StageView& sta
   }
 }
 
+/// The first segment's products are the sums, others' are added.
 template <int N>
-__device__ inline void clear(int32_t (&sums)[N / 8][4]) {
-#pragma unroll
-  for (int j = 0; j < N / 8; ++j) {
-#pragma unroll
-    for (int e = 0; e < 4; ++e) sums[j][e] = 0;
-  }
-}
-
-template <int N>
-__device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_t (&words)[2][4],
+__device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], uint32_t (&words)[2][4],
                                         const QueryMatrix<N>& queries, int segment) {
+  // All words are there before the products begin. A compiler that makes some later begins them
+  // anew in between, or, where it does not see that a warp's threads are together, one by one.
+#pragma unroll
+  for (int i = 0; i < 2; ++i)
+    asm volatile("" : "+r"(words[i][0]), "+r"(words[i][1]), "+r"(words[i][2]), "+r"(words[i][3]));
   begin_products();
-  multiply<N>(sums, words[0], queries, segment * kChunksPerSegment);
-  multiply<N>(sums, words[1], queries, segment * kChunksPerSegment + 2);
+  multiply<N>(sums, words[0], queries, segment * kChunksPerSegment, segment != 0);
+  multiply<N>(sums, words[1], queries, segment * kChunksPerSegment + 2, true);
   end_products();
 }
 
@@ -60,7 +58,6 @@ __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], const uint32_
 template <int N, typename Decode>
 __device__ inline void sweep(int segments, const Decode& decode, const QueryMatrix<N>& queries,
                              int32_t (&sums)[N / 8][4]) {
-  clear<N>(sums);
   uint32_t first[2][4];
   uint32_t second[2][4];
   // While one segment is multiplied the next is decoded. The one behind an odd last segment is
@@ -94,31 +91,61 @@ __device__ inline void multiply_stage(const CodeView& code, int s, const ThreadR
       QueryMatrix<N>(queries), sums);
 }
 
-/// The same for plain codes.
-template <int N, int kStep, bool kSigns>
-__device__ inline void multiply_plain(const CodeView& code, const ThreadRows& rows, uint32_t mask,
-                                      const int8_t* queries, int32_t (&sums)[N / 8][4]) {
-  clear<N>(sums);
+/// The same for plain codes, of which the first segments are decoded in `quads` fours. `done` is
+/// called when the rows' codes have been read.
+template <int N, int kStep, bool kSigns, typename Done>
+__device__ inline void multiply_plain(const CodeView& code, int quads, const ThreadRows& rows,
+                                      uint32_t mask, const int8_t* queries,
+                                      int32_t (&sums)[N / 8][4], const Done& done) {
   const QueryMatrix<N> matrix(queries);
-  PlainRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask);
   uint32_t first[2][4];
   uint32_t second[2][4];
-  // As sweep; what is behind an odd last segment is read, whatever it is.
+  const int quad_segments = quads * kQuadSegments;
+  if (quads > 0) {
+    QuadRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask);
 #pragma unroll 1
-  for (int segment = 0;; segment += 2) {
-    walk.decode(first);
-    walk.load(1);
-    multiply_segment<N>(sums, first, matrix, segment);
-    wait_products<1>();
-    walk.decode(second);
-    const bool is_last = segment + 2 >= code.segments;
-    if (!is_last) {
-      walk.advance();
-      walk.load(0);
+    for (int segment = 0;;) {
+      walk.template decode<0>(first);
+      multiply_segment<N>(sums, first, matrix, segment);
+      wait_products<1>();
+      walk.template decode<1>(second);
+      const bool is_last = segment + kQuadSegments == quad_segments;
+      // What is loaded has been looked at, and so is there.
+      if (is_last && quad_segments == code.segments) done();
+      multiply_segment<N>(sums, second, matrix, segment + 1);
+      wait_products<1>();
+      walk.template decode<2>(first);
+      multiply_segment<N>(sums, first, matrix, segment + 2);
+      wait_products<1>();
+      walk.template decode<3>(second);
+      if (!is_last) walk.advance();
+      multiply_segment<N>(sums, second, matrix, segment + 3);
+      wait_products<1>();
+      segment += kQuadSegments;
+      if (is_last) break;
     }
-    multiply_segment<N>(sums, second, matrix, segment + 1);
-    wait_products<1>();
-    if (is_last) break;
+  }
+  if (quad_segments < code.segments) {
+    PlainRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask, quad_segments);
+    // As sweep; what is behind an odd last segment is read, whatever it is.
+#pragma unroll 1
+    for (int segment = quad_segments;; segment += 2) {
+      walk.decode(first);
+      walk.load(1);
+      multiply_segment<N>(sums, first, matrix, segment);
+      wait_products<1>();
+      walk.decode(second);
+      const bool is_last = segment + 2 >= code.segments;
+      if (!is_last) {
+        walk.advance();
+        walk.load(0);
+      } else {
+        done();
+      }
+      multiply_segment<N>(sums, second, matrix, segment + 1);
+      wait_products<1>();
+      if (is_last) break;
+    }
   }
   wait_products<0>();
 }

@@ -23,7 +23,8 @@ TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_
   for (int groups = max_warp_groups(queries); groups >= 1; --groups) {
     const auto warps = static_cast<size_t>(groups) * kGroupWarps;
     const size_t behind = warps - std::min(warps, front_warps);
-    const size_t bytes = 2 * kTableBytes + query_bytes + behind * warp_bytes;
+    const size_t bytes =
+        2 * kTableBytes + query_bytes + warps * kWaitingHits * sizeof(Hit) + behind * warp_bytes;
     if (bytes > most_shared_bytes) continue;
     plan.queries = queries;
     plan.buffers = buffers;

@@ -20,7 +20,8 @@ inline constexpr int kGroupWarps = kGroupThreads / 32;
 inline constexpr int kChunkBytes = 16;
 inline constexpr int kChunksPerSegment = kSegmentLanes / kChunkBytes;
 
-/// Accumulators take registers, and more warp groups hide more of what each waits for.
+/// Accumulators take registers, and more warp groups hide more of what each waits for: a fourth one
+/// with 64 queries or more leaves each thread 128, which took an eighth longer with 128 queries.
 inline constexpr int max_warp_groups(int queries) { return queries >= 64 ? 3 : 4; }
 
 inline constexpr int kMaxWarps = 16;
@@ -49,6 +50,14 @@ struct WarpBuffer {
   __host__ __device__ uint32_t bytes() const { return factors_offset() + factors_bytes; }
 };
 
+/// A row that reached its query's threshold, until it is looked at with others.
+struct Hit {
+  uint32_t row;
+  int32_t query;
+  int32_t dots[kMaxStages];
+};
+inline constexpr int kWaitingHits = 32;  // of a warp
+
 /// A row can reach its query's threshold where scale·x + slope·constant + intercept ≥ 0; x is the
 /// dot product, or Σ dot_scale·dot of two stages. A little less than that is tested.
 struct ReachTest {
@@ -62,6 +71,12 @@ inline bool is_plain(const CodeView& code) {
   const StageView& stage = code.stage[0];
   return code.stages == 1 && stage.kind == CodeKind::windows && stage.step_bits < 8 &&
          stage.signs != SignPlace::plane;
+}
+
+/// Segments of a plain code that are decoded in fours (quad_decode.cuh), the first ones: they are
+/// whole, and the ring's end is the end of a word.
+inline int quads(const CodeView& code) {
+  return code.dim % kSegmentLanes == 0 ? code.segments / 4 : 0;
 }
 
 }  // namespace polarquant::cuda

@@ -20,12 +20,13 @@ void launch(const TileScan& scan, const TilePlan& plan, int grid, cudaStream_t s
 void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
                BlockRange range, const TilePlan& plan, const Ranked* thresholds,
                const RankedLists& hits, Ranked* maxima, int multiprocessors, cudaStream_t stream) {
-  TileScan scan = {code, queries, mask, range,        thresholds,
-                   hits, maxima,  1,    plan.buffers, plan.front_warps};
+  TileScan scan = {code,         queries,          mask, range, thresholds, hits, maxima, 1,
+                   plan.buffers, plan.front_warps, 0};
   scan.tiles = (queries.nq + plan.queries - 1) / plan.queries;
   // Tiles that run side by side read the same rows at the same time.
   const int ranges = std::max(1, multiprocessors / scan.tiles);
   const int grid = scan.tiles * ranges;
+  if (is_plain(code)) scan.quads = quads(code);
   if (is_plain(code)) return launch_plain_tile_scan(scan, plan, grid, stream);
   if (plan.queries == 8) {
     launch<8>(scan, plan, grid, stream);

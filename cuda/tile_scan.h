@@ -8,7 +8,7 @@
 
 namespace polarquant::cuda {
 
-/// Rows of which a tile scan names the best one, in a sample.
+/// Rows of which a tile scan names one, about the best, in a sample.
 inline constexpr int kSampleRows = 16;
 
 /// How a tile scan is cut: chosen for a code and a number of queries.
@@ -22,8 +22,8 @@ struct TilePlan {
 TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes);
 
 /// Scores every row of the range for all queries, without bounds. With `maxima` null, rows whose
-/// score ranks at least as the query's threshold go into `hits`; else the best of every
-/// kSampleRows rows is written, (nq, 4·range.blocks), 0 where none takes part.
+/// score ranks at least as the query's threshold go into `hits`; else one of every kSampleRows rows
+/// is written, about the best, (nq, 4·range.blocks), 0 where none takes part.
 void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
                BlockRange range, const TilePlan& plan, const Ranked* thresholds,
                const RankedLists& hits, Ranked* maxima, int multiprocessors, cudaStream_t stream);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Half a warp codes a row: the path's choices lie in shared memory, 16 bytes a pair, until one lane
-// of the row walks back over them. A search for the start state comes first, as in TrellisEncoder
-// (src/codec/trellis.cc); rings of up to 32 pairs, which that searches in another way, are not for
-// this kernel.
+// Half a warp codes a row: the path's choices lie in shared memory, 16 bytes a pair, until its
+// lanes walk back over them, each over a part. A search for the start state comes first, as in
+// TrellisEncoder (src/codec/trellis.cc); rings of up to 32 pairs, which that searches in another
+// way, are not for this kernel.
 #include <algorithm>
 
 #include <cuda_fp16.h>
@@ -10,14 +10,13 @@
 #include "cuda/cuda_check.h"
 #include "cuda/shared_limit.h"
 #include "cuda/trellis_encode.h"
+#include "cuda/trellis_signs.cuh"
 #include "cuda/trellis_step.cuh"
 
 namespace polarquant::cuda {
 namespace {
 
-constexpr int kMostWarps = 2;
-constexpr int kSegmentDims = 64;
-constexpr int kSegmentPairs = 32;
+constexpr int kMostWarps = 4;
 /// Pairs whose choices a lane keeps in one word.
 constexpr int kWordPairs = 4;
 constexpr int kWordStride = kHalfWarp;  // words of a row's kWordPairs pairs
@@ -26,18 +25,21 @@ __host__ __device__ constexpr uint32_t div_up(uint32_t a, uint32_t b) { return (
 
 /// A row's part of shared memory.
 struct RowScratch {
-  uint32_t costs_bytes;  // before and after a pair
+  uint32_t costs_bytes;  // before and after a pair; the path's windows when costs are done with
+  uint32_t points_bytes;
   uint32_t trail_bytes;
-  uint32_t windows_bytes;
 
   __host__ __device__ RowScratch(int cost_stride, int pairs)
       : costs_bytes(2 * static_cast<uint32_t>(cost_stride) * sizeof(float)),
-        trail_bytes(div_up(static_cast<uint32_t>(pairs), kWordPairs) * kWordStride * 4),
-        windows_bytes(div_up(static_cast<uint32_t>(pairs), 16) * 16) {}
+        points_bytes(kHalfWarp * sizeof(float2)),
+        trail_bytes(div_up(static_cast<uint32_t>(pairs), kWordPairs) * kWordStride * 4) {
+    const uint32_t windows_bytes = div_up(static_cast<uint32_t>(pairs), 16) * 16;
+    costs_bytes = costs_bytes < windows_bytes ? windows_bytes : costs_bytes;
+  }
   __host__ __device__ uint32_t bytes() const {
     // A warp's two rows lie half of the banks apart.
     constexpr uint32_t kBanks = 128;
-    return div_up(costs_bytes + trail_bytes + windows_bytes, kBanks) * kBanks + kBanks / 2;
+    return div_up(costs_bytes + points_bytes + trail_bytes, kBanks) * kBanks + kBanks / 2;
   }
 };
 
@@ -53,17 +55,17 @@ class RowSearch {
   __device__ RowSearch(const EncodeView& view, const float* u, uint8_t* scratch)
       : view_(view), u_(u), lane_(threadIdx.x % kHalfWarp) {
     const RowScratch sizes(Step::kCostStride, view.pairs);
-    before_ = reinterpret_cast<float*>(scratch);
-    after_ = before_ + Step::kCostStride;
-    trail_ = reinterpret_cast<uint32_t*>(scratch + sizes.costs_bytes);
-    windows_ = scratch + sizes.costs_bytes + sizes.trail_bytes;
+    costs_ = reinterpret_cast<float*>(scratch);
+    windows_ = scratch;
+    points_ = reinterpret_cast<float2*>(scratch + sizes.costs_bytes);
+    trail_ = reinterpret_cast<uint32_t*>(scratch + sizes.costs_bytes + sizes.points_bytes);
     load_cells();
   }
 
   /// The windows of the row's path; all lanes of the warp take part.
   __device__ const uint8_t* search() {
     const int reach = min(kWarmupPairs, view_.pairs);
-    Step::start(before_, lane_);
+    Step::start(costs_, lane_);
     __syncwarp();
     int state = 0;
     // Up to the ring's joint, on behind it, and round. One loop, so that the code of a pass is
@@ -71,16 +73,17 @@ class RowSearch {
     // time.
 #pragma unroll 1
     for (int pass = 0; pass < 3; ++pass) {
-      advance(pass == 0 ? view_.pairs - reach : 0, pass == 2 ? view_.pairs : reach);
-      if (pass == 1) {
-        state = trace(reach, least_state(), false);
-        __syncwarp();
-        Step::start(before_, lane_, state);
-        __syncwarp();
-      }
+      const int count = pass == 2 ? view_.pairs : reach;
+      advance(pass == 0 ? view_.pairs - reach : 0, count);
+      if (pass == 0) continue;
+      if (pass == 1) state = least_state();
+      // Costs are done with, and windows lie in their place.
+      __syncwarp();
+      state = trace(count, state);
+      __syncwarp();
+      if (pass == 1) Step::start(costs_, lane_, state);
+      __syncwarp();
     }
-    trace(view_.pairs, state, true);
-    __syncwarp();
     return windows_;
   }
 
@@ -104,54 +107,67 @@ class RowSearch {
     return {u_[start + in_segment], has_y ? u_[start + half + in_segment] : 0.0F};
   }
 
-  __device__ void advance_pair(const float2& point, uint32_t* choices) {
-    Step::advance(cells_, point.x, point.y, lane_, before_, after_, choices);
-    float* const swapped = before_;
-    before_ = after_;
-    after_ = swapped;
+  __device__ void advance_pair(float x, float y, const float* before, float* after,
+                               uint32_t* choices) {
+    Step::advance(cells_, x, y, lane_, before, after, choices);
     __syncwarp();
   }
 
-  /// Over pairs first … first+count−1; the trail is of pairs from 0 on.
+  /// Over pairs first … first+count−1, from costs_ to costs_; the trail is of pairs from 0 on.
   __device__ void advance(int first, int count) {
+    float* const other = costs_ + Step::kCostStride;
     const int end = first + count;
     // Where the last pair has no second coordinate, its distance counts for nothing.
-    const bool has_half = view_.dim % 2 != 0 && end == view_.pairs;
-    const int whole_end = has_half ? end - 1 : end;
+    const int whole_end = view_.dim % 2 != 0 && end == view_.pairs ? end - 1 : end;
     float2 next = point(first + lane_);
-    for (int chunk = first; chunk < end; chunk += kHalfWarp) {
-      // Loaded a chunk ahead, and not touched before.
-      const float2 mine = {coded(next.x), coded(next.y)};
-      next = point(chunk + kHalfWarp + lane_);
 #pragma unroll 1
-      for (int at = 0; at < kHalfWarp && chunk + at < end; at += kWordPairs) {
+    for (int chunk = first; chunk < end; chunk += kHalfWarp) {
+      points_[lane_] = {coded(next.x), coded(next.y)};
+      __syncwarp();
+      // Loaded a chunk ahead, and not touched before.
+      next = point(chunk + kHalfWarp + lane_);
+      const auto* two = reinterpret_cast<const float4*>(points_);
+      uint32_t* word = trail_ + chunk / kWordPairs * kWordStride + lane_;
+      const int whole_words = min(kHalfWarp, whole_end - chunk) / kWordPairs;
+#pragma unroll 1
+      for (int left = whole_words; left > 0; --left) {
+        const float4 low = two[0];
+        const float4 high = two[1];
         uint32_t choices = 0;
-#pragma unroll
-        for (int i = 0; i < kWordPairs; ++i) {
-          const float2 of_pair = {__shfl_sync(~0U, mine.x, at + i, kHalfWarp),
-                                  __shfl_sync(~0U, mine.y, at + i, kHalfWarp)};
-          if (chunk + at + i < whole_end) {
-            advance_pair(of_pair, &choices);
-          } else {
-            choices <<= 8;
-          }
-        }
-        if (has_half && chunk + at <= whole_end && whole_end < chunk + at + kWordPairs)
-          choices |= advance_half(whole_end - chunk, mine);
-        if (first == 0) trail_[(chunk + at) / kWordPairs * kWordStride + lane_] = choices;
+        advance_pair(low.x, low.y, costs_, other, &choices);
+        advance_pair(low.z, low.w, other, costs_, &choices);
+        advance_pair(high.x, high.y, costs_, other, &choices);
+        advance_pair(high.z, high.w, other, costs_, &choices);
+        *word = choices;
+        two += kWordPairs / 2;
+        word += kWordStride;
       }
+      const int at = whole_words * kWordPairs;
+      if (at < min(kHalfWarp, end - chunk))
+        *word = advance_last(points_ + at, end - chunk - at, whole_end - chunk - at);
     }
     __syncwarp();
   }
-  /// The last pair, number `at` of a chunk: its choices where they lie in a word.
-  __device__ uint32_t advance_half(int at, float2 mine) {
-    const float2 of_pair = {__shfl_sync(~0U, mine.x, at, kHalfWarp), 0};
-#pragma unroll
-    for (float& cell_y : cells_.y) cell_y = 0;
+  /// Of a pass's last few pairs, of which the first `whole` have two coordinates. Where they are
+  /// odd in number, costs are not in their place, but then the state is known.
+  __device__ uint32_t advance_last(const float2* points, int count, int whole) {
+    static_assert(kWarmupPairs % kWordPairs == 0);
+    float* before = costs_;
+    float* after = costs_ + Step::kCostStride;
     uint32_t choices = 0;
-    advance_pair(of_pair, &choices);
-    load_cells();
-    return (choices & 255) << (8 * (kWordPairs - 1 - at % kWordPairs));
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      if (i == whole) {
+#pragma unroll
+        for (float& cell_y : cells_.y) cell_y = 0;
+      }
+      advance_pair(points[i].x, points[i].y, before, after, &choices);
+      float* const swapped = before;
+      before = after;
+      after = swapped;
+    }
+    if (whole < count) load_cells();
+    return choices << (8 * (kWordPairs - count));
   }
 
   /// The lowest state of least cost.
@@ -160,7 +176,7 @@ class RowSearch {
     for (int state = lane_; state < Step::kStates; state += kHalfWarp) {
       // Costs are not negative, so that their bits have their order.
       const unsigned long long mine =
-          static_cast<unsigned long long>(__float_as_uint(before_[state])) << 32 |
+          static_cast<unsigned long long>(__float_as_uint(costs_[state])) << 32 |
           static_cast<unsigned>(state);
       least = mine < least ? mine : least;
     }
@@ -172,33 +188,47 @@ class RowSearch {
   }
 
   /// Back over pairs count−1 … 0 from the state behind them; the state before the first.
-  __device__ int trace(int count, int state, bool keep) {
-    if (lane_ == 0) {
-      const auto* choices = reinterpret_cast<const uint8_t*>(trail_);
-#pragma unroll 1
-      for (int word = (count - 1) / kWordPairs; word >= 0; --word) {
-        const uint8_t* of_word = choices + word * kWordStride * 4;
-#pragma unroll
-        for (int i = kWordPairs - 1; i >= 0; --i) {
-          const int pair = word * kWordPairs + i;
-          if (pair >= count) continue;
-          const uint32_t chosen = of_word[4 * Step::lane_of(state) + (kWordPairs - 1 - i)];
-          const int window = state << kStep | Step::branch(chosen, state);
-          if (keep) windows_[pair] = static_cast<uint8_t>(window);
-          state = window & (Step::kStates - 1);
-        }
-      }
+  ///
+  /// Every lane goes back over a part of its own, from a guess of the state behind it, and again
+  /// until the guess is where the next lane's way began: paths meet within a few pairs, so that
+  /// twice is mostly enough. One lane going all the way took an eighth of a row's instructions.
+  __device__ int trace(int count, int state) {
+    const int words = static_cast<int>(div_up(static_cast<uint32_t>(count), kWordPairs));
+    const int part = static_cast<int>(div_up(static_cast<uint32_t>(words), kHalfWarp)) * kWordPairs;
+    const int first = lane_ * part;
+    const int end = min(first + part, count);
+    int from = state;
+    int begin = state;
+    bool is_wrong = true;
+    while (__any_sync(~0U, is_wrong)) {
+      begin = trace_part(first, end, from);
+      int known = __shfl_down_sync(~0U, begin, 1, kHalfWarp);
+      if (end == count || lane_ == kHalfWarp - 1) known = state;
+      is_wrong = known != from;
+      from = known;
     }
-    return __shfl_sync(~0U, state, 0, kHalfWarp);
+    return __shfl_sync(~0U, begin, 0, kHalfWarp);
+  }
+  __device__ int trace_part(int first, int end, int state) {
+    const auto* choices = reinterpret_cast<const uint8_t*>(trail_);
+#pragma unroll 4
+    for (int pair = end - 1; pair >= first; --pair) {
+      const uint32_t chosen = choices[(pair / kWordPairs * kWordStride + Step::lane_of(state)) * 4 +
+                                      (kWordPairs - 1 - pair % kWordPairs)];
+      const int window = state << kStep | Step::branch(chosen, state);
+      windows_[pair] = static_cast<uint8_t>(window);
+      state = window & (Step::kStates - 1);
+    }
+    return state;
   }
 
   const EncodeView& view_;
   const float* u_;
   int lane_;
-  float* before_;
-  float* after_;
-  uint32_t* trail_;
+  float* costs_;  // before a pair, then room for those after it
   uint8_t* windows_;
+  float2* points_;
+  uint32_t* trail_;
   LaneCells cells_;
 };
 
@@ -215,36 +245,6 @@ __device__ void write_ring(const EncodeView& view, const uint8_t* windows, uint8
     for (int bit = 0; bit < count * kStep; bit += 8)
       ring[octet * kStep + bit / 8] = static_cast<uint8_t>(bits >> bit);
   }
-}
-
-/// Writes the plane of signs and returns ⟨u, û⟩ (dot_exact) to a row's first lane.
-__device__ double write_signs(const EncodeView& view, const float* u, const uint8_t* windows,
-                              const float2* cells, bool write, uint8_t* signs) {
-  const int lane = threadIdx.x % kHalfWarp;
-  const int shift = threadIdx.x % 32 / kHalfWarp * kHalfWarp;
-  double sum = 0;
-#pragma unroll 4
-  for (int first = 0; first < view.dim; first += kHalfWarp) {
-    const int j = first + lane;
-    float value = 0;
-    if (j < view.dim) {
-      value = u[j];
-      const int start = j / kSegmentDims * kSegmentDims;
-      const int half = (min(kSegmentDims, view.dim - start) + 1) / 2;
-      const bool is_y = j - start >= half;
-      const float2 cell = cells[windows[start / 2 + j - start - (is_y ? half : 0)]];
-      // With signs of their own both are magnitudes, and the product is the same.
-      const float factor = view.has_signs != 0 ? fabsf(value) : value;
-      sum = __fma_rn(static_cast<double>(factor), static_cast<double>(is_y ? cell.y : cell.x), sum);
-    }
-    const uint32_t negative = __ballot_sync(~0U, value < 0) >> shift;
-    const auto byte = static_cast<uint32_t>(first / 8 + lane);
-    if (write && lane < 2 && byte < view.sign_bytes)
-      signs[byte] = static_cast<uint8_t>(negative >> (8 * lane));
-  }
-  for (int width = kHalfWarp / 2; width >= 1; width /= 2)
-    sum += __shfl_down_sync(~0U, sum, width, kHalfWarp);
-  return sum;
 }
 
 /// store_factors: whether they fit what they are stored in.
@@ -293,7 +293,8 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   const RowLength length = lengths[row];
   const bool is_code = length.norm != 0;
   uint8_t* code = codes + row * view.row_bytes;
-  const double along = write_signs(view, of_row, windows, cells, own < n && is_code, code);
+  const double along =
+      write_signs(view, {of_row, windows, cells, view.has_signs != 0}, own < n && is_code, code);
   if (own >= n) return;
   if (!is_code) {
     for (uint32_t i = lane; i < view.row_bytes; i += kHalfWarp) code[i] = 0;

@@ -55,6 +55,20 @@ TEST_CASE("odd dimensions and tails", "[cuda]") {
   }
 }
 
+TEST_CASE("whole segments, of which four are decoded together", "[cuda]") {
+  const std::string spec = GENERATE("Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5",
+                                    "Polar3", "Polar3.5", "Polar4", "Polar4.5", "Polar5");
+  const int dim = GENERATE(256, 320, 448, 512, 768);
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  CAPTURE(spec, dim, metric);
+  const std::vector<float> x = clustered_rows(700, dim, 11);
+  const CodedRows rows(spec, dim, metric, x);
+  const std::vector<float> queries = some_of(x, dim, 100, 12);
+  for (const int count : {1, 20, 100})
+    rows.compare({queries.begin(), queries.begin() + int64_t{count} * dim}, 10,
+                 search_options(kEveryRow));
+}
+
 TEST_CASE("few and many results", "[cuda]") {
   const std::string spec = GENERATE("Polar2", "Polar4", "Polar8");
   const int dim = 128;

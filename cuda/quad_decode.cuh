@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Two rows of a plain code (tile_plan.h), four segments at a time: each of the four threads that
+// have a row takes a segment, whose codes are whole words one behind the other. They and its signs
+// are loaded once and cut by shifts that are known here, half as many loads as octet by octet
+// (shared_decode.cuh), and from different banks. In turn a thread gives its segment's octets, so
+// that queries lie in the same order (place_chunk in tile_scan_kernel.cuh).
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/shared_decode.cuh"
+
+namespace polarquant::cuda {
+
+inline constexpr int kQuadSegments = 4;
+
+template <int kStep, bool kSigns>
+class QuadRows {
+ public:
+  /// `mask`: as for PlainRows. Loads the first four segments.
+  __device__ QuadRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
+                      uint32_t mask)
+      : code_(code),
+        table_(table),
+        mask_(mask),
+        segment_(threadIdx.x % 4),
+        rest_(shared_address(rows[0].rest)),
+        front_(shared_address(rows[0].front)) {
+    const uint32_t ring = rest_ + code_.stage[0].codes_offset;
+    // Before the ring's first bits are its last.
+    load(segment_ == 0 ? ring + code_.segments * kSegmentBytes - 4 : codes() - 4);
+  }
+
+  /// On to the next four segments.
+  __device__ void advance() {
+    segment_ += kQuadSegments;
+    load(codes() - 4);
+  }
+
+  /// The words of an octet of the thread's segments, as two products take them.
+  template <int kOctet>
+  __device__ void decode(uint32_t (&words)[2][4]) const {
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      constexpr int kFirst = kOctet * kOctetPairs;
+      const uint32_t entries[kOctetPairs] = {
+          entry<kFirst>(r),     entry<kFirst + 1>(r), entry<kFirst + 2>(r), entry<kFirst + 3>(r),
+          entry<kFirst + 4>(r), entry<kFirst + 5>(r), entry<kFirst + 6>(r), entry<kFirst + 7>(r)};
+#pragma unroll
+      for (int u = 0; u < 4; ++u) {
+        uint32_t selector = kUnsignedSelector;
+        if constexpr (kSigns) selector |= signs_[r][kOctet / 2] >> (kOctet % 2 * 16 + u) & mask_;
+        words[u / 2][u % 2 * 2 + r] = __byte_perm(entries[u], entries[u + 4], selector);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kSegmentBytes = kOctetsPerSegment * kStep;
+
+  /// Of the first row.
+  __device__ uint32_t codes() const {
+    return rest_ + code_.stage[0].codes_offset + segment_ * kSegmentBytes;
+  }
+  /// `before`: where the first row's word before the segment's is.
+  __device__ void load(uint32_t before) {
+    const uint32_t next_row = 8 * code_.rest_bytes;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      bits_[r][0] = load_word(before + r * next_row);
+      const uint32_t at = codes() + r * next_row;
+      if constexpr (kStep % 2 == 0) {
+#pragma unroll
+        for (int i = 0; i < kStep; i += 2) {
+          const Bits64 two = load_two_words(at + 4 * i);
+          bits_[r][i + 1] = two.low;
+          bits_[r][i + 2] = two.high;
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < kStep; ++i) bits_[r][i + 1] = load_word(at + 4 * i);
+      }
+    }
+    if constexpr (kSigns) {
+      const int front_words = code_.front_words;
+      const bool in_front = segment_ < front_words;
+      const uint32_t at = in_front ? front_ + segment_ * 64 : rest_ + (segment_ - front_words) * 8;
+      const uint32_t next = in_front ? static_cast<uint32_t>(front_words) * 64 : next_row;
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const Bits64 xy = load_two_words(at + r * next);
+        // Octet by octet: its eight of x, its eight of y.
+        signs_[r][0] = __byte_perm(xy.low, xy.high, 0x5140);
+        signs_[r][1] = __byte_perm(xy.low, xy.high, 0x7362);
+      }
+    }
+  }
+
+  /// The table's entry of window kWindow; tables have one copy a lane.
+  template <int kWindow>
+  __device__ uint32_t entry(int r) const {
+    // From the word before the segment on.
+    constexpr int kFirst = 32 + (kWindow + 1) * kStep - 8;
+    constexpr int kWord = kFirst / 32;
+    constexpr int kBit = kFirst % 32;
+    uint32_t placed;
+    if constexpr (kBit + 8 > 32) {
+      placed = __funnelshift_r(bits_[r][kWord], bits_[r][kWord + 1], kBit - kPlainIndexShift);
+    } else if constexpr (kBit >= kPlainIndexShift) {
+      placed = bits_[r][kWord] >> (kBit - kPlainIndexShift);
+    } else {
+      placed = bits_[r][kWord] << (kPlainIndexShift - kBit);
+    }
+    return load_word((placed & (255U << kPlainIndexShift)) | table_);
+  }
+
+  const CodeView& code_;
+  uint32_t table_;
+  uint32_t mask_;
+  int segment_;
+  uint32_t rest_;  // of the first row; the second is eight behind it
+  uint32_t front_;
+  uint32_t bits_[2][kStep + 1];  // the word before the segment's, then those
+  uint32_t signs_[2][2];         // two octets each
+};
+
+}  // namespace polarquant::cuda
