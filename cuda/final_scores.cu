@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The k best rows of each query, decoded to floats and scored as the plain code does it: products
 // in coordinate order into 16 sums, coordinate j into sum j mod 16, then their tree
-// (src/codec/dot.h). Half a warp scores a row, a sum a lane.
+// (src/codec/dot.h). Half a warp scores a row, a sum a lane. Rows of an inverted file meet the
+// query about their list's centre.
 #include "cuda/cuda_check.h"
 #include "cuda/final_scores.h"
-#include "cuda/octet_decode.cuh"
-#include "cuda/row_terms.cuh"
+#include "cuda/list_of.cuh"
+#include "cuda/moved_query.cuh"
+#include "cuda/row_key.cuh"
 
 namespace polarquant::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kSums = 16;
 
 __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits) {
   const int first = pair * step + step - 8;
@@ -49,14 +50,24 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   return negative ? -value : value;
 }
 
+/// A query as it meets a row.
+__device__ MovedQuery query_of(const CodeView& code, const QueryView& queries,
+                               const ListsView& lists, const QueryTerms* terms, int q,
+                               int64_t row) {
+  const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
+  if (terms != nullptr) return move_query(code, lists, list_of(lists, row), rotated, terms[q]);
+  const QueryConstants& query = queries.constants[q];
+  return {rotated, nullptr, 0, query.offset, query.bias_weight};
+}
+
 __global__ void __launch_bounds__(kThreads)
-    exact_scores_kernel(CodeView code, QueryView queries, const Ranked* best, int64_t k,
-                        Ranked* exact, float* exact_scores) {
+    exact_scores_kernel(CodeView code, QueryView queries, ListsView lists, const QueryTerms* terms,
+                        const Ranked* best, int64_t k, Ranked* exact, float* exact_scores) {
   const int64_t at =
-      (static_cast<int64_t>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) / kSums;
+      (static_cast<int64_t>(blockIdx.x) * kThreads + static_cast<int>(threadIdx.x)) / kHalfWarp;
   if (at >= queries.nq * k) return;
   const Ranked entry = best[at];
-  const int lane = threadIdx.x % kSums;
+  const int lane = threadIdx.x % kHalfWarp;
   const float worst = code.is_l2 != 0 ? INFINITY : -INFINITY;
   if (entry == 0) {
     if (lane == 0) {
@@ -67,25 +78,17 @@ __global__ void __launch_bounds__(kThreads)
   }
   const auto q = static_cast<int>(at / k);
   const int64_t number = row_of(entry);
-  const int in_block = static_cast<int>(number % kBlockRows);
-  const uint8_t* front = block_front(code, number / kBlockRows);
-  const RowBytes row = {front + (in_block / 8 * code.front_words * 8 + in_block % 8) * 8,
-                        code.rests + number * code.rest_bytes};
-  const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
+  const RowBytes row = row_bytes(code, number);
+  const MovedQuery query = query_of(code, queries, lists, terms, q, number);
   float sum = 0;
-  for (int j = lane; j < code.dim; j += kSums) {
+  for (int j = lane; j < code.dim; j += kHalfWarp) {
     float value = decode_coordinate(code, 0, row, j);
     if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
-    sum += rotated[j] * value;
+    sum += query.at(j) * value;
   }
-  const unsigned half_warp = 0xffffU << (threadIdx.x % 32 / kSums * kSums);
-  for (int width = kSums / 2; width >= 1; width /= 2)
-    sum += __shfl_down_sync(half_warp, sum, width, kSums);
+  sum = half_warp_sum(sum);
   if (lane != 0) return;
-  const RowFactors factors =
-      load_factors(code, front + kBlockRows * 8U * static_cast<uint32_t>(code.front_words) +
-                             in_block * code.factor_bytes());
-  const QueryConstants& query = queries.constants[q];
+  const RowFactors factors = load_row_factors(code, number);
   const float constant = code.is_l2 != 0 ? factors.bias * factors.bias : factors.bias;
   const float scale = code.is_l2 != 0 ? -2 * factors.scale : factors.scale;
   const float score = query.offset + query.bias_weight * constant + scale * sum;
@@ -113,12 +116,13 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void final_scores(const CodeView& code, const QueryView& queries, const Ranked* best, int64_t k,
-                  Ranked* exact, float* exact_scores, float* scores, int64_t* rows, float* goodness,
+void final_scores(const CodeView& code, const QueryView& queries, const ListsView& lists,
+                  const QueryTerms* terms, const Ranked* best, int64_t k, Ranked* exact,
+                  float* exact_scores, float* scores, int64_t* rows, float* goodness,
                   cudaStream_t stream) {
-  const int64_t sums = queries.nq * k * kSums;
+  const int64_t sums = queries.nq * k * kHalfWarp;
   exact_scores_kernel<<<static_cast<unsigned>((sums + kThreads - 1) / kThreads), kThreads, 0,
-                        stream>>>(code, queries, best, k, exact, exact_scores);
+                        stream>>>(code, queries, lists, terms, best, k, exact, exact_scores);
   POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
   const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
                   static_cast<unsigned>(queries.nq));
