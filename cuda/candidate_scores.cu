@@ -3,21 +3,13 @@
 // computed here.
 #include "cuda/candidate_scores.h"
 #include "cuda/cuda_check.h"
-#include "cuda/octet_decode.cuh"
-#include "cuda/row_terms.cuh"
+#include "cuda/row_key.cuh"
 
 namespace polarquant::cuda {
 namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-
-__device__ RowBytes row_bytes(const CodeView& code, int64_t row) {
-  const int in_block = static_cast<int>(row % kBlockRows);
-  const uint8_t* front = block_front(code, row / kBlockRows);
-  return {front + (in_block / 8 * code.front_words * 8 + in_block % 8) * 8,
-          code.rests + row * code.rest_bytes};
-}
 
 /// An octet's words of a query, 16 bytes apart.
 __device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int segment, int c,
@@ -27,12 +19,6 @@ __device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int 
   for (int u = 0; u < 4; ++u) sum = __dp4a(static_cast<int>(words[u]), query[4 * u], sum);
   return sum;
 }
-
-struct RowSums {
-  int32_t dot[kMaxStages] = {0, 0};
-  int32_t distance = 0;  // of the front
-  int32_t rest_dot = 0;  // of the signs behind it
-};
 
 /// All lanes of the warp get the sums.
 __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q, bool bounded,
@@ -53,10 +39,8 @@ __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q
           stage, codes, [&](uint32_t index) { return table[index]; }, words);
       dot = octet_dot(words, levels, segment, c, dot);
       if (bounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
-        // 1 and −1 in the places of a table's x, −x, y, −y.
 #pragma unroll
-        for (int u = 0; u < 4; ++u)
-          words[u] = __byte_perm(0xff01ff01U, 0xff01ff01U, signed_selector(codes.signs, u));
+        for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
         sums.rest_dot = octet_dot(words, levels, segment, c, sums.rest_dot);
       }
     }
@@ -68,28 +52,11 @@ __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q
   if (lane < code.front_words) {
     const QueryConstants& query = queries.constants[q];
     const auto word = *reinterpret_cast<const unsigned long long*>(row.front + 64 * lane);
-    const uint64_t differ = word ^ query.sign_words[lane];
-    sums.distance = query.word_weights[lane] *
-                    (__popcll(differ) + 2 * __popcll(differ & query.heavy_words[lane]));
+    sums.distance = word_distance(query, lane, word);
   }
   sums.distance =
       static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums.distance)));
   return sums;
-}
-
-/// What rows are ranked by: `bounded_score` of src/scan/scan_query.h.
-__device__ float key_of(const CodeView& code, const QueryConstants& query, const RowTerms& terms,
-                        const RowSums& sums, bool bounded) {
-  const bool two_stages = code.stages == 2;
-  const float score = two_stages ? goodness(query, terms, sums.dot[0], sums.dot[1])
-                                 : goodness(query, terms, sums.dot[0]);
-  if (!bounded || isnan(score)) return score;
-  float least = fminf(score, front_bound(query, terms, sums.distance));
-  least = fminf(least, sign_bound(query, terms, sums.distance, sums.rest_dot));
-  if (two_stages)
-    least =
-        fminf(least, dot_bound(query, query.first_slope, query.first_margin, terms, sums.dot[0]));
-  return least;
 }
 
 __global__ void __launch_bounds__(kThreads)

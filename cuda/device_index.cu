@@ -100,6 +100,11 @@ void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* 
                               cudaMemcpyHostToDevice));
 }
 
+void DeviceIndex::set_lists(const ListsDescription& lists) {
+  const CurrentDevice current(device_);
+  lists_ = std::make_unique<DeviceLists>(lists, view_.dim, view_.blocks());
+}
+
 void DeviceIndex::finish() {
   const CurrentDevice current(device_);
   // What kernels read ahead of their need.
@@ -116,7 +121,7 @@ void DeviceIndex::finish() {
 
 size_t DeviceIndex::memory_bytes() const {
   return fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes() +
-         workspaces_.idle_bytes();
+         (lists_ != nullptr ? lists_->memory_bytes() : 0) + workspaces_.idle_bytes();
 }
 
 }  // namespace polarquant::cuda

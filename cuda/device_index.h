@@ -4,8 +4,11 @@
 
 #include <cuda_runtime.h>
 
+#include <memory>
+
 #include "cuda/code_view.h"
 #include "cuda/device_buffer.h"
+#include "cuda/device_lists.h"
 #include "cuda/workspace.h"
 
 namespace polarquant::cuda {
@@ -15,6 +18,8 @@ class DeviceIndex {
   DeviceIndex(int device, const CodeDescription& code, int64_t rows);
 
   void write_blocks(int64_t first_block, int64_t blocks, const void* fronts, const void* rests);
+  /// Makes an inverted file of it.
+  void set_lists(const ListsDescription& lists);
   /// Once all blocks are there.
   void finish();
 
@@ -23,6 +28,8 @@ class DeviceIndex {
   /// Of a thread block, at most.
   size_t shared_bytes() const { return shared_bytes_; }
   const CodeView& code() const { return view_; }
+  /// Null unless it is an inverted file.
+  const DeviceLists* lists() const { return lists_.get(); }
   size_t memory_bytes() const;
 
   WorkspacePool& workspaces() const { return workspaces_; }
@@ -39,6 +46,7 @@ class DeviceIndex {
   DeviceBuffer rests_;
   DeviceBuffer tables_;
   DeviceBuffer cells_;
+  std::unique_ptr<DeviceLists> lists_;
   mutable WorkspacePool workspaces_;
 };
 

@@ -11,6 +11,7 @@
 #include "cuda/device_encoder.h"
 #include "cuda/device_index.h"
 #include "cuda/interface.h"
+#include "cuda/list_search.h"
 #include "cuda/search.h"
 
 namespace polarquant::cuda {
@@ -94,8 +95,18 @@ void finish(DeviceIndex* index, Failure* failure) {
   guarded(failure, [&] { index->finish(); });
 }
 
+void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failure) {
+  guarded(failure, [&] { index->set_lists(*lists); });
+}
+
 void search_index(const DeviceIndex* index, const SearchRequest* request, Failure* failure) {
-  guarded(failure, [&] { search(*index, *request); });
+  guarded(failure, [&] {
+    if (index->lists() != nullptr) {
+      search_lists(*index, *request);
+    } else {
+      search(*index, *request);
+    }
+  });
 }
 
 size_t memory_bytes(const DeviceIndex* index) { return index->memory_bytes(); }
@@ -144,6 +155,7 @@ polarquant_cuda_functions() {
                                       create,
                                       write_blocks,
                                       finish,
+                                      set_lists,
                                       search_index,
                                       memory_bytes,
                                       destroy,

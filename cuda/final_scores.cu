@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The k best rows of each query, decoded to floats and scored as the plain code does it: products
 // in coordinate order into 16 sums, coordinate j into sum j mod 16, then their tree
-// (src/codec/dot.h), a sum a lane of half a warp.
+// (src/codec/dot.h), a sum a lane of half a warp. Rows of an inverted file meet the query about
+// their list's centre.
 #include "cuda/cuda_check.h"
 #include "cuda/final_scores.h"
-#include "cuda/octet_decode.cuh"
-#include "cuda/row_terms.cuh"
+#include "cuda/half_warp.cuh"
+#include "cuda/list_of.cuh"
+#include "cuda/moved_query.cuh"
+#include "cuda/row_key.cuh"
 
 namespace polarquant::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kSums = 16;
-constexpr int kProducts = 1024;  // at a time; a multiple of kSums
+constexpr int kProducts = 1024;  // at a time; a multiple of kHalfWarp
 
 __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits) {
   const int first = pair * step + step - 8;
@@ -50,11 +52,21 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   return negative ? -value : value;
 }
 
+/// A query as it meets a row.
+__device__ MovedQuery query_of(const CodeView& code, const QueryView& queries,
+                               const ListsView& lists, const QueryTerms* terms, int q,
+                               int64_t row) {
+  const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
+  if (terms != nullptr) return move_query(code, lists, list_of(lists, row), rotated, terms[q]);
+  const QueryConstants& query = queries.constants[q];
+  return {rotated, nullptr, 0, query.offset, query.bias_weight};
+}
+
 /// A thread block a row: products by all threads, since each takes several loads one behind the
 /// other, sums by half a warp.
 __global__ void __launch_bounds__(kThreads)
-    exact_scores_kernel(CodeView code, QueryView queries, const Ranked* best, int64_t k,
-                        Ranked* exact, float* exact_scores) {
+    exact_scores_kernel(CodeView code, QueryView queries, ListsView lists, const QueryTerms* terms,
+                        const Ranked* best, int64_t k, Ranked* exact, float* exact_scores) {
   __shared__ float products[kProducts];
   const int64_t at = blockIdx.x;
   const Ranked entry = best[at];
@@ -69,11 +81,8 @@ __global__ void __launch_bounds__(kThreads)
   }
   const auto q = static_cast<int>(at / k);
   const int64_t number = row_of(entry);
-  const int in_block = static_cast<int>(number % kBlockRows);
-  const uint8_t* front = block_front(code, number / kBlockRows);
-  const RowBytes row = {front + (in_block / 8 * code.front_words * 8 + in_block % 8) * 8,
-                        code.rests + number * code.rest_bytes};
-  const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
+  const RowBytes row = row_bytes(code, number);
+  const MovedQuery query = query_of(code, queries, lists, terms, q, number);
   float sum = 0;
   for (int first = 0; first < code.dim; first += kProducts) {
     const int count = min(kProducts, code.dim - first);
@@ -81,23 +90,19 @@ __global__ void __launch_bounds__(kThreads)
       const int j = first + i;
       float value = decode_coordinate(code, 0, row, j);
       if (code.stages == 2) value += decode_coordinate(code, 1, row, j) / code.residual_gain;
-      products[i] = rotated[j] * value;
+      products[i] = query.at(j) * value;
     }
     __syncthreads();
-    if (thread < kSums) {
+    if (thread < kHalfWarp) {
 #pragma unroll 8
-      for (int i = thread; i < count; i += kSums) sum += products[i];
+      for (int i = thread; i < count; i += kHalfWarp) sum += products[i];
     }
     __syncthreads();
   }
-  if (thread >= kSums) return;
-  for (int width = kSums / 2; width >= 1; width /= 2)
-    sum += __shfl_down_sync((1U << kSums) - 1, sum, width, kSums);
+  if (thread >= kHalfWarp) return;
+  sum = half_warp_sum(sum);
   if (thread != 0) return;
-  const RowFactors factors =
-      load_factors(code, front + kBlockRows * 8U * static_cast<uint32_t>(code.front_words) +
-                             in_block * code.factor_bytes());
-  const QueryConstants& query = queries.constants[q];
+  const RowFactors factors = load_row_factors(code, number);
   const float constant = code.is_l2 != 0 ? factors.bias * factors.bias : factors.bias;
   const float scale = code.is_l2 != 0 ? -2 * factors.scale : factors.scale;
   const float score = query.offset + query.bias_weight * constant + scale * sum;
@@ -125,11 +130,12 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void final_scores(const CodeView& code, const QueryView& queries, const Ranked* best, int64_t k,
-                  Ranked* exact, float* exact_scores, float* scores, int64_t* rows, float* goodness,
+void final_scores(const CodeView& code, const QueryView& queries, const ListsView& lists,
+                  const QueryTerms* terms, const Ranked* best, int64_t k, Ranked* exact,
+                  float* exact_scores, float* scores, int64_t* rows, float* goodness,
                   cudaStream_t stream) {
   exact_scores_kernel<<<static_cast<unsigned>(queries.nq * k), kThreads, 0, stream>>>(
-      code, queries, best, k, exact, exact_scores);
+      code, queries, lists, terms, best, k, exact, exact_scores);
   POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
   const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
                   static_cast<unsigned>(queries.nq));

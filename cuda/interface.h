@@ -16,7 +16,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 4;
+inline constexpr uint32_t kInterfaceVersion = 5;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -65,6 +65,30 @@ struct CodeDescription {
   StageDescription stage[kMaxStages];
 };
 
+/// What levels and bounds of a query are made with; names as in LevelStage and BoundConstants.
+struct LevelDescription {
+  float stage_step[kMaxStages];
+  float length_of_norm;
+  float first_stage_scale;
+  float first_stage_error;
+  int32_t reserved;
+  double margin;
+  double slope_of_sign;
+};
+
+/// The lists of an inverted file. Their rows follow one another on a device, each list's from a new
+/// block on; a row's number is its block times kBlockRows and its place there.
+struct ListsDescription {
+  int64_t count;         // at least 1
+  const int64_t* rows;   // (count), of each list: those that are on this device
+  int32_t coarse_is_l2;  // what is nearest to a query is found by, else inner products
+  int32_t reserved;
+  const float* centroids;        // (count, dim), which queries are held against
+  const float* rotated_centres;  // (count, dim), as ListCentre, or null: not about centres
+  const float* centre_norms;     // (count), or null
+  LevelDescription levels;
+};
+
 /// A query beside its levels; names as in ScanQuery and PreparedQuery.
 struct QueryConstants {
   float base;
@@ -85,12 +109,18 @@ struct QueryConstants {
   uint64_t heavy_words[kMaxFrontWords];
 };
 
+/// PreparedQuery beside its vector.
+struct QueryTerms {
+  float offset;
+  float bias_weight;
+};
+
 struct SearchRequest {
   int64_t nq;
   int64_t k;
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
-  const QueryConstants* constants;  // (nq)
+  const QueryConstants* constants;  // (nq); of inverted files null, as are levels
   const int8_t* levels;             // (nq, lanes), 64 lanes a segment
   const float* rotated;             // (nq, dim)
   const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
@@ -99,6 +129,11 @@ struct SearchRequest {
   int64_t* rows;                    // (nq, k), −1 for none
   // (nq, k), what each row was chosen by, larger is better; −inf for none. Null: not wanted.
   float* goodness;
+  // Of inverted files, whose queries have levels for each list.
+  int64_t nprobe;           // 1 to the number of lists
+  const float* queries;     // (nq, dim), as the centroids are
+  const QueryTerms* terms;  // (nq), not about centres
+  float exactness;
 };
 
 struct DeviceInfo {
@@ -156,11 +191,6 @@ struct EncodeRequest {
   Refusal refusal;      // out
 };
 
-struct QueryTerms {
-  float offset;
-  float bias_weight;
-};
-
 /// score = offset + bias_weight·constant + scale·⟨query, row⟩, as of PreparedQuery.
 struct RowScoresRequest {
   int64_t heads;
@@ -202,6 +232,9 @@ struct FunctionTable {
   void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
                        const void* rests, Failure* failure);
   void (*finish)(DeviceIndex* index, Failure* failure);
+  /// Once, between create and finish: makes an inverted file of it, whose rows are those of the
+  /// lists rounded up to whole blocks.
+  void (*set_lists)(DeviceIndex* index, const ListsDescription* lists, Failure* failure);
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);
   size_t (*memory_bytes)(const DeviceIndex* index);
   void (*destroy)(DeviceIndex* index);

@@ -39,10 +39,13 @@ __device__ inline RowTerms terms_of(const CodeView& code, const RowFactors& fact
 __device__ inline const uint8_t* block_front(const CodeView& code, int64_t block) {
   return code.fronts + block * code.front_bytes();
 }
-__device__ inline RowTerms load_terms(const CodeView& code, int64_t row) {
+__device__ inline RowFactors load_row_factors(const CodeView& code, int64_t row) {
   const uint8_t* factors = block_front(code, row / kBlockRows) +
                            kBlockRows * 8U * static_cast<uint32_t>(code.front_words);
-  return terms_of(code, load_factors(code, factors + (row % kBlockRows) * code.factor_bytes()));
+  return load_factors(code, factors + (row % kBlockRows) * code.factor_bytes());
+}
+__device__ inline RowTerms load_terms(const CodeView& code, int64_t row) {
+  return terms_of(code, load_row_factors(code, row));
 }
 
 __device__ inline float goodness(const QueryConstants& query, const RowTerms& row, int32_t dot) {

@@ -244,8 +244,8 @@ class GroupSearch {
     const auto nq = static_cast<size_t>(plan_.nq);
     const auto k = static_cast<size_t>(request_.k);
     select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
-    final_scores(code_, queries_, memory_.chosen, request_.k, memory_.exact, memory_.exact_scores,
-                 memory_.scores, memory_.rows, memory_.goodness, stream_);
+    final_scores(code_, queries_, {}, nullptr, memory_.chosen, request_.k, memory_.exact,
+                 memory_.exact_scores, memory_.scores, memory_.rows, memory_.goodness, stream_);
     uint8_t* out = workspace_.pinned.as<uint8_t>() + input_bytes(plan_) / 8 * 8;
     auto* rows = reinterpret_cast<int64_t*>(out);
     auto* scores = reinterpret_cast<float*>(rows + nq * k);
@@ -338,6 +338,8 @@ class GroupSearch {
   bool survivors_fit_ = true;
 };
 
+}  // namespace
+
 void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
   const auto count = static_cast<size_t>(request.nq * request.k);
   constexpr float kInfinity = __builtin_huge_valf();
@@ -345,8 +347,6 @@ void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
   std::fill_n(request.rows, count, int64_t{-1});
   if (request.goodness != nullptr) std::fill_n(request.goodness, count, -kInfinity);
 }
-
-}  // namespace
 
 void search(const DeviceIndex& index, const SearchRequest& request) {
   if (request.nq == 0) return;

@@ -6,7 +6,11 @@
 
 namespace polarquant::cuda {
 
-/// The search of the function table (interface.h). Waits for the stream before it returns.
+/// What a search of no rows returns.
+void write_no_results(const DeviceIndex& index, const SearchRequest& request);
+
+/// The search of the function table (interface.h), of all rows. Waits for the stream before it
+/// returns.
 void search(const DeviceIndex& index, const SearchRequest& request);
 
 }  // namespace polarquant::cuda

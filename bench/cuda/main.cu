@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
-// float16 brute force with selection; encoding there beside the CPU's; and scores and sums of the
-// heads of attention beside cuBLAS on decoded float16. Every number is the median of 15 runs or
+// float16 brute force with selection; inverted files beside copies without lists and the CPU;
+// encoding there beside the CPU's; and scores and sums of the heads of attention beside cuBLAS on
+// decoded float16. Every number is the median of 15 runs or
 // more, of searches as calls from host memory to host memory; ours and the rival's are timed in
 // turns.
 #include <CLI/CLI.hpp>
@@ -9,7 +10,6 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +19,8 @@
 #include "bench/cuda/cublas_search.h"
 #include "bench/cuda/device_timer.h"
 #include "bench/cuda/encoding.h"
+#include "bench/cuda/found_rows.h"
+#include "bench/cuda/inverted_files.h"
 #include "bench/cuda/roofs.h"
 #include "bench/cuda/synthetic_rows.h"
 #include "polarquant/polarquant.h"
@@ -40,6 +42,8 @@ struct Arguments {
   bool roofs_only = false;
   bool encode_only = false;
   int64_t heads = 0;
+  int64_t lists = 0;
+  std::vector<int64_t> nprobes = {32, 64};
 };
 
 struct Coded {
@@ -75,25 +79,6 @@ Coded encode(const std::string& spec, const Arguments& arguments, const Syntheti
   return coded;
 }
 
-struct Results {
-  std::vector<float> scores;
-  std::vector<int64_t> ids;
-
-  explicit Results(int64_t nq)
-      : scores(static_cast<size_t>(nq * kResults)), ids(static_cast<size_t>(nq * kResults)) {}
-};
-
-/// Share of `found` that is in `expected`, query by query.
-double share_of(const std::vector<int64_t>& expected, const std::vector<int64_t>& found) {
-  int64_t common = 0;
-  for (size_t q = 0; q < expected.size(); q += kResults) {
-    const std::set<int64_t> wanted(expected.begin() + static_cast<int64_t>(q),
-                                   expected.begin() + static_cast<int64_t>(q) + kResults);
-    for (size_t i = 0; i < kResults; ++i) common += wanted.count(found[q + i]) != 0 ? 1 : 0;
-  }
-  return static_cast<double>(common) / static_cast<double>(expected.size());
-}
-
 void print_roofs() {
   std::printf("copy, read + written        %8.0f GB/s\n", copy_bandwidth());
   std::printf("bf16 product, 8192³, cuBLAS %8.0f TFLOP/s\n", bf16_peak());
@@ -116,8 +101,8 @@ void compare(const Arguments& arguments, const std::string& spec, const Coded& c
       polar_search_options options;
       polar_search_options_init(&options);
       options.exactness = exactness;
-      Results ours(nq);
-      Results exact(nq);
+      FoundRows ours(nq, kResults);
+      FoundRows exact(nq, kResults);
       const auto search = [&] {
         check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
                                       nullptr, ours.scores.data(), ours.ids.data()));
@@ -137,7 +122,7 @@ void compare(const Arguments& arguments, const std::string& spec, const Coded& c
                   static_cast<long long>(nq), static_cast<double>(exactness), ms, rival_ms,
                   rival_ms / ms, n * static_cast<double>(coded.row_bytes) / ms / 1e6,
                   2 * n * arguments.dim * static_cast<double>(nq) / ms / 1e9,
-                  rival != nullptr ? share_of(exact.ids, ours.ids) : 0.0,
+                  rival != nullptr ? share_found(exact, ours, kResults) : 0.0,
                   rival != nullptr && rival->overflows() > 0 ? "  (rival's lists too short)" : "");
       std::fflush(stdout);
     }
@@ -148,16 +133,15 @@ void compare(const Arguments& arguments, const std::string& spec, const Coded& c
     polar_search_options options;
     polar_search_options_init(&options);
     options.exactness = exactness;
-    Results device(nq);
-    Results cpu(nq);
+    FoundRows device(nq, kResults);
+    FoundRows cpu(nq, kResults);
     check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
                                   nullptr, device.scores.data(), device.ids.data()));
     check(polar_codec_search_with_options(coded.codec.get(), nq, queries.data(), arguments.rows,
                                           coded.codes.data(), coded.codes.size(), kResults,
                                           &options, cpu.scores.data(), cpu.ids.data()));
     std::printf("exactness %g: device and CPU give %s\n", static_cast<double>(exactness),
-                device.ids == cpu.ids && device.scores == cpu.scores ? "the same to the bit"
-                                                                     : "DIFFERENT results");
+                device == cpu ? "the same to the bit" : "DIFFERENT results");
   }
 }
 
@@ -178,6 +162,11 @@ int run(int argc, char** argv) {
       "--heads", arguments.heads,
       "measure scores and sums of so many heads of attention, a multiple of 4, of --rows "
       "rows each, instead of searches");
+  app.add_option("--lists", arguments.lists,
+                 "measure searches of an inverted file of so many lists instead");
+  app.add_option("--nprobe", arguments.nprobes, "lists that such a search looks through")
+      ->delimiter(',')
+      ->capture_default_str();
   app.footer("example: polar-cuda-bench --rows 1000000 --dim 384 --spec Polar2 --batch 1,128");
   CLI11_PARSE(app, argc, argv);
 
@@ -185,7 +174,7 @@ int run(int argc, char** argv) {
   info.struct_size = sizeof info;
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
-  if (!arguments.encode_only && arguments.heads == 0) print_roofs();
+  if (!arguments.encode_only && arguments.heads == 0 && arguments.lists == 0) print_roofs();
   if (arguments.roofs_only) return 0;
 
   const SyntheticRows synthetic(
@@ -205,6 +194,13 @@ int run(int argc, char** argv) {
                 arguments.dim);
     for (const std::string& spec : arguments.specs)
       print_attention(spec, arguments.heads, arguments.rows, arguments.dim, synthetic);
+    return 0;
+  }
+  if (arguments.lists > 0) {
+    for (const std::string& spec : arguments.specs)
+      print_inverted_file({spec, arguments.lists, arguments.rows, arguments.dim, arguments.nprobes,
+                           arguments.batches, kResults},
+                          synthetic);
     return 0;
   }
   const int64_t most = *std::max_element(arguments.batches.begin(), arguments.batches.end());

@@ -70,6 +70,12 @@ struct IndexIVFPolar : IndexIVFBase {
   std::string spec() const;
   const Options& options() const { return options_; }
   const Codec& codec() const { return *codec_; }
+  /// The index as its searches read it, borrowed; for copies of it elsewhere. Throws while it is
+  /// not trained, and where `invlists` was replaced.
+  InvertedFile inverted_file() const;
+  /// (nlist, d), of a flat quantizer: a query's lists are those of its nprobe nearest centroids, by
+  /// the quantizer's metric. Null where lists are found otherwise.
+  const float* flat_centroids() const;
   /// Codec, centroids as they are searched, codes and ids, in bytes; without the quantizer, and
   /// what lies in a mapped file.
   size_t memory_bytes() const;
@@ -136,6 +142,7 @@ struct IndexIVFPolar : IndexIVFBase {
                   const ::faiss::SearchParameters* params) const;
   void use_lists(std::unique_ptr<CodeLists> lists);
   InvertedFile inverted_file(const PolarInvertedLists& lists) const;
+  bool uses_centroid_search() const;
   void encode_into(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes) const;
 
   std::string spec_;

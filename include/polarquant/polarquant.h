@@ -727,9 +727,11 @@ POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
 /*
  * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index
  * may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,
- * "Polar0.5" to "Polar8" and residual codes; POLAR_ERROR_UNSUPPORTED for the others, trained codes
- * ("…-pca") among them. options: NULL for the defaults. Cost: the codes' bytes over the bus, to
- * several devices at the same time. Waits for the devices. since 0.1
+ * "Polar0.5" to "Polar8" and residual codes, and for inverted files of these that find lists by all
+ * their centroids ("IVF1024,Polar4"); POLAR_ERROR_UNSUPPORTED for the others, trained codes
+ * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
+ * in rows. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices
+ * at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since 0.1
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,
@@ -747,9 +749,11 @@ POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
 /*
  * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
  * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search_with_options
- * give with these options. k ≥ 1. options: NULL for the defaults; every filter works, as a bitset
- * that the host makes of it; num_threads is for preparing queries, and for merging what several
- * devices found; progress is not called.
+ * give with these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1.
+ * options: NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was
+ * copied, ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else
+ * POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of it; num_threads
+ * is for preparing queries, and for what the host does with results; progress is not called.
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
  * and it is waited for before the call returns. An index with more than one in options.devices
  * takes NULL alone: each device works on its own default stream, and waits in a thread of its own.

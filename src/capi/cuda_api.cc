@@ -20,6 +20,7 @@
 #include "src/scan/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
+#include "src/faiss/faiss_metric.h"
 #include "src/scan/row_store.h"
 #endif
 
@@ -54,15 +55,47 @@ const Codec& require_scannable(const polar_codec* codec) {
   return checked;
 }
 
-polar_cuda_index* make_handle(const Codec& codec, std::span<const BlockRows> spans,
-                              std::span<const int64_t> ids, const CudaPlaces& places,
-                              Metric query_metric, int32_t num_threads) {
+polar_cuda_index* make_handle(std::unique_ptr<CudaIndex> index, Metric query_metric,
+                              int32_t num_threads) {
   auto handle = std::make_unique<polar_cuda_index>();
-  handle->index = std::make_unique<CudaIndex>(codec, spans, ids, places);
+  handle->index = std::move(index);
   handle->metric = query_metric;
   handle->num_threads = num_threads;
   return handle.release();
 }
+
+void require_options_of(const CudaIndex& index, const polar_search_options& options) {
+  require(options.nprobe == 0 || index.is_inverted_file(), StatusCode::unsupported,
+          "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
+  require(options.ef_search == 0, StatusCode::unsupported,
+          "options.ef_search: {} is for HNSW graphs, which the index is not", options.ef_search);
+  require(options.k_factor == 0, StatusCode::unsupported,
+          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
+}
+
+#ifdef POLARQUANT_HAS_FAISS
+std::unique_ptr<CudaIndex> copy_flat(const IndexPolar& polar, const CudaPlaces& places) {
+  const std::vector<BlockRows> spans = polar.codes().spans();
+  return std::make_unique<CudaIndex>(polar.codec(), spans, polar.ids(), places);
+}
+
+std::unique_ptr<CudaIndex> copy_inverted_file(const polar_index& index, const IndexIVFPolar& ivf,
+                                              const CudaPlaces& places) {
+  const float* centroids = ivf.flat_centroids();
+  require(centroids != nullptr, StatusCode::unsupported,
+          "index: \"{}\" does not find its lists by comparing all centroids, as CUDA devices do; "
+          "\"IVF{},{}\" does",
+          index.description, ivf.nlist, ivf.spec());
+  require(
+      ivf.max_codes == 0, StatusCode::unsupported,
+      "index: its max_codes is {}; 0, all rows of the probed lists, is searched on CUDA devices",
+      ivf.max_codes);
+  return std::make_unique<CudaIndex>(
+      ListsSource{ivf.inverted_file(), centroids, codec_metric(ivf.quantizer->metric_type),
+                  static_cast<int64_t>(ivf.nprobe)},
+      places);
+}
+#endif
 
 }  // namespace
 
@@ -109,14 +142,19 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     const polar_index& checked = require_object("index", index);
     const CudaPlaces places = read_cuda_places(options);
     const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
-    require(polar != nullptr && ScanCodec::supports(polar->codec()), StatusCode::unsupported,
-            "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes, "
-            "alone, are",
+    const auto* ivf = dynamic_cast<const IndexIVFPolar*>(checked.faiss.get());
+    const Codec* codec = polar != nullptr ? &polar->codec()
+                         : ivf != nullptr ? &ivf->codec()
+                                          : nullptr;
+    require(codec != nullptr && ScanCodec::supports(*codec), StatusCode::unsupported,
+            "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes "
+            "are, alone (\"Polar4\") or in an inverted file (\"IVF1024,Polar4\")",
             checked.description);
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);
-    const std::vector<BlockRows> spans = polar->codes().spans();
-    *out = make_handle(polar->codec(), spans, polar->ids(), places, checked.metric, 0);
+    *out = make_handle(
+        polar != nullptr ? copy_flat(*polar, places) : copy_inverted_file(checked, *ivf, places),
+        checked.metric, 0);
 #else
     (void)index, (void)options;
     fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
@@ -140,8 +178,10 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
       blocks.append(std::min(kPackedRows, n - first),
                     given.data + static_cast<size_t>(first) * row_bytes);
     // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
+    const std::vector<BlockRows> spans = blocks.spans();
     *out =
-        make_handle(checked, blocks.spans(), {}, places, Metric::inner_product, codec->num_threads);
+        make_handle(std::make_unique<CudaIndex>(checked, spans, std::span<const int64_t>(), places),
+                    Metric::inner_product, codec->num_threads);
   });
 }
 
@@ -156,12 +196,14 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     require_count("nq", nq, 0);
     require_count("k", k, 1);
     const polar_search_options read = read_search_options(options);
+    require_options_of(*checked.index, read);
     require_finite("queries", queries, nq, checked.index->dim());
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     const MetricInput input(checked.metric, checked.index->dim(), nq, queries);
     checked.index->search(nq, input.data(), k, make_row_filter(read),
-                          make_scan_options(read, checked.num_threads), stream, scores, ids);
+                          make_scan_options(read, checked.num_threads), read.nprobe, stream, scores,
+                          ids);
   });
 }
 

@@ -77,14 +77,39 @@ cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_co
   return code;
 }
 
+cuda::LevelDescription describe_levels(const ScanCodec& scan_codec) {
+  const BoundConstants& bounds = scan_codec.bounds();
+  cuda::LevelDescription levels = {};
+  for (size_t s = 0; s < scan_codec.stages().size(); ++s)
+    levels.stage_step[s] = scan_codec.stages()[s].step;
+  levels.length_of_norm = bounds.length_of_norm;
+  levels.first_stage_scale = bounds.first_stage_scale;
+  levels.first_stage_error = bounds.first_stage_error;
+  levels.margin = bounds.margin;
+  levels.slope_of_sign = bounds.slope_of_sign;
+  return levels;
+}
+
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
+    : DeviceQueries(scan_codec, nq, nullptr) {
+  constants.resize(static_cast<size_t>(nq));
+  levels.resize(static_cast<size_t>(nq) * lanes);
+}
+
+DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries)
     : lanes(static_cast<size_t>(scan_codec.lanes())),
       dim(static_cast<size_t>(scan_codec.dim())),
-      constants(static_cast<size_t>(nq)),
-      levels(static_cast<size_t>(nq) * lanes),
-      rotated(static_cast<size_t>(nq) * dim) {}
+      given(queries),
+      rotated(static_cast<size_t>(nq) * dim),
+      terms(static_cast<size_t>(nq)) {}
 
-void DeviceQueries::put(int64_t at, const ScanQuery& scan, const PreparedQuery& prepared) {
+void DeviceQueries::put(int64_t at, const PreparedQuery& prepared) {
+  const auto query = static_cast<size_t>(at);
+  terms[query] = {prepared.offset, prepared.bias_weight};
+  std::copy(prepared.rotated.begin(), prepared.rotated.end(), rotated.data() + query * dim);
+}
+
+void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   const auto query = static_cast<size_t>(at);
   cuda::QueryConstants& to = constants[query];
   to = {};
@@ -101,12 +126,26 @@ void DeviceQueries::put(int64_t at, const ScanQuery& scan, const PreparedQuery& 
   to.first_margin = scan.first_stage.margin;
   to.front_weight = scan.front_weight;
   std::copy(scan.word_weights.begin(), scan.word_weights.end(), to.word_weights);
-  to.offset = prepared.offset;
-  to.bias_weight = prepared.bias_weight;
+  to.offset = terms[query].offset;
+  to.bias_weight = terms[query].bias_weight;
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
   std::copy(scan.heavy_words.begin(), scan.heavy_words.end(), to.heavy_words);
   std::copy(scan.levels.begin(), scan.levels.end(), levels.data() + query * lanes);
-  std::copy(prepared.rotated.begin(), prepared.rotated.end(), rotated.data() + query * dim);
+}
+
+cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
+  const auto from = static_cast<size_t>(first);
+  cuda::SearchRequest request = {};
+  request.nq = count;
+  request.rotated = rotated.data() + from * dim;
+  if (given != nullptr) {
+    request.queries = given + from * dim;
+    request.terms = terms.data() + from;
+  } else {
+    request.constants = constants.data() + from;
+    request.levels = levels.data() + from * lanes;
+  }
+  return request;
 }
 
 }  // namespace polarquant::capi

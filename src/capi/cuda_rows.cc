@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
+#include "src/scan/query_tasks.h"
 
 namespace polarquant::capi {
 namespace {
@@ -24,14 +25,16 @@ class BlockCopier {
 
   void copy(const BlockRows& span) {
     const int64_t full = span.rows / kBlockRows;
-    if (span.rests != nullptr) {
+    if (span.rests != nullptr && full >= kStagedBlocks) {
+      flush();
       write(full, span.data, span.rests);
     } else {
-      for (int64_t first = 0; first < full; first += kStagedBlocks)
-        copy_parts(span, first, std::min(kStagedBlocks, full - first));
+      for (int64_t block = 0; block < full; ++block) stage(span.place(layout_, block * kBlockRows));
     }
-    if (span.rows % kBlockRows != 0) copy_last(span, full);
+    if (span.rows % kBlockRows != 0) stage_last(span, full);
   }
+  /// What was copied last.
+  void finish() { flush(); }
 
  private:
   void write(int64_t blocks, const void* fronts, const void* rests) {
@@ -39,30 +42,35 @@ class BlockCopier {
     call_cuda(cuda_functions().write_blocks, index_, next_block_, blocks, fronts, rests);
     next_block_ += blocks;
   }
-
-  void copy_parts(const BlockRows& span, int64_t first, int64_t blocks) {
-    const size_t front_bytes = layout_.front_bytes(kBlockRows);
-    const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
-    for (int64_t i = 0; i < blocks; ++i) {
-      const RowPlace place = span.place(layout_, (first + i) * kBlockRows);
-      const auto at = static_cast<size_t>(i);
-      std::memcpy(fronts_.data() + at * front_bytes, place.front, front_bytes);
-      if (rest_bytes != 0) std::memcpy(rests_.data() + at * rest_bytes, place.rest, rest_bytes);
-    }
-    write(blocks, fronts_.data(), rests_.data());
+  void flush() {
+    write(staged_, fronts_.data(), rests_.data());
+    staged_ = 0;
   }
 
+  /// Room for one more block.
+  RowRoom next_room() {
+    if (staged_ == kStagedBlocks) flush();
+    const auto at = static_cast<size_t>(staged_++);
+    return {fronts_.data() + at * layout_.front_bytes(kBlockRows),
+            rests_.data() + at * kBlockRows * layout_.rest_bytes(), kBlockRows, 0};
+  }
+  void stage(const RowPlace& block) {
+    const RowRoom to = next_room();
+    const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
+    std::memcpy(to.front, block.front, layout_.front_bytes(kBlockRows));
+    if (rest_bytes != 0) std::memcpy(to.rest, block.rest, rest_bytes);
+  }
   /// A block with room for fewer rows has its parts elsewhere.
-  void copy_last(const BlockRows& span, int64_t block) {
-    std::fill_n(fronts_.data(), layout_.front_bytes(kBlockRows), uint8_t{0});
-    std::fill_n(rests_.data(), kBlockRows * layout_.rest_bytes(), uint8_t{0});
+  void stage_last(const BlockRows& span, int64_t block) {
+    RowRoom to = next_room();
+    std::fill_n(to.front, layout_.front_bytes(kBlockRows), uint8_t{0});
+    std::fill_n(to.rest, kBlockRows * layout_.rest_bytes(), uint8_t{0});
     std::vector<uint8_t> code(layout_.row_format_bytes());
     for (int64_t row = block * kBlockRows; row < span.rows; ++row) {
       layout_.get_row(span.place(layout_, row), code.data());
-      layout_.put_row(code.data(), {fronts_.data(), rests_.data(), kBlockRows,
-                                    static_cast<int>(row % kBlockRows)});
+      to.row = static_cast<int>(row % kBlockRows);
+      layout_.put_row(code.data(), to);
     }
-    write(1, fronts_.data(), rests_.data());
   }
 
   const BlockLayout& layout_;
@@ -70,6 +78,7 @@ class BlockCopier {
   AlignedVector<uint8_t> fronts_;
   AlignedVector<uint8_t> rests_;
   int64_t next_block_ = 0;
+  int64_t staged_ = 0;
 };
 
 /// Rows first … end−1 of a span: both begin a block, or `end` is the span's.
@@ -95,20 +104,23 @@ void name_device(int32_t device, const Body& body) {
 }  // namespace
 
 CudaRows::CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
-                   std::span<const BlockRows> spans, PartRange rows, int32_t device)
+                   std::span<const BlockRows> spans, PartRange rows,
+                   const cuda::ListsDescription* lists, int32_t device)
     : rows_(rows), device_(device) {
   name_device(device, [&] {
     require(rows.count <= cuda::kMaxRows, StatusCode::unsupported,
             "{} rows are to be there; up to {} fit one", rows.count, cuda::kMaxRows);
     device_index_.reset(call_cuda(cuda_functions().create, device, &code, rows.count));
+    if (lists != nullptr) call_cuda(cuda_functions().set_lists, device_index_.get(), lists);
     BlockCopier copier(layout, device_index_.get());
     int64_t span_first = 0;
     for (const BlockRows& span : spans) {
       const int64_t first = std::max<int64_t>(rows.first - span_first, 0);
       const int64_t end = std::min(rows.first + rows.count - span_first, span.rows);
       if (first < end) copier.copy(part_of(layout, span, first, end));
-      span_first += span.rows;
+      span_first += div_up(span.rows, kBlockRows) * kBlockRows;
     }
+    copier.finish();
     call_cuda(cuda_functions().finish, device_index_.get());
   });
 }

@@ -14,9 +14,11 @@ namespace polarquant::capi {
 
 class CudaRows {
  public:
-  /// Copies these rows of `spans`. Failures name the device, here and below.
+  /// Copies these rows of `spans`, each of which begins with a block. `lists`: how they are those
+  /// of an inverted file, else null. Failures name the device, here and below.
   CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
-           std::span<const BlockRows> spans, PartRange rows, int32_t device);
+           std::span<const BlockRows> spans, PartRange rows, const cuda::ListsDescription* lists,
+           int32_t device);
 
   const PartRange& rows() const { return rows_; }
   size_t memory_bytes() const;

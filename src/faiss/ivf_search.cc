@@ -78,6 +78,30 @@ InvertedFile IndexIVFPolar::inverted_file(const PolarInvertedLists& lists) const
   return {*codec_, scan_codec_.get(), lists.lists(), centres_};
 }
 
+InvertedFile IndexIVFPolar::inverted_file() const {
+  return with_faiss_errors([&] {
+    require_trained("inverted_file");
+    const PolarInvertedLists* lists = polar_lists();
+    require(lists != nullptr, StatusCode::unsupported,
+            "inverted_file: invlists was replaced by lists that are not ours");
+    return inverted_file(*lists);
+  });
+}
+
+const float* IndexIVFPolar::flat_centroids() const {
+  return uses_centroid_search() && centroid_search_->count() == static_cast<int64_t>(nlist)
+             ? centroid_search_->centroids()
+             : nullptr;
+}
+
+// Not where the quantizer was replaced, or given more centroids.
+bool IndexIVFPolar::uses_centroid_search() const {
+  const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(quantizer);
+  return centroid_search_ != nullptr && flat != nullptr &&
+         flat->get_xb() == centroid_search_->centroids() &&
+         flat->ntotal == centroid_search_->count();
+}
+
 void IndexIVFPolar::require_parallel_mode() const {
   require((parallel_mode & PARALLEL_MODE_NO_HEAP_INIT) == 0, StatusCode::unsupported,
           "search: parallel_mode {} asks to go on with given results, which is not supported",
@@ -87,11 +111,7 @@ void IndexIVFPolar::require_parallel_mode() const {
 // As the quantizer finds them, or what stands in for a flat one.
 void IndexIVFPolar::find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis,
                                idx_t* lists, const ::faiss::SearchParameters* params) const {
-  const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(quantizer);
-  // Not where the quantizer was replaced, or given more centroids.
-  if (params == nullptr && centroid_search_ != nullptr && flat != nullptr &&
-      flat->get_xb() == centroid_search_->centroids() &&
-      flat->ntotal == centroid_search_->count()) {
+  if (params == nullptr && uses_centroid_search()) {
     centroid_search_->search(n, x, probes, 0, centroid_dis, lists);
   } else {
     quantizer->search(n, x, probes, centroid_dis, lists, params);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/interface.h"
@@ -25,6 +26,10 @@ class DeviceIndex {
   std::vector<uint8_t> rests;
   std::vector<char> is_written;  // of each block
   bool is_finished = false;
+  // Of an inverted file.
+  std::vector<int64_t> list_rows;
+  std::vector<float> centroids;
+  bool centroids_are_l2 = false;
 
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   size_t factor_bytes() const { return code.half_factors != 0 ? 4 : 8; }
@@ -109,6 +114,17 @@ void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const
                 count * index->rest_bytes());
 }
 
+void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failure) {
+  *failure = {};
+  index->list_rows.assign(lists->rows, lists->rows + lists->count);
+  int64_t blocks = 0;
+  for (const int64_t rows : index->list_rows) blocks += (rows + kBlockRows - 1) / kBlockRows;
+  if (index->is_finished || blocks * kBlockRows != index->rows)
+    return put(failure, static_cast<int32_t>(StatusCode::internal), "they are not its lists");
+  index->centroids.assign(lists->centroids, lists->centroids + lists->count * index->code.dim);
+  index->centroids_are_l2 = lists->coarse_is_l2 != 0;
+}
+
 void finish(DeviceIndex* index, Failure* failure) {
   *failure = {};
   for (const char written : index->is_written) {
@@ -157,14 +173,48 @@ FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64
   return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
 }
 
+/// How near a list is to a query, larger is nearer.
+double nearness(const DeviceIndex& index, const float* query, size_t list) {
+  const auto dim = static_cast<size_t>(index.code.dim);
+  double sum = 0;
+  for (size_t j = 0; j < dim; ++j) {
+    const double centroid = index.centroids[list * dim + j];
+    const double difference = query[j] - centroid;
+    sum += index.centroids_are_l2 ? -difference * difference : query[j] * centroid;
+  }
+  return sum;
+}
+
+/// Whether each row number is one of a list that the query probes, and no room behind one.
+std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& request, int64_t q) {
+  const size_t count = index.list_rows.size();
+  std::vector<bool> is_probed(static_cast<size_t>(index.rows), count == 0);
+  if (count == 0) return is_probed;
+  std::vector<std::pair<double, size_t>> lists;  // nearest first
+  for (size_t list = 0; list < count; ++list)
+    lists.emplace_back(-nearness(index, request.queries + q * index.code.dim, list), list);
+  std::sort(lists.begin(), lists.end());
+  std::vector<bool> has_list(count);
+  for (size_t i = 0; i < static_cast<size_t>(request.nprobe); ++i) has_list[lists[i].second] = true;
+  size_t first = 0;
+  for (size_t list = 0; list < count; ++list) {
+    const auto rows = static_cast<size_t>(index.list_rows[list]);
+    for (size_t row = first; row < first + rows; ++row) is_probed[row] = has_list[list];
+    first += (rows + kBlockRows - 1) / kBlockRows * kBlockRows;
+  }
+  return is_probed;
+}
+
 void search_rows(const DeviceIndex& index, const SearchRequest& request) {
   const bool is_l2 = index.code.is_l2 != 0;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (int64_t q = 0; q < request.nq; ++q) {
     std::vector<FoundRow> found;
+    const std::vector<bool> is_probed = probed_rows(index, request, q);
     for (int64_t row = 0; row < index.rows; ++row) {
-      if (request.allowed == nullptr ||
-          (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0)
+      const bool is_allowed = request.allowed == nullptr ||
+                              (request.allowed[row / kBlockRows] >> (row % kBlockRows) & 1) != 0;
+      if (is_allowed && is_probed[static_cast<size_t>(row)])
         found.push_back(score_row(index, request, q, row));
     }
     std::sort(found.begin(), found.end(), [](const FoundRow& a, const FoundRow& b) {
@@ -235,6 +285,7 @@ POLAR_TEST_EXPORT const polarquant::cuda::FunctionTable* polarquant_cuda_functio
     made.create = create;
     made.write_blocks = write_blocks;
     made.finish = finish;
+    made.set_lists = set_lists;
     made.search = search;
     made.memory_bytes = memory_bytes;
     made.destroy = destroy;

@@ -91,6 +91,25 @@ class CudaTest(unittest.TestCase):
             for found, wanted in zip(copy.search(x[:9], 3), index.search(x[:9], 3)):
                 np.testing.assert_array_equal(found, wanted)
 
+    @needs_indexes
+    def test_an_inverted_file_is_searched_as_on_the_cpu(self):
+        x = make_rows(5000, 64)
+        index = polarquant.Index("IVF20,Polar4", 64, "cosine")
+        index.train(x)
+        index.add(x)
+        index.nprobe = 4
+        for devices in [[0], [0, 0]]:
+            with cuda.CudaIndex.from_index(index, devices=devices) as copy:
+                self.assertEqual(len(copy), 5000)
+                for options in [{}, {"nprobe": 9}, {"nprobe": 2, "filter": range(100, 3000)}]:
+                    expected = index.search(x[:9], 3, **options)
+                    for found, wanted in zip(copy.search(x[:9], 3, **options), expected):
+                        np.testing.assert_array_equal(found, wanted)
+        codec = polarquant.Codec("Polar2", 64)
+        with cuda.CudaIndex.from_codes(codec, codec.encode(x)) as flat:
+            with self.assertRaisesRegex(polarquant.UnsupportedError, "nprobe: 2 is for inverted"):
+                flat.search(x[:2], 3, nprobe=2)
+
     def test_codes_are_the_cpu_s(self):
         x = make_rows(3000, 96)
         for spec in ("Polar1", "Polar2", "Polar4-norot"):

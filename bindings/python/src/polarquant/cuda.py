@@ -81,8 +81,9 @@ class CudaIndex(Handle):
     device: its number, a place in `polarquant.cuda.devices()`.
     devices: in its place the numbers of several, at most 64; one may be there more than once, and is
     then used as if it were more.
-    layout: of several devices, "sharded" gives each a part of the rows, which it searches for every
-    query; "replicated" gives each all rows, and it searches them for a part of the queries.
+    layout: of several devices, "sharded" gives each a part of the rows, or of the lists of an inverted
+    file, which it searches for every query; "replicated" gives each all rows, and it searches them for
+    a part of the queries.
     """
 
     _destroy = lib.polar_cuda_index_destroy
@@ -97,7 +98,8 @@ class CudaIndex(Handle):
         devices: Sequence[int] | None = None,
         layout: Layout = "sharded",
     ) -> CudaIndex:
-        """A copy of an index that is one of "Polar0.5" to "Polar8" or a residual code alone.
+        """A copy of an index that is one of "Polar0.5" to "Polar8" or a residual code, alone or in an
+        inverted file ("IVF1024,Polar4").
 
         Raises UnsupportedError for others, OutOfMemoryError, CudaError.
         """
@@ -164,12 +166,15 @@ class CudaIndex(Handle):
         *,
         filter: FilterLike = None,
         exactness: float | None = None,
+        nprobe: int = 0,
         num_threads: int = 0,
         stream: int | None = None,
     ) -> tuple[Floats, Ids]:
         """As `Index.search`, on the device: scores, float32, and ids, int64, (nq, k) for queries
         (nq, dim), (k,) for (dim,). queries are in host memory, and so are results.
 
+        nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe` when it
+        was copied.
         stream: a cudaStream_t of the device as a number; None is the default stream, and all that
         an index on several devices takes. It is waited for. num_threads prepare the queries, and
         merge what several devices found.
@@ -183,7 +188,7 @@ class CudaIndex(Handle):
                 return status
 
             rows = lib.polar_cuda_index_ntotal(handle)
-            asked = (filter, exactness, num_threads, None)
+            asked = (filter, exactness, num_threads, None, nprobe)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "bench/cuda/inverted_files.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+#include "bench/cuda/bench_check.h"
+#include "bench/cuda/device_timer.h"
+#include "bench/cuda/found_rows.h"
+
+namespace polarquant::bench {
+namespace {
+
+constexpr int64_t kRowsAtOnce = 1 << 17;
+/// Rows that centroids are trained on, for each: as FAISS wants at the least.
+constexpr int64_t kTrainingRowsPerList = 40;
+constexpr int kTurns = 3;
+
+struct Copied {
+  std::unique_ptr<polar_index, Deleter> index;
+  std::unique_ptr<polar_cuda_index, Deleter> device;
+};
+
+Copied build(const std::string& description, const InvertedFileRun& run,
+             const SyntheticRows& synthetic) {
+  Copied made;
+  polar_index* index = nullptr;
+  check(polar_index_create(description.c_str(), run.dim, POLAR_METRIC_INNER_PRODUCT, &index));
+  made.index.reset(index);
+  const auto dim = static_cast<size_t>(run.dim);
+  const int64_t sample =
+      std::min(run.rows, std::max(kRowsAtOnce, kTrainingRowsPerList * run.lists));
+  std::vector<float> x(static_cast<size_t>(sample) * dim);
+  synthetic.fill(0, sample, x.data());
+  check(polar_index_train(index, sample, x.data()));
+  for (int64_t first = 0; first < run.rows; first += kRowsAtOnce) {
+    const int64_t count = std::min(kRowsAtOnce, run.rows - first);
+    synthetic.fill(first, count, x.data());
+    check(polar_index_add(index, count, x.data()));
+  }
+  polar_cuda_index* device = nullptr;
+  check(polar_cuda_index_from_index(index, nullptr, &device));
+  made.device.reset(device);
+  return made;
+}
+
+}  // namespace
+
+void print_inverted_file(const InvertedFileRun& run, const SyntheticRows& synthetic) {
+  const std::string description = "IVF" + std::to_string(run.lists) + "," + run.spec;
+  const Copied lists = build(description, run, synthetic);
+  const Copied flat = build(run.spec, run, synthetic);
+  const int64_t most = *std::max_element(run.batches.begin(), run.batches.end());
+  std::vector<float> queries(static_cast<size_t>(most) * static_cast<size_t>(run.dim));
+  synthetic.fill(run.rows, most, queries.data());
+  const int64_t k = run.results;
+  std::printf("\n%s, %lld rows of %d; k = %lld\n", description.c_str(),
+              static_cast<long long>(run.rows), run.dim, static_cast<long long>(k));
+  std::printf("%6s %6s %9s %9s %9s %9s %9s %9s\n", "nprobe", "nq", "exactness", "lists ms",
+              "flat ms", "CPU ms", "of flat", "as CPU");
+  for (const int64_t nprobe : run.nprobes) {
+    for (const int64_t nq : run.batches) {
+      for (const float exactness : {2.25F, std::numeric_limits<float>::infinity()}) {
+        polar_search_options options;
+        polar_search_options_init(&options);
+        options.exactness = exactness;
+        FoundRows without_lists(nq, k);
+        FoundRows ours(nq, k);
+        FoundRows cpu(nq, k);
+        const auto search = [&](const Copied& copy, FoundRows* found) {
+          check(polar_cuda_index_search(copy.device.get(), nq, queries.data(), k, &options, nullptr,
+                                        found->scores.data(), found->ids.data()));
+        };
+        std::vector<double> times[3];
+        for (int turn = 0; turn < kTurns; ++turn) {
+          options.nprobe = 0;
+          times[0].push_back(time_call([&] { search(flat, &without_lists); }, 5));
+          options.nprobe = nprobe;
+          times[1].push_back(time_call([&] { search(lists, &ours); }, 5));
+          times[2].push_back(time_call(
+              [&] {
+                check(polar_index_search_with_options(lists.index.get(), nq, queries.data(), k,
+                                                      &options, cpu.scores.data(), cpu.ids.data()));
+              },
+              nq == 1 ? 5 : 1));
+        }
+        std::printf("%6lld %6lld %9.3g %9.3f %9.3f %9.3f %9.4f %9s\n",
+                    static_cast<long long>(nprobe), static_cast<long long>(nq),
+                    static_cast<double>(exactness), median(times[1]), median(times[0]),
+                    median(times[2]), share_found(without_lists, ours, k),
+                    ours == cpu ? "to the bit" : "DIFFERENT");
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+}  // namespace polarquant::bench

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// A group of a list's queries in shared memory, and single rows that a warp ranks for some of them.
+#pragma once
+
+#include "cuda/lists_view.h"
+#include "cuda/row_key.cuh"
+
+namespace polarquant::cuda {
+
+/// Queries side by side.
+template <int kItems>
+struct GroupQueries {
+  QueryConstants constants[kItems];
+  Ranked thresholds[kItems];
+  float reach[kItems];
+  int32_t queries[kItems];
+};
+
+/// How many of a group's items take part, which are its first ones.
+__device__ inline uint32_t wanted_items(const ItemGroup& group, bool only_seeds) {
+  return only_seeds ? group.seeds : group.count;
+}
+
+/// The first `count` items of a group, by all threads of a block, which are to wait afterwards.
+template <int kItems>
+__device__ void load_group(const ItemsView& items, const ItemGroup& group, uint32_t count,
+                           const Ranked* thresholds, GroupQueries<kItems>* queries) {
+  constexpr int kWords = sizeof(QueryConstants) / sizeof(uint32_t);
+  const auto* from = reinterpret_cast<const uint32_t*>(items.constants + group.first_item);
+  auto* to = reinterpret_cast<uint32_t*>(queries->constants);
+  for (uint32_t i = threadIdx.x; i < count * kWords; i += blockDim.x) to[i] = from[i];
+  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    const int32_t query = items.queries[group.first_item + i];
+    const Ranked threshold = thresholds[query];
+    queries->queries[i] = query;
+    queries->thresholds[i] = threshold;
+    queries->reach[i] = goodness_of(threshold);
+  }
+}
+
+/// Adds an octet's products with each wanted query's levels.
+template <int kItems>
+__device__ void add_octet(const uint32_t words[4], const int8_t* levels, int lanes, int octet,
+                          uint32_t wanted, int32_t sums[kItems]) {
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    if ((wanted >> i & 1) == 0) continue;
+    const int4 query =
+        *reinterpret_cast<const int4*>(levels + static_cast<size_t>(i) * lanes + octet * 16);
+    sums[i] = __dp4a(static_cast<int>(words[0]), query.x, sums[i]);
+    sums[i] = __dp4a(static_cast<int>(words[1]), query.y, sums[i]);
+    sums[i] = __dp4a(static_cast<int>(words[2]), query.z, sums[i]);
+    sums[i] = __dp4a(static_cast<int>(words[3]), query.w, sums[i]);
+  }
+}
+
+/// Lane i gets the sum over all lanes for query i.
+template <int kItems>
+__device__ int32_t deal_sums(const int32_t sums[kItems], uint32_t wanted) {
+  int32_t mine = 0;
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    if ((wanted >> i & 1) == 0) continue;
+    const auto sum = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums[i])));
+    if (static_cast<int>(threadIdx.x % 32) == i) mine = sum;
+  }
+  return mine;
+}
+
+/// Lane i gets what query i's score and second bound need of a row, but for the distance of its
+/// front. `levels`: of the queries, as ItemsView has them.
+template <int kItems, bool kBounded>
+__device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, const uint32_t* tables,
+                                 const int8_t* levels, uint32_t wanted) {
+  RowSums mine;
+#pragma unroll
+  for (int s = 0; s < kMaxStages; ++s) {
+    if (s >= code.stages) break;
+    const StageView& stage = code.stage[s];
+    const uint32_t* table = tables + s * 256;
+    int32_t dots[kItems] = {};
+    int32_t rests[kItems] = {};
+    for (int octet = threadIdx.x % 32; octet < code.segments * kOctetsPerSegment; octet += 32) {
+      const int segment = octet / kOctetsPerSegment;
+      const OctetCodes codes = load_octet(code, stage, row, segment, octet % kOctetsPerSegment);
+      uint32_t words[4];
+      decode_octet(
+          stage, codes, [&](uint32_t index) { return table[index]; }, words);
+      add_octet<kItems>(words, levels, code.lanes(), octet, wanted, dots);
+      if (kBounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
+#pragma unroll
+        for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
+        add_octet<kItems>(words, levels, code.lanes(), octet, wanted, rests);
+      }
+    }
+    mine.dot[s] = deal_sums<kItems>(dots, wanted);
+    if (kBounded && s == 0) mine.rest_dot = deal_sums<kItems>(rests, wanted);
+  }
+  return mine;
+}
+
+__device__ inline int front_distance(const CodeView& code, const QueryConstants& query,
+                                     const uint64_t* words) {
+  int distance = 0;
+#pragma unroll
+  for (int w = 0; w < kMaxFrontWords; ++w) {
+    if (w < code.front_words) distance += word_distance(query, w, words[w]);
+  }
+  return distance;
+}
+__device__ inline void load_front_words(const CodeView& code, const RowBytes& row,
+                                        uint64_t words[kMaxFrontWords]) {
+#pragma unroll
+  for (int w = 0; w < kMaxFrontWords; ++w) {
+    if (w < code.front_words)
+      words[w] = *reinterpret_cast<const unsigned long long*>(row.front + 64 * w);
+  }
+}
+
+/// Σ level·(±1) over a row's sign words behind its front, by a warp. `levels`: of one query.
+__device__ inline int32_t sum_rest_signs(const CodeView& code, const RowBytes& row,
+                                         const int8_t* levels) {
+  int32_t sum = 0;
+  const int end = code.sign_words * kOctetsPerSegment;
+  for (int octet = code.front_words * kOctetsPerSegment + threadIdx.x % 32; octet < end;
+       octet += 32) {
+    const uint32_t signs =
+        octet_signs(code, code.stage[0], row, octet / kOctetsPerSegment, octet % kOctetsPerSegment);
+    uint32_t words[4];
+#pragma unroll
+    for (int u = 0; u < 4; ++u) words[u] = sign_levels(signs, u);
+    add_octet<1>(words, levels, code.lanes(), octet, 1, &sum);
+  }
+  return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
+}
+
+/// The first of two stages' Σ level·level of a row, by a warp; 0 where there is one stage.
+__device__ inline int32_t first_dot(const CodeView& code, const int8_t* levels, int64_t row,
+                                    const uint32_t* table) {
+  if (code.stages != 2) return 0;
+  const RowBytes bytes = row_bytes(code, row);
+  int32_t sum = 0;
+  for (int octet = threadIdx.x % 32; octet < code.segments * kOctetsPerSegment; octet += 32) {
+    uint32_t words[4];
+    decode_octet(
+        code.stage[0],
+        load_octet(code, code.stage[0], bytes, octet / kOctetsPerSegment,
+                   octet % kOctetsPerSegment),
+        [&](uint32_t index) { return table[index]; }, words);
+    add_octet<1>(words, levels, code.lanes(), octet, 1, &sum);
+  }
+  return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
+}
+
+/// The least of a row's score and its bounds for one query, by a warp: `bounded_score` of
+/// src/scan/scan_query.h. `levels`: of the query.
+__device__ inline float least_bound(const CodeView& code, const QueryConstants& query,
+                                    const int8_t* levels, int64_t row, float score,
+                                    int32_t dot_of_first_stage) {
+  const RowBytes bytes = row_bytes(code, row);
+  const RowTerms terms = load_terms(code, row);
+  RowSums sums;
+  sums.dot[0] = dot_of_first_stage;
+  sums.rest_dot = sum_rest_signs(code, bytes, levels);
+  uint64_t words[kMaxFrontWords] = {};
+  load_front_words(code, bytes, words);
+  sums.distance = front_distance(code, query, words);
+  return least_of_bounds(code, query, terms, sums, score);
+}
+
+}  // namespace polarquant::cuda

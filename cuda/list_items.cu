@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// From probed lists to the queries of each list: counting, a prefix sum, and a half warp an item
+// that makes its levels.
+#include <cfloat>
+#include <numbers>
+
+#include "cuda/cuda_check.h"
+#include "cuda/list_items.h"
+#include "cuda/list_of.cuh"
+#include "cuda/moved_query.cuh"
+#include "cuda/octet_decode.cuh"
+#include "cuda/row_terms.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kScanThreads = 1024;
+
+__global__ void __launch_bounds__(kThreads)
+    drop_empty_lists_kernel(ListsView lists, ProbesView probes) {
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (at >= static_cast<int64_t>(probes.nq) * probes.nprobe) return;
+  const Ranked entry = probes.lists[at];
+  if (entry != 0 && lists.rows[row_of(entry)] == 0) probes.lists[at] = 0;
+}
+
+__global__ void __launch_bounds__(kThreads) count_items_kernel(ProbesView probes, ItemsView items) {
+  const int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (at >= static_cast<int64_t>(probes.nq) * probes.nprobe) return;
+  const Ranked entry = probes.lists[at];
+  if (entry == 0) return;
+  uint32_t* counts = is_seed(probes, at) ? items.list_seeds : items.list_others;
+  probes.places[at] = atomicAdd(counts + row_of(entry), 1U);
+}
+
+/// Items in the low half, groups in the high one: both are summed at once.
+using Totals = unsigned long long;
+
+__global__ void __launch_bounds__(kScanThreads)
+    group_items_kernel(ListsView lists, ItemsView items) {
+  __shared__ Totals warp_sums[kScanThreads / 32];
+  const int lane = threadIdx.x % 32;
+  const int warp = threadIdx.x / 32;
+  Totals before = 0;  // of lists of rounds before
+  for (int64_t first = 0; first < lists.count; first += kScanThreads) {
+    const int64_t list = first + threadIdx.x;
+    const uint32_t seeds = list < lists.count ? items.list_seeds[list] : 0;
+    const uint32_t count = list < lists.count ? seeds + items.list_others[list] : 0;
+    const uint32_t groups = (count + items.group_items - 1) / items.group_items;
+    const Totals own = static_cast<Totals>(groups) << 32 | count;
+    Totals sum = own;
+    for (int distance = 1; distance < 32; distance *= 2) {
+      const Totals other = __shfl_up_sync(~0U, sum, distance);
+      if (lane >= distance) sum += other;
+    }
+    if (lane == 31) warp_sums[warp] = sum;
+    __syncthreads();
+    if (warp == 0) {
+      Totals all = warp_sums[lane];
+      for (int distance = 1; distance < 32; distance *= 2) {
+        const Totals other = __shfl_up_sync(~0U, all, distance);
+        if (lane >= distance) all += other;
+      }
+      warp_sums[lane] = all;
+    }
+    __syncthreads();
+    const Totals start = before + sum - own + (warp > 0 ? warp_sums[warp - 1] : 0);
+    before += warp_sums[kScanThreads / 32 - 1];
+    __syncthreads();
+    if (count == 0) continue;
+    const auto first_item = static_cast<uint32_t>(start);
+    items.first_items[list] = first_item;
+    for (uint32_t group = 0; group < groups; ++group) {
+      const uint32_t done = group * items.group_items;
+      const uint32_t own_count = min(count - done, items.group_items);
+      items.groups[(start >> 32) + group] = {static_cast<uint32_t>(list), first_item + done,
+                                             own_count,
+                                             seeds > done ? min(seeds - done, own_count) : 0};
+    }
+  }
+  if (threadIdx.x == 0) *items.group_count = static_cast<uint32_t>(before >> 32);
+}
+
+/// The coordinate of a segment's lane, counted from the segment's first; −1 for none.
+__device__ int coordinate_of(int lane, int count) {
+  const int half = (count + 1) / 2;
+  if (lane < kSegmentLanes / 2) return lane < half ? lane : -1;
+  const int second = lane - kSegmentLanes / 2;
+  return second < count - half ? half + second : -1;
+}
+
+/// What a query's bounds are made of: LevelWord and FrontSums of src/scan/scan_query.cc.
+struct FrontWord {
+  uint64_t negative = 0;
+  uint64_t heavy = 0;
+  int32_t magnitudes = 0;
+  int32_t heavy_magnitudes = 0;
+};
+struct LevelSums {
+  FrontWord front[kMaxFrontWords];
+  double norm2 = 0;
+  double rest_energy = 0;  // of the sign words behind the front
+};
+
+/// What a half warp's lane has of a word: one octet's word of levels.
+struct LaneLevels {
+  int level[4];
+  int lane[4];  // of the segment
+};
+
+constexpr float kHeavyFrom = .98F;
+
+/// The front's word with this sum of squares; all lanes of the half get it.
+__device__ FrontWord sum_front_word(const LaneLevels& own, int32_t squares, int dims) {
+  const float mean_square = static_cast<float>(squares) / static_cast<float>(dims);
+  const int light = static_cast<int>(kHeavyFrom * sqrtf(mean_square));
+  FrontWord word;
+#pragma unroll
+  for (int b = 0; b < 4; ++b) {
+    const int magnitude = abs(own.level[b]);
+    const uint64_t bit = uint64_t{1} << own.lane[b];
+    if (own.level[b] < 0) word.negative |= bit;
+    word.magnitudes += magnitude;
+    if (magnitude <= light) continue;
+    word.heavy |= bit;
+    word.heavy_magnitudes += magnitude;
+  }
+  return {half_warp_or(word.negative), half_warp_or(word.heavy), half_warp_sum(word.magnitudes),
+          half_warp_sum(word.heavy_magnitudes)};
+}
+
+/// Levels of a moved query, of steps of `step`, and their sums.
+__device__ LevelSums write_levels(const CodeView& code, const MovedQuery& query, float to_levels,
+                                  float step, bool bounded, int8_t* levels) {
+  const int lane = threadIdx.x % kHalfWarp;
+  const int c = lane / 4;
+  const int u = lane % 4;
+  const double step2 = static_cast<double>(step) * static_cast<double>(step);
+  LevelSums sums;
+  for (int segment = 0; segment < code.segments; ++segment) {
+    const int count = segment_count(code.dim, segment);
+    LaneLevels own;
+    uint32_t word = 0;
+    int32_t squares = 0;
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+      own.lane[b] = lane_of_byte(c, u, b);
+      const int j = coordinate_of(own.lane[b], count);
+      own.level[b] = j >= 0 ? __float2int_rn(query.at(segment * kSegmentLanes + j) * to_levels) : 0;
+      word |= static_cast<uint32_t>(own.level[b] & 255) << (8 * b);
+      squares += own.level[b] * own.level[b];
+    }
+    reinterpret_cast<uint32_t*>(levels + segment * kSegmentLanes)[lane] = word;
+    if (!bounded) continue;
+    squares = half_warp_sum(squares);
+    const double energy = step2 * squares;
+    sums.norm2 += energy;
+    if (segment < code.front_words) {
+      sums.front[segment] = sum_front_word(own, squares, count);
+    } else if (segment < code.sign_words) {
+      sums.rest_energy += energy;
+    }
+  }
+  return sums;
+}
+
+struct EnergyBound {
+  double slope;
+  double margin;
+};
+
+/// set_sign_bounds of src/scan/scan_query.cc, and the bound of the first of two stages.
+__device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
+                           const LevelSums& sums, float step, float exactness,
+                           QueryConstants* query) {
+  const int words = code.front_words;
+  double units[kMaxFrontWords];
+  double along_of[kMaxFrontWords];
+  int weights_of[kMaxFrontWords];
+  int squares_of[kMaxFrontWords];
+  double least = static_cast<double>(INFINITY);
+  for (int w = 0; w < words; ++w) {
+    const FrontWord& word = sums.front[w];
+    const int dims = segment_count(code.dim, w);
+    const int heavy_count = __popcll(word.heavy);
+    query->sign_words[w] = word.negative;
+    query->heavy_words[w] = word.heavy;
+    query->word_weights[w] = 1;
+    along_of[w] = static_cast<double>(step) * (word.magnitudes + 2 * word.heavy_magnitudes);
+    weights_of[w] = dims + 2 * heavy_count;
+    squares_of[w] = dims + 8 * heavy_count;
+    units[w] = along_of[w] / squares_of[w];
+    if (units[w] > 0) least = fmin(least, units[w]);
+  }
+  constexpr int kMaxWordWeights = 16;
+  for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
+    int sum = 0;
+    for (int w = 0; w < words; ++w) {
+      query->word_weights[w] = __double2int_rn(fmin(fmax(units[w] * per_unit, 1.0), 99.0));
+      sum += query->word_weights[w];
+    }
+    if (sum <= kMaxWordWeights) break;
+  }
+  double along = 0;
+  int weights = 0;
+  int squares = 0;
+  for (int w = 0; w < words; ++w) {
+    const int weight = query->word_weights[w];
+    along += weight * along_of[w];
+    weights += weight * weights_of[w];
+    squares += weight * weight * squares_of[w];
+  }
+  query->front_weight = weights;
+  const double unit = squares > 0 ? along / squares : 0;
+  const double front_energy = unit * along;
+  const double energy = front_energy + sums.rest_energy;
+  const double length = (code.is_l2 != 0 ? 2.0F : 1.0F) * levels.length_of_norm;
+  const double margin = levels.margin * exactness;
+  const double slope_of_energy = levels.slope_of_sign * sums.norm2 * length;
+  const double explained = 2 / std::numbers::pi / sums.norm2;
+  const auto bound_of = [&](double e) -> EnergyBound {
+    if (!(e > 0)) return {0, 0};
+    const double slope = slope_of_energy / e;
+    const double variance = fmax(0.0, e - explained * e * e);
+    return {slope, margin * slope * sqrt(variance)};
+  };
+  const EnergyBound front = bound_of(front_energy);
+  query->front_slope = static_cast<float>(front.slope * unit);
+  query->front_margin = static_cast<float>(front.margin);
+  const EnergyBound both = bound_of(energy);
+  query->signs_front_slope = static_cast<float>(both.slope * unit);
+  query->signs_rest_slope = static_cast<float>(both.slope * step);
+  query->signs_margin = static_cast<float>(both.margin);
+  if (code.stages != 2) return;
+  const double first_step = step * levels.stage_step[0];
+  query->first_slope = static_cast<float>(length * levels.first_stage_scale * first_step);
+  query->first_margin =
+      static_cast<float>(exactness * sqrt(sums.norm2) * length * levels.first_stage_error);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    prepare_items_kernel(CodeView code, ListsView lists, ProbesView probes, const float* rotated,
+                         const QueryTerms* terms, float exactness, bool bounded, ItemsView items) {
+  const int64_t at = (static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x) / kHalfWarp;
+  if (at >= static_cast<int64_t>(probes.nq) * probes.nprobe) return;
+  const Ranked entry = probes.lists[at];
+  if (entry == 0) return;
+  const int lane = threadIdx.x % kHalfWarp;
+  const auto q = static_cast<int32_t>(at / probes.nprobe);
+  const int64_t list = row_of(entry);
+  const size_t item = item_of(probes, items, at);
+  const MovedQuery query =
+      move_query(code, lists, list, rotated + static_cast<size_t>(q) * code.dim, terms[q]);
+
+  // round_to_step of src/scan/kernels/round_levels.h.
+  float most = 0;
+  for (int j = lane; j < code.dim; j += kHalfWarp) most = fmaxf(most, fabsf(query.at(j)));
+  most = half_warp_largest(most);
+  constexpr float kMaxLevel = 127;
+  float to_levels = kMaxLevel / most;
+  float step = most / kMaxLevel;
+  if (!(to_levels <= FLT_MAX)) to_levels = step = 0;
+  const LevelSums sums = write_levels(code, query, to_levels, step, bounded,
+                                      items.levels + item * static_cast<size_t>(code.lanes()));
+  if (lane != 0) return;
+  const bool is_l2 = code.is_l2 != 0;
+  QueryConstants constants = {};
+  constants.base = is_l2 ? -query.offset : query.offset;
+  constants.weight = is_l2 ? 1.0F : query.bias_weight;
+  for (int s = 0; s < code.stages; ++s)
+    constants.dot_scale[s] = (is_l2 ? 2.0F : 1.0F) * step * lists.levels.stage_step[s];
+  constants.offset = query.offset;
+  constants.bias_weight = query.bias_weight;
+  if (bounded) set_bounds(code, lists.levels, sums, step, exactness, &constants);
+  items.constants[item] = constants;
+  items.queries[item] = q;
+}
+
+unsigned blocks_of(int64_t threads) {
+  return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
+}
+
+}  // namespace
+
+int64_t most_groups(const ListsView& lists, int64_t items, uint32_t group_items) {
+  const int64_t with_rests = items / group_items + lists.count;
+  return items < with_rests ? items : with_rests;
+}
+
+void drop_empty_lists(const ListsView& lists, const ProbesView& probes, cudaStream_t stream) {
+  const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;
+  drop_empty_lists_kernel<<<blocks_of(count), kThreads, 0, stream>>>(lists, probes);
+  POLAR_CUDA_CHECK_LAUNCH(drop_empty_lists_kernel);
+}
+
+void count_items(const ListsView& lists, const ProbesView& probes, const ItemsView& items,
+                 cudaStream_t stream) {
+  const size_t bytes = static_cast<size_t>(lists.count) * sizeof(uint32_t);
+  POLAR_CUDA_CHECK(cudaMemsetAsync(items.list_seeds, 0, bytes, stream));
+  POLAR_CUDA_CHECK(cudaMemsetAsync(items.list_others, 0, bytes, stream));
+  const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;
+  count_items_kernel<<<blocks_of(count), kThreads, 0, stream>>>(probes, items);
+  POLAR_CUDA_CHECK_LAUNCH(count_items_kernel);
+}
+
+void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream) {
+  group_items_kernel<<<1, kScanThreads, 0, stream>>>(lists, items);
+  POLAR_CUDA_CHECK_LAUNCH(group_items_kernel);
+}
+
+void prepare_items(const CodeView& code, const ListsView& lists, const ProbesView& probes,
+                   const float* rotated, const QueryTerms* terms, float exactness, bool bounded,
+                   const ItemsView& items, cudaStream_t stream) {
+  const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;
+  // Larger ones leave no row out, and would overflow (src/scan/scan_query.cc).
+  constexpr float kMaxExactness = 65536;
+  prepare_items_kernel<<<blocks_of(count * kHalfWarp), kThreads, 0, stream>>>(
+      code, lists, probes, rotated, terms, exactness < kMaxExactness ? exactness : kMaxExactness,
+      bounded, items);
+  POLAR_CUDA_CHECK_LAUNCH(prepare_items_kernel);
+}
+
+}  // namespace polarquant::cuda

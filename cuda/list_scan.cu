@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "cuda/list_scan.h"
+
+#include <algorithm>
+
+#include "cuda/cuda_check.h"
+#include "cuda/group_queries.cuh"
+#include "cuda/list_items.h"
+#include "cuda/list_of.cuh"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+/// Of a device that is filled, for each multiprocessor.
+constexpr int64_t kBlocksWanted = 16;
+/// Rows of the longest list that a thread block takes at the most, so that none works alone at the
+/// end.
+constexpr int64_t kMostBlockRows = 4096;
+/// Rows of a warp: a lane's each where there are many; few, each of which takes a warp about a
+/// microsecond, are shared by all warps.
+constexpr int kUnitRows = 32;
+constexpr int kFewUnitRows = 4;
+
+__global__ void __launch_bounds__(kThreads)
+    bound_ranks_kernel(CodeView code, ListsView lists, ProbesView probes, ItemsView items,
+                       int64_t count, Ranked* entries) {
+  __shared__ uint32_t tables[kMaxStages * 256];
+  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
+  __syncthreads();
+  const int lane = threadIdx.x % 32;
+  const size_t q = blockIdx.y;
+  const Ranked* probed = probes.lists + q * probes.nprobe;
+  for (int64_t i = static_cast<int64_t>(blockIdx.x) * kWarps + threadIdx.x / 32; i < count;
+       i += static_cast<int64_t>(gridDim.x) * kWarps) {
+    Ranked& entry = entries[q * count + i];
+    if (entry == 0) continue;
+    const int64_t row = row_of(entry);
+    const int64_t list = list_of(lists, row);
+    // One of the probes is of the list.
+    int found = -1;
+    for (int first = 0; first < probes.nprobe && found < 0; first += 32) {
+      const int probe = first + lane;
+      const bool is_it =
+          probe < probes.nprobe && probed[probe] != 0 && row_of(probed[probe]) == list;
+      const unsigned lanes = __ballot_sync(~0U, is_it);
+      if (lanes != 0) found = first + __ffs(static_cast<int>(lanes)) - 1;
+    }
+    const size_t item = item_of(probes, items, static_cast<int64_t>(q) * probes.nprobe + found);
+    const int8_t* levels = items.levels + item * static_cast<size_t>(code.lanes());
+    const float key = least_bound(code, items.constants[item], levels, row, goodness_of(entry),
+                                  first_dot(code, levels, row, tables));
+    if (lane == 0) entry = ranked_row(key, row);
+  }
+}
+
+}  // namespace
+
+ListScanPlan plan_list_scan(const CodeView& code, const ListsView& lists, int64_t items,
+                            int64_t longest, int64_t mean, bool by_fronts, int multiprocessors) {
+  const uint32_t tile_items = code.stages == 2 ? kTwoStageTileItems : kTileItems;
+  ListScanPlan plan;
+  plan.by_fronts = by_fronts;
+  plan.group_items = by_fronts ? kFrontItems : tile_items;
+  plan.groups = std::max<int64_t>(most_groups(lists, items, plan.group_items), 1);
+  const int64_t wanted = kBlocksWanted * multiprocessors;
+  const bool few = plan.groups * mean < wanted * kWarps * kUnitRows;
+  plan.unit_rows = !by_fronts ? kTileRows : few ? kFewUnitRows : kUnitRows;
+  const int64_t block_rows = int64_t{kWarps} * plan.unit_rows;
+  const auto parts = [](int64_t rows, int64_t part) { return (rows + part - 1) / part; };
+  const int64_t slices = std::max(parts(wanted, plan.groups), parts(longest, kMostBlockRows));
+  const int64_t most = std::max<int64_t>(parts(longest, block_rows), 1);
+  constexpr int64_t kMostSlices = 65535;
+  plan.slices = static_cast<int>(std::clamp<int64_t>(slices, 1, std::min(most, kMostSlices)));
+  return plan;
+}
+
+void bound_ranks(const CodeView& code, const ListsView& lists, const ProbesView& probes,
+                 const ItemsView& items, int64_t count, Ranked* entries, cudaStream_t stream) {
+  constexpr int64_t kMostBlocks = 64;
+  const dim3 grid(static_cast<unsigned>(std::min((count + kWarps - 1) / kWarps, kMostBlocks)),
+                  static_cast<unsigned>(probes.nq));
+  bound_ranks_kernel<<<grid, kThreads, 0, stream>>>(code, lists, probes, items, count, entries);
+  POLAR_CUDA_CHECK_LAUNCH(bound_ranks_kernel);
+}
+
+}  // namespace polarquant::cuda

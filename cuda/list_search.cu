@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// A search of an inverted file on a device. Every query finds its nprobe lists, and is prepared
+// about the centre of each: that is an item. Items are put in the order of their lists, so that
+// queries of a list meet its rows together.
+//
+// As in a search of all rows, a query has a threshold, the rank of the k-th best of some rows:
+// those of its nearest lists, its seeds. Then all lists are scanned, what reaches the threshold is
+// listed, and the k best of that are the answer. A list that was too short has raised its threshold
+// by what it did hold, and the scan is repeated.
+//
+// Few queries that are bounded go by fronts, others by tiles.
+#include "cuda/list_search.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/coarse_scores.h"
+#include "cuda/final_scores.h"
+#include "cuda/list_items.h"
+#include "cuda/list_scan.h"
+#include "cuda/search.h"
+#include "cuda/select_best.h"
+
+namespace polarquant::cuda {
+namespace {
+
+/// Lists of ranked rows have room for so many, and for this many of each wanted one.
+constexpr int64_t kListRows = 8192;
+constexpr int64_t kListRowsPerResult = 128;
+/// Seeds have so many rows, and so many of each wanted one.
+constexpr int64_t kSeedRows = 512;
+constexpr int64_t kSeedRowsPerResult = 8;
+/// Bounded searches of so many queries go by fronts.
+constexpr int64_t kFrontQueries = 4;
+/// Of the seeds' rows, ranked by their scores, those whose bounds are looked at: so many of each
+/// wanted one.
+constexpr int64_t kCandidatesPerResult = 2;
+/// What the queries of a group need on the device is not more than this, unless one needs more.
+constexpr size_t kGroupBytes = size_t{1} << 30;
+constexpr int64_t kMaxGroupQueries = 4096;
+
+struct GroupPlan {
+  int64_t nq = 0;
+  int64_t k = 0;
+  int64_t nprobe = 0;
+  int64_t seeds = 0;       // lists of a query; 0: without a first threshold
+  int64_t candidates = 0;  // of seeds' rows; 0: these are ranked as others are
+  uint32_t list_rows = 0;  // of `best`
+  ListScanPlan scan;
+};
+
+/// What the host gives for a group, side by side so that it is one copy.
+struct GroupInput {
+  QueryTerms* terms;  // (nq)
+  float* queries;     // (nq, dim)
+  float* rotated;     // (nq, dim)
+
+  static size_t bytes(const GroupPlan& plan, int dim) {
+    const size_t numbers = 2 * static_cast<size_t>(plan.nq) * static_cast<size_t>(dim);
+    return static_cast<size_t>(plan.nq) * sizeof(QueryTerms) + numbers * sizeof(float);
+  }
+  GroupInput() = default;
+  GroupInput(uint8_t* base, const GroupPlan& plan, int dim)
+      : terms(reinterpret_cast<QueryTerms*>(base)),
+        queries(reinterpret_cast<float*>(terms + plan.nq)),
+        rotated(queries + plan.nq * dim) {}
+};
+
+/// What it gets back, likewise.
+struct GroupOutput {
+  int64_t* rows;     // (nq, k)
+  float* scores;     // (nq, k)
+  float* goodness;   // (nq, k)
+  uint32_t* counts;  // (nq), of `best`
+
+  static size_t bytes(const GroupPlan& plan) {
+    return static_cast<size_t>(plan.nq * plan.k) * (sizeof(int64_t) + 2 * sizeof(float)) +
+           static_cast<size_t>(plan.nq) * sizeof(uint32_t);
+  }
+  GroupOutput() = default;
+  GroupOutput(uint8_t* base, const GroupPlan& plan)
+      : rows(reinterpret_cast<int64_t*>(base)),
+        scores(reinterpret_cast<float*>(rows + plan.nq * plan.k)),
+        goodness(scores + plan.nq * plan.k),
+        counts(reinterpret_cast<uint32_t*>(goodness + plan.nq * plan.k)) {}
+};
+
+/// Memory of a group, carved from a workspace.
+struct GroupMemory {
+  uint8_t* input;
+  uint8_t* output;
+  Ranked* coarse;  // (nq, lists)
+  ProbesView probes;
+  ItemsView items;
+  Ranked* thresholds;  // (nq)
+  RankedLists best;
+  Ranked* candidates;  // (nq, candidates)
+  Ranked* chosen;      // (nq, k)
+  Ranked* exact;       // (nq, k)
+  float* exact_scores;
+};
+
+class ListGroupSearch {
+ public:
+  ListGroupSearch(const DeviceIndex& index, const SearchRequest& request, const uint64_t* allowed,
+                  Workspace& workspace)
+      : index_(index),
+        request_(request),
+        code_(index.code()),
+        lists_(index.lists()->view()),
+        allowed_(allowed),
+        stream_(static_cast<cudaStream_t>(request.stream)),
+        workspace_(workspace) {}
+
+  GroupPlan plan(int64_t nq) const {
+    GroupPlan plan;
+    plan.nq = nq;
+    plan.k = request_.k;
+    plan.nprobe = request_.nprobe;
+    const int64_t k = std::min(request_.k, code_.rows);
+    const int64_t wanted = std::max(kListRows, kListRowsPerResult * k);
+    plan.list_rows = static_cast<uint32_t>(std::min(wanted, code_.rows));
+    const int64_t mean = index_.lists()->mean();
+    const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
+    const bool by_fronts = is_bounded() && nq <= kFrontQueries;
+    if (is_bounded() && !by_fronts) {
+      // Without a threshold every row would be one whose bounds are to be looked at.
+      plan.seeds = std::min(seeds, plan.nprobe);
+      plan.candidates = std::min(kCandidatesPerResult * k, int64_t{plan.list_rows});
+    } else if (seeds < plan.nprobe) {
+      plan.seeds = seeds;
+    }
+    plan.scan = plan_list_scan(code_, lists_, nq * plan.nprobe, index_.lists()->longest(), mean,
+                               by_fronts, index_.multiprocessors());
+    return plan;
+  }
+
+  size_t device_bytes(const GroupPlan& plan) { return carve_parts(plan, nullptr); }
+  size_t pinned_bytes(const GroupPlan& plan) const {
+    return std::max(GroupInput::bytes(plan, code_.dim), GroupOutput::bytes(plan));
+  }
+
+  /// `reserved`: of the workspace, before what is carved.
+  void run(const GroupPlan& plan, int64_t first_query, size_t reserved) {
+    plan_ = plan;
+    carve_parts(plan, workspace_.device.as<uint8_t>() + reserved);
+    upload(first_query);
+    find_lists();
+    prepare_items(code_, lists_, memory_.probes, input_.rotated, input_.terms, request_.exactness,
+                  is_bounded(), memory_.items, stream_);
+    const auto nq = static_cast<int>(plan_.nq);
+    if (plan_.seeds > 0) scan_seeds();
+    do {
+      scan(false, hits());
+      select_best(memory_.best, nq, plan_.k, memory_.chosen, memory_.thresholds, stream_);
+    } while (!finish(first_query));
+  }
+
+ private:
+  bool is_bounded() const { return request_.bounded != 0; }
+
+  size_t carve_parts(const GroupPlan& plan, void* base) {
+    Carver carver(base);
+    const auto nq = static_cast<size_t>(plan.nq);
+    const auto lists = static_cast<size_t>(lists_.count);
+    const size_t items = nq * static_cast<size_t>(plan.nprobe);
+    const size_t results = nq * static_cast<size_t>(plan.k);
+    memory_.input = carver.take<uint8_t>(GroupInput::bytes(plan, code_.dim));
+    memory_.output = carver.take<uint8_t>(GroupOutput::bytes(plan));
+    memory_.coarse = carver.take<Ranked>(nq * lists);
+    memory_.probes = {static_cast<int32_t>(plan.nq), static_cast<int32_t>(plan.nprobe),
+                      carver.take<Ranked>(items), carver.take<Ranked>(nq),
+                      carver.take<uint32_t>(items)};
+    memory_.items = {plan.scan.group_items,
+                     carver.take<uint32_t>(lists),
+                     carver.take<uint32_t>(lists),
+                     carver.take<uint32_t>(lists),
+                     carver.take<ItemGroup>(static_cast<size_t>(plan.scan.groups)),
+                     carver.take<uint32_t>(1),
+                     carver.take<int32_t>(items),
+                     carver.take<QueryConstants>(items),
+                     carver.take<int8_t>(items * static_cast<size_t>(code_.lanes()))};
+    memory_.thresholds = carver.take<Ranked>(nq);
+    memory_.best.entries = carver.take<Ranked>(nq * plan.list_rows);
+    memory_.best.capacity = plan.list_rows;
+    memory_.candidates = carver.take<Ranked>(nq * static_cast<size_t>(plan.candidates));
+    memory_.chosen = carver.take<Ranked>(results);
+    memory_.exact = carver.take<Ranked>(results);
+    memory_.exact_scores = carver.take<float>(results);
+    if (base != nullptr) {
+      input_ = GroupInput(memory_.input, plan, code_.dim);
+      output_ = GroupOutput(memory_.output, plan);
+      memory_.best.counts = output_.counts;
+    }
+    return carver.used();
+  }
+
+  /// Through pinned memory, so that the copy is the stream's.
+  void upload(int64_t first_query) {
+    const GroupInput staged(workspace_.pinned.as<uint8_t>(), plan_, code_.dim);
+    const auto first = static_cast<size_t>(first_query);
+    const auto dim = static_cast<size_t>(code_.dim);
+    const auto numbers = static_cast<size_t>(plan_.nq) * dim;
+    std::copy_n(request_.terms + first, plan_.nq, staged.terms);
+    std::copy_n(request_.queries + first * dim, numbers, staged.queries);
+    std::copy_n(request_.rotated + first * dim, numbers, staged.rotated);
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(memory_.input, staged.terms,
+                                     GroupInput::bytes(plan_, code_.dim), cudaMemcpyHostToDevice,
+                                     stream_));
+    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0,
+                                     static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
+  }
+
+  /// The probed lists of each query, their seeds among them, and the items' order.
+  void find_lists() {
+    const ProbesView& probes = memory_.probes;
+    coarse_scores(lists_, code_.dim, probes.nq, input_.queries, memory_.coarse, stream_);
+    const RankedLists all = {memory_.coarse, nullptr, static_cast<uint32_t>(lists_.count)};
+    select_best(all, probes.nq, plan_.nprobe, probes.lists, nullptr, stream_);
+    drop_empty_lists(lists_, probes, stream_);
+    POLAR_CUDA_CHECK(cudaMemsetAsync(probes.seed_reach, 0,
+                                     static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
+    // Where it stays 0 all of them are seeds.
+    if (plan_.seeds > 0 && plan_.seeds < plan_.nprobe) {
+      const RankedLists probed = {probes.lists, nullptr, static_cast<uint32_t>(plan_.nprobe)};
+      select_best(probed, probes.nq, plan_.seeds, nullptr, probes.seed_reach, stream_);
+    }
+    count_items(lists_, probes, memory_.items, stream_);
+    group_items(lists_, memory_.items, stream_);
+  }
+
+  void scan(bool only_seeds, ListHits hits) {
+    POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.best.counts, 0,
+                                     static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
+    const ListScanTask task = {memory_.items, allowed_,           only_seeds,
+                               hits,          memory_.thresholds, memory_.best};
+    if (plan_.scan.by_fronts) {
+      scan_by_fronts(code_, lists_, task, plan_.scan, stream_);
+    } else {
+      scan_by_tiles(code_, lists_, task, plan_.scan, stream_);
+    }
+  }
+  ListHits hits() const { return is_bounded() ? ListHits::bounded : ListHits::ranked; }
+
+  /// The first thresholds.
+  void scan_seeds() {
+    const auto nq = static_cast<int>(plan_.nq);
+    if (plan_.candidates == 0) {
+      scan(true, hits());
+      select_best(memory_.best, nq, plan_.k, nullptr, memory_.thresholds, stream_);
+      return;
+    }
+    // The best by score, ranked with their bounds.
+    scan(true, ListHits::ranked);
+    select_best(memory_.best, nq, plan_.candidates, memory_.candidates, nullptr, stream_);
+    bound_ranks(code_, lists_, memory_.probes, memory_.items, plan_.candidates, memory_.candidates,
+                stream_);
+    const RankedLists candidates = {memory_.candidates, nullptr,
+                                    static_cast<uint32_t>(plan_.candidates)};
+    select_best(candidates, nq, plan_.k, nullptr, memory_.thresholds, stream_);
+  }
+
+  /// Copies results; whether every list had room.
+  bool finish(int64_t first_query) {
+    const QueryView queries = {memory_.probes.nq, nullptr, nullptr, input_.rotated};
+    final_scores(code_, queries, lists_, input_.terms, memory_.chosen, plan_.k, memory_.exact,
+                 memory_.exact_scores, output_.scores, output_.rows, output_.goodness, stream_);
+    const GroupOutput fetched(workspace_.pinned.as<uint8_t>(), plan_);
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(fetched.rows, memory_.output, GroupOutput::bytes(plan_),
+                                     cudaMemcpyDeviceToHost, stream_));
+    POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
+    const uint32_t most = *std::max_element(fetched.counts, fetched.counts + plan_.nq);
+    if (most > plan_.list_rows) return false;
+    const auto first = static_cast<size_t>(first_query * plan_.k);
+    const auto results = static_cast<size_t>(plan_.nq * plan_.k);
+    std::copy_n(fetched.rows, results, request_.rows + first);
+    std::copy_n(fetched.scores, results, request_.scores + first);
+    if (request_.goodness != nullptr)
+      std::copy_n(fetched.goodness, results, request_.goodness + first);
+    return true;
+  }
+
+  const DeviceIndex& index_;
+  const SearchRequest& request_;
+  const CodeView& code_;
+  const ListsView& lists_;
+  const uint64_t* allowed_;
+  cudaStream_t stream_;
+  Workspace& workspace_;
+  GroupPlan plan_;
+  GroupMemory memory_ = {};
+  GroupInput input_ = {};
+  GroupOutput output_ = {};
+};
+
+}  // namespace
+
+void search_lists(const DeviceIndex& index, const SearchRequest& request) {
+  if (request.nq == 0) return;
+  if (index.code().rows == 0) return write_no_results(index, request);
+  const CurrentDevice current(index.device());
+  auto* stream = static_cast<cudaStream_t>(request.stream);
+  const WorkspaceLease lease(index.workspaces(), stream);
+  Workspace& workspace = *lease;
+
+  const auto blocks = static_cast<size_t>(index.code().blocks());
+  const size_t allowed_bytes =
+      request.allowed != nullptr ? (blocks * sizeof(uint64_t) + 255) / 256 * 256 : 0;
+  ListGroupSearch sizes(index, request, nullptr, workspace);
+  int64_t group = std::min(request.nq, kMaxGroupQueries);
+  while (group > 1 && sizes.device_bytes(sizes.plan(group)) > kGroupBytes) group = (group + 1) / 2;
+  const GroupPlan full = sizes.plan(group);
+  workspace.device.need(allowed_bytes + sizes.device_bytes(full));
+  workspace.pinned.need(sizes.pinned_bytes(full));
+  const uint64_t* allowed = nullptr;
+  if (request.allowed != nullptr) {
+    POLAR_CUDA_CHECK(cudaMemcpyAsync(workspace.device.as<void>(), request.allowed,
+                                     blocks * sizeof(uint64_t), cudaMemcpyHostToDevice, stream));
+    allowed = workspace.device.as<uint64_t>();
+  }
+  ListGroupSearch search(index, request, allowed, workspace);
+  for (int64_t first = 0; first < request.nq; first += group)
+    search.run(search.plan(std::min(group, request.nq - first)), first, allowed_bytes);
+}
+
+}  // namespace polarquant::cuda

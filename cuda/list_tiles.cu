@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// The rows of a list against up to 64 of its queries, as products of small matrices. A warp takes
+// 16 rows: lane 4g + c decodes octet c of each segment of rows g and g + 8, which is what the
+// integer product's first matrix wants of it, and reads the same octet of query g of each eight,
+// which is what the second one wants; which coordinate a byte is is the same in both, and does not
+// matter else. The sums of two rows and two queries of each eight are then the lane's.
+#include "cuda/cuda_check.h"
+#include "cuda/group_queries.cuh"
+#include "cuda/list_scan.h"
+
+namespace polarquant::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / 32;
+/// Queries of a product.
+constexpr int kEight = 8;
+/// Copies of a table in shared memory, one for each of so many lanes, so that lanes rarely wait for
+/// each other.
+constexpr int kTableCopies = 16;
+
+/// sums (16 rows, 8 queries) += levels of (16, 32) and (32, 8).
+__device__ void multiply(int32_t sums[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
+                         int b0, int b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+r"(sums[0]), "+r"(sums[1]), "+r"(sums[2]), "+r"(sums[3])
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/// The codes of a lane's two octets.
+struct TwoOctets {
+  OctetCodes upper;
+  OctetCodes lower;
+};
+
+/// The sums of a stage: sums[e][i] is of row g + 8·(i/2) and query 8e + 2c + i%2. `table`: this
+/// lane's, of every kTableCopies-th entry.
+template <int kEights>
+__device__ void multiply_stage(const CodeView& code, const StageView& stage, const RowBytes& upper,
+                               const RowBytes& lower, const uint32_t* table, const int8_t* levels,
+                               int count, int32_t sums[kEights][4]) {
+  const int g = threadIdx.x % 32 / 4;
+  const int c = threadIdx.x % 4;
+#pragma unroll
+  for (int e = 0; e < kEights; ++e) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) sums[e][i] = 0;
+  }
+  const auto load = [&](int segment) -> TwoOctets {
+    return {load_octet(code, stage, upper, segment, c), load_octet(code, stage, lower, segment, c)};
+  };
+  const auto look_up = [&](uint32_t index) { return table[index * kTableCopies]; };
+  // The next segment is on its way meanwhile.
+  TwoOctets next = load(0);
+  for (int segment = 0; segment < code.segments; ++segment) {
+    const TwoOctets octets = next;
+    if (segment + 1 < code.segments) next = load(segment + 1);
+    uint32_t up[4];
+    uint32_t low[4];
+    decode_octet(stage, octets.upper, look_up, up);
+    decode_octet(stage, octets.lower, look_up, low);
+    // Lanes with a row's first octet have come another way.
+    __syncwarp();
+    const int8_t* octet = levels + segment * kSegmentLanes + c * 16;
+#pragma unroll
+    for (int e = 0; e < kEights; ++e) {
+      if (kEight * e >= count) break;
+      // Behind the last query the last is taken again; nobody reads these sums.
+      const int item = min(kEight * e + g, count - 1);
+      const int4 query =
+          *reinterpret_cast<const int4*>(octet + static_cast<size_t>(item) * code.lanes());
+      multiply(sums[e], up[0], low[0], up[1], low[1], query.x, query.y);
+      multiply(sums[e], up[2], low[2], up[3], low[3], query.z, query.w);
+    }
+  }
+}
+
+template <int kStages>
+__global__ void __launch_bounds__(kThreads)
+    list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task) {
+  constexpr int kItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
+  constexpr int kEights = kItems / kEight;
+  __shared__ uint32_t tables[kStages * 256 * kTableCopies];
+  __shared__ GroupQueries<kItems> queries;
+  const ItemsView& items = task.items;
+  if (blockIdx.x >= *items.group_count) return;
+  const ItemGroup group = items.groups[blockIdx.x];
+  const auto rows = static_cast<int64_t>(lists.rows[group.list]);
+  constexpr int64_t kBlockTileRows = int64_t{kWarps} * kTileRows;
+  if (blockIdx.y * kBlockTileRows >= rows) return;
+  const auto count = static_cast<int>(wanted_items(group, task.only_seeds));
+  if (count == 0) return;
+  load_group(items, group, static_cast<uint32_t>(count), task.thresholds, &queries);
+  for (int i = threadIdx.x; i < kStages * 256 * kTableCopies; i += kThreads)
+    tables[i] = code.tables[i / kTableCopies];
+  __syncthreads();
+
+  const int lane = threadIdx.x % 32;
+  const int g = lane / 4;
+  const int c = lane % 4;
+  const uint32_t* table = tables + lane % kTableCopies;
+  const int8_t* levels = items.levels + static_cast<size_t>(group.first_item) * code.lanes();
+  const int64_t first_row = static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows;
+  const RowMask mask = {task.allowed, first_row + rows};
+  for (int64_t first = blockIdx.y * kBlockTileRows + threadIdx.x / 32 * kTileRows; first < rows;
+       first += gridDim.y * kBlockTileRows) {
+    // Behind a list's last row there is room to the end of its block.
+    const int64_t own[2] = {first_row + first + g, first_row + first + g + kTileRows / 2};
+    const bool is_row[2] = {mask.keeps(own[0]), mask.keeps(own[1])};
+    if (__ballot_sync(~0U, is_row[0] || is_row[1]) == 0) continue;
+    const RowBytes upper = row_bytes(code, own[0]);
+    const RowBytes lower = row_bytes(code, own[1]);
+    int32_t sums[kStages][kEights][4];
+#pragma unroll
+    for (int s = 0; s < kStages; ++s)
+      multiply_stage<kEights>(code, code.stage[s], upper, lower, table + s * 256 * kTableCopies,
+                              levels, count, sums[s]);
+    const RowTerms terms[2] = {load_terms(code, own[0]), load_terms(code, own[1])};
+#pragma unroll
+    for (int e = 0; e < kEights; ++e) {
+      if (kEight * e >= count) break;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int item = kEight * e + 2 * c + i % 2;
+        const QueryConstants& query = queries.constants[item];
+        float score;
+        if constexpr (kStages == 2) {
+          score = goodness(query, terms[i / 2], sums[0][e][i], sums[1][e][i]);
+        } else {
+          score = goodness(query, terms[i / 2], sums[0][e][i]);
+        }
+        const bool hits = item < count && is_row[i / 2] && score >= queries.reach[item];
+        if (task.hits == ListHits::ranked) {
+          const Ranked ranked = hits ? ranked_row(score, own[i / 2]) : 0;
+          if (ranked != 0 && ranked >= queries.thresholds[item])
+            append(task.best, queries.queries[item], ranked);
+          continue;
+        }
+        // The warp looks at the bounds of what reaches by its score, one after the other.
+        for (unsigned left = __ballot_sync(~0U, hits); left != 0; left &= left - 1) {
+          const int owner = __ffs(static_cast<int>(left)) - 1;
+          const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
+          const int of = kEight * e + 2 * (owner % 4) + i % 2;
+          const float key = least_bound(
+              code, queries.constants[of], levels + static_cast<size_t>(of) * code.lanes(), row,
+              __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
+          const Ranked ranked = ranked_row(key, row);
+          if (lane == 0 && ranked >= queries.thresholds[of])
+            append(task.best, queries.queries[of], ranked);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void scan_by_tiles(const CodeView& code, const ListsView& lists, const ListScanTask& task,
+                   const ListScanPlan& plan, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(plan.groups), static_cast<unsigned>(plan.slices));
+  const auto kernel = code.stages == 2 ? list_tiles_kernel<2> : list_tiles_kernel<1>;
+  kernel<<<grid, kThreads, 0, stream>>>(code, lists, task);
+  POLAR_CUDA_CHECK_LAUNCH(list_tiles_kernel);
+}
+
+}  // namespace polarquant::cuda

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// An inverted file, and what a search makes of the lists that its queries probe, as kernels see
+// them.
+#pragma once
+
+#include <cstdint>
+
+#include "cuda/code_view.h"
+
+namespace polarquant::cuda {
+
+/// See ListsDescription.
+struct ListsView {
+  int64_t count;
+  const uint32_t* first_blocks;  // (count)
+  const uint32_t* rows;          // (count)
+  int32_t coarse_is_l2;
+  const float* centroids;        // (count, dim)
+  const float* rotated_centres;  // (count, dim), or null
+  const float* centre_norms;     // (count), or null
+  LevelDescription levels;
+};
+
+/// The lists that queries probe, as ranked rows whose rows are lists: (nq, nprobe), in no order, 0
+/// for lists without rows here.
+struct ProbesView {
+  int32_t nq;
+  int32_t nprobe;
+  Ranked* lists;
+  /// (nq): those that rank so at least are the query's seeds, whose rows give the first threshold.
+  Ranked* seed_reach;
+  uint32_t* places;  // (nq, nprobe): among the seeds of its list, or among its other items
+};
+
+/// Queries of a list that its rows are held against together, at most: where rows are taken one by
+/// one, and by products of kTileRows rows.
+inline constexpr int kFrontItems = 4;
+inline constexpr int kTileItems = 64;
+inline constexpr int kTwoStageTileItems = 32;
+inline constexpr int kTileRows = 16;
+
+/// Items of one list, side by side.
+struct ItemGroup {
+  uint32_t list;
+  uint32_t first_item;
+  uint32_t count;
+  uint32_t seeds;  // of these, first
+};
+
+/// An item is a query and a list that it probes; items of a list lie side by side, seeds first.
+struct ItemsView {
+  uint32_t group_items;   // of a group, at most
+  uint32_t* list_seeds;   // (lists): items of each list that are seeds
+  uint32_t* list_others;  // (lists), and that are not
+  uint32_t* first_items;  // (lists)
+  ItemGroup* groups;
+  uint32_t* group_count;
+  int32_t* queries;           // (items)
+  QueryConstants* constants;  // (items), about the list's centre
+  int8_t* levels;             // (items, lanes), the bytes of an octet's four words together
+};
+
+}  // namespace polarquant::cuda
