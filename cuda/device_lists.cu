@@ -15,13 +15,12 @@ DeviceLists::DeviceLists(const ListsDescription& lists, int dim, int64_t blocks)
   std::vector<uint32_t> first_blocks(count);
   std::vector<uint32_t> rows(count);
   int64_t block = 0;
-  int64_t all = 0;
   int64_t with_rows = 0;
   for (size_t list = 0; list < count; ++list) {
     first_blocks[list] = static_cast<uint32_t>(block);
     rows[list] = static_cast<uint32_t>(lists.rows[list]);
     block += (lists.rows[list] + kBlockRows - 1) / kBlockRows;
-    all += lists.rows[list];
+    rows_ += lists.rows[list];
     with_rows += lists.rows[list] > 0 ? 1 : 0;
     longest_ = std::max(longest_, lists.rows[list]);
   }
@@ -29,7 +28,7 @@ DeviceLists::DeviceLists(const ListsDescription& lists, int dim, int64_t blocks)
     throw DeviceError(StatusCode::internal, "lists of " + std::to_string(block) +
                                                 " blocks are not those of an index of " +
                                                 std::to_string(blocks));
-  if (with_rows > 0) mean_ = all / with_rows;
+  if (with_rows > 0) mean_ = rows_ / with_rows;
   view_.count = lists.count;
   view_.coarse_is_l2 = lists.coarse_is_l2;
   view_.levels = lists.levels;

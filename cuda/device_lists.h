@@ -15,6 +15,8 @@ class DeviceLists {
   DeviceLists(const ListsDescription& lists, int dim, int64_t blocks);
 
   const ListsView& view() const { return view_; }
+  /// Of all lists.
+  int64_t rows() const { return rows_; }
   /// Of the list that has most.
   int64_t longest() const { return longest_; }
   /// Rows of a list that has any, in the mean; at least 1.
@@ -23,6 +25,7 @@ class DeviceLists {
 
  private:
   ListsView view_ = {};
+  int64_t rows_ = 0;
   int64_t longest_ = 0;
   int64_t mean_ = 1;
   DeviceBuffer memory_;

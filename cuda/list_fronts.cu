@@ -54,29 +54,17 @@ __device__ uint32_t survivors_of(const CodeView& code, const Queries& queries, u
   return mine;
 }
 
-__global__ void __launch_bounds__(kThreads)
-    list_fronts_kernel(CodeView code, ListsView lists, ListScanTask task, int unit_rows) {
-  __shared__ uint32_t tables[kMaxStages * 256];
-  __shared__ Queries queries;
-  const ItemsView& items = task.items;
-  if (blockIdx.x >= *items.group_count) return;
-  const ItemGroup group = items.groups[blockIdx.x];
-  const auto rows = static_cast<int64_t>(lists.rows[group.list]);
-  const int64_t stride = static_cast<int64_t>(gridDim.y) * kWarps * unit_rows;
-  if (static_cast<int64_t>(blockIdx.y) * kWarps * unit_rows >= rows) return;
-  const uint32_t count = wanted_items(group, task.only_seeds);
-  if (count == 0) return;
-  load_group(items, group, count, task.thresholds, &queries);
-  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
-  __syncthreads();
-
+/// The rows of a group, by all warps of a block.
+__device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
+                           const ItemGroup& group, uint32_t count, int unit_rows,
+                           const uint32_t* tables, const Queries& queries) {
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int8_t* levels = items.levels + static_cast<size_t>(group.first_item) * code.lanes();
-  const int64_t first_row = static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows;
-  const RowMask mask = {task.allowed, first_row + rows};
-  for (int64_t first = (static_cast<int64_t>(blockIdx.y) * kWarps + warp) * unit_rows; first < rows;
-       first += stride) {
+  const int8_t* levels = task.items.levels + static_cast<size_t>(group.first_item) * code.lanes();
+  const int64_t first_row =
+      static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
+  const RowMask mask = {task.allowed, first_row + group.rows};
+  for (int64_t first = warp * unit_rows; first < group.rows; first += kWarps * unit_rows) {
     const int64_t own = first_row + first + lane;
     const bool is_row = lane < unit_rows && mask.keeps(own);
     LaneRow lane_row = {};
@@ -100,12 +88,28 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    list_fronts_kernel(CodeView code, ListsView lists, ListScanTask task, int unit_rows) {
+  __shared__ uint32_t tables[kMaxStages * 256];
+  __shared__ Queries queries;
+  for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
+  const uint32_t groups = *task.items.group_count;
+  for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
+    const ItemGroup group = task.items.groups[i];
+    const uint32_t count = wanted_items(group, task.only_seeds);
+    if (count == 0) continue;
+    __syncthreads();  // nobody reads the queries before any more
+    load_group(task.items, group, count, task.thresholds, &queries);
+    __syncthreads();
+    scan_group(code, lists, task, group, count, unit_rows, tables, queries);
+  }
+}
+
 }  // namespace
 
 void scan_by_fronts(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                     const ListScanPlan& plan, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(plan.groups), static_cast<unsigned>(plan.slices));
-  list_fronts_kernel<<<grid, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
+  list_fronts_kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
   POLAR_CUDA_CHECK_LAUNCH(list_fronts_kernel);
 }
 

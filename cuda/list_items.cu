@@ -37,6 +37,24 @@ __global__ void __launch_bounds__(kThreads) count_items_kernel(ProbesView probes
 /// Items in the low half, groups in the high one: both are summed at once.
 using Totals = unsigned long long;
 
+/// A list, and what of it a search needs.
+struct ListItems {
+  uint32_t list;
+  uint32_t first_item;
+  uint32_t count;
+  uint32_t seeds;
+  uint32_t rows;
+};
+
+/// The group of so many items from `done` on, and so many rows from `first_row` on.
+__device__ ItemGroup group_of(const ListItems& of, uint32_t done, uint32_t items,
+                              uint32_t first_row, uint32_t rows) {
+  const uint32_t count = min(of.count - done, items);
+  return {of.list,   of.first_item + done,
+          count,     of.seeds > done ? min(of.seeds - done, count) : 0,
+          first_row, min(of.rows - first_row, rows)};
+}
+
 __global__ void __launch_bounds__(kScanThreads)
     group_items_kernel(ListsView lists, ItemsView items) {
   __shared__ Totals warp_sums[kScanThreads / 32];
@@ -47,7 +65,9 @@ __global__ void __launch_bounds__(kScanThreads)
     const int64_t list = first + threadIdx.x;
     const uint32_t seeds = list < lists.count ? items.list_seeds[list] : 0;
     const uint32_t count = list < lists.count ? seeds + items.list_others[list] : 0;
-    const uint32_t groups = (count + items.group_items - 1) / items.group_items;
+    const uint32_t rows = count > 0 ? lists.rows[list] : 0;
+    const uint32_t of_items = (count + items.group_items - 1) / items.group_items;
+    const uint32_t groups = of_items * ((rows + items.group_rows - 1) / items.group_rows);
     const Totals own = static_cast<Totals>(groups) << 32 | count;
     Totals sum = own;
     for (int distance = 1; distance < 32; distance *= 2) {
@@ -68,15 +88,22 @@ __global__ void __launch_bounds__(kScanThreads)
     const Totals start = before + sum - own + (warp > 0 ? warp_sums[warp - 1] : 0);
     before += warp_sums[kScanThreads / 32 - 1];
     __syncthreads();
-    if (count == 0) continue;
-    const auto first_item = static_cast<uint32_t>(start);
-    items.first_items[list] = first_item;
-    for (uint32_t group = 0; group < groups; ++group) {
-      const uint32_t done = group * items.group_items;
-      const uint32_t own_count = min(count - done, items.group_items);
-      items.groups[(start >> 32) + group] = {static_cast<uint32_t>(list), first_item + done,
-                                             own_count,
-                                             seeds > done ? min(seeds - done, own_count) : 0};
+    if (count > 0) items.first_items[list] = static_cast<uint32_t>(start);
+    // A warp's lists one after the other, by all lanes.
+    const ListItems mine = {static_cast<uint32_t>(list), static_cast<uint32_t>(start), count, seeds,
+                            rows};
+    for (int owner = 0; owner < 32; ++owner) {
+      const uint32_t of_list = __shfl_sync(~0U, groups, owner);
+      const Totals first_group = __shfl_sync(~0U, start, owner) >> 32;
+      const uint32_t together = __shfl_sync(~0U, of_items, owner);
+      const ListItems shown = {
+          __shfl_sync(~0U, mine.list, owner), __shfl_sync(~0U, mine.first_item, owner),
+          __shfl_sync(~0U, mine.count, owner), __shfl_sync(~0U, mine.seeds, owner),
+          __shfl_sync(~0U, mine.rows, owner)};
+      for (uint32_t i = lane; i < of_list; i += 32)
+        items.groups[first_group + i] =
+            group_of(shown, i % together * items.group_items, items.group_items,
+                     i / together * items.group_rows, items.group_rows);
     }
   }
   if (threadIdx.x == 0) *items.group_count = static_cast<uint32_t>(before >> 32);
@@ -282,11 +309,6 @@ unsigned blocks_of(int64_t threads) {
 }
 
 }  // namespace
-
-int64_t most_groups(const ListsView& lists, int64_t items, uint32_t group_items) {
-  const int64_t with_rests = items / group_items + lists.count;
-  return items < with_rests ? items : with_rests;
-}
 
 void drop_empty_lists(const ListsView& lists, const ProbesView& probes, cudaStream_t stream) {
   const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;

@@ -7,15 +7,13 @@
 
 namespace polarquant::cuda {
 
-/// Groups that so many items make at the most.
-int64_t most_groups(const ListsView& lists, int64_t items, uint32_t group_items);
-
 /// Takes the probed lists without rows out of probes.lists.
 void drop_empty_lists(const ListsView& lists, const ProbesView& probes, cudaStream_t stream);
 /// Counts each list's items: sets probes.places, items.list_seeds and items.list_others.
 void count_items(const ListsView& lists, const ProbesView& probes, const ItemsView& items,
                  cudaStream_t stream);
 /// Where each list's items begin, and their groups: sets items.first_items, groups, group_count.
+/// Groups of the same rows lie side by side.
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream);
 /// Each query as it meets each list that it probes, by the float operations of Codec::about and
 /// set_scan_query (src/scan/scan_query.cc) in their order: sets items.queries, constants and

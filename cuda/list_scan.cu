@@ -5,7 +5,6 @@
 
 #include "cuda/cuda_check.h"
 #include "cuda/group_queries.cuh"
-#include "cuda/list_items.h"
 #include "cuda/list_of.cuh"
 
 namespace polarquant::cuda {
@@ -13,15 +12,15 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-/// Of a device that is filled, for each multiprocessor.
-constexpr int64_t kBlocksWanted = 16;
-/// Rows of the longest list that a thread block takes at the most, so that none works alone at the
-/// end.
-constexpr int64_t kMostBlockRows = 4096;
-/// Rows of a warp: a lane's each where there are many; few, each of which takes a warp about a
-/// microsecond, are shared by all warps.
+/// Thread blocks of a scan for each multiprocessor: as many as it has room for, or twice that.
+constexpr int64_t kBlocksPerMultiprocessor = 4;
+/// Rows of a warp by fronts: a lane's each where there are many; few, each of which takes a warp
+/// about a microsecond, are shared by all warps.
 constexpr int kUnitRows = 32;
 constexpr int kFewUnitRows = 4;
+/// A thread block has so many units of a list together for each of its warps, and one where there
+/// are few rows.
+constexpr int kGroupUnits = 4;
 
 __global__ void __launch_bounds__(kThreads)
     bound_ranks_kernel(CodeView code, ListsView lists, ProbesView probes, ItemsView items,
@@ -57,22 +56,26 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-ListScanPlan plan_list_scan(const CodeView& code, const ListsView& lists, int64_t items,
-                            int64_t longest, int64_t mean, bool by_fronts, int multiprocessors) {
-  const uint32_t tile_items = code.stages == 2 ? kTwoStageTileItems : kTileItems;
+ListScanPlan plan_list_scan(const CodeView& code, const DeviceLists& lists, int64_t nq,
+                            int64_t nprobe, bool by_fronts, int multiprocessors) {
+  const int64_t tile_items = code.stages == 2 ? kTwoStageTileItems : kTileItems;
+  const int64_t group_items = by_fronts ? kFrontItems : tile_items;
+  const int64_t items = nq * nprobe;
+  const int64_t item_groups = std::min(items, items / group_items + lists.view().count);
+  const int64_t blocks = kBlocksPerMultiprocessor * multiprocessors;
+  const int64_t many_rows = int64_t{kWarps} * kGroupUnits * kUnitRows;
+  const bool few = item_groups * lists.mean() < blocks * many_rows;
   ListScanPlan plan;
   plan.by_fronts = by_fronts;
-  plan.group_items = by_fronts ? kFrontItems : tile_items;
-  plan.groups = std::max<int64_t>(most_groups(lists, items, plan.group_items), 1);
-  const int64_t wanted = kBlocksWanted * multiprocessors;
-  const bool few = plan.groups * mean < wanted * kWarps * kUnitRows;
+  plan.group_items = static_cast<uint32_t>(group_items);
   plan.unit_rows = !by_fronts ? kTileRows : few ? kFewUnitRows : kUnitRows;
-  const int64_t block_rows = int64_t{kWarps} * plan.unit_rows;
-  const auto parts = [](int64_t rows, int64_t part) { return (rows + part - 1) / part; };
-  const int64_t slices = std::max(parts(wanted, plan.groups), parts(longest, kMostBlockRows));
-  const int64_t most = std::max<int64_t>(parts(longest, block_rows), 1);
-  constexpr int64_t kMostSlices = 65535;
-  plan.slices = static_cast<int>(std::clamp<int64_t>(slices, 1, std::min(most, kMostSlices)));
+  plan.group_rows = static_cast<uint32_t>(kWarps * plan.unit_rows * (few ? 1 : kGroupUnits));
+  // Each list's groups of items, times its rows, are no more than this: a group is full but for one
+  // of each list, and a query has a list once.
+  const int64_t probed = std::min(nprobe * lists.longest(), lists.rows());
+  const int64_t rows = nq * probed / group_items + lists.rows() + 1;
+  plan.most_groups = item_groups + rows / plan.group_rows + 1;
+  plan.blocks = static_cast<unsigned>(std::min(plan.most_groups, blocks));
   return plan;
 }
 

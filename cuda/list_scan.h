@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/device_lists.h"
 #include "cuda/lists_view.h"
 
 namespace polarquant::cuda {
@@ -11,13 +12,14 @@ namespace polarquant::cuda {
 struct ListScanPlan {
   bool by_fronts = false;
   uint32_t group_items = 0;  // queries of a list that its rows are held against together
-  int64_t groups = 0;        // at most
-  int slices = 1;            // thread blocks of a group
-  int unit_rows = 0;         // that a warp takes at a time
+  uint32_t group_rows = 0;   // rows of the list that a thread block takes at a time
+  int unit_rows = 0;         // and a warp
+  int64_t most_groups = 0;   // of such items and rows
+  unsigned blocks = 0;       // thread blocks, which have group after group
 };
-/// By fronts: few queries, with bounds. `longest`, `mean`: rows of lists.
-ListScanPlan plan_list_scan(const CodeView& code, const ListsView& lists, int64_t items,
-                            int64_t longest, int64_t mean, bool by_fronts, int multiprocessors);
+/// By fronts: few queries, with bounds.
+ListScanPlan plan_list_scan(const CodeView& code, const DeviceLists& lists, int64_t nq,
+                            int64_t nprobe, bool by_fronts, int multiprocessors);
 
 /// What a scan does with rows whose score reaches their query's threshold.
 enum class ListHits {

@@ -130,8 +130,8 @@ class ListGroupSearch {
     } else if (seeds < plan.nprobe) {
       plan.seeds = seeds;
     }
-    plan.scan = plan_list_scan(code_, lists_, nq * plan.nprobe, index_.lists()->longest(), mean,
-                               by_fronts, index_.multiprocessors());
+    plan.scan = plan_list_scan(code_, *index_.lists(), nq, plan.nprobe, by_fronts,
+                               index_.multiprocessors());
     return plan;
   }
 
@@ -172,10 +172,11 @@ class ListGroupSearch {
                       carver.take<Ranked>(items), carver.take<Ranked>(nq),
                       carver.take<uint32_t>(items)};
     memory_.items = {plan.scan.group_items,
+                     plan.scan.group_rows,
                      carver.take<uint32_t>(lists),
                      carver.take<uint32_t>(lists),
                      carver.take<uint32_t>(lists),
-                     carver.take<ItemGroup>(static_cast<size_t>(plan.scan.groups)),
+                     carver.take<ItemGroup>(static_cast<size_t>(plan.scan.most_groups)),
                      carver.take<uint32_t>(1),
                      carver.take<int32_t>(items),
                      carver.take<QueryConstants>(items),

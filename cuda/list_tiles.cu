@@ -78,34 +78,24 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
 }
 
 template <int kStages>
-__global__ void __launch_bounds__(kThreads)
-    list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task) {
-  constexpr int kItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
-  constexpr int kEights = kItems / kEight;
-  __shared__ uint32_t tables[kStages * 256 * kTableCopies];
-  __shared__ GroupQueries<kItems> queries;
-  const ItemsView& items = task.items;
-  if (blockIdx.x >= *items.group_count) return;
-  const ItemGroup group = items.groups[blockIdx.x];
-  const auto rows = static_cast<int64_t>(lists.rows[group.list]);
-  constexpr int64_t kBlockTileRows = int64_t{kWarps} * kTileRows;
-  if (blockIdx.y * kBlockTileRows >= rows) return;
-  const auto count = static_cast<int>(wanted_items(group, task.only_seeds));
-  if (count == 0) return;
-  load_group(items, group, static_cast<uint32_t>(count), task.thresholds, &queries);
-  for (int i = threadIdx.x; i < kStages * 256 * kTableCopies; i += kThreads)
-    tables[i] = code.tables[i / kTableCopies];
-  __syncthreads();
+inline constexpr int kGroupItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
 
+/// The rows of a group, by all warps of a block. `tables`: copies side by side.
+template <int kStages>
+__device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
+                           const ItemGroup& group, int count, const uint32_t* tables,
+                           const GroupQueries<kGroupItems<kStages>>& queries) {
+  constexpr int kEights = kGroupItems<kStages> / kEight;
   const int lane = threadIdx.x % 32;
   const int g = lane / 4;
   const int c = lane % 4;
   const uint32_t* table = tables + lane % kTableCopies;
-  const int8_t* levels = items.levels + static_cast<size_t>(group.first_item) * code.lanes();
-  const int64_t first_row = static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows;
-  const RowMask mask = {task.allowed, first_row + rows};
-  for (int64_t first = blockIdx.y * kBlockTileRows + threadIdx.x / 32 * kTileRows; first < rows;
-       first += gridDim.y * kBlockTileRows) {
+  const int8_t* levels = task.items.levels + static_cast<size_t>(group.first_item) * code.lanes();
+  const int64_t first_row =
+      static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
+  const RowMask mask = {task.allowed, first_row + group.rows};
+  for (int64_t first = threadIdx.x / 32 * kTileRows; first < group.rows;
+       first += kWarps * kTileRows) {
     // Behind a list's last row there is room to the end of its block.
     const int64_t own[2] = {first_row + first + g, first_row + first + g + kTileRows / 2};
     const bool is_row[2] = {mask.keeps(own[0]), mask.keeps(own[1])};
@@ -155,13 +145,31 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <int kStages>
+__global__ void __launch_bounds__(kThreads, 2)
+    list_tiles_kernel(CodeView code, ListsView lists, ListScanTask task) {
+  __shared__ uint32_t tables[kStages * 256 * kTableCopies];
+  __shared__ GroupQueries<kGroupItems<kStages>> queries;
+  for (int i = threadIdx.x; i < kStages * 256 * kTableCopies; i += kThreads)
+    tables[i] = code.tables[i / kTableCopies];
+  const uint32_t groups = *task.items.group_count;
+  for (uint32_t i = blockIdx.x; i < groups; i += gridDim.x) {
+    const ItemGroup group = task.items.groups[i];
+    const uint32_t count = wanted_items(group, task.only_seeds);
+    if (count == 0) continue;
+    __syncthreads();  // nobody reads the queries before any more
+    load_group(task.items, group, count, task.thresholds, &queries);
+    __syncthreads();
+    scan_group<kStages>(code, lists, task, group, static_cast<int>(count), tables, queries);
+  }
+}
+
 }  // namespace
 
 void scan_by_tiles(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                    const ListScanPlan& plan, cudaStream_t stream) {
-  const dim3 grid(static_cast<unsigned>(plan.groups), static_cast<unsigned>(plan.slices));
   const auto kernel = code.stages == 2 ? list_tiles_kernel<2> : list_tiles_kernel<1>;
-  kernel<<<grid, kThreads, 0, stream>>>(code, lists, task);
+  kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task);
   POLAR_CUDA_CHECK_LAUNCH(list_tiles_kernel);
 }
 

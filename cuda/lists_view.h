@@ -39,17 +39,20 @@ inline constexpr int kTileItems = 64;
 inline constexpr int kTwoStageTileItems = 32;
 inline constexpr int kTileRows = 16;
 
-/// Items of one list, side by side.
+/// Items of one list, side by side, and some of its rows that they are held against.
 struct ItemGroup {
   uint32_t list;
   uint32_t first_item;
   uint32_t count;
-  uint32_t seeds;  // of these, first
+  uint32_t seeds;      // of these, first
+  uint32_t first_row;  // of the list
+  uint32_t rows;
 };
 
 /// An item is a query and a list that it probes; items of a list lie side by side, seeds first.
 struct ItemsView {
   uint32_t group_items;   // of a group, at most
+  uint32_t group_rows;    // likewise
   uint32_t* list_seeds;   // (lists): items of each list that are seeds
   uint32_t* list_others;  // (lists), and that are not
   uint32_t* first_items;  // (lists)
