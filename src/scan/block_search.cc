@@ -35,11 +35,12 @@ constexpr int kMinBoundedDims = 64;
 /// 1,000 of 384 dimensions are one.
 constexpr size_t kGroupBytes = size_t{13} << 18;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
-/// With AMX a dense scan is the faster one for so many queries over vectors of so many lanes; what
-/// a staged scan reads does not grow with them. 1,000 queries: 2 times as fast at 768 dimensions
-/// (100,000 rows), .6 times at 1,536 (50,000 rows).
+/// With AMX a dense scan is the faster one for so many queries over vectors of so many lanes, where
+/// codes have one rate; what a shared scan reads of most rows does not grow with lanes, nor with
+/// rates. 1,000 queries, a dense scan beside a shared one (Xeon with AMX, by turns): .8 to 1.0 of
+/// the time at 384 dimensions, 1.1 to 1.2 of trained codes there, 1.2 to 1.3 at 768 dimensions.
 constexpr int64_t kMinDenseQueries = 16;
-constexpr int kMaxDenseLanes = 1024;
+constexpr int kMaxDenseLanes = 512;
 /// Blocks whose most promising rows set a shared search's first thresholds. 117,659 × 384 rows:
 /// with 64 of 1,839 a query picks 5,000 rows instead of 5,800, and scores 75 into its best instead
 /// of 570; with 256 it picks 4,200, but looking for them takes as long.
@@ -75,9 +76,7 @@ class GroupSearch {
   /// The goal's queries first … first+nq−1, (nq, dim).
   void run(int64_t first, int64_t nq, const float* queries) {
     prepare(nq, queries);
-    const bool dense = bounded_ ? panel_dots_use_amx() && nq >= kMinDenseQueries &&
-                                      scan_codec_.lanes() <= kMaxDenseLanes
-                                : nq >= kMinUnboundedDenseQueries;
+    const bool dense = bounded_ ? dense_beats_bounds(nq) : nq >= kMinUnboundedDenseQueries;
     const bool shared = bounded_ && !dense && nq >= min_shared_queries();
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
@@ -127,6 +126,12 @@ class GroupSearch {
     TopK* best;  // (count)
     ThreadLimits limits;
   };
+
+  bool dense_beats_bounds(int64_t nq) const {
+    const bool has_one_rate = scan_codec_.scales().empty();
+    return panel_dots_use_amx() && has_one_rate && nq >= kMinDenseQueries &&
+           scan_codec_.lanes() <= kMaxDenseLanes;
+  }
 
   void prepare(int64_t nq, const float* queries) {
     prepared_.resize(static_cast<size_t>(nq));
