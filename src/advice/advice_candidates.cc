@@ -19,19 +19,14 @@ constexpr const char* kCandidates[] = {
     "Polar4",   "Polar4-pca",    //
     "Polar4.5", "Polar4.5-pca",  //
     "Polar5",   "Polar5-pca",    //
-    "Polar4+2", "Polar4+3",      //
+    "Polar4+2", "Polar4+2-pca",  //
+    "Polar4+3", "Polar4+3-pca",  //
     "Polar8",
 };
 
 }  // namespace
 
 std::span<const char* const> advice_candidates() { return kCandidates; }
-
-Spec untrained_counterpart(const Spec& spec) {
-  Spec untrained = spec;
-  if (spec.rotation == RotationKind::pca) untrained.rotation = RotationKind::hadamard;
-  return untrained;
-}
 
 std::vector<Spec> candidate_specs(const std::vector<std::string>& names) {
   std::vector<Spec> specs;

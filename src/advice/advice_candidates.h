@@ -14,10 +14,6 @@ namespace polarquant {
 /// that and one byte a dimension.
 std::span<const char* const> advice_candidates();
 
-/// The code without training that a trained one ("…-pca") is measured against: the same name
-/// without the rotation. The spec itself for others.
-Spec untrained_counterpart(const Spec& spec);
-
 /// Names in canonical form, each once, the counterpart of each trained one before it. Throws
 /// bad_argument for a wrong name.
 std::vector<Spec> candidate_specs(const std::vector<std::string>& names);

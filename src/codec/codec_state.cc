@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <numeric>
 
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
@@ -72,8 +71,7 @@ void require_centre(const std::vector<float>& centre, StatusCode code) {
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
                               double centre_norm) {
   FactorFormat format;
-  format.half =
-      std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0) <= kHalfFactorTwiceBits;
+  format.half = twice_bits_of(spec) <= kHalfFactorTwiceBits;
   // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
   const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
   format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
@@ -220,8 +218,11 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
     const Directions directions = [&](int64_t row, float* u) {
       return direction_of(x + row * dim_, centre, centre_norm2, u);
     };
-    TrainedPlan trained = train_plan(dim_, spec_.numbers[0], seed_, n, directions, kernels_);
-    auto quantizer = std::make_unique<PlannedQuantizer>(dim_, spec_.numbers[0]);
+    const std::unique_ptr<Quantizer> untrained = make_quantizer(untrained_counterpart(spec_), dim_);
+    untrained->use_kernels(kernels_);
+    TrainedPlan trained =
+        train_plan(dim_, twice_bits_of(spec_), *untrained, seed_, n, directions, kernels_);
+    auto quantizer = std::make_unique<PlannedQuantizer>(dim_, untrained->code_bytes());
     quantizer->set_plan(std::move(trained.plan), trained.errors);
     learned->quantizer = std::move(quantizer);
     learned->basis = std::move(trained.basis);

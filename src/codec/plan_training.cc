@@ -9,7 +9,6 @@
 #include "src/codec/float16.h"
 #include "src/codec/principal_axes.h"
 #include "src/codec/rotation.h"
-#include "src/codec/trellis_quantizer.h"
 #include "src/core/random.h"
 #include "src/core/status.h"
 
@@ -67,14 +66,17 @@ AlignedVector<uint16_t> turned_axes(int dim, uint64_t seed, const std::vector<do
 CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, int dim, int64_t n,
                          int64_t first, int64_t stride, const Directions& directions) {
   AlignedVector<float> u(static_cast<size_t>(dim));
+  AlignedVector<float> rotated(static_cast<size_t>(dim));
   AlignedVector<float> decoded(static_cast<size_t>(dim));
   std::vector<uint8_t> code(quantizer.code_bytes());
   CodingError sums;
   int64_t count = 0;
   for (int64_t row = first; row < n; row += stride) {
     if (!directions(row, u.data())) continue;
-    rotation.apply(u.data());
-    quantizer.encode_and_decode(u.data(), code.data(), decoded.data());
+    rotated = u;
+    rotation.apply(rotated.data());
+    quantizer.encode_and_decode(rotated.data(), code.data(), decoded.data());
+    rotation.apply_transpose(decoded.data());
     const double alignment =
         std::max(dot_exact(u.data(), decoded.data(), dim) / dim, kLeastAlignment);
     const double length2 = dot_exact(decoded.data(), decoded.data(), dim) / dim;
@@ -87,8 +89,8 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, i
   return {sums.error / rows, sums.alignment / rows};
 }
 
-TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
-                       const Directions& directions, const CodecKernels& kernels) {
+TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint64_t seed,
+                       int64_t n, const Directions& directions, const CodecKernels& kernels) {
   require(n >= kMinRowsPerDim * dim, StatusCode::bad_argument,
           "n: {} training rows; -pca at dim {} needs at least {}, and does well from {} on", n, dim,
           kMinRowsPerDim * dim, kGoodRowsPerDim * dim);
@@ -103,30 +105,33 @@ TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
   }
   require(count > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
   const SecondMoments::Axes axes = moments.axes();
+  const auto error_of = [&](const Rotation& rotation, const Quantizer& quantizer) {
+    return coding_error(rotation, quantizer, dim, n, stride - 1, stride, directions);
+  };
 
-  PlannedQuantizer planned(dim, twice_bits);
+  PlannedQuantizer planned(dim, untrained.code_bytes());
+  const auto take_plan = [&](const SegmentPlan& plan) {
+    planned.set_plan(plan, {});
+    planned.use_kernels(kernels);
+  };
   TrainedPlan result;
   result.plan = allocate_rates(dim, energies_of_segments(dim, axes.energies), planned.code_bytes());
   result.basis = turned_axes(dim, seed, axes.rows);
-  planned.set_plan(result.plan, {});
-  planned.use_kernels(kernels);
+  take_plan(result.plan);
   Rotation basis(dim, result.basis);
   basis.use_kernels(kernels.rotation);
-  const CodingError trained = coding_error(basis, planned, dim, n, stride - 1, stride, directions);
+  const CodingError trained = error_of(basis, planned);
 
-  planned.set_plan(uniform_plan(dim, twice_bits), {});
-  planned.use_kernels(kernels);
   Rotation hadamard(RotationKind::hadamard, dim, seed);
   hadamard.use_kernels(kernels.rotation);
-  const CodingError untrained =
-      coding_error(hadamard, planned, dim, n, stride - 1, stride, directions);
-
+  const double untrained_error = error_of(hadamard, untrained).error;
+  const SegmentPlan even = even_plan(dim, twice_bits, planned.code_bytes());
+  take_plan(even);
+  const double even_error = error_of(hadamard, planned).error;
   // Few dimensions may align better than they should.
-  result.errors = {std::clamp(1 - trained.alignment, 0.0, .99), trained.error, untrained.error};
-  if (trained.error <= (1 - kLeastGain) * untrained.error) return result;
-  return {{},
-          uniform_plan(dim, twice_bits),
-          {trellis_codebook(twice_bits).mse, untrained.error, untrained.error}};
+  result.errors = {std::clamp(1 - trained.alignment, 0.0, .99), trained.error, untrained_error};
+  if (trained.error <= (1 - kLeastGain) * even_error) return result;
+  return {{}, even, {plan_mse(dim, even), even_error, untrained_error}};
 }
 
 }  // namespace polarquant

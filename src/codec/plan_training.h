@@ -20,7 +20,7 @@ inline constexpr int64_t kMinRowsPerDim = 2;
 inline constexpr int64_t kGoodRowsPerDim = 10;
 
 struct TrainedPlan {
-  /// (dim, dim), for Rotation; empty where the untrained rotation with one rate is as good.
+  /// (dim, dim), for Rotation; empty where the untrained rotation with an even plan is as good.
   AlignedVector<uint16_t> basis;
   SegmentPlan plan;
   PlanErrors errors;
@@ -29,12 +29,14 @@ struct TrainedPlan {
 /// Writes √dim·(x−c)/‖x−c‖ of a row, (dim), not rotated; false where x is c.
 using Directions = std::function<bool(int64_t row, float* u)>;
 
-/// n ≥ kMinRowsPerDim·dim rows; throws bad_argument for fewer, or when all of them are c.
-TrainedPlan train_plan(int dim, int twice_bits, uint64_t seed, int64_t n,
-                       const Directions& directions, const CodecKernels& kernels);
+/// A plan for the bytes of `untrained`, a quantizer of twice_bits/2 bits a dimension, which it has
+/// to beat. n ≥ kMinRowsPerDim·dim rows; throws bad_argument for fewer, or when all of them are c.
+TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint64_t seed,
+                       int64_t n, const Directions& directions, const CodecKernels& kernels);
 
 /// Mean over rows of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's code adds to its scores,
-/// unbiased as they are. `row` goes through `rotation` first.
+/// unbiased as they are. Rows go through `rotation`, and û comes back through it: a basis in
+/// binary16 is not quite orthonormal, which codes of 8 bits notice.
 struct CodingError {
   double error = 0;      // 0: nothing was coded
   double alignment = 0;  // mean ⟨u,û⟩/dim

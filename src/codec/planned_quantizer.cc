@@ -14,10 +14,6 @@ namespace {
 /// Scales lie within, so that no float over- or underflows.
 constexpr float kLargestScale = 0x1p20F;
 
-size_t untrained_bytes(int dim, int twice_bits) {
-  return TrellisPlanes(dim, trellis_codebook(twice_bits)).bytes();
-}
-
 std::variant<TrellisPlanes, MagnitudePlanes> make_planes(int dim, int twice_bits) {
   if (const TrellisCodebook* codebook = find_trellis_codebook(twice_bits))
     return TrellisPlanes(dim, *codebook);
@@ -47,8 +43,8 @@ void check_plan(const SegmentPlan& plan, int dim, size_t bytes) {
 
 }  // namespace
 
-PlannedQuantizer::PlannedQuantizer(int dim, int twice_bits)
-    : dim_(dim), code_bytes_(untrained_bytes(dim, twice_bits)) {
+PlannedQuantizer::PlannedQuantizer(int dim, size_t code_bytes)
+    : dim_(dim), code_bytes_(code_bytes) {
   require(dim <= kMaxPlannedDim, StatusCode::bad_argument,
           "dim: {} is not allowed with -pca; 1 to {}", dim, kMaxPlannedDim);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // "Polar2-pca" and its kin: the trellis code with rates and scales by a plan (segment_plan.h), in
 // exactly the bytes of the untrained code of that name. Segments of one rate that lie side by side
-// make one run, coded as one vector; with one rate everywhere the code is the untrained one.
+// make one run, coded as one vector; with one rate of the trellis code everywhere the code is the
+// untrained one.
 //
 // Code: the sign planes of the runs that have one, side by side: bit j is the sign of coordinate j;
 // then the cell planes, run after run; then zeros.
@@ -30,9 +31,8 @@ struct PlanErrors {
 
 class PlannedQuantizer final : public Quantizer {
  public:
-  /// Without a plan yet; twice_bits, one of trellis_codebooks(), says how many bytes there are.
-  /// Throws bad_argument for more than kMaxPlannedDim dimensions.
-  PlannedQuantizer(int dim, int twice_bits);
+  /// Without a plan yet. Throws bad_argument for more than kMaxPlannedDim dimensions.
+  PlannedQuantizer(int dim, size_t code_bytes);
 
   /// Throws bad_argument for a plan that does not fit.
   void set_plan(SegmentPlan plan, const PlanErrors& errors);

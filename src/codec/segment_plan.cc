@@ -66,6 +66,21 @@ SegmentPlan uniform_plan(int dim, int twice_bits) {
   return SegmentPlan(static_cast<size_t>(segments_of(dim)), SegmentRate{twice_bits, 1});
 }
 
+SegmentPlan even_plan(int dim, int twice_bits, size_t bytes) {
+  const int segments = segments_of(dim);
+  if (can_have_rate(segment_dims(dim, segments - 1), twice_bits))
+    return uniform_plan(dim, twice_bits);
+  return allocate_rates(dim, std::vector<double>(static_cast<size_t>(segments), 1.0), bytes);
+}
+
+double plan_mse(int dim, const SegmentPlan& plan) {
+  if (plan.front().twice_bits == plan.back().twice_bits) return mse_of(plan.front().twice_bits);
+  double sum = 0;
+  for (int segment = 0; segment < segments_of(dim); ++segment)
+    sum += segment_dims(dim, segment) * mse_of(plan[static_cast<size_t>(segment)].twice_bits);
+  return sum / dim;
+}
+
 SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t bytes) {
   SegmentPlan plan(energies.size());
   for (size_t i = 0; i < plan.size(); ++i) {

@@ -47,8 +47,12 @@ size_t segment_bytes(int dims, int twice_bits);
 /// Bytes of a code by the plan, without padding.
 size_t plan_bytes(int dim, const SegmentPlan& plan);
 
-/// The untrained code's plan: one rate everywhere.
+/// One rate everywhere: of a trellis code's rate, the plan of the untrained code.
 SegmentPlan uniform_plan(int dim, int twice_bits);
+/// The same, or where a short last segment cannot have that rate, what spends `bytes` most evenly.
+SegmentPlan even_plan(int dim, int twice_bits, size_t bytes);
+/// Error per dimension on the unit Gaussian of a plan with equal scales.
+double plan_mse(int dim, const SegmentPlan& plan);
 /// The plan of the least error in at most `bytes`, for segments of these energies (variance per
 /// coordinate, falling): from 0 bits on, the step that removes most error a byte, again and again
 /// (greedy; the rates' errors are nearly convex, so that little is left to gain).

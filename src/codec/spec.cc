@@ -3,6 +3,7 @@
 #include "src/codec/spec.h"
 
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -25,6 +26,7 @@ constexpr std::string_view kPrefix = "Polar";
 constexpr int kByteTwiceBits = 16;
 constexpr std::string_view kOnline = "online";
 constexpr std::string_view kPca = "pca";
+constexpr int kMaxPlannedTwiceBits = 14;
 
 // Where a parser stands: the whole spec for error texts, and the body between "Polar" and the
 // options.
@@ -160,6 +162,11 @@ std::vector<int> parse_scalar(const Body& body) {
   return {parse_bits(body, body.text.substr(kScalar.size()), 2, 8)};
 }
 
+std::unique_ptr<Quantizer> make_planned(const Spec& spec, int dim) {
+  return std::make_unique<PlannedQuantizer>(
+      dim, make_quantizer(untrained_counterpart(spec), dim)->code_bytes());
+}
+
 const std::vector<Row>& rows() {
   // The first row that owns a body parses it; the last one owns all, and its error lists what there
   // is.
@@ -215,16 +222,19 @@ const std::vector<Row>& rows() {
         "PolarScalar4"}},
       {CodecFamily::residual,
        RotationKind::hadamard,
-       "",
+       kPca,
        [](std::string_view body) { return body.find('+') != std::string_view::npos; },
        parse_residual,
        [](const Spec& spec) {
          return format_text("{}+{}", print_rate(spec.numbers[0]), print_rate(spec.numbers[1]));
        },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
+         if (spec.rotation == RotationKind::pca) return make_planned(spec, dim);
          return std::make_unique<ResidualQuantizer>(dim, spec.numbers[0], spec.numbers[1]);
        },
-       {"Polar<a>+<b>", "two stages of the trellis code, 1 to 4 bits a dimension each",
+       {"Polar<a>+<b>",
+        "two stages of the trellis code, 1 to 4 bits a dimension each; -pca: trained, one stage in "
+        "these bytes, rates by energy",
         "Polar4+2"}},
       {CodecFamily::byte,
        RotationKind::hadamard,
@@ -243,8 +253,7 @@ const std::vector<Row>& rows() {
        parse_trellis,
        [](const Spec& spec) { return print_rate(spec.numbers[0]); },
        [](const Spec& spec, int dim) -> std::unique_ptr<Quantizer> {
-         if (spec.rotation == RotationKind::pca)
-           return std::make_unique<PlannedQuantizer>(dim, spec.numbers[0]);
+         if (spec.rotation == RotationKind::pca) return make_planned(spec, dim);
          return std::make_unique<TrellisQuantizer>(dim, spec.numbers[0]);
        },
        {"Polar<bits>",
@@ -275,6 +284,11 @@ constexpr RotationName kRotationNames[] = {{RotationKind::hadamard, "hadamard"},
 void parse_option(const Body& body, const Row& row, std::string_view option, Spec* spec) {
   for (const RotationName& rotation : kRotationNames) {
     if (option == rotation.name && (option != kPca || row.own_option == kPca)) {
+      if (option == kPca && twice_bits_of(*spec) > kMaxPlannedTwiceBits)
+        fail_part(body, option,
+                  format_text("-pca is for up to {} bits a dimension, since no segment has more "
+                              "than 8",
+                              print_rate(kMaxPlannedTwiceBits)));
       spec->rotation = rotation.kind;
       return;
     }
@@ -289,6 +303,16 @@ void parse_option(const Body& body, const Row& row, std::string_view option, Spe
 }
 
 }  // namespace
+
+int twice_bits_of(const Spec& spec) {
+  return std::accumulate(spec.numbers.begin(), spec.numbers.end(), 0);
+}
+
+Spec untrained_counterpart(const Spec& spec) {
+  Spec untrained = spec;
+  if (spec.rotation == RotationKind::pca) untrained.rotation = row_of(spec.family).default_rotation;
+  return untrained;
+}
 
 bool looks_like_spec(std::string_view text) { return text.starts_with(kPrefix); }
 

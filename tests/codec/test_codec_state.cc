@@ -31,9 +31,9 @@ void sign_again(std::vector<uint8_t>& state) {
 
 TEST_CASE("a state comes back whole: same id, same codes", "[state]") {
   const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
-  for (const char* spec :
-       {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "Polar2-pca", "PolarTree4.2",
-        "PolarTree4.2-online", "PolarPair4x4", "PolarPair4x4g128", "PolarScalar4"}) {
+  for (const char* spec : {"Polar0.5", "Polar2", "Polar4+2", "Polar8", "Polar2-dense", "Polar2-pca",
+                           "Polar4+2-pca", "PolarTree4.2", "PolarTree4.2-online", "PolarPair4x4",
+                           "PolarPair4x4g128", "PolarScalar4"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       CAPTURE(spec);
       CodecOptions options;

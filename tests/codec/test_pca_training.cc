@@ -126,6 +126,39 @@ TEST_CASE("on isotropic rows the untrained code stays", "[pca]") {
   }
 }
 
+TEST_CASE("two stages' bytes are spent by energy, too", "[pca]") {
+  for (const int dim : {200, 256}) {
+    const std::vector<float> rows = spread_rows(10 * dim, dim, 1.5, 1);
+    const std::vector<float> others = spread_rows(300, dim, 1.5, 2);
+    for (const char* spec : {"Polar1+1", "Polar2+2", "Polar4+2", "Polar4+3"}) {
+      CAPTURE(dim, spec);
+      const auto untrained = trained(spec, dim, rows);
+      const auto pca = trained(std::string(spec) + "-pca", dim, rows);
+      CHECK(pca->layout().group_bytes == untrained->layout().group_bytes);
+      const double error = relative_error(*pca, others);
+      CHECK(plan_of(*pca).errors().error == Approx(error).epsilon(.15));
+      CHECK(error < .95 * relative_error(*untrained, others));
+    }
+  }
+}
+
+TEST_CASE("on isotropic rows two stages' bytes are spent evenly", "[pca]") {
+  for (const int dim : {100, 128}) {
+    const std::vector<float> rows = spread_rows(10 * dim, dim, 0, 3);
+    for (const char* spec : {"Polar2+2", "Polar4+2"}) {
+      CAPTURE(dim, spec);
+      const auto untrained = trained(spec, dim, rows);
+      const auto pca = trained(std::string(spec) + "-pca", dim, rows);
+      CHECK(!pca->has_basis());
+      CHECK(plan_of(*pca).plan() ==
+            even_plan(dim, twice_bits_of(pca->spec()), plan_of(*pca).code_bytes()));
+      const PlanErrors& errors = plan_of(*pca).errors();
+      CHECK(errors.error == Approx(relative_error(*pca, rows)).epsilon(.1));
+      CHECK(errors.untrained_error == Approx(relative_error(*untrained, rows)).epsilon(.1));
+    }
+  }
+}
+
 TEST_CASE("training repeats to the byte, and its seed turns the segments", "[pca]") {
   const std::vector<float> rows = spread_rows(1000, 100, 1, 1);
   const auto one = trained("Polar2-pca", 100, rows);

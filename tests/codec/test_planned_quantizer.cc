@@ -13,8 +13,9 @@ using namespace polarquant::test;
 
 namespace {
 
+/// In the bytes of a trellis code.
 PlannedQuantizer with_plan(int dim, int twice_bits, const SegmentPlan& plan) {
-  PlannedQuantizer quantizer(dim, twice_bits);
+  PlannedQuantizer quantizer(dim, TrellisPlanes(dim, trellis_codebook(twice_bits)).bytes());
   quantizer.set_plan(plan, {.1, .2, .3});
   return quantizer;
 }
@@ -77,7 +78,7 @@ TEST_CASE("any bytes are a code", "[plan]") {
 }
 
 TEST_CASE("plans that do not fit are refused", "[plan]") {
-  PlannedQuantizer quantizer(128, 4);
+  PlannedQuantizer quantizer(128, 32);
   const auto refused = [&](const char* part, const SegmentPlan& plan, const PlanErrors& errors) {
     require_error(StatusCode::bad_argument, part, [&] { quantizer.set_plan(plan, errors); });
     CHECK(!quantizer.is_trained());
@@ -86,8 +87,8 @@ TEST_CASE("plans that do not fit are refused", "[plan]") {
   refused("5.5 bits", {{11, 1}, {0, 1}}, {});
   refused("segment 1 has more bits", {{2, 1}, {4, 1}}, {});
   refused("36 bytes", {{5, 1}, {4, 1}}, {});
-  require_error(StatusCode::bad_argument, "1 to 8192", [] { PlannedQuantizer(8193, 4); });
-  PlannedQuantizer small(100, 10);
+  require_error(StatusCode::bad_argument, "1 to 8192", [] { PlannedQuantizer(8193, 2049); });
+  PlannedQuantizer small(100, 75);
   require_error(StatusCode::bad_argument, "only full segments", [&] {
     small.set_plan({{12, 1}, {12, 1}}, {});
   });

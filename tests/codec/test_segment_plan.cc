@@ -78,6 +78,20 @@ TEST_CASE("equal energies get equal rates", "[plan]") {
   }
 }
 
+TEST_CASE("an even plan has one rate wherever all segments can have it", "[plan]") {
+  CHECK(even_plan(100, 8, plan_bytes(100, uniform_plan(100, 8))) == uniform_plan(100, 8));
+  CHECK(even_plan(128, 12, 96) == uniform_plan(128, 12));
+  CHECK(plan_mse(128, uniform_plan(128, 12)) == find_plan_rate(12)->mse);
+  // The 36 last of 100 coordinates cannot have 6 bits: theirs go to the first 64.
+  const SegmentPlan uneven = even_plan(100, 12, 75);
+  CHECK(plan_bytes(100, uneven) <= 75);
+  CHECK(uneven[0].twice_bits == 12);
+  CHECK(uneven[1].twice_bits == 10);
+  CHECK(uneven[0].scale == 1);
+  CHECK(plan_mse(100, uneven) ==
+        Approx(.64 * find_plan_rate(12)->mse + .36 * find_plan_rate(10)->mse));
+}
+
 TEST_CASE("plans fit, fall, and are near the best there is", "[plan]") {
   for (const int dim : {64, 100, 200, 256, 300}) {
     for (const double decay : {.2, 1.0, 3.0}) {

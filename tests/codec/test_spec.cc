@@ -35,6 +35,7 @@ TEST_CASE("parse and print round-trip", "[spec]") {
                            "Polar1+1",
                            "Polar2+2",
                            "Polar4+2-norot",
+                           "Polar4+2-pca",
                            "PolarTree4",
                            "PolarTree4.2.2.2-online",
                            "PolarTree8.1-online-dense",
@@ -76,6 +77,7 @@ TEST_CASE("a wrong name gets an error that names the bad part and what is allowe
   bad("Polar2-online", "\"online\"");
   bad("Polar2-fast", "-norot -pca");
   bad("Polar8-pca", "\"pca\"");
+  bad("Polar4+4-pca", "up to 7 bits");
   bad("PolarTree4.2-pca", "\"pca\"");
   bad("PolarTree", "bits: 1 to 8");
   bad("PolarTree4..2", "bits: 1 to 8");

@@ -131,8 +131,8 @@ TEST_CASE("scores and sums of every codec on a device", "[cuda]") {
   const std::string spec = GENERATE(
       "Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3", "Polar3.5", "Polar4",
       "Polar4.5", "Polar5", "Polar8", "Polar1+1", "Polar2+2", "Polar4+4", "Polar2-norot",
-      "Polar4-dense", "Polar1-pca", "Polar2-pca", "Polar4-pca", "Polar5-pca", "PolarTree4.2.2.2",
-      "PolarTree4.2.2.2-online", "PolarTree5", "PolarTree8.8", "PolarTree3.1.2",
+      "Polar4-dense", "Polar1-pca", "Polar2-pca", "Polar4-pca", "Polar5-pca", "Polar4+2-pca",
+      "PolarTree4.2.2.2", "PolarTree4.2.2.2-online", "PolarTree5", "PolarTree8.8", "PolarTree3.1.2",
       "PolarTree4.3.2.2.1", "PolarTree7.5.3.2.2.1", "PolarPair4x4", "PolarPair4x2", "PolarPair3x2",
       "PolarPair8x8", "PolarPair8x7", "PolarPair7x7", "PolarPair4x4g128", "PolarPair3x5g128",
       "PolarScalar2", "PolarScalar3", "PolarScalar4", "PolarScalar8");

@@ -53,7 +53,7 @@ void print_planned() {
     for (const float value : axis) basis.push_back(float_to_half(value));
   }
   const Rotation rotation(kDim, basis);
-  PlannedQuantizer quantizer(kDim, 8);
+  PlannedQuantizer quantizer(kDim, TrellisQuantizer(kDim, 8).code_bytes());
   quantizer.set_plan({{14, 1.7F}, {9, 1.2F}, {9, 1}, {5, .8F}, {2, .5F}, {0, .3F}}, {});
   std::vector<float> rows = rows_of(kDim);
   std::vector<uint8_t> codes(quantizer.code_bytes() * kRows);

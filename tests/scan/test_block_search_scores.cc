@@ -124,8 +124,9 @@ TEST_CASE("searches by levels find what the codec's scores rank best", "[scan][s
   constexpr int64_t k = 10;
   const std::vector<float> x = falling_rows(kRows + kQueries, kDim, 5);
   const std::vector<float> queries(x.begin() + kRows * kDim, x.end());
-  for (const std::string spec : {"Polar1-pca", "Polar2-pca", "Polar3-pca", "Polar4-pca",
-                                 "Polar5-pca", "Polar4", "Polar4+2", "Polar4+4", "Polar8"}) {
+  for (const std::string spec :
+       {"Polar1-pca", "Polar2-pca", "Polar3-pca", "Polar4-pca", "Polar5-pca", "Polar4+2-pca",
+        "Polar4", "Polar4+2", "Polar4+4", "Polar8"}) {
     const auto codec = make_codec(spec, kDim, Metric::inner_product);
     codec->adopt_first_rows(kRows, x.data());
     const ScanCodec scan(*codec);

@@ -19,9 +19,9 @@ namespace {
 
 /// Every step of windows, bytes, and signs of each kind.
 const char* const kLevelSpecs[] = {
-    "Polar0.5", "Polar1",   "Polar1.5", "Polar2",     "Polar2.5",   "Polar3",    "Polar3.5",
-    "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",  "Polar2+2",
-    "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca"};
+    "Polar0.5", "Polar1",   "Polar1.5", "Polar2",     "Polar2.5",   "Polar3",     "Polar3.5",
+    "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",   "Polar2+2",
+    "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca", "Polar4+3-pca"};
 
 void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
                   const std::vector<uint32_t>& which) {
