@@ -223,22 +223,21 @@ command_wheel() {
   say "made: ${wheel#"$root"/}"
 }
 
-command_bench() {
+# Training PQ is thousands of tiny parallel loops; threads that spin between them make a busy machine
+# crawl.
+recall() {
   targets=(--target polar-recall)
   build
-  exec "$build_dir/bin/polar-recall" "$@"
+  OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} "$build_dir/bin/polar-recall" "$@"
 }
+
+command_bench() { recall "$@"; }
 
 command_demo() {
   (($# == 0)) || die "demo takes no arguments, got: $*"
-  targets=(--target polar-recall)
-  build
   cd "$root"
-  # Training PQ is thousands of tiny parallel loops; threads that spin between them make a busy machine
-  # crawl.
-  export OMP_WAIT_POLICY=passive
-  "$build_dir/bin/polar-recall" --base "$demo_base" --query "$demo_queries" --metric "$demo_metric" \
-    --index "$demo_indexes" --json "$build_dir/demo.json"
+  recall --base "$demo_base" --query "$demo_queries" --metric "$demo_metric" --index "$demo_indexes" \
+    --json "$build_dir/demo.json"
   say "results: $build_dir/demo.json"
 }
 
