@@ -133,6 +133,9 @@ LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, si
 }  // namespace
 
 void LevelPart::make_tables() {
+  // So that what is above a field's bits does not count.
+  if (kind == Kind::magnitudes)
+    for (int i = 1 << step_bits; i < 256; ++i) x[i] = x[i - (1 << step_bits)];
   for (int i = 0; i < 256; ++i)
     pairs[i] = static_cast<uint16_t>(static_cast<uint8_t>(x[i]) | static_cast<uint8_t>(y[i]) << 8);
   // Windows end where their pair's own bits do, and are read from one byte before the ring on.

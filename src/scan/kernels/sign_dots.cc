@@ -30,8 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 class FourRows {
  public:
   HWY_ATTR FourRows(const ScanCodec& codec, const ScoreConstants& score, const SumBound& bound)
-      : layout_(codec.layout()),
-        format_(codec.factor_format()),
+      : format_(codec.factor_format()),
         l2_(codec.metric() == Metric::l2),
         base_(_mm_set1_ps(score.base)),
         weight_(_mm_set1_ps(score.weight)),
@@ -39,19 +38,19 @@ class FourRows {
         level_slope_(_mm_set1_ps(bound.level_slope)),
         margin_(_mm_set1_ps(bound.margin)) {}
 
-  HWY_ATTR HWY_INLINE void load(const RowPlace (&at)[4]) {
+  HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
     __m128 low;
     __m128 high;
     if (format_.half) {
       int factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], layout_.row_factors(at[j]), 4);
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
       const __m256 values =
           _mm256_cvtph_ps(_mm_setr_epi32(factors[0], factors[1], factors[2], factors[3]));
       low = _mm256_castps256_ps128(values);
       high = _mm256_extractf128_ps(values, 1);
     } else {
       double factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], layout_.row_factors(at[j]), 8);
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 8);
       low = _mm_castpd_ps(_mm_setr_pd(factors[0], factors[1]));
       high = _mm_castpd_ps(_mm_setr_pd(factors[2], factors[3]));
     }
@@ -82,7 +81,6 @@ class FourRows {
   }
 
  private:
-  const BlockLayout& layout_;
   const FactorFormat& format_;
   bool l2_;
   __m128 base_, weight_, slope_, level_slope_, margin_;
@@ -95,7 +93,7 @@ struct FrontSums {
 
   HWY_ATTR explicit FrontSums(const ScanQuery& query)
       : front_weight(_mm_set1_epi32(query.front_weight)) {}
-  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&)[4], __m128i distances) const {
+  HWY_ATTR HWY_INLINE __m128i of(const RowParts (&)[4], __m128i distances) const {
     return _mm_sub_epi32(front_weight, _mm_add_epi32(distances, distances));
   }
 };
@@ -106,7 +104,7 @@ struct FirstStageDots {
 
   HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query)
       : dots(codec.layout(), codec.stages()[0], query) {}
-  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&at)[4], __m128i /*distances*/) const {
+  HWY_ATTR HWY_INLINE __m128i of(const RowParts (&at)[4], __m128i /*distances*/) const {
     return dots.four(at);
   }
 };
@@ -115,18 +113,17 @@ struct FirstStageDots {
 /// the levels whose sign bit is 1: a mask makes the bits bytes of 1, which VNNI multiplies with the
 /// levels. Four rows share loads and the sum over lanes.
 HWY_ATTR HWY_INLINE __m128i sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
-                                            const RowPlace (&at)[4]) {
+                                            const RowParts (&at)[4]) {
   const BlockLayout& layout = codec.layout();
   const __m512i ones = _mm512_set1_epi8(1);
   __m512i sums[4] = {};
   for (int word = codec.first_level_word(); word < layout.sign_words(); ++word) {
     const __m512i levels =
         _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+    const WordOfRows signs(layout, word);
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const uint64_t negative = layout.sign_word(at[j], word);
-      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
-    }
+    for (int j = 0; j < 4; ++j)
+      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(signs.of(at[j]), ones), levels);
   }
   const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
   return _mm_sub_epi32(_mm_set1_epi32(query.sign_level_sum), _mm_add_epi32(negative, negative));
@@ -140,13 +137,21 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
   FourRows four(codec, query.score, bound);
   int kept = 0;
   for (int i = count; i % 4 != 0; ++i) survivors[i] = survivors[count - 1];
-  for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, codec, row_of(survivors[i]));
+  // Places are found when what they hold is fetched.
+  constexpr int kPlaces = 2 * kFetchAhead;
+  RowParts places[kPlaces];
+  const auto fetch_four = [&](int first) HWY_ATTR {
+    for (int j = 0; j < 4; ++j) {
+      const RowPlace place = place_of(tile, row_of(survivors[first + j]));
+      places[first % kPlaces + j] = RowParts(codec.layout(), place);
+      fetch_signs(codec, place);
+    }
+  };
+  for (int i = 0; i < std::min(count, kFetchAhead); i += 4) fetch_four(i);
   for (int i = 0; i < count; i += 4) {
-    for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-      fetch_signs(tile, codec, row_of(survivors[j]));
-    RowPlace at[4];
-    for (int j = 0; j < 4; ++j) at[j] = place_of(tile, row_of(survivors[i + j]));
+    if (i + kFetchAhead < count) fetch_four(i + kFetchAhead);
+    RowParts at[4];
+    std::copy_n(places + i % kPlaces, 4, at);
     const __m128i level_dots = sign_level_dots(codec, query, at);
     const __m128i found = _mm_loadu_si128(reinterpret_cast<const __m128i*>(survivors + i));
     const __m128i distances = _mm_srli_epi32(found, kTileRowBits);
@@ -192,7 +197,8 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
   FourRows four(codec, query.score, query.signs);
   for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
   for (int i = 0; i < count; i += 4) {
-    const RowPlace rows[4] = {at[i], at[i + 1], at[i + 2], at[i + 3]};
+    RowParts rows[4];
+    for (int j = 0; j < 4; ++j) rows[j] = RowParts(codec.layout(), at[i + j]);
     const __m128i level_dots = sign_level_dots(codec, query, rows);
     four.load(rows);
     _mm_storeu_ps(bounds + i, four.bound(_mm_setzero_si128(), level_dots));
@@ -301,9 +307,10 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
                        const KeptRows& out) {
   int kept = 0;
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, codec, row_of(survivors[i]));
+    fetch_signs(codec, place_of(tile, row_of(survivors[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_signs(tile, codec, row_of(survivors[i + kFetchAhead]));
+    if (i + kFetchAhead < count)
+      fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
     out.rows[kept] = row;
