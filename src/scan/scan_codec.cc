@@ -203,7 +203,11 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     }
     // s is larger for what is not coded.
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
-    if (total > 0) bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * (1 - covered / total);
+    if (total > 0) {
+      const double uncovered = 1 - covered / total;
+      bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * uncovered;
+      bounds_.front_margin = kTrainedFrontMargin + kUncoveredFrontMargin * uncovered;
+    }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
     stage.segments = segments_of(codec.dim());
