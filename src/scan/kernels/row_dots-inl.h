@@ -129,8 +129,14 @@ class RowDots {
     const __m512i bias = _mm512_set1_epi8(-128);
     for (int segment = 0; segment < segments; segment += 2) {
       const int8_t* levels = part_levels + static_cast<size_t>(segment) * kSegmentLanes;
-      // An odd last segment: what is loaded in the second's place does not count.
       const bool both = segment + 1 < segments;
+      if constexpr (kRows % 2 == 0) {
+        if (!both && whole_bytes && part.step_bits < 8) {
+          last_windows<kSigns>(part, at, sums);
+          return;
+        }
+      }
+      // An odd last segment: what is loaded in the second's place does not count.
       const bool half = part.reads_half(segment / 2);
       const __m512i query_front = _mm512_load_si512(levels);
       const __m512i query_back = both ? _mm512_load_si512(levels + kSegmentLanes) : zero;
@@ -160,6 +166,56 @@ class RowDots {
         }
         sums[j] = dot_bytes(sums[j], front, signed_front);
         if (both) sums[j] = dot_bytes(sums[j], back, signed_back);
+      }
+    }
+  }
+
+  /// An odd last segment: the windows of two rows fill a register.
+  template <bool kSigns, int kRows>
+  HWY_ATTR HWY_INLINE void last_windows(const LevelPart& part, const RowParts (&at)[kRows],
+                                        __m512i (&sums)[kRows]) const {
+    const int segment = part.segments() - 1;
+    const int ring_bytes = pairs_of(part.dim) * part.step_bits / 8;
+    // Of a ring that begins here, the byte before it is its last.
+    const bool begins = segment == 0;
+    const uint8_t* const positions = part.fields.bytes;
+    __m512i low = _mm512_load_si512(positions);
+    if (begins) {
+      low = _mm512_mask_set1_epi8(_mm512_sub_epi8(low, _mm512_set1_epi8(1)), 1,
+                                  static_cast<char>(ring_bytes - 1));
+    }
+    const __m512i of_both = _mm512_inserti64x4(
+        low, _mm256_add_epi8(_mm512_castsi512_si256(low), _mm256_set1_epi8(32)), 1);
+    const __m512i shifts = _mm512_broadcast_i64x4(
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(part.fields.shifts)));
+    const auto load = [&](const RowParts& row) HWY_ATTR {
+      const uint8_t* windows =
+          row.rest + part.codes_offset + segment / 2 * 8 * part.step_bits - (begins ? 0 : 1);
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(windows));
+    };
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i bias = _mm512_set1_epi8(-128);
+    const __m512i query =
+        _mm512_load_si512(levels_of(part) + static_cast<size_t>(segment) * kSegmentLanes);
+    const WordOfRows signs(layout_, part.first_segment + segment);
+#pragma GCC unroll 2
+    for (int j = 0; j < kRows; j += 2) {
+      const __m512i bytes =
+          _mm512_inserti64x4(_mm512_castsi256_si512(load(at[j])), load(at[j + 1]), 1);
+      const __m512i windows =
+          _mm512_multishift_epi64_epi8(shifts, _mm512_permutexvar_epi8(of_both, bytes));
+      const __m512i x = look_up(part.x, windows);
+      const __m512i y = look_up(part.y, windows);
+      const __m512i levels[2] = {_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1),
+                                 _mm512_shuffle_i64x2(x, y, 0xEE)};
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        if constexpr (kSigns) {
+          sums[j + i] = dot_bytes(sums[j + i], levels[i],
+                                  _mm512_mask_sub_epi8(query, signs.of(at[j + i]), zero, query));
+        } else {
+          sums[j + i] = dot_bytes(sums[j + i], _mm512_xor_si512(levels[i], bias), query);
+        }
       }
     }
   }
