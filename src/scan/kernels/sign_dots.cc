@@ -210,15 +210,19 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                             float* bounds) {
   FourRows four(codec, query.score, query.signs);
-  for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
-  for (int i = 0; i < count; i += 4) {
-    RowParts rows[4];
-    for (int j = 0; j < 4; ++j) rows[j] = RowParts(codec.layout(), at[i + j]);
-    alignas(16) int32_t level_dots[4];
-    sign_level_dots(codec, query, rows, 4, level_dots);
-    four.load(rows);
-    const __m128i sums = _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots));
-    _mm_storeu_ps(bounds + i, four.bound(_mm_setzero_si128(), sums));
+  const int last = count;
+  while (count % 4 != 0) at[count++] = at[last - 1];
+  for (int first = 0; first < count; first += kTogether) {
+    const int some = std::min(count - first, kTogether);
+    RowParts rows[kTogether];
+    for (int i = 0; i < some; ++i) rows[i] = RowParts(codec.layout(), at[first + i]);
+    alignas(16) int32_t level_dots[kTogether];
+    sign_level_dots(codec, query, rows, some, level_dots);
+    for (int i = 0; i < some; i += 4) {
+      four.load(four_of(rows + i));
+      const __m128i sums = _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots + i));
+      _mm_storeu_ps(bounds + first + i, four.bound(_mm_setzero_si128(), sums));
+    }
   }
 }
 
