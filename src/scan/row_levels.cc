@@ -73,9 +73,7 @@ int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
   int distance = 0;
   for (int word = 0; word < codec.layout().front_words(); ++word) {
     const auto i = static_cast<size_t>(word);
-    const uint64_t differ = query.sign_words[i] ^ codec.layout().sign_word(at, word);
-    distance += query.word_weights[i] *
-                (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]));
+    distance += word_distance(query, i, query.sign_words[i] ^ codec.layout().sign_word(at, word));
   }
   return distance;
 }

@@ -133,6 +133,9 @@ LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, si
 }  // namespace
 
 void LevelPart::make_tables() {
+  // So that what is above a field's bits does not count.
+  if (kind == Kind::magnitudes)
+    for (int i = 1 << step_bits; i < 256; ++i) x[i] = x[i - (1 << step_bits)];
   for (int i = 0; i < 256; ++i)
     pairs[i] = static_cast<uint16_t>(static_cast<uint8_t>(x[i]) | static_cast<uint8_t>(y[i]) << 8);
   // Windows end where their pair's own bits do, and are read from one byte before the ring on.
@@ -200,7 +203,11 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     }
     // s is larger for what is not coded.
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
-    if (total > 0) bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * (1 - covered / total);
+    if (total > 0) {
+      const double uncovered = 1 - covered / total;
+      bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * uncovered;
+      bounds_.front_margin = kTrainedFrontMargin + kUncoveredFrontMargin * uncovered;
+    }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
     stage.segments = segments_of(codec.dim());

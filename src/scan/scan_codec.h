@@ -96,16 +96,20 @@ struct LevelStage {
 /// embeddings at 4 bits and z = 2.25 lost .0010 of recall@10 with 1 for the first stage's bound,
 /// .0002 with 1.2, nothing with 1.3, which leaves 3 % of the rows to the next stage instead of 2 %.
 inline constexpr double kBoundMargin = 1.3;
-/// Of trained codes, whose coordinates are not alike.
+/// Of trained codes, whose coordinates are not alike: for the front, and for the first of split
+/// stages.
+inline constexpr double kTrainedFrontMargin = 1.25;
 inline constexpr double kTrainedBoundMargin = 1.35;
 /// Added to it for the share of Σ scale⁴ that sign words do not cover, which has ways of its own:
 /// Polar1-pca, .2 of it, there lost .0021 without it, nothing with it.
 inline constexpr double kUncoveredMargin = 1;
+inline constexpr double kUncoveredFrontMargin = 2;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
   double margin = kBoundMargin;
+  double front_margin = kBoundMargin;
   double slope_of_sign = 0;  // √(π/2)/√dim
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
   float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
@@ -139,6 +143,11 @@ class ScanCodec {
   bool has_signs() const { return layout_.sign_words() > 0; }
   /// Whether rows lie as a staged search reads them.
   bool has_front() const { return layout_.front_words() > 0; }
+  /// Whether segments differ in energy.
+  bool is_trained() const { return !scales_.empty(); }
+  /// Whether a query has three bits instead of two of each coordinate of the front's first word: of
+  /// trained codes, whose first word says most.
+  bool has_third_bit() const { return has_front() && is_trained(); }
   /// Sign words from this one on meet the query's full levels: those behind the front, or behind
   /// the first of split stages. At most sign_words().
   int first_level_word() const {

@@ -2,6 +2,7 @@
 #include "src/scan/scan_query.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -49,12 +50,40 @@ float round_to_lanes(const float* x, int dim, int8_t* levels) {
 /// border at .98 standard deviations (Max 1960).
 constexpr float kHeavyFrom = .98F;
 
+/// As that for three bits, ±1 to ±7: borders so many standard deviations apart. .586 would be best;
+/// from .636 on the weights of 64 coordinates, whatever they are, add up to 255 at the most, a
+/// byte.
+constexpr float kThirdBitStep = .64F;
+
+/// What three bits say of a word: LevelWord's heavy ones are 2 further away and these 4.
+struct ThirdBit {
+  uint64_t very_heavy = 0;
+  int32_t very_heavy_magnitudes = 0;
+
+  ThirdBit() = default;
+  /// Sets *word's heavy coordinates, those of weights 3 and 7, too.
+  ThirdBit(const int8_t* levels, int dims, LevelWord* word) {
+    LevelWord beyond[3];
+    for (int i = 0; i < 3; ++i) {
+      const float border = kThirdBitStep * static_cast<float>(i + 1);
+      sum_level_words(levels, 1, 1, dims, border, &beyond[i]);
+    }
+    very_heavy = beyond[1].heavy;
+    very_heavy_magnitudes = beyond[1].heavy_magnitudes;
+    *word = beyond[0];
+    word->heavy ^= beyond[1].heavy ^ beyond[2].heavy;
+    word->heavy_count = std::popcount(word->heavy);
+    word->heavy_magnitudes += beyond[2].heavy_magnitudes - very_heavy_magnitudes;
+  }
+};
+
 /// A query's words, of its levels: what is told of it by sums of them is off by less than 1e-4, and
 /// sums of integers are the same on every machine.
 struct QueryWords {
   const std::vector<LevelWord>& words;
   const float (&steps)[2];  // of the levels of each stage
   size_t second_stage;      // its first word, of split stages
+  ThirdBit third;           // of the first word
 
   /// Makes scan->words.
   QueryWords(const ScanCodec& codec, const float (&of)[2], ScanQuery* scan)
@@ -65,6 +94,7 @@ struct QueryWords {
     scan->words.resize(scan->levels.size() / kSegmentLanes);
     sum_level_words(scan->levels.data(), static_cast<int>(words.size()),
                     codec.layout().front_words(), codec.dim(), kHeavyFrom, scan->words.data());
+    if (codec.has_third_bit()) third = ThirdBit(scan->levels.data(), codec.dim(), &scan->words[0]);
   }
   double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
   /// Σ x² of words first … end−1.
@@ -81,7 +111,7 @@ struct QueryWords {
   }
 };
 
-/// A front, or a word of it, in ±1 and ±3, times the words' weights.
+/// A front, or a word of it, in ±1 and ±3, or up to ±7, times the words' weights.
 struct FrontSums {
   double along = 0;     // Σ weight·|x_j|
   int32_t weights = 0;  // Σ weight
@@ -91,28 +121,36 @@ struct FrontSums {
   double unit() const { return squares > 0 ? along / squares : 0; }
 };
 
-FrontSums front_sums(const LevelWord& word, double step, int dims) {
-  return {step * (word.magnitudes + 2 * word.heavy_magnitudes), dims + 2 * word.heavy_count,
-          dims + 8 * word.heavy_count};
+// (1 + 2h + 4v)² = 1 + 8h + 24v + 16hv for bits h and v.
+FrontSums front_sums(const LevelWord& word, const ThirdBit& third, double step, int dims) {
+  const int very_heavy_count = std::popcount(third.very_heavy);
+  const int both_count = std::popcount(third.very_heavy & word.heavy);
+  return {step * (word.magnitudes + 2 * word.heavy_magnitudes + 4 * third.very_heavy_magnitudes),
+          dims + 2 * word.heavy_count + 4 * very_heavy_count,
+          dims + 8 * word.heavy_count + 24 * very_heavy_count + 16 * both_count};
 }
 
-/// Sets the front of the query, and weighs its words by what a weight of 1 is in each.
-FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
+/// Sets the front of the query, and weighs its words by what a weight of 1 is in each. Words of a
+/// trained code weigh alike, though most of a score is the first one's: rows that are near are so
+/// in all of them, while those that only seem to be are near in the first.
+FrontSums set_front(const ScanCodec& codec, const QueryWords& of, int front_dims,
+                    ScanQuery* query) {
   FrontSums words[kMaxFrontWords];
   double units[kMaxFrontWords];
   const size_t count = query->sign_words.size();
   double least = std::numeric_limits<double>::infinity();
+  query->very_heavy_word = of.third.very_heavy;
   for (size_t word = 0; word < count; ++word) {
     const int first = static_cast<int>(word) * kSegmentLanes;
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
-    words[word] =
-        front_sums(of.words[word], of.step(word), std::min(kSegmentLanes, front_dims - first));
+    words[word] = front_sums(of.words[word], word == 0 ? of.third : ThirdBit(), of.step(word),
+                             std::min(kSegmentLanes, front_dims - first));
     units[word] = words[word].unit();
     if (units[word] > 0) least = std::min(least, units[word]);
   }
   query->word_weights.assign(count, 1);
-  for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
+  for (double per_unit = 1 / least; per_unit > 0 && !codec.is_trained(); per_unit *= .9) {
     int sum = 0;
     for (size_t word = 0; word < count; ++word) {
       const long weight = std::lrint(std::clamp(units[word] * per_unit, 1.0, 99.0));
@@ -144,15 +182,14 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2,
   query->heavy_words.resize(words);
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
-  const FrontSums sums = set_front(of, front_dims, query);
+  const FrontSums sums = set_front(codec, of, front_dims, query);
   query->front_weight = sums.weights;
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
-  const double margin = codec.bounds().margin * exactness;
   const double slope_of_energy = codec.bounds().slope_of_sign * norm2 * length;
   const double explained = 2 / std::numbers::pi / norm2;
-  const auto bound_of = [&](double e) {
+  const auto bound_of = [&](double e, double margin) {
     struct {
       double slope = 0;
       double margin = 0;
@@ -160,12 +197,12 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2,
     if (!(e > 0)) return bound;
     bound.slope = slope_of_energy / e;
     const double variance = std::max(0.0, e - explained * e * e);
-    bound.margin = margin * bound.slope * std::sqrt(variance);
+    bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
     return bound;
   };
-  const auto front = bound_of(front_energy);
+  const auto front = bound_of(front_energy, codec.bounds().front_margin);
   query->front = {static_cast<float>(front.slope * unit), static_cast<float>(front.margin)};
-  const auto both = bound_of(energy);
+  const auto both = bound_of(energy, codec.bounds().margin);
   query->signs = {static_cast<float>(both.slope * unit),
                   static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
   // The bound of the first of split stages has more to go by.

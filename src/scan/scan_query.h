@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -60,16 +61,19 @@ struct ScanQuery {
   /// row whose sign differs is 3 further away instead of 1.
   AlignedVector<uint64_t> sign_words;
   AlignedVector<uint64_t> heavy_words;
+  /// A third bit of the first word's coordinates, of codes that have one
+  /// (ScanCodec::has_third_bit()): the row is 4 further away than it were without.
+  uint64_t very_heavy_word = 0;
   /// What a word's counts are multiplied by, (front_words): words differ in energy where the code
   /// is trained. 1 or more, kMaxWordWeights together at the most.
   AlignedVector<uint8_t> word_weights;
-  int32_t front_weight = 0;      // Σ of those 1 and 3, times the words' weights
+  int32_t front_weight = 0;      // Σ of those 1, 3, 5 and 7, times the words' weights
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
   std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
   int32_t sign_level_sum = 0;    // Σ levels of the sign words from first_level_word() on
   ScoreConstants score;
   ScoreSlack slack;      // 0 in a search of the k best
-  DotBound front;        // by Σ (±1 or ±3)·(±1) over the front: front_weight − 2·distance
+  DotBound front;        // by Σ (±1 … ±7)·(±1) over the front: front_weight − 2·distance
   SumBound signs;        // by the front's Σ ±w and the other words; no bound of split stages
   SumBound first_stage;  // by the first of two stages' Σ level·level, and the other words
 };
@@ -82,6 +86,14 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
 /// The slack of a range search by `scan`, made of `query`.
 ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
                             const ScanQuery& scan);
+
+/// What a word of a row's front adds to its distance; `differ`: the signs that do.
+inline int32_t word_distance(const ScanQuery& query, size_t word, uint64_t differ) {
+  const uint64_t very_heavy = word == 0 ? query.very_heavy_word : 0;
+  return query.word_weights[word] *
+         (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[word]) +
+          4 * std::popcount(differ & very_heavy));
+}
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
   return score.base + score.weight * row.constant +

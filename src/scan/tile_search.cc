@@ -184,7 +184,7 @@ void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileL
     const int end = lists[i].end_block;
     find_sign_survivors(codec_, tile, first, end, &search, 1);
     for (int j = 0; j < std::min(search.found.count, kFetchAhead); ++j)
-      fetch_signs(tile, codec_, row_of(search.found.survivors[j]));
+      fetch_signs(codec_, place_of(tile, row_of(search.found.survivors[j])));
     room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
     first = end;
   }
@@ -223,7 +223,8 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
       const int kept =
           keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->survivors, count, out);
       for (int j = used; j < used + kept; ++j)
-        fetch_code(tile, codec_.layout(), piece_->rows[static_cast<size_t>(j)], rest_bytes);
+        fetch_code(codec_.layout(), place_of(tile, piece_->rows[static_cast<size_t>(j)]),
+                   rest_bytes);
       if (kept > 0) parts[part_count++] = {lists[i].query, used, kept};
       used += (kept + 3) / 4 * 4;
       found.survivors += count;

@@ -113,6 +113,20 @@ struct ScanRows {
   }
 };
 
+/// Of a code whose first word has a third bit, a query that weighs it as heavily as can be, and all
+/// of whose front's signs differ from the row's.
+inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
+  PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(rows.codec->dim(), 3).data());
+  for (size_t j = 0; j < prepared.rotated.size(); ++j) {
+    const float scaled = j < 30 ? 127 : j < 64 ? 64 : 0;
+    prepared.rotated[j] = j < 64 ? scaled / rows.scan.scales()[j] : 0;
+  }
+  ScanQuery query = make_scan_query(rows.scan, prepared, 1);
+  for (size_t word = 0; word < query.sign_words.size(); ++word)
+    query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
+  return query;
+}
+
 inline ScanRows made_up_rows(const std::string& spec, int dim, Metric metric, int64_t n,
                              uint64_t seed = 1, Terms terms = Terms::spread) {
   ScanRows rows(spec, dim, metric);

@@ -217,6 +217,18 @@ TEST_CASE("rows without length are picked by their constant alone", "[scan][kern
   }
 }
 
+TEST_CASE("rows are picked by the largest distance of three bits", "[scan][kernels]") {
+  const ScanRows rows =
+      made_up_rows("Polar3-pca", 384, Metric::inner_product, 100, 1, Terms::alike);
+  const ScanTile tile = tile_of(rows);
+  const ScanQuery query = heaviest_query(rows, place_of(tile, 70));
+  on_every_target([&] {
+    if (!can_share_fronts()) return;
+    Shared shared(rows, tile, 0);
+    check_picked(rows, tile, query, true, &shared);
+  });
+}
+
 TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
   for (const std::string spec : {"Polar2", "Polar4", "Polar5", "Polar4+2", "Polar4-pca"}) {
     for (const int dim : {64, 65, 129, 384, 2500}) {

@@ -179,6 +179,67 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
   }
 }
 
+TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernels]") {
+  for (const int dim : {128, 200, 384}) {
+    const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::l2, 10);
+    REQUIRE(rows.scan.has_third_bit());
+    const int front_words = rows.scan.layout().front_words();
+    for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+      const ScanQuery query = rows.query(seed, 1);
+      float squares = 0;
+      for (size_t j = 0; j < 64; ++j)
+        squares += static_cast<float>(query.levels[j] * query.levels[j]);
+      const float deviation = std::sqrt(squares / 64);
+      int front_weight = 0;
+      std::set<int> weights;
+      for (int lane = 0; lane < std::min(dim, 64 * front_words); ++lane) {
+        const auto word = static_cast<size_t>(lane / 64);
+        int weight = 1 + 2 * static_cast<int>(query.heavy_words[word] >> lane % 64 & 1);
+        if (word == 0) {
+          weight += 4 * static_cast<int>(query.very_heavy_word >> lane & 1);
+          int borders = 0;
+          for (int i = 1; i <= 3; ++i) {
+            const float border = .64F * static_cast<float>(i) * deviation;
+            borders += std::abs(query.levels[static_cast<size_t>(lane)]) > std::floor(border);
+          }
+          REQUIRE(weight == 1 + 2 * borders);
+          weights.insert(weight);
+        }
+        front_weight += weight;
+      }
+      REQUIRE(weights == std::set<int>{1, 3, 5, 7});
+      REQUIRE(query.front_weight == front_weight);
+      REQUIRE(std::set<int>(query.word_weights.begin(), query.word_weights.end()) ==
+              std::set<int>{1});  // words of a trained code weigh alike
+    }
+  }
+  REQUIRE(!made_up_rows("Polar3", 384, Metric::l2, 10).scan.has_third_bit());
+}
+
+TEST_CASE("the largest distance of three bits is right on every target", "[scan][kernels]") {
+  for (const int dim : {128, 384}) {
+    const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::inner_product, 100);
+    const ScanTile tile = tile_of(rows);
+    const ScanQuery query = heaviest_query(rows, place_of(tile, 70));
+    constexpr int kOfFirstWord = 30 * 5 + 34 * 3;  // all that a byte holds, but 3
+    const int others = std::min(dim, 64 * rows.scan.layout().front_words()) - 64;
+    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == kOfFirstWord + others);
+    REQUIRE(sign_sums(rows.scan, query, place_of(tile, 70)).distance == kOfFirstWord + others);
+    on_every_target([&] {
+      CAPTURE(dim);
+      for (const size_t queries : {1, 2}) {
+        const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
+                                        -kInfinity, queries - 1);
+        REQUIRE(found.rows == rows_of(tile));
+        for (size_t i = 0; i < found.rows.size(); ++i)
+          REQUIRE(found.distances[i] ==
+                  front_distance(rows.scan, query, place_of(tile, found.rows[i])));
+        REQUIRE(found.distances[70] == kOfFirstWord + others);
+      }
+    });
+  }
+}
+
 TEST_CASE("a full tile survives whole", "[scan][kernels]") {
   const ScanRows rows = made_up_rows("Polar3", 100, Metric::inner_product, kTileRows);
   const ScanTile tile = tile_of(rows);

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include <hwy/highway.h>
 
@@ -31,6 +32,38 @@ inline bool fits_row_dots(const LevelStage& stage) {
                       [](const LevelPart& part) { return part.signs == LevelPart::Signs::plane; });
 }
 
+/// A row's parts: found once for all that is read of it.
+struct RowParts {
+  const uint8_t* words;  // its first front word; the next is kGroupRows words behind
+  const uint8_t* factors;
+  const uint8_t* rest;
+
+  RowParts() = default;
+  HWY_ATTR HWY_INLINE RowParts(const BlockLayout& layout, const RowPlace& at)
+      : words(reinterpret_cast<const uint8_t*>(layout.front_word(at, 0))),
+        factors(layout.row_factors(at)),
+        rest(layout.row_rest(at)) {}
+};
+
+/// Where rows have one of their sign words.
+class WordOfRows {
+ public:
+  HWY_ATTR HWY_INLINE WordOfRows(const BlockLayout& layout, int word)
+      : in_front_(word < layout.front_words()),
+        offset_(sizeof(uint64_t) *
+                static_cast<size_t>(in_front_ ? word * kGroupRows : word - layout.front_words())) {}
+
+  HWY_ATTR HWY_INLINE uint64_t of(const RowParts& row) const {
+    uint64_t word;
+    std::memcpy(&word, (in_front_ ? row.words : row.rest) + offset_, sizeof word);
+    return word;
+  }
+
+ private:
+  bool in_front_;
+  size_t offset_;
+};
+
 class RowDots {
  public:
   HWY_ATTR RowDots(const BlockLayout& layout, const LevelStage& stage, const ScanQuery& query)
@@ -40,31 +73,35 @@ class RowDots {
     }
   }
 
-  HWY_ATTR HWY_INLINE __m128i four(const RowPlace (&at)[4]) const {
-    return _mm_add_epi32(_mm_set1_epi32(bias_),
-                         sum_each(row(at[0]), row(at[1]), row(at[2]), row(at[3])));
+  HWY_ATTR HWY_INLINE __m128i four(const RowParts (&at)[4]) const {
+    __m512i sums[4] = {};
+    add_rows(at, sums);
+    return _mm_add_epi32(_mm_set1_epi32(bias_), sum_each(sums[0], sums[1], sums[2], sums[3]));
   }
 
-  HWY_ATTR HWY_INLINE int32_t one(const RowPlace& at) const {
-    return bias_ + _mm512_reduce_add_epi32(row(at));
+  HWY_ATTR HWY_INLINE int32_t one(const RowParts& at) const {
+    const RowParts places[1] = {at};
+    __m512i sums[1] = {};
+    add_rows(places, sums);
+    return bias_ + _mm512_reduce_add_epi32(sums[0]);
   }
 
  private:
-  /// A register whose lanes, and the bias, add up to the row's dot product.
-  HWY_ATTR HWY_INLINE __m512i row(const RowPlace& at) const {
-    __m512i sums = _mm512_setzero_si512();
+  /// Adds to registers whose lanes, and the bias, add up to the rows' dot products. Part by part,
+  /// so that tables and the query's levels are loaded once for all rows.
+  template <int kRows>
+  HWY_ATTR HWY_INLINE void add_rows(const RowParts (&at)[kRows], __m512i (&sums)[kRows]) const {
     for (const LevelPart& part : stage_.parts) {
       if (part.kind == LevelPart::Kind::magnitudes) {
-        sums = magnitudes(part, at, sums);
+        magnitudes(part, at, sums);
       } else if (part.kind == LevelPart::Kind::bytes) {
-        sums = bytes(part, at, sums);
+        bytes(part, at, sums);
       } else if (part.signs == LevelPart::Signs::words) {
-        sums = windows<true>(part, at, sums);
+        windows<true>(part, at, sums);
       } else {
-        sums = windows<false>(part, at, sums);
+        windows<false>(part, at, sums);
       }
     }
-    return sums;
   }
 
   const int8_t* levels_of(const LevelPart& part) const {
@@ -80,72 +117,149 @@ class RowDots {
     return _mm512_reduce_add_epi32(sums);
   }
 
-  template <bool kSigns>
-  HWY_ATTR HWY_INLINE __m512i windows(const LevelPart& part, const RowPlace& at,
-                                      __m512i sums) const {
+  template <bool kSigns, int kRows>
+  HWY_ATTR HWY_INLINE void windows(const LevelPart& part, const RowParts (&at)[kRows],
+                                   __m512i (&sums)[kRows]) const {
     const WindowReader reader(part);
-    const uint8_t* ring = layout_.row_rest(at) + part.codes_offset;
-    const uint8_t before = bits_before_ring(ring, pairs_of(part.dim) * part.step_bits);
+    const int bits = pairs_of(part.dim) * part.step_bits;
+    const bool whole_bytes = bits % 8 == 0;
     const int8_t* part_levels = levels_of(part);
     const int segments = part.segments();
     const __m512i zero = _mm512_setzero_si512();
     const __m512i bias = _mm512_set1_epi8(-128);
     for (int segment = 0; segment < segments; segment += 2) {
-      const __m512i windows = reader.read(ring, segment / 2, part.reads_half(segment / 2), before);
+      const int8_t* levels = part_levels + static_cast<size_t>(segment) * kSegmentLanes;
+      const bool both = segment + 1 < segments;
+      if constexpr (kRows % 2 == 0) {
+        if (!both && whole_bytes && part.step_bits < 8) {
+          last_windows<kSigns>(part, at, sums);
+          return;
+        }
+      }
+      // An odd last segment: what is loaded in the second's place does not count.
+      const bool half = part.reads_half(segment / 2);
+      const __m512i query_front = _mm512_load_si512(levels);
+      const __m512i query_back = both ? _mm512_load_si512(levels + kSegmentLanes) : zero;
+      const WordOfRows front_signs(layout_, part.first_segment + segment);
+      const WordOfRows back_signs(layout_, part.first_segment + segment + 1);
+#pragma GCC unroll 4
+      for (int j = 0; j < kRows; ++j) {
+        const uint8_t* ring = at[j].rest + part.codes_offset;
+        const uint8_t before = segment > 0   ? 0
+                               : whole_bytes ? ring[bits / 8 - 1]
+                                             : bits_before_ring(ring, bits);
+        const __m512i windows = reader.read(ring, segment / 2, half, before);
+        const __m512i x = look_up(part.x, windows);
+        const __m512i y = look_up(part.y, windows);
+        __m512i front = _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
+        __m512i back = _mm512_shuffle_i64x2(x, y, 0xEE);
+        __m512i signed_front = query_front;
+        __m512i signed_back = query_back;
+        if constexpr (kSigns) {
+          signed_front =
+              _mm512_mask_sub_epi8(query_front, front_signs.of(at[j]), zero, query_front);
+          if (both)
+            signed_back = _mm512_mask_sub_epi8(query_back, back_signs.of(at[j]), zero, query_back);
+        } else {
+          front = _mm512_xor_si512(front, bias);
+          back = _mm512_xor_si512(back, bias);
+        }
+        sums[j] = dot_bytes(sums[j], front, signed_front);
+        if (both) sums[j] = dot_bytes(sums[j], back, signed_back);
+      }
+    }
+  }
+
+  /// An odd last segment: the windows of two rows fill a register.
+  template <bool kSigns, int kRows>
+  HWY_ATTR HWY_INLINE void last_windows(const LevelPart& part, const RowParts (&at)[kRows],
+                                        __m512i (&sums)[kRows]) const {
+    const int segment = part.segments() - 1;
+    const int ring_bytes = pairs_of(part.dim) * part.step_bits / 8;
+    // Of a ring that begins here, the byte before it is its last.
+    const bool begins = segment == 0;
+    const uint8_t* const positions = part.fields.bytes;
+    __m512i low = _mm512_load_si512(positions);
+    if (begins) {
+      low = _mm512_mask_set1_epi8(_mm512_sub_epi8(low, _mm512_set1_epi8(1)), 1,
+                                  static_cast<char>(ring_bytes - 1));
+    }
+    const __m512i of_both = _mm512_inserti64x4(
+        low, _mm256_add_epi8(_mm512_castsi512_si256(low), _mm256_set1_epi8(32)), 1);
+    const __m512i shifts = _mm512_broadcast_i64x4(
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(part.fields.shifts)));
+    const auto load = [&](const RowParts& row) HWY_ATTR {
+      const uint8_t* windows =
+          row.rest + part.codes_offset + segment / 2 * 8 * part.step_bits - (begins ? 0 : 1);
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(windows));
+    };
+    const __m512i zero = _mm512_setzero_si512();
+    const __m512i bias = _mm512_set1_epi8(-128);
+    const __m512i query =
+        _mm512_load_si512(levels_of(part) + static_cast<size_t>(segment) * kSegmentLanes);
+    const WordOfRows signs(layout_, part.first_segment + segment);
+#pragma GCC unroll 2
+    for (int j = 0; j < kRows; j += 2) {
+      const __m512i bytes =
+          _mm512_inserti64x4(_mm512_castsi256_si512(load(at[j])), load(at[j + 1]), 1);
+      const __m512i windows =
+          _mm512_multishift_epi64_epi8(shifts, _mm512_permutexvar_epi8(of_both, bytes));
       const __m512i x = look_up(part.x, windows);
       const __m512i y = look_up(part.y, windows);
-      __m512i front = _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
-      __m512i back = _mm512_shuffle_i64x2(x, y, 0xEE);
-      const int8_t* levels = part_levels + static_cast<size_t>(segment) * kSegmentLanes;
-      __m512i query_front = _mm512_load_si512(levels);
-      // An odd last segment: what is loaded in the second's place does not count.
-      const bool both = segment + 1 < segments;
-      __m512i query_back = both ? _mm512_load_si512(levels + kSegmentLanes) : zero;
-      if constexpr (kSigns) {
-        const int word = part.first_segment + segment;
-        query_front =
-            _mm512_mask_sub_epi8(query_front, layout_.sign_word(at, word), zero, query_front);
-        if (both) {
-          query_back =
-              _mm512_mask_sub_epi8(query_back, layout_.sign_word(at, word + 1), zero, query_back);
+      const __m512i levels[2] = {_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1),
+                                 _mm512_shuffle_i64x2(x, y, 0xEE)};
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        if constexpr (kSigns) {
+          sums[j + i] = dot_bytes(sums[j + i], levels[i],
+                                  _mm512_mask_sub_epi8(query, signs.of(at[j + i]), zero, query));
+        } else {
+          sums[j + i] = dot_bytes(sums[j + i], _mm512_xor_si512(levels[i], bias), query);
         }
-      } else {
-        front = _mm512_xor_si512(front, bias);
-        back = _mm512_xor_si512(back, bias);
       }
-      sums = dot_bytes(sums, front, query_front);
-      if (both) sums = dot_bytes(sums, back, query_back);
     }
-    return sums;
   }
 
-  HWY_ATTR HWY_INLINE __m512i magnitudes(const LevelPart& part, const RowPlace& at,
-                                         __m512i sums) const {
+  template <int kRows>
+  HWY_ATTR HWY_INLINE void magnitudes(const LevelPart& part, const RowParts (&at)[kRows],
+                                      __m512i (&sums)[kRows]) const {
     const WindowReader reader(part);
-    const uint8_t* fields = layout_.row_rest(at) + part.codes_offset;
+    // One register holds the levels of up to six bits.
+    const bool small = part.step_bits <= 6;
+    const __m512i table = _mm512_load_si512(part.x);
     for (int segment = 0; segment < part.segments(); ++segment) {
-      const __m512i levels = look_up(part.x, reader.read_fields(fields, segment));
       const __m512i query =
           _mm512_load_si512(levels_of(part) + static_cast<size_t>(segment) * kSegmentLanes);
-      const uint64_t negative = layout_.sign_word(at, part.first_segment + segment);
-      sums = dot_bytes(sums, levels,
-                       _mm512_mask_sub_epi8(query, negative, _mm512_setzero_si512(), query));
+      const WordOfRows signs(layout_, part.first_segment + segment);
+#pragma GCC unroll 4
+      for (int j = 0; j < kRows; ++j) {
+        const uint8_t* fields = at[j].rest + part.codes_offset;
+        const __m512i index = reader.read_fields(fields, segment);
+        const __m512i levels =
+            small ? _mm512_permutexvar_epi8(index, table) : look_up(part.x, index);
+        sums[j] =
+            dot_bytes(sums[j], levels,
+                      _mm512_mask_sub_epi8(query, signs.of(at[j]), _mm512_setzero_si512(), query));
+      }
     }
-    return sums;
   }
 
-  HWY_ATTR HWY_INLINE __m512i bytes(const LevelPart& part, const RowPlace& at, __m512i sums) const {
-    const uint8_t* codes = layout_.row_rest(at) + part.codes_offset;
+  template <int kRows>
+  HWY_ATTR HWY_INLINE void bytes(const LevelPart& part, const RowParts (&at)[kRows],
+                                 __m512i (&sums)[kRows]) const {
     const int8_t* query = levels_of(part);
     const __m512i bias = _mm512_set1_epi8(-128);
-    int left = part.dim;
-    for (; left > 0; left -= kSegmentLanes, codes += kSegmentLanes, query += kSegmentLanes) {
-      const __m512i indices =
-          left >= kSegmentLanes ? _mm512_loadu_si512(codes) : halves(codes, left);
-      sums = dot_bytes(sums, _mm512_xor_si512(look_up(part.x, indices), bias),
-                       _mm512_load_si512(query));
+    for (int first = 0; first < part.dim; first += kSegmentLanes) {
+      const int left = part.dim - first;
+#pragma GCC unroll 4
+      for (int j = 0; j < kRows; ++j) {
+        const uint8_t* codes = at[j].rest + part.codes_offset + first;
+        const __m512i indices =
+            left >= kSegmentLanes ? _mm512_loadu_si512(codes) : halves(codes, left);
+        sums[j] = dot_bytes(sums[j], _mm512_xor_si512(look_up(part.x, indices), bias),
+                            _mm512_load_si512(query + first));
+      }
     }
-    return sums;
   }
 
   /// A last segment of n bytes as lanes: its two halves, each from the start of half a register.

@@ -29,12 +29,17 @@ int64_t min_queries() { return 160; }
 int64_t min_queries() { return std::numeric_limits<int64_t>::max(); }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
 void pick(const ScanCodec&, const SharedFronts&, const FrontQuery&, float, PickedRows*) {}
-void set_parts(uint64_t, uint64_t, size_t, FrontQuery*) {}
+void set_parts(uint64_t, uint64_t, uint8_t*) {}
+constexpr size_t kPartsOfWord = 0;
 #endif
 
 HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
+  static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
   for (size_t word = 0; word < query.sign_words.size(); ++word)
-    set_parts(query.sign_words[word], query.heavy_words[word], word, front);
+    set_parts(query.sign_words[word], query.heavy_words[word], front->parts + word * kPartsOfWord);
+  front->has_third_bit = query.very_heavy_word != 0;
+  if (front->has_third_bit)
+    set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
 }
 
 }  // namespace HWY_NAMESPACE

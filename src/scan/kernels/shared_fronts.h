@@ -44,6 +44,9 @@ struct FrontQuery {
 
   /// Its two bits of some coordinates each, as the kernels of this machine want them.
   uint8_t parts[kMostParts];
+  /// Of the first word, where it has a third bit: the signs again and, above them, that bit.
+  uint8_t third_parts[kMostParts / kMaxFrontWords];
+  bool has_third_bit;
   uint8_t word_weights[kMaxFrontWords];
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.

@@ -29,23 +29,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 struct NibbleDistances {
   alignas(16) uint8_t of[256][kTableEntries];
 
-  constexpr NibbleDistances() : of() {
+  constexpr NibbleDistances(int for_each, int more_for_heavy) : of() {
     for (unsigned query = 0; query < 256; ++query) {
       for (unsigned way = 0; way < kTableEntries; ++way) {
         const unsigned differ = (way ^ query) & 15;
         const int heavy = std::popcount(differ & query >> 4);
-        of[query][way] = static_cast<uint8_t>(std::popcount(differ) + 2 * heavy);
+        of[query][way] =
+            static_cast<uint8_t>(for_each * std::popcount(differ) + more_for_heavy * heavy);
       }
     }
   }
 };
-constexpr NibbleDistances kNibbleDistances;
+constexpr NibbleDistances kNibbleDistances(1, 2);
+/// What a third bit, in the place of heavy ones, adds to them.
+constexpr NibbleDistances kThirdNibbleDistances(0, 4);
 
 /// Each four coordinates: signs, and above them which are heavy.
-inline void set_parts(uint64_t signs, uint64_t heavy, size_t word, FrontQuery* front) {
-  static_assert(kMaxFrontWords * kNibblesPerWord <= FrontQuery::kMostParts);
-  uint8_t* nibbles = front->parts + word * kNibblesPerWord;
-  for (int i = 0; i < kNibblesPerWord; ++i, signs >>= 4, heavy >>= 4)
+inline constexpr size_t kPartsOfWord = kNibblesPerWord;
+inline void set_parts(uint64_t signs, uint64_t heavy, uint8_t* nibbles) {
+  for (size_t i = 0; i < kPartsOfWord; ++i, signs >>= 4, heavy >>= 4)
     nibbles[i] = static_cast<uint8_t>((signs & 15) | (heavy & 15) << 4);
 }
 
@@ -134,7 +136,7 @@ HWY_ATTR HWY_INLINE uint64_t bits_of_rows(hn::Mask<NibbleCut::D16> mask) {
 }
 
 /// Registers that a table is loaded for: those of `kBlocks` blocks, some rows at a time.
-template <int kBlocks>
+template <int kBlocks, bool kThirdBit>
 HWY_ATTR HWY_INLINE void reach_cut(const ScanCodec& codec, const SharedFronts& fronts,
                                    const FrontQuery& query, const NibbleCut& cut, int first_block,
                                    uint64_t* reached) {
@@ -142,7 +144,10 @@ HWY_ATTR HWY_INLINE void reach_cut(const ScanCodec& codec, const SharedFronts& f
   constexpr int kOfBlock = 2;
   const NibbleCut::D16 d16;
   const auto table = [&](int at) HWY_ATTR {
-    return hn::LoadDup128(RowBytes(), kNibbleDistances.of[query.parts[at]]);
+    const auto distances = hn::LoadDup128(RowBytes(), kNibbleDistances.of[query.parts[at]]);
+    if (!kThirdBit || at >= kNibblesPerWord) return distances;
+    return hn::Add(distances,
+                   hn::LoadDup128(RowBytes(), kThirdNibbleDistances.of[query.third_parts[at]]));
   };
   for (int first = 0; first < kBlockRows; first += kOfBlock * kRegisterRows) {
     const uint8_t* rows[kBlocks * kOfBlock];
@@ -167,14 +172,17 @@ HWY_ATTR HWY_INLINE void reach_cut(const ScanCodec& codec, const SharedFronts& f
   }
 }
 
-HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
-                          const FrontQuery& query, float threshold, PickedRows* picked) {
+template <bool kThirdBit>
+HWY_ATTR HWY_INLINE void pick_rows_of(const ScanCodec& codec, const SharedFronts& fronts,
+                                      const FrontQuery& query, float threshold,
+                                      PickedRows* picked) {
   const NibbleCut cut(query, fronts, threshold);
   uint64_t reached[SharedFronts::kMostBlocks] = {};
   int block = 0;
   for (; block + 2 <= fronts.blocks; block += 2)
-    reach_cut<2>(codec, fronts, query, cut, block, reached + block);
-  if (block < fronts.blocks) reach_cut<1>(codec, fronts, query, cut, block, reached + block);
+    reach_cut<2, kThirdBit>(codec, fronts, query, cut, block, reached + block);
+  if (block < fronts.blocks)
+    reach_cut<1, kThirdBit>(codec, fronts, query, cut, block, reached + block);
   int count = 0;
   for (block = 0; block < fronts.blocks; ++block) {
     uint64_t rows = (reached[block] | fronts.without_cut[block]) & fronts.allowed[block];
@@ -182,6 +190,12 @@ HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
       picked->rows[count++] = static_cast<uint16_t>(block * kBlockRows + std::countr_zero(rows));
   }
   picked->count = count;
+}
+
+HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
+                          const FrontQuery& query, float threshold, PickedRows* picked) {
+  if (query.has_third_bit) return pick_rows_of<true>(codec, fronts, query, threshold, picked);
+  pick_rows_of<false>(codec, fronts, query, threshold, picked);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -42,17 +42,20 @@ HWY_INLINE auto sextets_of(Byte* planes, int block) {
 struct ThreeDistances {
   int64_t of[64];
 
-  constexpr ThreeDistances() : of() {
+  constexpr ThreeDistances(int for_each, int more_for_heavy) : of() {
     for (int query = 0; query < 64; ++query) {
       for (int way = 7; way >= 0; --way) {
         const auto differ = static_cast<unsigned>((way ^ query) & 7);
         const auto heavy = differ & static_cast<unsigned>(query >> 3);
-        of[query] = of[query] << 8 | (std::popcount(differ) + 2 * std::popcount(heavy));
+        of[query] = of[query] << 8 |
+                    (for_each * std::popcount(differ) + more_for_heavy * std::popcount(heavy));
       }
     }
   }
 };
-constexpr ThreeDistances kDistances;
+constexpr ThreeDistances kDistances(1, 2);
+/// What a third bit, in the place of heavy ones, adds to them.
+constexpr ThreeDistances kThirdDistances(0, 4);
 
 /// v[i]'s lane j becomes v[j]'s lane i.
 HWY_ATTR HWY_INLINE void transpose(__m512i (&v)[8]) {
@@ -201,29 +204,35 @@ HWY_ATTR HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
 }
 
 /// Tables of a query: of the 64 ways that six signs of a row can be there, the distance of each.
-template <int kWords>
+template <int kWords, bool kThirdBit>
 HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[64]) {
   const __m512i high_three = _mm512_set_epi64(
       0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
       0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
 #pragma GCC unroll 4
   for (int i = 0; i < kWords * kSextetsPerWord; ++i) {
-    const __m512i low = _mm512_set1_epi64(kDistances.of[query.parts[2 * i]]);
-    const __m512i high = _mm512_set1_epi64(kDistances.of[query.parts[2 * i + 1]]);
+    int64_t of_low = kDistances.of[query.parts[2 * i]];
+    int64_t of_high = kDistances.of[query.parts[2 * i + 1]];
+    if (kThirdBit && i < kSextetsPerWord) {
+      of_low += kThirdDistances.of[query.third_parts[2 * i]];
+      of_high += kThirdDistances.of[query.third_parts[2 * i + 1]];
+    }
+    const __m512i low = _mm512_set1_epi64(of_low);
+    const __m512i high = _mm512_set1_epi64(of_high);
     _mm512_store_si512(tables[i], _mm512_add_epi8(low, _mm512_shuffle_epi8(high, high_three)));
   }
 }
 
 // 64 rows by a query are 44 loads, permutations and additions, .73 cycles each on Zen 5, and a
 // quarter of that for the cut. Two queries together, which share loads, are no faster.
-template <int kWords>
+template <int kWords, bool kThirdBit>
 HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontQuery& query, float threshold,
                              PickedRows* picked) {
   constexpr int kTogether = 4;  // blocks that a table is loaded for
   static_assert(SharedFronts::kMostBlocks % kTogether == 0);
   constexpr int kPairs = (kWords + 1) / 2;
   alignas(64) uint8_t entries[kWords * kSextetsPerWord][64];
-  make_tables<kWords>(query, entries);
+  make_tables<kWords, kThirdBit>(query, entries);
   __m512i weights[kPairs];
   for (int pair = 0; pair < kPairs; ++pair) {
     const uint8_t* both = query.word_weights + 2 * pair;
@@ -287,27 +296,33 @@ HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontQuery& query
   picked->count = static_cast<int>(rows - picked->rows);
 }
 
+template <bool kThirdBit>
+HWY_ATTR void pick_by_words(int words, const SharedFronts& fronts, const FrontQuery& query,
+                            float threshold, PickedRows* picked) {
+  switch (words) {
+    case 1:
+      return pick_in_fronts<1, kThirdBit>(fronts, query, threshold, picked);
+    case 2:
+      return pick_in_fronts<2, kThirdBit>(fronts, query, threshold, picked);
+    case 3:
+      return pick_in_fronts<3, kThirdBit>(fronts, query, threshold, picked);
+    default:
+      return pick_in_fronts<4, kThirdBit>(fronts, query, threshold, picked);
+  }
+}
 HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
                    float threshold, PickedRows* picked) {
-  switch (codec.layout().front_words()) {
-    case 1:
-      return pick_in_fronts<1>(fronts, query, threshold, picked);
-    case 2:
-      return pick_in_fronts<2>(fronts, query, threshold, picked);
-    case 3:
-      return pick_in_fronts<3>(fronts, query, threshold, picked);
-    default:
-      return pick_in_fronts<4>(fronts, query, threshold, picked);
-  }
+  const int words = codec.layout().front_words();
+  if (query.has_third_bit) return pick_by_words<true>(words, fronts, query, threshold, picked);
+  pick_by_words<false>(words, fronts, query, threshold, picked);
 }
 static_assert(kMaxFrontWords == 4);
 
 /// Each three coordinates: signs, and above them which are heavy. A sextet's distances are sums of
 /// those of its two threes.
-inline void set_parts(uint64_t signs, uint64_t heavy, size_t word, FrontQuery* front) {
-  static_assert(2 * kMaxFrontWords * kSextetsPerWord <= FrontQuery::kMostParts);
-  uint8_t* threes = front->parts + word * 2 * kSextetsPerWord;
-  for (int i = 0; i < 2 * kSextetsPerWord; ++i, signs >>= 3, heavy >>= 3)
+inline constexpr size_t kPartsOfWord = size_t{2} * kSextetsPerWord;
+inline void set_parts(uint64_t signs, uint64_t heavy, uint8_t* threes) {
+  for (size_t i = 0; i < kPartsOfWord; ++i, signs >>= 3, heavy >>= 3)
     threes[i] = static_cast<uint8_t>((signs & 7) | (heavy & 7) << 3);
 }
 

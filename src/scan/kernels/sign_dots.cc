@@ -30,8 +30,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 class FourRows {
  public:
   HWY_ATTR FourRows(const ScanCodec& codec, const ScoreConstants& score, const SumBound& bound)
-      : layout_(codec.layout()),
-        format_(codec.factor_format()),
+      : format_(codec.factor_format()),
         l2_(codec.metric() == Metric::l2),
         base_(_mm_set1_ps(score.base)),
         weight_(_mm_set1_ps(score.weight)),
@@ -39,19 +38,19 @@ class FourRows {
         level_slope_(_mm_set1_ps(bound.level_slope)),
         margin_(_mm_set1_ps(bound.margin)) {}
 
-  HWY_ATTR HWY_INLINE void load(const RowPlace (&at)[4]) {
+  HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
     __m128 low;
     __m128 high;
     if (format_.half) {
       int factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], layout_.row_factors(at[j]), 4);
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
       const __m256 values =
           _mm256_cvtph_ps(_mm_setr_epi32(factors[0], factors[1], factors[2], factors[3]));
       low = _mm256_castps256_ps128(values);
       high = _mm256_extractf128_ps(values, 1);
     } else {
       double factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], layout_.row_factors(at[j]), 8);
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 8);
       low = _mm_castpd_ps(_mm_setr_pd(factors[0], factors[1]));
       high = _mm_castpd_ps(_mm_setr_pd(factors[2], factors[3]));
     }
@@ -82,21 +81,28 @@ class FourRows {
   }
 
  private:
-  const BlockLayout& layout_;
   const FactorFormat& format_;
   bool l2_;
   __m128 base_, weight_, slope_, level_slope_, margin_;
   __m128 scale_, constant_, norm_;
 };
 
+/// Rows that are looked at together: what the next ones are is fetched before.
+constexpr int kTogether = kFetchAhead;
+static_assert(kTogether % 4 == 0);
+
+HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
+  return *reinterpret_cast<const RowParts(*)[4]>(at);
+}
+
 /// The first sum of sign_bound.
 struct FrontSums {
-  __m128i front_weight;
+  int32_t front_weight;
 
-  HWY_ATTR explicit FrontSums(const ScanQuery& query)
-      : front_weight(_mm_set1_epi32(query.front_weight)) {}
-  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&)[4], __m128i distances) const {
-    return _mm_sub_epi32(front_weight, _mm_add_epi32(distances, distances));
+  HWY_ATTR explicit FrontSums(const ScanQuery& query) : front_weight(query.front_weight) {}
+  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, const uint32_t* survivors, int count,
+                              int32_t* sums) const {
+    for (int i = 0; i < count; ++i) sums[i] = front_weight - 2 * distance_of(survivors[i]);
   }
 };
 
@@ -106,30 +112,38 @@ struct FirstStageDots {
 
   HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query)
       : dots(codec.layout(), codec.stages()[0], query) {}
-  HWY_ATTR HWY_INLINE __m128i of(const RowPlace (&at)[4], __m128i /*distances*/) const {
-    return dots.four(at);
+  // A function of its own, as is the next one, so that what it works on stays in registers.
+  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, const uint32_t* /*survivors*/, int count,
+                                int32_t* sums) const {
+    for (int i = 0; i < count; i += 4)
+      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i)));
   }
 };
 
-/// Of four rows, Σ level·(±1) over the words from first_level_word() on. It is Σ levels − 2·Σ of
-/// the levels whose sign bit is 1: a mask makes the bits bytes of 1, which VNNI multiplies with the
-/// levels. Four rows share loads and the sum over lanes.
-HWY_ATTR HWY_INLINE __m128i sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
-                                            const RowPlace (&at)[4]) {
+/// Of rows, four by four, Σ level·(±1) over the words from first_level_word() on. It is Σ levels −
+/// 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of 1, which VNNI multiplies
+/// with the levels. Four rows share loads and the sum over lanes.
+HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
+                                           const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
+  const int first_word = codec.first_level_word();
+  const int words = layout.sign_words();
   const __m512i ones = _mm512_set1_epi8(1);
-  __m512i sums[4] = {};
-  for (int word = codec.first_level_word(); word < layout.sign_words(); ++word) {
-    const __m512i levels =
-        _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+  const __m128i all = _mm_set1_epi32(query.sign_level_sum);
+  for (int i = 0; i < count; i += 4) {
+    __m512i sums[4] = {};
+    for (int word = first_word; word < words; ++word) {
+      const __m512i levels =
+          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+      const WordOfRows signs(layout, word);
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      const uint64_t negative = layout.sign_word(at[j], word);
-      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(negative, ones), levels);
+      for (int j = 0; j < 4; ++j)
+        sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(signs.of(at[i + j]), ones), levels);
     }
+    const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
+    _mm_store_si128(reinterpret_cast<__m128i*>(dots + i),
+                    _mm_sub_epi32(all, _mm_add_epi32(negative, negative)));
   }
-  const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
-  return _mm_sub_epi32(_mm_set1_epi32(query.sign_level_sum), _mm_add_epi32(negative, negative));
 }
 
 template <class Sums>
@@ -138,40 +152,46 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
                         uint32_t* survivors, int count, const KeptRows& out) {
   const __m128 least = _mm_set1_ps(threshold);
   FourRows four(codec, query.score, bound);
-  int kept = 0;
-  for (int i = count; i % 4 != 0; ++i) survivors[i] = survivors[count - 1];
-  for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, codec, row_of(survivors[i]));
-  for (int i = 0; i < count; i += 4) {
-    for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-      fetch_signs(tile, codec, row_of(survivors[j]));
-    RowPlace at[4];
-    for (int j = 0; j < 4; ++j) at[j] = place_of(tile, row_of(survivors[i + j]));
-    const __m128i level_dots = sign_level_dots(codec, query, at);
-    const __m128i found = _mm_loadu_si128(reinterpret_cast<const __m128i*>(survivors + i));
-    const __m128i distances = _mm_srli_epi32(found, kTileRowBits);
-    const __m128i firsts = first_sums.of(at, distances);
-    four.load(at);
-    const auto reached =
-        static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(four.bound(firsts, level_dots), least)));
-    alignas(16) int32_t distance[4];
-    alignas(16) int32_t level_dot[4];
-    alignas(16) int32_t first[4];
-    _mm_store_si128(reinterpret_cast<__m128i*>(distance), distances);
-    _mm_store_si128(reinterpret_cast<__m128i*>(level_dot), level_dots);
-    _mm_store_si128(reinterpret_cast<__m128i*>(first), firsts);
-    ScanTerms terms[4];
-    four.store(terms);
-    // Without branches: which rows stay is not predictable.
-    for (int j = 0; j < 4; ++j) {
-      out.rows[kept] = row_of(survivors[i + j]);
-      out.sums[kept] = {distance[j], level_dot[j]};
-      out.terms[kept] = terms[j];
-      if constexpr (std::is_same_v<Sums, FirstStageDots>) out.first_dots[kept] = first[j];
-      kept += static_cast<int>(reached >> j & 1);
+  const int last = count;
+  while (count % 4 != 0) survivors[count++] = survivors[last - 1];
+  RowParts parts[2][kTogether];  // of the rows at hand and of those to come
+  const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
+    for (int i = first; i < std::min(count, first + kTogether); ++i) {
+      const RowPlace place = place_of(tile, row_of(survivors[i]));
+      *found++ = RowParts(codec.layout(), place);
+      fetch_signs(codec, place);
     }
-    // Places that only fill up the last four.
-    if (i + 4 > count) kept -= std::popcount(reached >> (count - i));
+  };
+  int kept = 0;
+  fetch_rows(0, parts[0]);
+  for (int first = 0; first < count; first += kTogether) {
+    const RowParts* at = parts[first / kTogether % 2];
+    fetch_rows(first + kTogether, parts[(first / kTogether + 1) % 2]);
+    const int some = std::min(count - first, kTogether);
+    alignas(16) int32_t firsts[kTogether];
+    alignas(16) int32_t level_dots[kTogether];
+    first_sums.of(at, survivors + first, some, firsts);
+    sign_level_dots(codec, query, at, some, level_dots);
+    for (int i = 0; i < some; i += 4) {
+      four.load(four_of(at + i));
+      const __m128 bounds =
+          four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(firsts + i)),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots + i)));
+      const auto reached = static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(bounds, least)));
+      ScanTerms terms[4];
+      four.store(terms);
+      // Without branches: which rows stay is not predictable.
+      for (int j = 0; j < 4; ++j) {
+        const uint32_t survivor = survivors[first + i + j];
+        out.rows[kept] = row_of(survivor);
+        out.sums[kept] = {distance_of(survivor), level_dots[i + j]};
+        out.terms[kept] = terms[j];
+        if constexpr (std::is_same_v<Sums, FirstStageDots>) out.first_dots[kept] = firsts[i + j];
+        kept += static_cast<int>(reached >> j & 1);
+      }
+      // Places that only fill up the last four.
+      if (first + i + 4 > last) kept -= std::popcount(reached >> (last - first - i));
+    }
   }
   return kept;
 }
@@ -190,12 +210,19 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                             float* bounds) {
   FourRows four(codec, query.score, query.signs);
-  for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
-  for (int i = 0; i < count; i += 4) {
-    const RowPlace rows[4] = {at[i], at[i + 1], at[i + 2], at[i + 3]};
-    const __m128i level_dots = sign_level_dots(codec, query, rows);
-    four.load(rows);
-    _mm_storeu_ps(bounds + i, four.bound(_mm_setzero_si128(), level_dots));
+  const int last = count;
+  while (count % 4 != 0) at[count++] = at[last - 1];
+  for (int first = 0; first < count; first += kTogether) {
+    const int some = std::min(count - first, kTogether);
+    RowParts rows[kTogether];
+    for (int i = 0; i < some; ++i) rows[i] = RowParts(codec.layout(), at[first + i]);
+    alignas(16) int32_t level_dots[kTogether];
+    sign_level_dots(codec, query, rows, some, level_dots);
+    for (int i = 0; i < some; i += 4) {
+      four.load(four_of(rows + i));
+      const __m128i sums = _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots + i));
+      _mm_storeu_ps(bounds + first + i, four.bound(_mm_setzero_si128(), sums));
+    }
   }
 }
 
@@ -301,9 +328,10 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
                        const KeptRows& out) {
   int kept = 0;
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(tile, codec, row_of(survivors[i]));
+    fetch_signs(codec, place_of(tile, row_of(survivors[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_signs(tile, codec, row_of(survivors[i + kFetchAhead]));
+    if (i + kFetchAhead < count)
+      fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
     out.rows[kept] = row;
@@ -344,9 +372,7 @@ HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, co
   int32_t distance = 0;
   for (int word = 0; word < layout.front_words(); ++word) {
     const auto i = static_cast<size_t>(word);
-    const uint64_t differ = query.sign_words[i] ^ layout.sign_word(at, word);
-    distance += query.word_weights[i] *
-                (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[i]));
+    distance += word_distance(query, i, query.sign_words[i] ^ layout.sign_word(at, word));
   }
   return {distance, query.sign_level_sum - 2 * negative_levels(codec, at, query)};
 }

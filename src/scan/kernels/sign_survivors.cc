@@ -92,16 +92,13 @@ HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
 }
 
 /// Σ of the bits that differ in 8 rows, by their weights, in two halves of 32 bits a row. Counts of
-/// bytes go through the dot product of bytes, which multiplies them with the word's weight, or
-/// three times as much in all for heavy ones, and adds them up at no further cost.
+/// bytes go through the dot product of bytes, which multiplies them with the word's weight, heavy
+/// ones once more with twice of it, and adds them up at no further cost.
 struct Differing {
   __m512i sums;
 
-  HWY_ATTR void add(__m512i rows, __m512i query, __m512i heavy_bits, __m512i weight,
-                    __m512i heavy_weight) {
-    const __m512i bits = _mm512_xor_si512(rows, query);
+  HWY_ATTR HWY_INLINE void add(__m512i bits, __m512i weight) {
     sums = dot_bytes(sums, _mm512_popcnt_epi8(bits), weight);
-    sums = dot_bytes(sums, _mm512_popcnt_epi8(_mm512_and_si512(bits, heavy_bits)), heavy_weight);
   }
   /// In the low halves of 64-bit lanes.
   HWY_ATTR __m512i distance() const { return _mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)); }
@@ -110,7 +107,7 @@ struct Differing {
 // 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by
 // the two ports that have 512-bit vectors: for 4 words 8 each of xor and `and`, 16 of popcount, 16
 // dot products and 18 for the line, so 33 cycles.
-template <int kWords, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   __m512i query[kWords];
   __m512i heavy[kWords];
@@ -123,6 +120,9 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
     query[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->sign_words[at]));
     heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->heavy_words[at]));
   }
+  const __m512i very_heavy =
+      _mm512_set1_epi64(static_cast<int64_t>(search->query->very_heavy_word));
+  const __m512i very_heavy_weight = _mm512_add_epi8(heavy_weight[0], heavy_weight[0]);
   const SurvivorLine& line = search->line;
   const __m512 base = _mm512_set1_ps(line.base);
   const __m512 weight = _mm512_set1_ps(line.weight);
@@ -149,10 +149,16 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
 #pragma GCC unroll 4
       for (int word = 0; word < kWords; ++word) {
         const size_t at = static_cast<size_t>(word) * kGroupRows;
-        low.add(_mm512_load_si512(group0 + at), query[word], heavy[word], word_weight[word],
-                heavy_weight[word]);
-        high.add(_mm512_load_si512(group1 + at), query[word], heavy[word], word_weight[word],
-                 heavy_weight[word]);
+        const __m512i low_bits = _mm512_xor_si512(_mm512_load_si512(group0 + at), query[word]);
+        const __m512i high_bits = _mm512_xor_si512(_mm512_load_si512(group1 + at), query[word]);
+        low.add(low_bits, word_weight[word]);
+        low.add(_mm512_and_si512(low_bits, heavy[word]), heavy_weight[word]);
+        high.add(high_bits, word_weight[word]);
+        high.add(_mm512_and_si512(high_bits, heavy[word]), heavy_weight[word]);
+        if (kThirdBit && word == 0) {
+          low.add(_mm512_and_si512(low_bits, very_heavy), very_heavy_weight);
+          high.add(_mm512_and_si512(high_bits, very_heavy), very_heavy_weight);
+        }
       }
       if (next != nullptr) {
         for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
@@ -184,19 +190,25 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
 using SurvivorsOfBlocks = void (*)(const SignBlocks&, SurvivorSearch*);
 
 /// The kernel for 1 to kMaxFrontWords words.
-template <bool kHalf, bool kL2, int... kFewer>
+template <bool kThirdBit, bool kHalf, bool kL2, int... kFewer>
 SurvivorsOfBlocks kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
-  static constexpr SurvivorsOfBlocks kKernels[] = {&survivors_of_blocks<kFewer + 1, kHalf, kL2>...};
+  static constexpr SurvivorsOfBlocks kKernels[] = {
+      &survivors_of_blocks<kFewer + 1, kThirdBit, kHalf, kL2>...};
   return kKernels[words - 1];
 }
-SurvivorsOfBlocks survivors_kernel(int words, bool half, bool l2) {
+template <bool kThirdBit>
+SurvivorsOfBlocks kernel_for_factors(int words, bool half, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxFrontWords>();
   if (half) {
-    return l2 ? kernel_for_words<true, true>(words, kFewer)
-              : kernel_for_words<true, false>(words, kFewer);
+    return l2 ? kernel_for_words<kThirdBit, true, true>(words, kFewer)
+              : kernel_for_words<kThirdBit, true, false>(words, kFewer);
   }
-  return l2 ? kernel_for_words<false, true>(words, kFewer)
-            : kernel_for_words<false, false>(words, kFewer);
+  return l2 ? kernel_for_words<kThirdBit, false, true>(words, kFewer)
+            : kernel_for_words<kThirdBit, false, false>(words, kFewer);
+}
+SurvivorsOfBlocks survivors_kernel(int words, bool third_bit, bool half, bool l2) {
+  return third_bit ? kernel_for_factors<true>(words, half, l2)
+                   : kernel_for_factors<false>(words, half, l2);
 }
 
 #else
@@ -231,10 +243,8 @@ void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors_o
       int distance = 0;
       for (int word = 0; word < kWords; ++word) {
         const auto at = static_cast<size_t>(word);
-        const uint64_t differ = words[word * kGroupRows] ^ search->query->sign_words[at];
-        distance +=
-            search->query->word_weights[at] *
-            (std::popcount(differ) + 2 * std::popcount(differ & search->query->heavy_words[at]));
+        distance += word_distance(*search->query, at,
+                                  words[word * kGroupRows] ^ search->query->sign_words[at]);
       }
       const float offset = line.base + line.weight * factors.constant[row];
       const float bound =
@@ -305,7 +315,7 @@ class LineOfBlock {
 
 /// Distances of the rows of a vector, in 64-bit lanes. Without weights counts of bytes are added up
 /// before those of a row.
-template <int kWords, bool kWeighted>
+template <int kWords, bool kWeighted, bool kThirdBit>
 HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const ScanQuery& query) {
   const WordLanes d64;
   const hn::Repartition<uint16_t, WordLanes> d16;
@@ -316,7 +326,9 @@ HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const Sc
     const auto at = static_cast<size_t>(word);
     const auto differ =
         hn::Xor(hn::Set(d64, query.sign_words[at]), hn::Load(d64, words + at * kGroupRows));
-    const auto counts = WeightedCounts(query.heavy_words[at]).of(differ);
+    auto counts = WeightedCounts(query.heavy_words[at]).of(differ);
+    if (kThirdBit && word == 0)
+      counts = hn::Add(counts, fourfold_counts(differ, query.very_heavy_word));
     if constexpr (kWeighted) {
       const auto of_row = hn::BitCast(d16, hn::SumsOf8(counts));
       weighted = hn::Add(weighted, hn::Mul(of_row, hn::Set(d16, query.word_weights[at])));
@@ -328,7 +340,7 @@ HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const Sc
 }
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
-template <int kWords, bool kWeighted>
+template <int kWords, bool kWeighted, bool kThirdBit>
 HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
                                  SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
@@ -346,8 +358,8 @@ HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* f
     for (int row = 0; row < block.room; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
       const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-      const auto low = distances<kWords, kWeighted>(words_of(row), *search->query);
-      const auto high = distances<kWords, kWeighted>(words_of(second), *search->query);
+      const auto low = distances<kWords, kWeighted, kThirdBit>(words_of(row), *search->query);
+      const auto high = distances<kWords, kWeighted, kThirdBit>(words_of(second), *search->query);
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
       hn::Store(both, d32, distances_of_rows + row);
       reached |= line.reached(row, both, factors);
@@ -360,10 +372,13 @@ template <int kWords>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors,
                                   SurvivorSearch* search) {
   const auto& weights = search->query->word_weights;
-  if (std::all_of(weights.begin(), weights.end(), [](uint8_t weight) { return weight == 1; })) {
-    survivors_of_words<kWords, false>(blocks, factors, search);
+  if (search->query->very_heavy_word != 0) {
+    survivors_of_words<kWords, false, true>(blocks, factors, search);
+  } else if (std::all_of(weights.begin(), weights.end(),
+                         [](uint8_t weight) { return weight == 1; })) {
+    survivors_of_words<kWords, false, false>(blocks, factors, search);
   } else {
-    survivors_of_words<kWords, true>(blocks, factors, search);
+    survivors_of_words<kWords, true, false>(blocks, factors, search);
   }
 }
 
@@ -442,7 +457,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
   const bool half = codec.factor_format().half;
   const bool l2 = codec.metric() == Metric::l2;
 #if HWY_TARGET == HWY_AVX3_DL
-  const auto kernel = survivors_kernel(layout.front_words(), half, l2);
+  const auto kernel = survivors_kernel(layout.front_words(), codec.has_third_bit(), half, l2);
   const int together = count == 1 ? end_block - first_block : kSharedBlocks;
   for (int first = first_block; first < end_block; first += together) {
     const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),

@@ -44,14 +44,16 @@ struct SignTables {
         };
         const auto differ = hn::Xor(hn::Iota(d, 0), bits(query.sign_words[word]));
         const auto heavy = hn::And(differ, bits(query.heavy_words[word]));
-        const auto twice = hn::TableLookupBytes(once, heavy);
-        hn::Store(hn::Add(hn::TableLookupBytes(once, differ), hn::Add(twice, twice)), d,
+        const auto very_heavy = hn::And(differ, bits(word == 0 ? query.very_heavy_word : 0));
+        const auto fourth = hn::TableLookupBytes(once, very_heavy);
+        const auto half = hn::Add(hn::TableLookupBytes(once, heavy), hn::Add(fourth, fourth));
+        hn::Store(hn::Add(hn::TableLookupBytes(once, differ), hn::Add(half, half)), d,
                   entries[word * kNibblesPerWord + static_cast<size_t>(nibble)]);
       }
     }
   }
 };
-/// A word's distance, at most 3 a bit, fits a byte.
+/// A word's distance, at most 3 a bit, fits a byte; so does one of three bits (scan_query.cc).
 static_assert(3 * 64 <= 255);
 
 /// The signs of a block, four coordinates of its rows side by side. In a register of 32 rows the

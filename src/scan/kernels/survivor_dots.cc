@@ -30,12 +30,12 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   const RowDots row_dots(layout, stage, query);
   for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_code(tile, layout, rows[i], stage.rest_bytes);
+    fetch_code(layout, place_of(tile, rows[i]), stage.rest_bytes);
   for (int i = 0; i < count; i += 4) {
     for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-      fetch_code(tile, layout, rows[j], stage.rest_bytes);
-    const RowPlace at[4] = {place_of(tile, rows[i]), place_of(tile, rows[i + 1]),
-                            place_of(tile, rows[i + 2]), place_of(tile, rows[i + 3])};
+      fetch_code(layout, place_of(tile, rows[j]), stage.rest_bytes);
+    RowParts at[4];
+    for (int j = 0; j < 4; ++j) at[j] = RowParts(layout, place_of(tile, rows[i + j]));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(at));
   }
   return true;
@@ -48,12 +48,13 @@ HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const LevelStage& 
   const RowDots row_dots(codec.layout(), stage, query);
   // As graphs are built, a row at a time: not as one of four.
   if (count == 1) {
-    dots[0] = row_dots.one(at[0]);
+    dots[0] = row_dots.one(RowParts(codec.layout(), at[0]));
     return true;
   }
   for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
   for (int i = 0; i < count; i += 4) {
-    const RowPlace four[4] = {at[i], at[i + 1], at[i + 2], at[i + 3]};
+    RowParts four[4];
+    for (int j = 0; j < 4; ++j) four[j] = RowParts(codec.layout(), at[i + j]);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(four));
   }
   return true;
@@ -88,9 +89,10 @@ void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStag
   if (HWY_DYNAMIC_DISPATCH(dots_in_registers)(tile, codec, stage, query, rows, count, dots)) return;
   const BlockLayout& layout = codec.layout();
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_code(tile, layout, rows[i], stage.rest_bytes);
+    fetch_code(layout, place_of(tile, rows[i]), stage.rest_bytes);
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_code(tile, layout, rows[i + kFetchAhead], stage.rest_bytes);
+    if (i + kFetchAhead < count)
+      fetch_code(layout, place_of(tile, rows[i + kFetchAhead]), stage.rest_bytes);
     decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
     dot_level_rows(stage, query, scratch, 1, dots + i);
   }

@@ -37,14 +37,13 @@ inline constexpr int kFetchAhead = 32;
 /// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
 HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   constexpr size_t kLine = 64;
-  const uint8_t* end = data + bytes;
-  for (data -= reinterpret_cast<uintptr_t>(data) % kLine; data < end; data += kLine)
-    __builtin_prefetch(data);
+  if (bytes == 0) return;
+  // As often for any row: where a row begins in its line is not predictable.
+  for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at);
+  __builtin_prefetch(data + bytes - 1);
 }
 /// Brings near what a score reads of a row: its signs and so much of its rest.
-HWY_INLINE void fetch_code(const ScanTile& tile, const BlockLayout& layout, uint32_t row,
-                           size_t rest_bytes) {
-  const RowPlace at = place_of(tile, row);
+HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t rest_bytes) {
   for (int word = 0; word < layout.front_words(); ++word)
     __builtin_prefetch(layout.front_word(at, word));
   fetch(layout.row_rest(at), rest_bytes);
@@ -52,12 +51,11 @@ HWY_INLINE void fetch_code(const ScanTile& tile, const BlockLayout& layout, uint
 
 /// Brings near what the second stage reads of a row, and what the first of split stages does, which
 /// nearly all rows go on to.
-HWY_INLINE void fetch_signs(const ScanTile& tile, const ScanCodec& codec, uint32_t row) {
+HWY_INLINE void fetch_signs(const ScanCodec& codec, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
-  const RowPlace at = place_of(tile, row);
   __builtin_prefetch(layout.row_factors(at));
   if (codec.has_split_stages()) {
-    fetch_code(tile, layout, row, codec.stages()[0].rest_bytes);
+    fetch_code(layout, at, codec.stages()[0].rest_bytes);
   } else {
     fetch(layout.row_rest(at), layout.rest_sign_bytes());
   }

@@ -22,8 +22,30 @@ using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
 using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
 
 /// Σ over bytes of the bits that differ, 1 or 3 each. At most 3·8 a word, so that a byte holds the
-/// counts of a front.
-static_assert(3 * 8 * kMaxFrontWords <= 255);
+/// counts of a front, 7·8 for its first word if that has a third bit.
+static_assert(3 * 8 * (kMaxFrontWords - 1) + 7 * 8 <= 255);
+
+/// Four for each bit that differs of those in `very_heavy`.
+HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> fourfold_counts(hn::Vec<WordLanes> differ,
+                                                       uint64_t very_heavy) {
+  const WordLanes d64;
+  const ByteLanes d8;
+  const hn::Repartition<uint16_t, WordLanes> d16;
+  const auto bits = hn::And(differ, hn::Set(d64, very_heavy));
+#if HWY_ARCH_X86
+  alignas(16) static constexpr uint8_t kFourfold[16] = {0, 4, 4, 8,  4, 8,  8,  12,
+                                                        4, 8, 8, 12, 8, 12, 12, 16};
+  const auto fourfold = hn::LoadDup128(d8, kFourfold);
+  const auto nibbles = hn::Set(d8, 0x0F);
+  const auto low = hn::And(hn::BitCast(d8, bits), nibbles);
+  const auto high = hn::And(hn::BitCast(d8, hn::ShiftRight<4>(hn::BitCast(d16, bits))), nibbles);
+  return hn::Add(hn::TableLookupBytes(fourfold, low), hn::TableLookupBytes(fourfold, high));
+#else
+  // At most 32 a byte: no bit leaves it.
+  const auto counts = hn::PopulationCount(hn::BitCast(d8, bits));
+  return hn::BitCast(d8, hn::ShiftLeft<2>(hn::BitCast(d16, counts)));
+#endif
+}
 
 #if HWY_ARCH_X86
 
