@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <memory>
@@ -43,6 +44,10 @@ constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// the time at 384 dimensions, 1.1 to 1.2 of trained codes there, 1.2 to 1.3 at 768 dimensions.
 constexpr int64_t kMinDenseQueries = 16;
 constexpr int kMaxDenseLanes = 512;
+/// With so many queries each threads go apart: decoding rows again costs less than two threads'
+/// thresholds for the same queries, each of which has seen half of the rows. 1,000 queries over
+/// 117,659 × 384 rows by two threads, shared fronts: .93 of the time.
+constexpr int64_t kQueriesApart = 256;
 /// Blocks whose most promising rows set a shared search's first thresholds. 117,659 × 384 rows:
 /// with 64 of 1,839 a query picks 5,000 rows instead of 5,800, and scores 75 into its best instead
 /// of 570; with 256 it picks 4,200, but looking for them takes as long.
@@ -82,15 +87,7 @@ class GroupSearch {
     const bool shared = bounded_ && !dense && nq >= min_shared_queries();
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
-    // Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
-    // decode every row once a slice.
-    const int64_t tasks_wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
-    const int64_t most_slices = std::max<int64_t>(nq / kQueriesPerTask, 1);
-    const int64_t slices = std::min(
-        most_slices,
-        dense || shared
-            ? div_up(tasks_wanted, std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1))
-            : tasks_wanted);
+    const int64_t slices = slices_for(nq, dense || shared);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
     limits_ = threads_ > 1 && !goal_.is_range()
@@ -133,6 +130,17 @@ class GroupSearch {
     const bool has_one_rate = scan_codec_.scales().empty();
     return panel_dots_use_amx() && has_one_rate && nq >= kMinDenseQueries &&
            scan_codec_.lanes() <= kMaxDenseLanes;
+  }
+
+  /// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
+  /// decode every row once a slice.
+  int64_t slices_for(int64_t nq, bool decodes_once) const {
+    const int64_t wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
+    const int64_t most = std::max<int64_t>(nq / kQueriesPerTask, 1);
+    if (!decodes_once) return std::min(most, wanted);
+    const int64_t tiles = std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1);
+    const int64_t apart = std::min<int64_t>(threads_, nq / kQueriesApart);
+    return std::min(most, std::max(div_up(wanted, tiles), apart));
   }
 
   void prepare(int64_t nq, const float* queries) {
@@ -182,6 +190,10 @@ class GroupSearch {
     }
   }
 
+  static void exchange_limits(const SliceOfQueries& slice) {
+    for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+  }
+
   void load(const SliceOfQueries& slice, BlockClaims::Range range, Worker* worker) {
     loader_.load(range.first, range.count, &worker->packed, worker->tile.get());
     progress_.advance(static_cast<double>(range.count) * static_cast<double>(slice.count));
@@ -192,7 +204,7 @@ class GroupSearch {
       const int64_t blocks = limits_ != nullptr && worker->tiles < kFirstTiles
                                  ? int64_t{1} << worker->tiles
                                  : kSmallTileBlocks;
-      const BlockClaims::Range range = claims->take(blocks, blocks);
+      const BlockClaims::Range range = claims->take(slice.limits.thread, blocks, blocks);
       if (range.count == 0) return;
       worker->tile->blocks = 0;
       load(slice, range, worker);
@@ -200,7 +212,7 @@ class GroupSearch {
                             slice.best - slice.first);
       // Less and less often: thresholds rise with the logarithm of the rows seen.
       if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
-        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+        exchange_limits(slice);
     }
   }
 
@@ -210,24 +222,29 @@ class GroupSearch {
     TopK* best = slice.best - slice.first;
     int64_t blocks = loader_.packs() ? kSmallTileBlocks : kSeedBlocks;
     BlockClaims::Range range;
-    for (bool first = true; (range = claims->take(blocks, blocks)).count > 0; first = false) {
+    for (bool first = true; (range = claims->take(slice.limits.thread, blocks, blocks)).count > 0;
+         first = false) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
       if (first && !goal_.is_range()) {
-        worker->shared->seed(*worker->tile, *shared_, slice.first, end, best);
-        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+        exchange_limits(slice);
+        // A thread that comes later finds thresholds.
+        if (!std::isfinite(slice.best[0].worst_key())) {
+          worker->shared->seed(*worker->tile, *shared_, slice.first, end, best);
+          exchange_limits(slice);
+        }
       }
       worker->shared->search(*worker->tile, *shared_, slice.first, end, best);
       blocks = kSmallTileBlocks;
-      if (std::has_single_bit(++worker->tiles))
-        for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
+      if (std::has_single_bit(++worker->tiles)) exchange_limits(slice);
     }
   }
 
   void scan_every_row(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
     const ScanQuery* queries = queries_.data() + slice.first;
     BlockClaims::Range range;
-    while ((range = claims->take(kSmallTileBlocks, kSmallTileBlocks)).count > 0) {
+    while ((range = claims->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+           0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
       for (int64_t q = 0; q < slice.count; ++q)
@@ -240,7 +257,8 @@ class GroupSearch {
     const int64_t room = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
     const int64_t least = std::min(room, kLeastClaim);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
-      for (BlockClaims::Range range; (range = claims->take(least, room)).count > 0;) {
+      for (BlockClaims::Range range;
+           (range = claims->take(slice.limits.thread, least, room)).count > 0;) {
         worker->tile->blocks = 0;
         load(slice, range, worker);
         worker->staged->search(*worker->tile, queries, slice.count, slice.best, slice.limits);
@@ -252,8 +270,11 @@ class GroupSearch {
     worker->tile->blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
-      const BlockClaims::Range range = claims->take(least, most);
-      if (range.count == 0 || worker->tile->blocks + range.count > room) {
+      const BlockClaims::Range range = claims->take(slice.limits.thread, least, most);
+      // Packed blocks are where those before them were.
+      const bool is_full =
+          loader_.packs() ? worker->tile->blocks > 0 : worker->tile->blocks + range.count > room;
+      if (range.count == 0 || is_full) {
         worker->staged->search_waiting(*worker->tile, slice.best, slice.limits);
         worker->tile->blocks = 0;
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <atomic>
+#include <utility>
 #include <vector>
 
 #include "src/core/parallel.h"
@@ -8,26 +9,42 @@
 
 using polarquant::BlockClaims;
 
-TEST_CASE("every block is claimed once, in shares that shrink", "[scan]") {
+TEST_CASE("every block is claimed once, whoever asks", "[scan]") {
   for (const int threads : {1, 2, 5}) {
     for (const int64_t blocks : {0, 1, 63, 64, 65, 1000, 5000}) {
       CAPTURE(threads, blocks);
       BlockClaims claims(blocks, threads);
       std::vector<std::atomic<int>> taken(static_cast<size_t>(blocks));
-      polarquant::parallel_for(threads, threads, [&](int64_t, int) {
-        for (BlockClaims::Range range; (range = claims.take(64, 256)).count > 0;)
+      polarquant::parallel_for(threads, threads, [&](int64_t, int thread) {
+        for (BlockClaims::Range range; (range = claims.take(thread, 64, 256)).count > 0;)
           for (int64_t i = 0; i < range.count; ++i) ++taken[static_cast<size_t>(range.first + i)];
       });
       for (const auto& times : taken) REQUIRE(times.load() == 1);
-      REQUIRE(claims.take(1, 1).count == 0);
+      for (int thread = 0; thread < threads; ++thread)
+        REQUIRE(claims.take(thread, 1, 1).count == 0);
     }
   }
 }
 
-TEST_CASE("a claim is a thread's share of what is left, within its bounds", "[scan]") {
+TEST_CASE("a claim is half of the thread's part, then of the end of another's", "[scan]") {
   BlockClaims claims(1000, 2);
-  std::vector<int64_t> counts;
-  for (BlockClaims::Range range; (range = claims.take(64, 256)).count > 0;)
-    counts.push_back(range.count);
-  CHECK(counts == std::vector<int64_t>{256, 256, 244, 122, 64, 58});
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  for (BlockClaims::Range range; (range = claims.take(1, 64, 200)).count > 0;)
+    ranges.emplace_back(range.first, range.count);
+  CHECK(ranges == std::vector<std::pair<int64_t, int64_t>>{{500, 200},
+                                                           {700, 150},
+                                                           {850, 75},
+                                                           {925, 64},
+                                                           {989, 11},
+                                                           {300, 200},
+                                                           {150, 150},
+                                                           {75, 75},
+                                                           {11, 64},
+                                                           {0, 11}});
+}
+
+TEST_CASE("one thread takes all that it may", "[scan]") {
+  BlockClaims claims(1000, 1);
+  CHECK(claims.take(0, 64, 600).count == 600);
+  CHECK(claims.take(0, 64, 600).count == 400);
 }
