@@ -51,14 +51,14 @@ class RowCopies {
       const uint32_t all = sizes_.rests_bytes + sizes_.words_bytes + sizes_.factors_bytes;
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival), "r"(all)
                    : "memory");
-      copy(to, rests_, sizes_.rests_bytes, arrival);
+      copy(to + sizes_.rests_offset(), rests_, sizes_.rests_bytes, arrival);
       copy(to + sizes_.words_offset(), words_, sizes_.words_bytes, arrival);
-      copy(to + sizes_.factors_offset(), words_ + factors_, sizes_.factors_bytes, arrival);
+      copy(to, words_ + factors_, sizes_.factors_bytes, arrival);
     }
 #else
-    copy(to, rests_, sizes_.rests_bytes);
+    copy(to + sizes_.rests_offset(), rests_, sizes_.rests_bytes);
     copy(to + sizes_.words_offset(), words_, sizes_.words_bytes);
-    copy(to + sizes_.factors_offset(), words_ + factors_, sizes_.factors_bytes);
+    copy(to, words_ + factors_, sizes_.factors_bytes);
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
     ++begun_;

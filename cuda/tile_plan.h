@@ -33,7 +33,9 @@ inline constexpr int kMostQueriesUnlessPlain = 64;
 /// Segments are decoded two at a time.
 __host__ __device__ constexpr int even(int segments) { return (segments + 1) / 2 * 2; }
 
-/// A warp's rows in shared memory: rests, then sign words, then factors.
+/// A warp's rows in shared memory: factors, then sign words, then rests. A row's cells are read
+/// from a few bytes before its rests to kReadAhead behind them: all of that is of this buffer,
+/// while the next rows arrive in another.
 struct WarpBuffer {
   uint32_t rests_bytes;
   uint32_t words_bytes;
@@ -43,11 +45,11 @@ struct WarpBuffer {
       : rests_bytes(kWarpRows * code.rest_bytes),
         words_bytes(kWarpRows * 8U * static_cast<uint32_t>(code.front_words)),
         factors_bytes(kWarpRows * code.factor_bytes()) {}
-  __host__ __device__ uint32_t words_offset() const {
-    return rests_bytes + static_cast<uint32_t>(kReadAhead);
+  __host__ __device__ uint32_t words_offset() const { return factors_bytes; }
+  __host__ __device__ uint32_t rests_offset() const { return words_offset() + words_bytes; }
+  __host__ __device__ uint32_t bytes() const {
+    return rests_offset() + rests_bytes + static_cast<uint32_t>(kReadAhead);
   }
-  __host__ __device__ uint32_t factors_offset() const { return words_offset() + words_bytes; }
-  __host__ __device__ uint32_t bytes() const { return factors_offset() + factors_bytes; }
 };
 
 /// A row that reached its query's threshold, until it is looked at with others.

@@ -267,9 +267,9 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       rows.row[r] = {rows_at + buffer.words_offset() + (r * code.front_words * 8 + in_warp) * 8,
-                     rows_at + (in_warp + 8 * r) * code.rest_bytes};
-      terms[r] = terms_of(code, load_factors(code, rows_at + buffer.factors_offset() +
-                                                       (in_warp + 8 * r) * code.factor_bytes()));
+                     rows_at + buffer.rests_offset() + (in_warp + 8 * r) * code.rest_bytes};
+      terms[r] =
+          terms_of(code, load_factors(code, rows_at + (in_warp + 8 * r) * code.factor_bytes()));
     }
     const auto row_number = [&](int r) {
       return at * scan.range.stride * kBlockRows + warp * kWarpRows + in_warp + 8 * r;
