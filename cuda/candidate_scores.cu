@@ -61,12 +61,16 @@ __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q
 
 __global__ void __launch_bounds__(kThreads)
     score_candidates_kernel(CodeView code, QueryView queries, RowMask mask, bool bounded,
-                            RankedLists lists, const Ranked* thresholds, RankedLists best) {
+                            RankedLists lists, CandidateLimit limit, const Ranked* thresholds,
+                            RankedLists best) {
+  const int q = static_cast<int>(blockIdx.y);
+  if (limit.reaching != nullptr &&
+      (limit.reaching[q] > limit.most || lists.counts[q] > lists.capacity))
+    return;
   __shared__ uint32_t tables[kMaxStages * 256];
   for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
   __syncthreads();
   const int lane = threadIdx.x % 32;
-  const int q = static_cast<int>(blockIdx.y);
   const uint32_t count =
       lists.counts != nullptr ? min(lists.counts[q], lists.capacity) : lists.capacity;
   const Ranked threshold = thresholds[q];
@@ -100,13 +104,14 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void score_candidates(const CodeView& code, const QueryView& queries, const RowMask& mask,
-                      bool bounded, const RankedLists& lists, const Ranked* thresholds,
-                      const RankedLists& best, int multiprocessors, cudaStream_t stream) {
+                      bool bounded, const RankedLists& lists, const CandidateLimit& limit,
+                      const Ranked* thresholds, const RankedLists& best, int multiprocessors,
+                      cudaStream_t stream) {
   // Enough warps to fill the device, whether for one query or for many.
   const uint32_t most = (lists.capacity + kWarps - 1) / kWarps;
   const auto wanted = static_cast<uint32_t>((multiprocessors * 16 + queries.nq - 1) / queries.nq);
   const dim3 grid(most < wanted ? most : wanted, static_cast<uint32_t>(queries.nq));
-  score_candidates_kernel<<<grid, kThreads, 0, stream>>>(code, queries, mask, bounded, lists,
+  score_candidates_kernel<<<grid, kThreads, 0, stream>>>(code, queries, mask, bounded, lists, limit,
                                                          thresholds, best);
   POLAR_CUDA_CHECK_LAUNCH(score_candidates_kernel);
 }

@@ -12,12 +12,34 @@ constexpr int kThreads = 256;
 constexpr int kBlocksPerMultiprocessor = 8;
 constexpr int kLaneRows = kBlockRows / 32;
 
+/// Survivors of a warp that wait until a whole warp of them is listed at once: where one row of
+/// twenty survives, as behind a poor threshold, appending each by itself took as long as the scan,
+/// since all add to one counter.
+template <int kQueries>
+struct WaitingRows {
+  Ranked rows[kThreads / 32][kQueries][64];
+};
+
+/// Lists the first `count` of those that wait.
+__device__ void list_waiting(const RankedLists& survivors, int query, const Ranked* waiting,
+                             int count) {
+  __syncwarp();
+  const int lane = threadIdx.x % 32;
+  uint32_t place = 0;
+  if (lane == 0) place = atomicAdd(survivors.counts + query, static_cast<uint32_t>(count));
+  place = __shfl_sync(~0U, place, 0) + static_cast<uint32_t>(lane);
+  if (lane < count && place < survivors.capacity)
+    survivors.entries[static_cast<size_t>(query) * survivors.capacity + place] = waiting[lane];
+  __syncwarp();
+}
+
 template <int kWords, int kQueries>
 __global__ void __launch_bounds__(kThreads)
     front_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
                       const Ranked* thresholds, RankedLists survivors, Ranked* promising) {
   __shared__ QueryConstants constants[kQueries];
   __shared__ float reach[kQueries];
+  __shared__ WaitingRows<kQueries> waiting;
   for (int i = threadIdx.x; i < kQueries; i += kThreads) {
     constants[i] = queries.constants[first + i];
     reach[i] = goodness_of(thresholds[first + i]);
@@ -28,10 +50,12 @@ __global__ void __launch_bounds__(kThreads)
   const int warps = static_cast<int>(gridDim.x) * (kThreads / 32);
   float best[kQueries];
   uint32_t best_row[kQueries];
+  int waiting_rows[kQueries];
 #pragma unroll
   for (int q = 0; q < kQueries; ++q) {
     best[q] = -INFINITY;
     best_row[q] = 0;
+    waiting_rows[q] = 0;
   }
   const uint32_t front_bytes = code.front_bytes();
   const uint32_t factor_bytes = code.factor_bytes();
@@ -54,7 +78,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int r = 0; r < kLaneRows; ++r) {
       const RowTerms terms = terms_of(code, factors[r]);
       const int64_t row = block * kBlockRows + r * 32 + lane;
-      if (!mask.keeps(row)) continue;
+      const bool kept = mask.keeps(row);
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
         int distance = 0;
@@ -65,14 +89,28 @@ __global__ void __launch_bounds__(kThreads)
                       (__popcll(differ) + 2 * __popcll(differ & constants[q].heavy_words[w]));
         }
         const float bound = front_bound(constants[q], terms, distance);
-        if (bound > best[q]) {
+        if (kept && bound > best[q]) {
           best[q] = bound;
           best_row[q] = static_cast<uint32_t>(row);
         }
-        if (survivors.entries != nullptr && bound >= reach[q])
-          append(survivors, first + q, ranked_row(bound, row));
+        if (survivors.entries == nullptr) continue;
+        const unsigned reached = __ballot_sync(~0U, kept && bound >= reach[q]);
+        if (reached == 0) continue;
+        Ranked* list = waiting.rows[threadIdx.x / 32][q];
+        if (reached >> lane & 1)
+          list[waiting_rows[q] + __popc(reached & ((1U << lane) - 1))] = ranked_row(bound, row);
+        waiting_rows[q] += __popc(reached);
+        if (waiting_rows[q] < 32) continue;
+        list_waiting(survivors, first + q, list, 32);
+        waiting_rows[q] -= 32;
+        if (lane < waiting_rows[q]) list[lane] = list[32 + lane];
       }
     }
+  }
+  if (survivors.entries != nullptr) {
+#pragma unroll
+    for (int q = 0; q < kQueries; ++q)
+      list_waiting(survivors, first + q, waiting.rows[threadIdx.x / 32][q], waiting_rows[q]);
   }
 #pragma unroll
   for (int q = 0; q < kQueries; ++q) {

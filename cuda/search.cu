@@ -35,8 +35,11 @@ constexpr int64_t kSampleBlocksPerResult = 4;
 constexpr int64_t kSampleEvery = 64;
 /// Fronts that are scanned for a first threshold, one block of so many.
 constexpr int64_t kFrontSampleEvery = 16;
-/// Of every so many rows one may survive the fronts; with more all rows are scored.
-constexpr int64_t kSurvivorEvery = 8;
+/// Lists of survivors of the fronts have room for one of so many rows. Of one of so many the bound
+/// may reach the threshold as it is behind the scan: they are ranked one by one, at an eighth of
+/// the rate at which tiles score all rows.
+constexpr int64_t kSurvivorEvery = 4;
+constexpr int64_t kRankedEvery = 16;
 constexpr int64_t kLeastSurvivors = 65536;
 /// Lists of a group of queries take no more than this.
 constexpr size_t kGroupListBytes = size_t{1} << 30;
@@ -50,6 +53,7 @@ struct GroupPlan {
   int64_t k = 0;
   uint32_t list_rows = 0;       // of `hits` and `best`
   uint32_t survivor_rows = 0;   // staged
+  uint32_t ranked_rows = 0;     // staged: no more are ranked one by one
   uint32_t sampled_groups = 0;  // tiles: best rows of a sample, for a query; 0: no sample
   int64_t sample_stride = 1;
   uint32_t candidates = 0;  // of these, those that are ranked with their bounds
@@ -63,7 +67,7 @@ struct GroupMemory {
   int8_t* levels;
   float* rotated;
   Ranked* thresholds;
-  uint32_t* counts;   // (2, nq): of `first` and `best`
+  uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
   RankedLists first;  // survivors, or hits that are to be bounded
   RankedLists best;
   Ranked* promising;  // (nq, warps of the front scan) or (nq, sampled groups)
@@ -95,9 +99,14 @@ class GroupSearch {
     plan.list_rows = static_cast<uint32_t>(
         std::min(std::max(kListRows, kListRowsPerResult * plan.k), code_.rows));
     plan_tiles(&plan);
-    if (plan.staged)
-      plan.survivor_rows = static_cast<uint32_t>(
-          std::min(std::max(kLeastSurvivors, code_.rows / kSurvivorEvery), code_.rows));
+    if (plan.staged) {
+      const auto share_of_rows = [&](int64_t every) {
+        return static_cast<uint32_t>(
+            std::min(std::max(kLeastSurvivors, code_.rows / every), code_.rows));
+      };
+      plan.survivor_rows = share_of_rows(kSurvivorEvery);
+      plan.ranked_rows = share_of_rows(kRankedEvery);
+    }
     return plan;
   }
 
@@ -156,7 +165,7 @@ class GroupSearch {
     memory_.levels = carver.take<int8_t>(nq * lanes);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
     memory_.thresholds = carver.take<Ranked>(nq);
-    memory_.counts = carver.take<uint32_t>(2 * nq);
+    memory_.counts = carver.take<uint32_t>(3 * nq);
     const uint32_t first_rows =
         plan.staged ? std::max(plan.survivor_rows, plan.list_rows) : plan.list_rows;
     memory_.first = {carver.take<Ranked>(plan.bounded ? nq * first_rows : 0), memory_.counts,
@@ -186,7 +195,7 @@ class GroupSearch {
   size_t output_bytes(const GroupPlan& plan) const {
     const size_t row = sizeof(float) * (wants_goodness() ? 2 : 1) + sizeof(int64_t);
     return static_cast<size_t>(plan.nq) *
-           (static_cast<size_t>(request_.k) * row + 2 * sizeof(uint32_t));
+           (static_cast<size_t>(request_.k) * row + 3 * sizeof(uint32_t));
   }
 
   /// Through pinned memory, so that the copy is the stream's.
@@ -214,10 +223,10 @@ class GroupSearch {
 
   void clear_counts() {
     POLAR_CUDA_CHECK(cudaMemsetAsync(
-        memory_.counts, 0, 2 * static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
+        memory_.counts, 0, 3 * static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
   }
-  void rank(const RankedLists& lists, const RankedLists& best) {
-    score_candidates(code_, queries_, mask_, plan_.bounded, lists, memory_.thresholds, best,
+  void rank(const RankedLists& lists, const RankedLists& best, const CandidateLimit& limit = {}) {
+    score_candidates(code_, queries_, mask_, plan_.bounded, lists, limit, memory_.thresholds, best,
                      index_.multiprocessors(), stream_);
   }
   /// Ranks listed rows and raises thresholds by them.
@@ -239,7 +248,7 @@ class GroupSearch {
               index_.multiprocessors(), stream_);
   }
 
-  /// Copies results and counts; whether every list had room.
+  /// Copies results and counts; whether every list had room, and every survivor was ranked.
   bool finish(int64_t first_query) {
     const auto nq = static_cast<size_t>(plan_.nq);
     const auto k = static_cast<size_t>(request_.k);
@@ -257,13 +266,19 @@ class GroupSearch {
     fetch(rows, memory_.rows, nq * k * sizeof(int64_t));
     fetch(scores, memory_.scores, nq * k * sizeof(float));
     if (wants_goodness()) fetch(goodness, memory_.goodness, nq * k * sizeof(float));
-    fetch(counts, memory_.counts, 2 * nq * sizeof(uint32_t));
+    fetch(counts, memory_.counts, 3 * nq * sizeof(uint32_t));
     POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
     survivors_fit_ = true;
+    survivors_will_fit_ = true;
     bool all_fit = true;
+    const double capacity = memory_.first.capacity;
     for (size_t q = 0; q < nq; ++q) {
-      survivors_fit_ = survivors_fit_ && counts[q] <= memory_.first.capacity;
       all_fit = all_fit && counts[nq + q] <= memory_.best.capacity;
+      // Of those without room no larger part reaches the threshold.
+      const double reaching = counts[2 * nq + q] * std::max(1.0, counts[q] / capacity);
+      const bool few_reach = !plan_.staged || reaching <= plan_.ranked_rows;
+      survivors_will_fit_ = survivors_will_fit_ && few_reach;
+      survivors_fit_ = survivors_fit_ && few_reach && counts[q] <= capacity;
     }
     if (!all_fit || !survivors_fit_) return false;
     const size_t first = static_cast<size_t>(first_query) * k;
@@ -282,12 +297,16 @@ class GroupSearch {
       const int64_t stride = std::clamp<int64_t>(blocks / (2 * plan_.k), 1, kFrontSampleEvery);
       scan_fronts({blocks / stride, stride}, {});
     }
-    while (true) {
+    uint32_t* reaching = memory_.counts + 2 * plan_.nq;
+    for (bool again = false;; again = true) {
       clear_counts();
       scan_fronts(all, memory_.first);
-      rank(memory_.first, memory_.best);
+      count_reaching(memory_.first, queries_.nq, memory_.thresholds, reaching, stream_);
+      rank(memory_.first, memory_.best, {reaching, plan_.ranked_rows});
       if (finish(first_query)) return true;
-      if (!survivors_fit_) return false;
+      // A sample may have had few of a query's best rows, where such rows are few. This scan has
+      // seen them all, and raised the threshold.
+      if (!survivors_fit_ && (again || !survivors_will_fit_)) return false;
     }
   }
 
@@ -336,6 +355,7 @@ class GroupSearch {
   GroupMemory memory_ = {};
   QueryView queries_ = {};
   bool survivors_fit_ = true;
+  bool survivors_will_fit_ = true;  // with thresholds as they are now
 };
 
 }  // namespace

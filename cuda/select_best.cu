@@ -3,6 +3,7 @@
 // entries that begin with the bits known so far. Entries are all different, so that it is one of
 // them.
 #include "cuda/cuda_check.h"
+#include "cuda/row_terms.cuh"
 #include "cuda/select_best.h"
 
 namespace polarquant::cuda {
@@ -100,6 +101,19 @@ __global__ void __launch_bounds__(kThreads)
   for (unsigned long long i = selection.written + threadIdx.x; i < k; i += kThreads) out[i] = 0;
 }
 
+__global__ void __launch_bounds__(kThreads)
+    count_reaching_kernel(RankedLists lists, const Ranked* thresholds, uint32_t* reaching) {
+  const size_t q = blockIdx.y;
+  const Ranked* entries = lists.entries + q * lists.capacity;
+  const uint32_t count = min(lists.counts[q], lists.capacity);
+  const float reach = goodness_of(thresholds[q]);
+  uint32_t mine = 0;
+  for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < count; i += gridDim.x * kThreads)
+    mine += goodness_of(entries[i]) >= reach ? 1U : 0U;
+  mine = __reduce_add_sync(~0U, mine);
+  if (threadIdx.x % 32 == 0) atomicAdd(&reaching[q], mine);
+}
+
 }  // namespace
 
 void select_best(const RankedLists& lists, int nq, int64_t k, Ranked* best, Ranked* thresholds,
@@ -107,6 +121,14 @@ void select_best(const RankedLists& lists, int nq, int64_t k, Ranked* best, Rank
   select_best_kernel<<<static_cast<unsigned>(nq), kThreads, 0, stream>>>(
       lists, static_cast<unsigned long long>(k), best, thresholds);
   POLAR_CUDA_CHECK_LAUNCH(select_best_kernel);
+}
+
+void count_reaching(const RankedLists& lists, int nq, const Ranked* thresholds, uint32_t* reaching,
+                    cudaStream_t stream) {
+  constexpr unsigned kCountingBlocks = 64;
+  count_reaching_kernel<<<dim3(kCountingBlocks, static_cast<unsigned>(nq)), kThreads, 0, stream>>>(
+      lists, thresholds, reaching);
+  POLAR_CUDA_CHECK_LAUNCH(count_reaching_kernel);
 }
 
 }  // namespace polarquant::cuda

@@ -13,4 +13,9 @@ namespace polarquant::cuda {
 void select_best(const RankedLists& lists, int nq, int64_t k, Ranked* best, Ranked* thresholds,
                  cudaStream_t stream);
 
+/// Adds to reaching, (nq), how many listed rows of each query, of those that had room, reach its
+/// threshold by what they were listed with.
+void count_reaching(const RankedLists& lists, int nq, const Ranked* thresholds, uint32_t* reaching,
+                    cudaStream_t stream);
+
 }  // namespace polarquant::cuda

@@ -105,6 +105,31 @@ TEST_CASE("thresholds from samples, and lists that are too short", "[cuda]") {
   }
 }
 
+TEST_CASE("a query's best rows are few, and in none of the sampled blocks", "[cuda]") {
+  const int dim = 128;
+  const int64_t n = 200000;
+  Random random(14);
+  std::vector<float> x(static_cast<size_t>(n * dim));
+  for (float& value : x) value = static_cast<float>(random.normal());
+  const std::vector<float> one(x.begin(), x.begin() + dim);
+  // What is nearest otherwise bounds next to nothing. Twelve rows leave one scan more; eight leave
+  // all rows to be scored.
+  const int64_t near = GENERATE(12, 8);
+  for (int64_t i = 0; i < near; ++i) {
+    float* row = x.data() + (64 * (16 * i + 5) + i) * dim;
+    for (int j = 0; j < dim; ++j)
+      row[j] = one[static_cast<size_t>(j)] + .3F * static_cast<float>(random.normal());
+  }
+  for (int j = 0; j < dim; ++j) x[static_cast<size_t>(j)] = static_cast<float>(random.normal());
+  const std::string spec = GENERATE("Polar2", "Polar4");
+  const CodedRows rows(spec, dim, POLAR_METRIC_INNER_PRODUCT, x);
+  std::vector<float> two = some_of(x, dim, 1, 15);
+  two.insert(two.begin(), one.begin(), one.end());
+  CAPTURE(spec, near);
+  rows.compare(one, 10, search_options(2.25F));
+  rows.compare(two, 10, search_options(2.25F));
+}
+
 TEST_CASE("filters", "[cuda]") {
   const std::string spec = GENERATE("Polar2", "Polar4", "Polar1.5");
   const int dim = 96;
