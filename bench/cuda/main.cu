@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // polar-cuda-bench: searches on a device beside its copy bandwidth, its matrix products, and cuBLAS
 // float16 brute force with selection; inverted files beside copies without lists and the CPU;
-// encoding there beside the CPU's; and scores and sums of the heads of attention beside cuBLAS on
-// decoded float16. Every number is the median of 15 runs or
-// more, of searches as calls from host memory to host memory; ours and the rival's are timed in
-// turns.
+// several devices beside one; encoding there beside the CPU's; and scores and sums of the heads of
+// attention beside cuBLAS on decoded float16. Every number is the median of 15 runs or more, of
+// searches as calls from host memory to host memory; ours and the rival's are timed in turns.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -22,6 +21,7 @@
 #include "bench/cuda/found_rows.h"
 #include "bench/cuda/inverted_files.h"
 #include "bench/cuda/roofs.h"
+#include "bench/cuda/several_devices.h"
 #include "bench/cuda/synthetic_rows.h"
 #include "polarquant/polarquant.h"
 
@@ -31,6 +31,8 @@ namespace {
 constexpr int64_t kResults = 10;
 constexpr int64_t kRowsAtOnce = 1 << 17;
 constexpr int64_t kEncodedRows = 1 << 20;
+constexpr int64_t kLeastQueries = 64;
+constexpr int kCalls = 15;
 
 struct Arguments {
   int64_t rows = 10000000;
@@ -43,6 +45,7 @@ struct Arguments {
   bool encode_only = false;
   int64_t heads = 0;
   int64_t lists = 0;
+  int32_t devices = 0;
   std::vector<int64_t> nprobes = {32, 64};
 };
 
@@ -89,11 +92,37 @@ void print_roofs() {
   std::fflush(stdout);
 }
 
-void compare(const Arguments& arguments, const std::string& spec, const Coded& coded,
-             const std::vector<float>& queries, CublasSearch* rival) {
+void print_size(const std::string& spec, const Arguments& arguments, const Coded& coded) {
   std::printf("\n%s, %lld rows of %d, %zu bytes a row; k = %lld\n", spec.c_str(),
               static_cast<long long>(arguments.rows), arguments.dim, coded.row_bytes,
               static_cast<long long>(kResults));
+}
+
+/// Other queries for every call: how long a search of few takes depends on which they are.
+class QueryTurns {
+ public:
+  QueryTurns(const std::vector<float>& queries, int dim, int64_t nq)
+      : queries_(queries),
+        dim_(dim),
+        nq_(nq),
+        places_(static_cast<int64_t>(queries.size()) / dim - nq + 1) {}
+  const float* next() {
+    const float* found = queries_.data() + at_ * dim_;
+    at_ = (at_ + nq_) % places_;
+    return found;
+  }
+
+ private:
+  const std::vector<float>& queries_;
+  int64_t dim_;
+  int64_t nq_;
+  int64_t places_;
+  int64_t at_ = 0;
+};
+
+void compare(const Arguments& arguments, const std::string& spec, const Coded& coded,
+             const std::vector<float>& queries, CublasSearch* rival) {
+  print_size(spec, arguments, coded);
   std::printf("%6s %9s %10s %10s %8s %10s %9s %8s\n", "nq", "exactness", "ours ms", "cuBLAS ms",
               "ratio", "codes GB/s", "TOP/s", "recall");
   for (const int64_t nq : arguments.batches) {
@@ -103,18 +132,23 @@ void compare(const Arguments& arguments, const std::string& spec, const Coded& c
       options.exactness = exactness;
       FoundRows ours(nq, kResults);
       FoundRows exact(nq, kResults);
-      const auto search = [&] {
-        check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
-                                      nullptr, ours.scores.data(), ours.ids.data()));
+      const auto search = [&](const float* batch) {
+        check(polar_cuda_index_search(coded.index.get(), nq, batch, kResults, &options, nullptr,
+                                      ours.scores.data(), ours.ids.data()));
       };
-      const auto search_rival = [&] {
-        rival->search(nq, queries.data(), kResults, exact.ids.data());
+      const auto search_rival = [&](const float* batch) {
+        rival->search(nq, batch, kResults, exact.ids.data());
       };
+      QueryTurns own(queries, arguments.dim, nq);
+      QueryTurns rivals(queries, arguments.dim, nq);
       std::vector<double> times[2];
       for (int turn = 0; turn < 3; ++turn) {
-        times[0].push_back(time_call(search, 5));
-        if (rival != nullptr) times[1].push_back(time_call(search_rival, 5));
+        times[0].push_back(time_call([&] { search(own.next()); }, kCalls));
+        if (rival != nullptr)
+          times[1].push_back(time_call([&] { search_rival(rivals.next()); }, kCalls));
       }
+      search(queries.data());
+      if (rival != nullptr) search_rival(queries.data());
       const double ms = median(times[0]);
       const double rival_ms = rival != nullptr ? median(times[1]) : 0;
       const auto n = static_cast<double>(arguments.rows);
@@ -164,6 +198,9 @@ int run(int argc, char** argv) {
       "rows each, instead of searches");
   app.add_option("--lists", arguments.lists,
                  "measure searches of an inverted file of so many lists instead");
+  app.add_option("--devices", arguments.devices,
+                 "measure searches on the first so many devices beside those on one instead")
+      ->check(CLI::Range(1, 64));
   app.add_option("--nprobe", arguments.nprobes, "lists that such a search looks through")
       ->delimiter(',')
       ->capture_default_str();
@@ -174,7 +211,9 @@ int run(int argc, char** argv) {
   info.struct_size = sizeof info;
   check(polar_cuda_get_device_info(0, &info));
   std::printf("%s, compute capability %d.%d\n", info.name, info.compute_major, info.compute_minor);
-  if (!arguments.encode_only && arguments.heads == 0 && arguments.lists == 0) print_roofs();
+  if (!arguments.encode_only && arguments.heads == 0 && arguments.lists == 0 &&
+      arguments.devices == 0)
+    print_roofs();
   if (arguments.roofs_only) return 0;
 
   const SyntheticRows synthetic(
@@ -204,9 +243,18 @@ int run(int argc, char** argv) {
     return 0;
   }
   const int64_t most = *std::max_element(arguments.batches.begin(), arguments.batches.end());
-  std::vector<float> queries(static_cast<size_t>(std::max<int64_t>(most, 8)) *
+  std::vector<float> queries(static_cast<size_t>(std::max(most, kLeastQueries)) *
                              static_cast<size_t>(arguments.dim));
-  synthetic.fill(arguments.rows, std::max<int64_t>(most, 8), queries.data());
+  synthetic.fill(arguments.rows, std::max(most, kLeastQueries), queries.data());
+  if (arguments.devices > 0) {
+    for (const std::string& spec : arguments.specs) {
+      const Coded coded = encode(spec, arguments, synthetic);
+      print_size(spec, arguments, coded);
+      print_several_devices({coded.codec.get(), &coded.codes, arguments.rows, coded.index.get(),
+                             arguments.devices, &queries, arguments.batches, kResults});
+    }
+    return 0;
+  }
   std::unique_ptr<CublasSearch> rival;
   if (!arguments.without_rival) {
     rival = std::make_unique<CublasSearch>(arguments.rows, arguments.dim);
