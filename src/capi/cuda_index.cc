@@ -2,6 +2,7 @@
 #include "src/capi/cuda_index.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "src/capi/codec_copy.h"
 #include "src/scan/query_tasks.h"
@@ -50,7 +51,7 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
   const cuda::CodeDescription description = describe_code(*codec_, *scan_codec_);
   sharded_ = !places.replicated && ranges.size() > 1;
   parts_.resize(ranges.size());
-  run_together(ranges.size(), [&](size_t i) {
+  threads_.run_together(ranges.size(), [&](size_t i) {
     std::vector<int64_t> list_rows;
     cuda::ListsDescription list_description = {};
     if (lists != nullptr) {
@@ -131,7 +132,7 @@ void CudaIndex::search_copies(const DeviceQueries& queries, const Request& reque
   int64_t* rows = chooses ? kept_rows.data() : request.rows;
   const std::vector<PartRange> ranges = split_evenly(request.nq, std::ssize(parts_), 1);
   const size_t first_part = next_part_.fetch_add(ranges.size());
-  run_together(ranges.size(), [&](size_t i) {
+  threads_.run_together(ranges.size(), [&](size_t i) {
     cuda::SearchRequest own = device_request(queries, ranges[i], request);
     own.k = kept;
     own.scores = scores + ranges[i].first * kept;
@@ -152,7 +153,7 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
   for (const auto& part : parts_)
     results.emplace_back(request.nq, std::min(request.kept, part->rows().count),
                          part->rows().first);
-  run_together(parts_.size(), [&](size_t i) {
+  threads_.run_together(parts_.size(), [&](size_t i) {
     cuda::SearchRequest own = device_request(queries, {0, request.nq}, request);
     own.k = results[i].k;
     if (own.allowed != nullptr) own.allowed += results[i].first_row / kBlockRows;
@@ -197,6 +198,13 @@ void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& req
   });
 }
 
+int CudaIndex::preparing_threads(int wanted, int64_t nq) const {
+  // OpenMP's threads spin behind a loop, for milliseconds. What waits for devices needs a core too.
+  const int threads = thread_count(wanted, std::numeric_limits<int>::max());
+  const auto left = std::max<int64_t>(1, threads - (std::ssize(parts_) - 1));
+  return static_cast<int>(std::min(left, std::max<int64_t>(nq, 1)));
+}
+
 void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
                        const SearchOptions& options, int64_t nprobe, void* stream, float* scores,
                        int64_t* ids) const {
@@ -213,7 +221,7 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
     request.nprobe = std::min(nprobe > 0 ? nprobe : lists_->nprobe(), lists_->count());
   request.allowed = allowed.empty() ? nullptr : allowed.data();
   request.stream = stream;
-  request.threads = thread_count(options.threads, nq);
+  request.threads = preparing_threads(options.threads, nq);
   const int64_t at_once = queries_at_once(request.kept);
   for (int64_t first = 0; first < nq; first += at_once) {
     request.nq = std::min(at_once, nq - first);

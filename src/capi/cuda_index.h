@@ -13,6 +13,7 @@
 #include "src/capi/cuda_lists.h"
 #include "src/capi/cuda_options.h"
 #include "src/capi/cuda_rows.h"
+#include "src/capi/device_threads.h"
 #include "src/codec/codec.h"
 #include "src/scan/block_search.h"
 
@@ -62,6 +63,7 @@ class CudaIndex {
   cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
                                      const Request& request) const;
   int64_t queries_at_once(int64_t kept) const;
+  int preparing_threads(int wanted, int64_t nq) const;
   /// Each of the devices, which have all rows, searches for some of the queries.
   void search_copies(const DeviceQueries& queries, const Request& request) const;
   /// Each of the devices searches its rows for all queries.
@@ -81,6 +83,8 @@ class CudaIndex {
   std::vector<std::unique_ptr<CudaRows>> parts_;
   /// Of copies, the one that is next: calls of few queries so use all of them.
   mutable std::atomic<size_t> next_part_ = 0;
+  /// Behind the parts, which they may be using.
+  mutable DeviceThreads threads_;
 };
 
 }  // namespace polarquant::capi

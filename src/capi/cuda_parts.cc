@@ -2,10 +2,7 @@
 #include "src/capi/cuda_parts.h"
 
 #include <algorithm>
-#include <future>
-#include <system_error>
 
-#include "src/core/status.h"
 #include "src/scan/query_tasks.h"
 #include "src/scan/top_k.h"
 
@@ -23,20 +20,6 @@ std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit) 
     first += own;
   }
   return split;
-}
-
-void run_together(size_t count, const std::function<void(size_t part)>& body) {
-  // Where something is thrown, their destructors wait for what still runs.
-  std::vector<std::future<void>> others;
-  try {
-    for (size_t part = 1; part < count; ++part)
-      others.push_back(std::async(std::launch::async, body, part));
-  } catch (const std::system_error& error) {
-    fail(StatusCode::out_of_memory, "a thread for each of {} devices could not be started: {}",
-         count, error.what());
-  }
-  if (count > 0) body(0);
-  for (std::future<void>& other : others) other.get();
 }
 
 PartResults::PartResults(int64_t nq, int64_t results, int64_t part_first_row)

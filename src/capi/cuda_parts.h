@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Work of several devices: how it is parted, done at the same time, and put together.
+// Work of several devices: how it is parted, and put together.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,11 +18,6 @@ struct PartRange {
 /// and are as equal as they then can be, longer ones first. None is empty but the only one of no
 /// items.
 std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit);
-
-/// Calls body(0) … body(count − 1) at the same time, all but the first on threads of their own:
-/// they wait for devices, where OpenMP's threads are for work and may be fewer. Returns when all
-/// have ended, and throws what the first of those that failed threw.
-void run_together(size_t count, const std::function<void(size_t part)>& body);
 
 /// The best rows of one part of all rows, as its device gives them: (nq, k) each, row −1 for none.
 struct PartResults {

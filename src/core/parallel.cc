@@ -12,15 +12,17 @@
 namespace polarquant {
 namespace {
 
-std::atomic<bool> in_forked_child{false};
+std::atomic<bool> forked{false};
 
-const int kForkHandler = pthread_atfork(
-    nullptr, nullptr, [] { in_forked_child.store(true, std::memory_order_relaxed); });
+const int kForkHandler =
+    pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
 
 }  // namespace
 
+bool in_forked_child() noexcept { return forked.load(std::memory_order_relaxed); }
+
 int thread_count(int requested, int64_t iterations) noexcept {
-  if (kForkHandler != 0 || in_forked_child.load(std::memory_order_relaxed)) return 1;
+  if (kForkHandler != 0 || in_forked_child()) return 1;
   const int64_t wanted = requested > 0 ? requested : omp_get_max_threads();
   return static_cast<int>(std::max<int64_t>(1, std::min(wanted, iterations)));
 }

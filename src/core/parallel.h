@@ -9,6 +9,9 @@
 
 namespace polarquant {
 
+/// Whether this process is a fork()ed child of one that used this library: its threads are gone.
+bool in_forked_child() noexcept;
+
 /// How many threads a loop of `iterations` will use: `requested`, or OpenMP's default when it is 0,
 /// never more than there are iterations, and 1 in a forked child.
 int thread_count(int requested, int64_t iterations) noexcept;

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT
-// How work of several devices is parted, run and merged.
+// How work of several devices is parted and merged.
 #include "src/capi/cuda_parts.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <string>
-#include <thread>
 #include <vector>
 
 #include "src/core/random.h"
-#include "src/core/status.h"
 #include "tests/support/catch.h"
 
 using namespace polarquant;
@@ -50,55 +45,6 @@ TEST_CASE("no items are one empty range", "[capi]") {
   const std::vector<PartRange> ranges = split_evenly(0, 5, 64);
   REQUIRE(ranges.size() == 1);
   CHECK((ranges[0].first == 0 && ranges[0].count == 0));
-}
-
-/// Whether a number that other threads count reaches `wanted` in ten seconds.
-bool reaches(const std::atomic<int>& number, int wanted) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-  while (number < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-  return number >= wanted;
-}
-
-TEST_CASE("parts run at the same time, the first on the caller's thread", "[capi]") {
-  constexpr int kParts = 6;
-  std::atomic<int> running = 0;
-  std::atomic<int> met = 0;
-  std::vector<std::thread::id> threads(kParts);
-  run_together(kParts, [&](size_t part) {
-    threads[part] = std::this_thread::get_id();
-    ++running;
-    if (reaches(running, kParts)) ++met;
-  });
-  CHECK(met == kParts);
-  CHECK(threads[0] == std::this_thread::get_id());
-  std::sort(threads.begin(), threads.end());
-  CHECK(std::unique(threads.begin(), threads.end()) == threads.end());
-  run_together(0, [](size_t) { FAIL("nothing is to be done"); });
-}
-
-TEST_CASE("the first failure by number is thrown, when all have ended", "[capi]") {
-  const size_t first_failing = GENERATE(0, 1, 3);
-  std::atomic<int> failed = 0;
-  std::atomic<int> ended = 0;
-  const auto body = [&](size_t part) {
-    if (part >= first_failing) {
-      // Those behind fail first.
-      if (part == first_failing) reaches(failed, 5 - static_cast<int>(first_failing));
-      ++failed;
-    } else {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    ++ended;
-    require(part < first_failing, StatusCode::cuda, "part {}", part);
-  };
-  try {
-    run_together(6, body);
-    FAIL("nothing was thrown");
-  } catch (const Error& error) {
-    CHECK(error.code() == StatusCode::cuda);
-    CHECK(error.what() == "part " + std::to_string(first_failing));
-  }
-  CHECK(ended == 6);
 }
 
 struct Row {

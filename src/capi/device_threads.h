@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Threads that wait for devices. They are kept from call to call: a new one costs a search of one
+// query more than its device does, since CUDA makes its own state for every thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace polarquant::capi {
+
+class DeviceThreads {
+ public:
+  DeviceThreads();
+  DeviceThreads(const DeviceThreads&) = delete;
+  DeviceThreads& operator=(const DeviceThreads&) = delete;
+  ~DeviceThreads();
+
+  /// Calls body(0) … body(count − 1) at the same time, all but the first on threads of their own,
+  /// not OpenMP's, which are for work and may be fewer. Returns when all have ended, and throws
+  /// what the first of those that failed, by number, threw. May be called by several threads, which
+  /// then have as many threads each. In a forked child, which has lost them, one part after the
+  /// other.
+  void run_together(size_t count, const std::function<void(size_t part)>& body);
+
+ private:
+  class Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace polarquant::capi
