@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Reads the fronts of all rows at the speed of memory: 8 bytes a word and row, side by side for 8
 // rows, two population counts a word for each query.
+#include <algorithm>
+
 #include "cuda/cuda_check.h"
 #include "cuda/front_scan.h"
 #include "cuda/row_terms.cuh"
@@ -9,7 +11,7 @@ namespace polarquant::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocksPerMultiprocessor = 8;
+constexpr int kMostBlocksPerMultiprocessor = 8;
 constexpr int kLaneRows = kBlockRows / 32;
 
 /// Survivors of a warp that wait until a whole warp of them is listed at once: where one row of
@@ -36,7 +38,8 @@ __device__ void list_waiting(const RankedLists& survivors, int query, const Rank
 template <int kWords, int kQueries>
 __global__ void __launch_bounds__(kThreads)
     front_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
-                      const Ranked* thresholds, RankedLists survivors, Ranked* promising) {
+                      const Ranked* thresholds, RankedLists survivors, Ranked* promising,
+                      int most_warps) {
   __shared__ QueryConstants constants[kQueries];
   __shared__ float reach[kQueries];
   __shared__ WaitingRows<kQueries> waiting;
@@ -120,36 +123,44 @@ __global__ void __launch_bounds__(kThreads)
       const Ranked other = __shfl_xor_sync(~0U, mine, distance);
       mine = other > mine ? other : mine;
     }
-    if (lane == 0) promising[static_cast<size_t>(first + q) * warps + warp] = mine;
+    Ranked* named = promising + static_cast<size_t>(first + q) * most_warps;
+    if (lane == 0) named[warp] = mine;
+    for (int absent = warps + warp; absent < most_warps && lane == 0; absent += warps)
+      named[absent] = 0;
   }
 }
 
-template <int kWords>
-void launch(const CodeView& code, const QueryView& queries, int first, int count,
-            const RowMask& mask, BlockRange range, const Ranked* thresholds,
-            const RankedLists& survivors, Ranked* promising, int grid, cudaStream_t stream) {
-  switch (count) {
-    case 1:
-      front_scan_kernel<kWords, 1><<<grid, kThreads, 0, stream>>>(code, queries, first, mask, range,
-                                                                  thresholds, survivors, promising);
-      break;
-    case 2:
-      front_scan_kernel<kWords, 2><<<grid, kThreads, 0, stream>>>(code, queries, first, mask, range,
-                                                                  thresholds, survivors, promising);
-      break;
-    default:
-      // Three are scanned as two and one.
-      front_scan_kernel<kWords, kFrontQueries><<<grid, kThreads, 0, stream>>>(
-          code, queries, first, mask, range, thresholds, survivors, promising);
-      break;
-  }
+/// As many as run at once: of eight a multiprocessor of which five do, three begin behind them, and
+/// the others wait.
+template <typename Kernel>
+int grid_of(Kernel kernel, int multiprocessors) {
+  int resident = 0;
+  POLAR_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, kThreads, 0));
+  return multiprocessors * std::clamp(resident, 1, kMostBlocksPerMultiprocessor);
+}
+
+template <int kWords, int kQueries>
+void launch(const CodeView& code, const QueryView& queries, int first, const RowMask& mask,
+            BlockRange range, const Ranked* thresholds, const RankedLists& survivors,
+            Ranked* promising, int multiprocessors, cudaStream_t stream) {
+  const auto kernel = front_scan_kernel<kWords, kQueries>;
+  kernel<<<grid_of(kernel, multiprocessors), kThreads, 0, stream>>>(
+      code, queries, first, mask, range, thresholds, survivors, promising,
+      front_scan_warps(multiprocessors));
   POLAR_CUDA_CHECK_LAUNCH(front_scan_kernel);
 }
+
+using Launch = decltype(&launch<1, 1>);
+/// By words of a front, 1 to 4, and by queries, 1, 2 and 4; three are scanned as two and one.
+constexpr Launch kLaunches[4][3] = {{launch<1, 1>, launch<1, 2>, launch<1, 4>},
+                                    {launch<2, 1>, launch<2, 2>, launch<2, 4>},
+                                    {launch<3, 1>, launch<3, 2>, launch<3, 4>},
+                                    {launch<4, 1>, launch<4, 2>, launch<4, 4>}};
 
 }  // namespace
 
 int front_scan_warps(int multiprocessors) {
-  return multiprocessors * kBlocksPerMultiprocessor * (kThreads / 32);
+  return multiprocessors * kMostBlocksPerMultiprocessor * (kThreads / 32);
 }
 
 void front_scan(const CodeView& code, const QueryView& queries, int first, int count,
@@ -162,25 +173,9 @@ void front_scan(const CodeView& code, const QueryView& queries, int first, int c
     first += 2;
     count = 1;
   }
-  const int grid = multiprocessors * kBlocksPerMultiprocessor;
-  switch (code.front_words) {
-    case 1:
-      launch<1>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
-                stream);
-      break;
-    case 2:
-      launch<2>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
-                stream);
-      break;
-    case 3:
-      launch<3>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
-                stream);
-      break;
-    default:
-      launch<4>(code, queries, first, count, mask, range, thresholds, survivors, promising, grid,
-                stream);
-      break;
-  }
+  const int by_queries = std::min(count, 3) - 1;
+  kLaunches[code.front_words - 1][by_queries](code, queries, first, mask, range, thresholds,
+                                              survivors, promising, multiprocessors, stream);
 }
 
 }  // namespace polarquant::cuda

@@ -16,13 +16,13 @@ struct BlockRange {
   int64_t stride;
 };
 
-/// Warps of a scan, each of which names its most promising row.
+/// Warps of a scan at most, each of which names its most promising row.
 int front_scan_warps(int multiprocessors);
 
 /// Stage 1 of a search (docs/scan.md) for queries first … first+count−1, count ≤ kFrontQueries:
 /// rows of the range whose bound reaches their query's threshold go into its list, with their
 /// bound; the row of the largest bound that each warp saw goes into `promising`, (nq,
-/// front_scan_warps). `survivors.entries` null: none are listed.
+/// front_scan_warps), 0 for warps that there are not. `survivors.entries` null: none are listed.
 void front_scan(const CodeView& code, const QueryView& queries, int first, int count,
                 const RowMask& mask, BlockRange range, const Ranked* thresholds,
                 const RankedLists& survivors, Ranked* promising, int multiprocessors,
