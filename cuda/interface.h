@@ -102,7 +102,6 @@ struct QueryConstants {
   float first_slope;  // of the first of two stages
   float first_margin;
   int32_t front_weight;
-  int32_t word_weights[kMaxFrontWords];
   float offset;  // of Codec::score_decoded
   float bias_weight;
   uint64_t sign_words[kMaxFrontWords];

@@ -201,42 +201,18 @@ struct EnergyBound {
 __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
                            const LevelSums& sums, float step, float exactness,
                            QueryConstants* query) {
-  const int words = code.front_words;
-  double units[kMaxFrontWords];
-  double along_of[kMaxFrontWords];
-  int weights_of[kMaxFrontWords];
-  int squares_of[kMaxFrontWords];
-  double least = static_cast<double>(INFINITY);
-  for (int w = 0; w < words; ++w) {
+  double along = 0;
+  int weights = 0;
+  int squares = 0;
+  for (int w = 0; w < code.front_words; ++w) {
     const FrontWord& word = sums.front[w];
     const int dims = segment_count(code.dim, w);
     const int heavy_count = __popcll(word.heavy);
     query->sign_words[w] = word.negative;
     query->heavy_words[w] = word.heavy;
-    query->word_weights[w] = 1;
-    along_of[w] = static_cast<double>(step) * (word.magnitudes + 2 * word.heavy_magnitudes);
-    weights_of[w] = dims + 2 * heavy_count;
-    squares_of[w] = dims + 8 * heavy_count;
-    units[w] = along_of[w] / squares_of[w];
-    if (units[w] > 0) least = fmin(least, units[w]);
-  }
-  constexpr int kMaxWordWeights = 16;
-  for (double per_unit = 1 / least; per_unit > 0; per_unit *= .9) {
-    int sum = 0;
-    for (int w = 0; w < words; ++w) {
-      query->word_weights[w] = __double2int_rn(fmin(fmax(units[w] * per_unit, 1.0), 99.0));
-      sum += query->word_weights[w];
-    }
-    if (sum <= kMaxWordWeights) break;
-  }
-  double along = 0;
-  int weights = 0;
-  int squares = 0;
-  for (int w = 0; w < words; ++w) {
-    const int weight = query->word_weights[w];
-    along += weight * along_of[w];
-    weights += weight * weights_of[w];
-    squares += weight * weight * squares_of[w];
+    along += static_cast<double>(step) * (word.magnitudes + 2 * word.heavy_magnitudes);
+    weights += dims + 2 * heavy_count;
+    squares += dims + 8 * heavy_count;
   }
   query->front_weight = weights;
   const double unit = squares > 0 ? along / squares : 0;

@@ -125,7 +125,6 @@ void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   to.first_slope = scan.first_stage.slope;
   to.first_margin = scan.first_stage.margin;
   to.front_weight = scan.front_weight;
-  std::copy(scan.word_weights.begin(), scan.word_weights.end(), to.word_weights);
   to.offset = terms[query].offset;
   to.bias_weight = terms[query].bias_weight;
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);

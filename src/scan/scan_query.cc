@@ -111,7 +111,7 @@ struct QueryWords {
   }
 };
 
-/// A front, or a word of it, in ±1 and ±3, or up to ±7, times the words' weights.
+/// A front, or a word of it, in ±1 and ±3, or up to ±7.
 struct FrontSums {
   double along = 0;     // Σ weight·|x_j|
   int32_t weights = 0;  // Σ weight
@@ -130,41 +130,21 @@ FrontSums front_sums(const LevelWord& word, const ThirdBit& third, double step, 
           dims + 8 * word.heavy_count + 24 * very_heavy_count + 16 * both_count};
 }
 
-/// Sets the front of the query, and weighs its words by what a weight of 1 is in each. Words of a
-/// trained code weigh alike, though most of a score is the first one's: rows that are near are so
-/// in all of them, while those that only seem to be are near in the first.
-FrontSums set_front(const ScanCodec& codec, const QueryWords& of, int front_dims,
-                    ScanQuery* query) {
-  FrontSums words[kMaxFrontWords];
-  double units[kMaxFrontWords];
-  const size_t count = query->sign_words.size();
-  double least = std::numeric_limits<double>::infinity();
+/// Sets the front of the query. Its words weigh alike: of untrained codes their energies are nearly
+/// the same, and of a trained one, though most of a score is the first one's, rows that are near
+/// are so in all of them, while those that only seem to be are near in the first.
+FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
   query->very_heavy_word = of.third.very_heavy;
-  for (size_t word = 0; word < count; ++word) {
+  FrontSums sums;
+  for (size_t word = 0; word < query->sign_words.size(); ++word) {
     const int first = static_cast<int>(word) * kSegmentLanes;
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
-    words[word] = front_sums(of.words[word], word == 0 ? of.third : ThirdBit(), of.step(word),
-                             std::min(kSegmentLanes, front_dims - first));
-    units[word] = words[word].unit();
-    if (units[word] > 0) least = std::min(least, units[word]);
-  }
-  query->word_weights.assign(count, 1);
-  for (double per_unit = 1 / least; per_unit > 0 && !codec.is_trained(); per_unit *= .9) {
-    int sum = 0;
-    for (size_t word = 0; word < count; ++word) {
-      const long weight = std::lrint(std::clamp(units[word] * per_unit, 1.0, 99.0));
-      query->word_weights[word] = static_cast<uint8_t>(weight);
-      sum += query->word_weights[word];
-    }
-    if (sum <= kMaxWordWeights) break;
-  }
-  FrontSums sums;
-  for (size_t word = 0; word < count; ++word) {
-    const int weight = query->word_weights[word];
-    sums.along += weight * words[word].along;
-    sums.weights += weight * words[word].weights;
-    sums.squares += weight * weight * words[word].squares;
+    const FrontSums own = front_sums(of.words[word], word == 0 ? of.third : ThirdBit(),
+                                     of.step(word), std::min(kSegmentLanes, front_dims - first));
+    sums.along += own.along;
+    sums.weights += own.weights;
+    sums.squares += own.squares;
   }
   return sums;
 }
@@ -182,7 +162,7 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2,
   query->heavy_words.resize(words);
   const int dim = codec.dim();
   const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
-  const FrontSums sums = set_front(codec, of, front_dims, query);
+  const FrontSums sums = set_front(of, front_dims, query);
   query->front_weight = sums.weights;
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;

@@ -40,9 +40,6 @@ struct SumBound {
   float margin = 0;
 };
 
-/// So that a front's distance fits 15 bits.
-inline constexpr int kMaxWordWeights = 16;
-
 /// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
 /// that rows within it are scored by floats too. docs/scan.md derives it.
 struct ScoreSlack {
@@ -64,10 +61,7 @@ struct ScanQuery {
   /// A third bit of the first word's coordinates, of codes that have one
   /// (ScanCodec::has_third_bit()): the row is 4 further away than it were without.
   uint64_t very_heavy_word = 0;
-  /// What a word's counts are multiplied by, (front_words): words differ in energy where the code
-  /// is trained. 1 or more, kMaxWordWeights together at the most.
-  AlignedVector<uint8_t> word_weights;
-  int32_t front_weight = 0;      // Σ of those 1, 3, 5 and 7, times the words' weights
+  int32_t front_weight = 0;      // Σ of those 1, 3, 5 and 7
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
   std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
   int32_t sign_level_sum = 0;    // Σ levels of the sign words from first_level_word() on
@@ -90,9 +84,8 @@ ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
 /// What a word of a row's front adds to its distance; `differ`: the signs that do.
 inline int32_t word_distance(const ScanQuery& query, size_t word, uint64_t differ) {
   const uint64_t very_heavy = word == 0 ? query.very_heavy_word : 0;
-  return query.word_weights[word] *
-         (std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[word]) +
-          4 * std::popcount(differ & very_heavy));
+  return std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[word]) +
+         4 * std::popcount(differ & very_heavy);
 }
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {

@@ -159,8 +159,6 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
     }
     REQUIRE(heavy > front_dims / 5);
     REQUIRE(heavy < front_dims / 2);
-    REQUIRE(std::set<int>(query.word_weights.begin(), query.word_weights.end()) ==
-            std::set<int>{1});  // an untrained code's words are alike
     REQUIRE(query.front_weight == front_dims + 2 * heavy);
     REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == query.front_weight);
     const std::vector<float> bounds = front_bounds(rows, tile, query);
@@ -209,8 +207,6 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
       }
       REQUIRE(weights == std::set<int>{1, 3, 5, 7});
       REQUIRE(query.front_weight == front_weight);
-      REQUIRE(std::set<int>(query.word_weights.begin(), query.word_weights.end()) ==
-              std::set<int>{1});  // words of a trained code weigh alike
     }
   }
   REQUIRE(!made_up_rows("Polar3", 384, Metric::l2, 10).scan.has_third_bit());

@@ -64,7 +64,6 @@ void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_bloc
 void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front) {
   *front = {};
   HWY_DYNAMIC_DISPATCH(set_front_parts)(query, front);
-  std::copy(query.word_weights.begin(), query.word_weights.end(), front->word_weights);
   const SurvivorLine line = survivor_line(codec, query, 0);
   front->height = line.height / line.tilt;
   front->base = line.base;

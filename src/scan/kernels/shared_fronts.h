@@ -47,7 +47,6 @@ struct FrontQuery {
   /// Of the first word, where it has a third bit: the signs again and, above them, that bit.
   uint8_t third_parts[kMostParts / kMaxFrontWords];
   bool has_third_bit;
-  uint8_t word_weights[kMaxFrontWords];
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.
   float height;
@@ -93,7 +92,8 @@ struct PickedRows {
   alignas(64) uint16_t rows[SharedFronts::kMostBlocks * kBlockRows + 64];  // kernels write ahead
   int count;
 };
-/// Picks the rows whose bound by the front reaches the threshold, and few others.
+/// Picks the rows whose bound by the front reaches the threshold, and few others: where that leaves
+/// 255 or more of the distance, or nothing, rows of so much, or of 0, may be picked besides.
 void pick_rows(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
                float threshold, PickedRows* picked);
 

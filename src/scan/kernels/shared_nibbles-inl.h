@@ -155,7 +155,7 @@ HWY_ATTR HWY_INLINE void reach_cut(const ScanCodec& codec, const SharedFronts& f
       rows[i] = nibbles_of(fronts, first_block + i / kOfBlock).rows[0] + first +
                 i % kOfBlock * kRegisterRows;
     SignSumsOfRows<kBlocks * kOfBlock> sums;
-    sums.add_up(table, rows, query.word_weights, codec.layout().front_words());
+    sums.add_up(table, rows, codec.layout().front_words());
 #pragma GCC unroll 4
     for (int i = 0; i < kBlocks * kOfBlock; ++i) {
       constexpr int kHalf = kRegisterRows / 2;

@@ -26,7 +26,7 @@ namespace HWY_NAMESPACE {
 /// Six coordinates an index: 11 cover a word's 64, the last with 4.
 constexpr int kSextetsPerWord = 11;
 
-/// The indices of a block, by sextet, in an order that unpacking bytes brings to rows'.
+/// The indices of a block, by sextet.
 template <class Byte>
 HWY_INLINE auto sextets_of(Byte* planes, int block) {
   constexpr int kBlockSextets = kMaxFrontWords * kSextetsPerWord;
@@ -92,10 +92,8 @@ HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words,
   __m512i v[8];
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) {
-    // Unpacking bytes takes 8 of every 16: first those of rows 0 to 31.
-    const int group = i / 2 + i % 2 * 4;
-    const __m512i rows = group * kGroupRows < room
-                             ? _mm512_load_si512(words + static_cast<size_t>(group) * group_words)
+    const __m512i rows = i * kGroupRows < room
+                             ? _mm512_load_si512(words + static_cast<size_t>(i) * group_words)
                              : _mm512_setzero_si512();
     const __m512i fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, rows), kept);
     v[i] = _mm512_permutexvar_epi8(by_field, fields);
@@ -104,14 +102,14 @@ HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words,
   for (int i = 0; i < count; ++i) _mm512_store_si512(sextets[i], v[i]);
 }
 
-/// Four rows each at places 4·(first % 32 / 8) + … of two registers of the block's four, so that
-/// cuts packed to 16 bits come out in order: rows 8j … 8j+3, and 8j+4 … 8j+7, of 32.
+/// Four rows of the 16 from `first` on in each of the block's four registers, so that cuts packed
+/// to bytes come out in order.
 HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
-  float* half = block + first / 32 * 32 + first % 32 / 2;
-  _mm_store_ps(half, _mm512_castps512_ps128(rows));
-  _mm_store_ps(half + 16, _mm512_extractf32x4_ps(rows, 1));
-  _mm_store_ps(half + 4, _mm512_extractf32x4_ps(rows, 2));
-  _mm_store_ps(half + 20, _mm512_extractf32x4_ps(rows, 3));
+  float* fours = block + first / 4;
+  _mm_store_ps(fours, _mm512_castps512_ps128(rows));
+  _mm_store_ps(fours + 16, _mm512_extractf32x4_ps(rows, 1));
+  _mm_store_ps(fours + 32, _mm512_extractf32x4_ps(rows, 2));
+  _mm_store_ps(fours + 48, _mm512_extractf32x4_ps(rows, 3));
 }
 
 HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
@@ -166,11 +164,12 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
 }
 
 /// The distance up to which rows reach a threshold.
-struct DistanceCut {
+class DistanceCut {
   __m512 at;
   __m512 inverse;
   __m512 ratio;
 
+ public:
   HWY_ATTR DistanceCut(const FrontQuery& query, const SharedFronts& fronts, float threshold) {
     const RowsCut cut(query, fronts, threshold);
     at = _mm512_set1_ps(cut.at);
@@ -178,10 +177,19 @@ struct DistanceCut {
     ratio = _mm512_set1_ps(cut.ratio);
   }
 
-  /// Of 16 rows; where it is not a number, any distance will do.
+  /// Of a block's rows, as bytes: negative ones as 0 and those beyond as 255, which both let
+  /// through more rows than they should, but few.
   HWY_ATTR HWY_INLINE __m512i of(const float* inverses, const float* ratios) const {
-    const __m512 cut = _mm512_fmadd_ps(inverse, _mm512_load_ps(inverses),
-                                       _mm512_fmadd_ps(ratio, _mm512_load_ps(ratios), at));
+    return _mm512_packus_epi16(
+        _mm512_packs_epi32(of16(inverses, ratios, 0), of16(inverses, ratios, 16)),
+        _mm512_packs_epi32(of16(inverses, ratios, 32), of16(inverses, ratios, 48)));
+  }
+
+ private:
+  /// Where it is not a number, any distance will do.
+  HWY_ATTR HWY_INLINE __m512i of16(const float* inverses, const float* ratios, int from) const {
+    const __m512 cut = _mm512_fmadd_ps(inverse, _mm512_load_ps(inverses + from),
+                                       _mm512_fmadd_ps(ratio, _mm512_load_ps(ratios + from), at));
     return _mm512_cvttps_epi32(_mm512_min_ps(cut, _mm512_set1_ps(RowsCut::kMost)));
   }
 };
@@ -230,65 +238,33 @@ HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontQuery& query
                              PickedRows* picked) {
   constexpr int kTogether = 4;  // blocks that a table is loaded for
   static_assert(SharedFronts::kMostBlocks % kTogether == 0);
-  constexpr int kPairs = (kWords + 1) / 2;
   alignas(64) uint8_t entries[kWords * kSextetsPerWord][64];
   make_tables<kWords, kThirdBit>(query, entries);
-  __m512i weights[kPairs];
-  for (int pair = 0; pair < kPairs; ++pair) {
-    const uint8_t* both = query.word_weights + 2 * pair;
-    weights[pair] = _mm512_set1_epi16(static_cast<int16_t>(both[0] | both[1] << 8));
-  }
   const DistanceCut cut(query, fronts, threshold);
   uint16_t* rows = picked->rows;
   for (int first = 0; first < fronts.blocks; first += kTogether) {
     // GCC would copy all tables to other places on the stack to have them at hand.
     const uint8_t(*tables)[64] = entries;
     asm("" : "+r"(tables));
-    __m512i low[kTogether];
-    __m512i high[kTogether];
-#pragma GCC unroll 2
-    for (int pair = 0; pair < kPairs; ++pair) {
-      __m512i sums[2][kTogether];
-#pragma GCC unroll 2
-      for (int odd = 0; odd < 2; ++odd) {
+    // Distances beyond a byte are as good as 255.
+    __m512i distances[kTogether];
 #pragma GCC unroll 4
-        for (int i = 0; i < kTogether; ++i) sums[odd][i] = _mm512_setzero_si512();
-        if (2 * pair + odd >= kWords) continue;
-        const int from = (2 * pair + odd) * kSextetsPerWord;
-#pragma GCC unroll 11
-        for (int at = from; at < from + kSextetsPerWord; ++at) {
-          const __m512i table = _mm512_load_si512(tables[at]);
-#pragma GCC unroll 4
-          for (int i = 0; i < kTogether; ++i) {
-            const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
-            sums[odd][i] = _mm512_add_epi8(sums[odd][i], _mm512_permutexvar_epi8(sextets, table));
-            // GCC would add up eleven as a tree, and keep them all until then.
-            asm("" : "+v"(sums[odd][i]));
-          }
-        }
-      }
+    for (int i = 0; i < kTogether; ++i) distances[i] = _mm512_setzero_si512();
+#pragma GCC unroll 44
+    for (int at = 0; at < kWords * kSextetsPerWord; ++at) {
+      const __m512i table = _mm512_load_si512(tables[at]);
 #pragma GCC unroll 4
       for (int i = 0; i < kTogether; ++i) {
-        const __m512i low_sums =
-            _mm512_maddubs_epi16(_mm512_unpacklo_epi8(sums[0][i], sums[1][i]), weights[pair]);
-        const __m512i high_sums =
-            _mm512_maddubs_epi16(_mm512_unpackhi_epi8(sums[0][i], sums[1][i]), weights[pair]);
-        low[i] = pair == 0 ? low_sums : _mm512_add_epi16(low[i], low_sums);
-        high[i] = pair == 0 ? high_sums : _mm512_add_epi16(high[i], high_sums);
+        const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
+        distances[i] = _mm512_adds_epu8(distances[i], _mm512_permutexvar_epi8(sextets, table));
       }
     }
 #pragma GCC unroll 4
     for (int i = 0; i < kTogether; ++i) {
       const int block = first + i;
       if (block >= fronts.blocks) break;
-      const float* inverses = fronts.inverse_norms[block];
-      const float* ratios = fronts.ratios[block];
-      const __m512i low_cuts =
-          _mm512_packs_epi32(cut.of(inverses, ratios), cut.of(inverses + 16, ratios + 16));
-      const __m512i high_cuts = _mm512_packs_epi32(cut.of(inverses + 32, ratios + 32),
-                                                   cut.of(inverses + 48, ratios + 48));
-      const uint64_t reached = _mm512_cmple_epi16_mask(low[i], low_cuts) |
-                               uint64_t{_mm512_cmple_epi16_mask(high[i], high_cuts)} << 32;
+      const __m512i cuts = cut.of(fronts.inverse_norms[block], fronts.ratios[block]);
+      const uint64_t reached = _mm512_cmple_epu8_mask(distances[i], cuts);
       rows += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
                          block * kBlockRows, rows);
     }

@@ -91,38 +91,50 @@ HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
   }
 }
 
-/// Σ of the bits that differ in 8 rows, by their weights, in two halves of 32 bits a row. Counts of
-/// bytes go through the dot product of bytes, which multiplies them with the word's weight, heavy
-/// ones once more with twice of it, and adds them up at no further cost.
-struct Differing {
-  __m512i sums;
+/// A query's words, in all lanes.
+template <int kWords>
+struct FrontWords {
+  __m512i signs[kWords];
+  __m512i heavy[kWords];
+  __m512i very_heavy;  // of the first
 
-  HWY_ATTR HWY_INLINE void add(__m512i bits, __m512i weight) {
-    sums = dot_bytes(sums, _mm512_popcnt_epi8(bits), weight);
+  explicit HWY_ATTR FrontWords(const ScanQuery& query)
+      : very_heavy(_mm512_set1_epi64(static_cast<int64_t>(query.very_heavy_word))) {
+    for (size_t word = 0; word < kWords; ++word) {
+      signs[word] = _mm512_set1_epi64(static_cast<int64_t>(query.sign_words[word]));
+      heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(query.heavy_words[word]));
+    }
   }
-  /// In the low halves of 64-bit lanes.
-  HWY_ATTR __m512i distance() const { return _mm512_add_epi32(sums, _mm512_srli_epi64(sums, 32)); }
+
+  /// Of a group's 8 rows, in 64-bit lanes.
+  template <bool kThirdBit>
+  HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
+    __m512i all = _mm512_setzero_si512();
+    __m512i of_heavy = all;
+#pragma GCC unroll 4
+    for (size_t word = 0; word < kWords; ++word) {
+      const __m512i differ =
+          _mm512_xor_si512(_mm512_load_si512(group + word * kGroupRows), signs[word]);
+      const __m512i differ_heavy = _mm512_and_si512(differ, heavy[word]);
+      all = _mm512_add_epi64(all, _mm512_popcnt_epi64(differ));
+      of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(differ_heavy));
+      if (kThirdBit && word == 0) {
+        const __m512i count = _mm512_popcnt_epi64(_mm512_and_si512(differ, very_heavy));
+        of_heavy = _mm512_add_epi64(of_heavy, _mm512_add_epi64(count, count));
+      }
+    }
+    return _mm512_add_epi64(all, _mm512_add_epi64(of_heavy, of_heavy));
+  }
 };
 
-// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. Bound by
-// the two ports that have 512-bit vectors: for 4 words 8 each of xor and `and`, 16 of popcount, 16
-// dot products and 18 for the line, so 33 cycles.
+// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. For 4 words
+// 8 each of loads with xor and `and`, 16 of popcount, 16 additions and 16 for the line, so 32
+// cycles where two ports have 512-bit vectors. Zen 5 has four, but dot products of bytes, which
+// would add counts up at no cost elsewhere, take more than one's turn there: with them it took 1.3
+// times as long.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  __m512i query[kWords];
-  __m512i heavy[kWords];
-  __m512i word_weight[kWords];
-  __m512i heavy_weight[kWords];
-  for (int word = 0; word < kWords; ++word) {
-    const auto at = static_cast<size_t>(word);
-    word_weight[word] = _mm512_set1_epi8(static_cast<char>(search->query->word_weights[at]));
-    heavy_weight[word] = _mm512_add_epi8(word_weight[word], word_weight[word]);
-    query[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->sign_words[at]));
-    heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(search->query->heavy_words[at]));
-  }
-  const __m512i very_heavy =
-      _mm512_set1_epi64(static_cast<int64_t>(search->query->very_heavy_word));
-  const __m512i very_heavy_weight = _mm512_add_epi8(heavy_weight[0], heavy_weight[0]);
+  const FrontWords<kWords> query(*search->query);
   const SurvivorLine& line = search->line;
   const __m512 base = _mm512_set1_ps(line.base);
   const __m512 weight = _mm512_set1_ps(line.weight);
@@ -144,28 +156,13 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       // A last group alone is paired with itself: the places behind it have no rows.
       const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
       const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
-      Differing low = {_mm512_setzero_si512()};
-      Differing high = low;
-#pragma GCC unroll 4
-      for (int word = 0; word < kWords; ++word) {
-        const size_t at = static_cast<size_t>(word) * kGroupRows;
-        const __m512i low_bits = _mm512_xor_si512(_mm512_load_si512(group0 + at), query[word]);
-        const __m512i high_bits = _mm512_xor_si512(_mm512_load_si512(group1 + at), query[word]);
-        low.add(low_bits, word_weight[word]);
-        low.add(_mm512_and_si512(low_bits, heavy[word]), heavy_weight[word]);
-        high.add(high_bits, word_weight[word]);
-        high.add(_mm512_and_si512(high_bits, heavy[word]), heavy_weight[word]);
-        if (kThirdBit && word == 0) {
-          low.add(_mm512_and_si512(low_bits, very_heavy), very_heavy_weight);
-          high.add(_mm512_and_si512(high_bits, very_heavy), very_heavy_weight);
-        }
-      }
+      const __m512i low = query.template distances<kThirdBit>(group0);
+      const __m512i high = query.template distances<kThirdBit>(group1);
       if (next != nullptr) {
         for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
         next += kStepBytes;
       }
-      const __m512i distances =
-          _mm512_permutex2var_epi32(low.distance(), even_words, high.distance());
+      const __m512i distances = _mm512_permutex2var_epi32(low, even_words, high);
       const __m512 distance = _mm512_cvtepi32_ps(distances);
       const Factors16 factors = load_factors16<kHalf>(block.factors, row);
       const __m512 norm = kL2 ? factors.biases : factors.scales;
@@ -313,34 +310,25 @@ class LineOfBlock {
   alignas(64) float bounds_[kBlockRows + kGroupRows];
 };
 
-/// Distances of the rows of a vector, in 64-bit lanes. Without weights counts of bytes are added up
-/// before those of a row.
-template <int kWords, bool kWeighted, bool kThirdBit>
+/// Distances of the rows of a vector, in 64-bit lanes.
+template <int kWords, bool kThirdBit>
 HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words, const ScanQuery& query) {
   const WordLanes d64;
-  const hn::Repartition<uint16_t, WordLanes> d16;
   auto sums = hn::Zero(ByteLanes());
-  auto weighted = hn::Zero(d16);
 #pragma GCC unroll 4
   for (int word = 0; word < kWords; ++word) {
     const auto at = static_cast<size_t>(word);
     const auto differ =
         hn::Xor(hn::Set(d64, query.sign_words[at]), hn::Load(d64, words + at * kGroupRows));
-    auto counts = WeightedCounts(query.heavy_words[at]).of(differ);
+    sums = hn::Add(sums, WeightedCounts(query.heavy_words[at]).of(differ));
     if (kThirdBit && word == 0)
-      counts = hn::Add(counts, fourfold_counts(differ, query.very_heavy_word));
-    if constexpr (kWeighted) {
-      const auto of_row = hn::BitCast(d16, hn::SumsOf8(counts));
-      weighted = hn::Add(weighted, hn::Mul(of_row, hn::Set(d16, query.word_weights[at])));
-    } else {
-      sums = hn::Add(sums, counts);
-    }
+      sums = hn::Add(sums, fourfold_counts(differ, query.very_heavy_word));
   }
-  return kWeighted ? hn::BitCast(d64, weighted) : hn::SumsOf8(sums);
+  return hn::SumsOf8(sums);
 }
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
-template <int kWords, bool kWeighted, bool kThirdBit>
+template <int kWords, bool kThirdBit>
 HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* factors_of_blocks,
                                  SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
@@ -358,8 +346,8 @@ HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* f
     for (int row = 0; row < block.room; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
       const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-      const auto low = distances<kWords, kWeighted, kThirdBit>(words_of(row), *search->query);
-      const auto high = distances<kWords, kWeighted, kThirdBit>(words_of(second), *search->query);
+      const auto low = distances<kWords, kThirdBit>(words_of(row), *search->query);
+      const auto high = distances<kWords, kThirdBit>(words_of(second), *search->query);
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
       hn::Store(both, d32, distances_of_rows + row);
       reached |= line.reached(row, both, factors);
@@ -371,14 +359,10 @@ HWY_ATTR void survivors_of_words(const SignBlocks& blocks, const BlockFactors* f
 template <int kWords>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, const BlockFactors* factors,
                                   SurvivorSearch* search) {
-  const auto& weights = search->query->word_weights;
   if (search->query->very_heavy_word != 0) {
-    survivors_of_words<kWords, false, true>(blocks, factors, search);
-  } else if (std::all_of(weights.begin(), weights.end(),
-                         [](uint8_t weight) { return weight == 1; })) {
-    survivors_of_words<kWords, false, false>(blocks, factors, search);
+    survivors_of_words<kWords, true>(blocks, factors, search);
   } else {
-    survivors_of_words<kWords, true, false>(blocks, factors, search);
+    survivors_of_words<kWords, false>(blocks, factors, search);
   }
 }
 
@@ -391,7 +375,7 @@ HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* 
   alignas(64) uint32_t distances_of_rows[kBlockRows];
   for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++nibbles) {
     const SignBlock block = blocks.block(i);
-    look_up_distances(tables, *nibbles, *search->query, distances_of_rows);
+    look_up_distances(tables, *nibbles, blocks.layout.front_words(), distances_of_rows);
     uint64_t reached = 0;
     for (int row = 0; row < block.room; row += LineOfBlock<D32>::kRows)
       reached |= line.reached(row, hn::Load(D32(), distances_of_rows + row), *factors);

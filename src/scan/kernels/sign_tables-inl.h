@@ -142,14 +142,13 @@ struct SignSumsOfRows {
   /// table(at): of nibble `at`; first[i]: a register's first row in the first nibble of its block.
   template <class Table>
   HWY_ATTR HWY_INLINE void add_up(const Table& table, const uint8_t* const (&first)[kTogether],
-                                  const uint8_t* word_weights, int words) {
+                                  int words) {
     const RowBytes d;
     const D16 d16;
     const auto zero = hn::Zero(d);
 #pragma GCC unroll 4
     for (int i = 0; i < kTogether; ++i) low[i] = high[i] = hn::Zero(d16);
     for (int word = 0; word < words; ++word) {
-      const auto weight = hn::Set(d16, word_weights[word]);
       hn::Vec<RowBytes> sums[kTogether];
 #pragma GCC unroll 4
       for (int i = 0; i < kTogether; ++i) sums[i] = zero;
@@ -166,10 +165,8 @@ struct SignSumsOfRows {
       }
 #pragma GCC unroll 4
       for (int i = 0; i < kTogether; ++i) {
-        const auto low_rows = hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero));
-        const auto high_rows = hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero));
-        low[i] = hn::Add(low[i], hn::Mul(low_rows, weight));
-        high[i] = hn::Add(high[i], hn::Mul(high_rows, weight));
+        low[i] = hn::Add(low[i], hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero)));
+        high[i] = hn::Add(high[i], hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero)));
       }
     }
   }
@@ -177,7 +174,7 @@ struct SignSumsOfRows {
 
 /// distances: of the block's 64 rows, in order.
 HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
-                                           const ScanQuery& query, uint32_t* distances) {
+                                           int front_words, uint32_t* distances) {
   const RowBytes d;
   const hn::Repartition<uint16_t, RowBytes> d16;
   const hn::Repartition<uint32_t, RowBytes> d32;
@@ -189,8 +186,7 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignN
     SignSumsOfRows<kTogether> sums;
     const uint8_t* rows[kTogether];
     for (int i = 0; i < kTogether; ++i) rows[i] = nibbles.rows[0] + first + i * kRegisterRows;
-    sums.add_up(table, rows, query.word_weights.data(),
-                static_cast<int>(query.word_weights.size()));
+    sums.add_up(table, rows, front_words);
 #pragma GCC unroll 2
     for (int i = 0; i < kTogether; ++i) {
       uint32_t* out = distances + first + i * kRegisterRows;
