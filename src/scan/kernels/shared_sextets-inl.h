@@ -165,20 +165,16 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
 
 /// The distance up to which rows reach a threshold.
 class DistanceCut {
-  __m512 at;
-  __m512 inverse;
-  __m512 ratio;
-
  public:
   HWY_ATTR DistanceCut(const FrontQuery& query, const SharedFronts& fronts, float threshold) {
     const RowsCut cut(query, fronts, threshold);
-    at = _mm512_set1_ps(cut.at);
-    inverse = _mm512_set1_ps(cut.inverse);
-    ratio = _mm512_set1_ps(cut.ratio);
+    at_ = _mm512_set1_ps(cut.at);
+    inverse_ = _mm512_set1_ps(cut.inverse);
+    ratio_ = _mm512_set1_ps(cut.ratio);
   }
 
-  /// Of a block's rows, as bytes: negative ones as 0 and those beyond as 255, which both let
-  /// through more rows than they should, but few.
+  /// Of a block's rows, as bytes: negative ones are 0, and those beyond a byte 255, which as a
+  /// distance is 255 or more.
   HWY_ATTR HWY_INLINE __m512i of(const float* inverses, const float* ratios) const {
     return _mm512_packus_epi16(
         _mm512_packs_epi32(of16(inverses, ratios, 0), of16(inverses, ratios, 16)),
@@ -188,10 +184,14 @@ class DistanceCut {
  private:
   /// Where it is not a number, any distance will do.
   HWY_ATTR HWY_INLINE __m512i of16(const float* inverses, const float* ratios, int from) const {
-    const __m512 cut = _mm512_fmadd_ps(inverse, _mm512_load_ps(inverses + from),
-                                       _mm512_fmadd_ps(ratio, _mm512_load_ps(ratios + from), at));
+    const __m512 cut = _mm512_fmadd_ps(inverse_, _mm512_load_ps(inverses + from),
+                                       _mm512_fmadd_ps(ratio_, _mm512_load_ps(ratios + from), at_));
     return _mm512_cvttps_epi32(_mm512_min_ps(cut, _mm512_set1_ps(RowsCut::kMost)));
   }
+
+  __m512 at_;
+  __m512 inverse_;
+  __m512 ratio_;
 };
 
 /// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
