@@ -300,6 +300,7 @@ class GroupSearch {
   void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
+    for (const Candidate& candidate : candidates) loader_.fetch_row(candidate.id);
     for (Candidate& candidate : candidates) {
       loader_.get_row(candidate.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());

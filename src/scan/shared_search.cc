@@ -29,20 +29,43 @@ void SharedSearch::share(const ScanTile& tile, int first_block, int end_block) {
   decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
 }
 
-void SharedSearch::search_query(const ScanTile& tile, const SharedQueries::Query& query,
-                                float front_threshold, TopK* best) {
-  pick_rows(codec_, *fronts_, query.front, front_threshold, &found_->picked);
-  if (found_->picked.count == 0) return;
+float SharedSearch::score_picked(const ScanTile& tile, const SharedQueries::Query& query,
+                                 float threshold, PickedRows* picked, TopK* best) {
+  if (picked->count == 0) return threshold;
   const ScanQuery& scan = *query.scan;
   const float slack =
       has_slack_ ? scan.slack.of(scan.score, levels_.max_scale, levels_.max_constant) : 0;
-  const int hits =
-      find_shared_hits(codec_, levels_, query.levels, lowered_threshold(-best->worst_key(), slack),
-                       &found_->picked, &found_->hits);
+  const int hits = find_shared_hits(codec_, levels_, query.levels,
+                                    lowered_threshold(threshold, slack), picked, &found_->hits);
+  // Of most queries nothing else is touched.
+  if (hits == 0) return threshold;
   for (int i = 0; i < hits; ++i) {
     const uint32_t row = found_->hits.rows[i];
     const int32_t dots[2] = {found_->hits.dots[0][i], found_->hits.dots[1][i]};
     push_by_dots(codec_, tile, levels_.first_row + row, scan, levels_.terms(row), dots, true, best);
+  }
+  return -best->worst_key();
+}
+
+void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                                 std::span<const float> front_thresholds, TopK* best) {
+  const int64_t count = std::ssize(thresholds_);
+  for (int64_t from = 0; from < count; from += kQueriesTogether) {
+    const int64_t together = std::min(kQueriesTogether, count - from);
+    FrontPick picks[kQueriesTogether];
+    for (int64_t i = 0; i < together; ++i) {
+      const auto at = static_cast<size_t>(from + i);
+      float threshold = thresholds_[at];
+      if (!front_thresholds.empty()) threshold = std::max(threshold, front_thresholds[at]);
+      picks[i] = {&queries[first + from + i].front, threshold, &found_->picked[i]};
+    }
+    pick_rows(codec_, *fronts_, {picks, static_cast<size_t>(together)});
+    for (int64_t i = 0; i < together; ++i) {
+      if (i + 1 < together) fetch_levels(codec_, queries[first + from + i + 1].levels);
+      float& threshold = thresholds_[static_cast<size_t>(from + i)];
+      threshold = score_picked(tile, queries[first + from + i], threshold, &found_->picked[i],
+                               &best[from + i]);
+    }
   }
 }
 
@@ -67,16 +90,15 @@ void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int6
   const auto count = static_cast<size_t>(end - first);
   const int64_t k = best[0].k();
   std::vector<TopK> seeds(count, TopK(k));
-  thresholds_.resize(count);
+  thresholds_.assign(count, -std::numeric_limits<float>::infinity());
+  std::vector<float> promising(count);
   for (size_t i = 0; i < count; ++i)
-    thresholds_[i] =
+    promising[i] =
         promising_bound(tile, *queries[first + static_cast<int64_t>(i)].scan, promising_rows(k));
   has_slack_ = false;
   for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
     share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
-    for (size_t i = 0; i < count; ++i)
-      search_query(tile, queries[first + static_cast<int64_t>(i)],
-                   std::max(thresholds_[i], -seeds[i].worst_key()), &seeds[i]);
+    search_shared(tile, queries, first, promising, seeds.data());
   }
   for (size_t i = 0; i < count; ++i) best[i].lower_limit(seeds[i].worst_key());
 }
@@ -90,11 +112,7 @@ void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, in
   has_slack_ = queries[first].scan->slack.per_scale != 0;
   for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
     share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
-    for (int64_t i = 0; i < count; ++i) {
-      float& threshold = thresholds_[static_cast<size_t>(i)];
-      search_query(tile, queries[first + i], threshold, &best[i]);
-      threshold = -best[i].worst_key();
-    }
+    search_shared(tile, queries, first, {}, best);
   }
 }
 

@@ -52,12 +52,22 @@ class SharedSearch {
 
   void share(const ScanTile& tile, int first_block, int end_block);
   float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
-  /// Brings the rows at hand whose fronts reach the threshold into *best.
-  void search_query(const ScanTile& tile, const SharedQueries::Query& query, float front_threshold,
-                    TopK* best);
+  /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps
+  /// that at the k-th best, for as many queries from `first` on as there are thresholds. Where
+  /// there are front_thresholds, fronts must reach these, too.
+  void search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                     std::span<const float> front_thresholds, TopK* best);
+  /// The rows that a query picked; returns its new threshold.
+  float score_picked(const ScanTile& tile, const SharedQueries::Query& query, float threshold,
+                     PickedRows* picked, TopK* best);
+
+  /// Queries that pick, before each scores what it picked: so the fronts stay in a first-level
+  /// cache, from which the levels drive them. By 64 a search takes .9 of the time that it takes
+  /// query by query; by 16 or 256 it is a little slower.
+  static constexpr int64_t kQueriesTogether = 64;
 
   struct Found {
-    PickedRows picked;
+    PickedRows picked[kQueriesTogether];
     SharedHits hits;
   };
   struct Sample {
@@ -70,7 +80,7 @@ class SharedSearch {
   SharedLevels levels_;
   SpareMemory<SharedFronts> fronts_;
   SpareMemory<Found> found_;
-  std::vector<float> thresholds_;  // of the queries: what fronts must reach
+  std::vector<float> thresholds_;  // of the queries
 };
 
 }  // namespace polarquant

@@ -91,25 +91,36 @@ void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t
     RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
     if (!add_block(at, first_row, rows, tile)) continue;
     std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
-    const uint8_t* code = codes_.data + static_cast<size_t>(first_row) * layout.row_format_bytes();
+    const uint8_t* code = packed_row(first_row);
     for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);
   }
+}
+
+const BlockRows& TileLoader::span_of(int64_t row) const {
+  for (const BlockRows& span : spans_)
+    if (row >= span.first_row && row - span.first_row < span.rows) return span;
+  fail(StatusCode::internal, "row: {} is in no span", row);
+}
+
+void TileLoader::fetch_row(int64_t row) const {
+  if (packs()) {
+    fetch(packed_row(row), codec_.layout().row_format_bytes());
+    return;
+  }
+  const BlockRows& span = span_of(row);
+  const RowPlace at = span.place(codec_.layout(), row - span.first_row);
+  __builtin_prefetch(codec_.layout().row_factors(at));
+  fetch_code(codec_.layout(), at, codec_.layout().rest_bytes());
 }
 
 void TileLoader::get_row(int64_t row, uint8_t* code) const {
   const BlockLayout& layout = codec_.layout();
   if (packs()) {
-    std::copy_n(codes_.data + static_cast<size_t>(row) * layout.row_format_bytes(),
-                layout.row_format_bytes(), code);
+    std::copy_n(packed_row(row), layout.row_format_bytes(), code);
     return;
   }
-  for (const BlockRows& span : spans_) {
-    const int64_t in_span = row - span.first_row;
-    if (in_span < 0 || in_span >= span.rows) continue;
-    layout.get_row(span.place(layout, in_span), code);
-    return;
-  }
-  fail(StatusCode::internal, "row: {} is in no span", row);
+  const BlockRows& span = span_of(row);
+  layout.get_row(span.place(layout, row - span.first_row), code);
 }
 
 void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,

@@ -27,6 +27,8 @@ class TileLoader {
   /// The row-format code of the row at this position, which is one of those loaded; `code` has
   /// room.
   void get_row(int64_t row, uint8_t* code) const;
+  /// Brings near what get_row reads.
+  void fetch_row(int64_t row) const;
   /// Adds blocks first … first+count−1 to a tile that has room for them, leaving out those of which
   /// the filter lets no row through. `packed` is memory that the tile may point into; a loader that
   /// packs takes it anew, and begins with an empty tile.
@@ -38,6 +40,10 @@ class TileLoader {
                        int64_t count, ScanTile* tile) const;
   void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                    ScanTile* tile) const;
+  const BlockRows& span_of(int64_t row) const;
+  const uint8_t* packed_row(int64_t row) const {
+    return codes_.data + static_cast<size_t>(row) * codec_.layout().row_format_bytes();
+  }
   void load_spans(int64_t first, int64_t count, ScanTile* tile) const;
 
   const ScanCodec& codec_;

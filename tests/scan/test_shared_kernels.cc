@@ -77,12 +77,24 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
   }
   if (held.empty()) return;
   const float slack = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
-  for (const float threshold : thresholds_among(bounds)) {
-    pick_rows(rows.scan, *shared->fronts, front, threshold, shared->picked.get());
+  // Kernels take several queries at a time: every other pick is another query's.
+  FrontQuery other;
+  set_front_query(rows.scan, rows.query(9, 1), &other);
+  const std::vector<float> thresholds = thresholds_among(bounds);
+  std::vector<PickedRows> picked_by(2 * thresholds.size());
+  std::vector<FrontPick> picks;
+  for (const float threshold : thresholds) {
+    picks.push_back({&front, threshold, &picked_by[picks.size()]});
+    picks.push_back({&other, threshold, &picked_by[picks.size()]});
+  }
+  pick_rows(rows.scan, *shared->fronts, picks);
+  for (const FrontPick& pick : picks) {
+    if (pick.query != &front) continue;
+    const float threshold = pick.threshold;
     std::vector<uint32_t> picked;
-    for (int i = 0; i < shared->picked->count; ++i)
+    for (int i = 0; i < pick.picked->count; ++i)
       picked.push_back(static_cast<uint32_t>(shared->first_block * kBlockRows) +
-                       shared->picked->rows[i]);
+                       pick.picked->rows[i]);
     REQUIRE(std::is_sorted(picked.begin(), picked.end()));
     if (threshold == -kInfinity) REQUIRE(picked == held);
     size_t of_held = 0;
@@ -210,7 +222,8 @@ TEST_CASE("rows without length are picked by their constant alone", "[scan][kern
         const RowPlace at = place_of(tile, row);
         const float bound =
             front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at));
-        pick_rows(rows.scan, *shared.fronts, front, bound, shared.picked.get());
+        const FrontPick pick = {&front, bound, shared.picked.get()};
+        pick_rows(rows.scan, *shared.fronts, {&pick, 1});
         const uint16_t* end = shared.picked->rows + shared.picked->count;
         CAPTURE(static_cast<int>(metric), row, bound);
         REQUIRE(std::find(static_cast<const uint16_t*>(shared.picked->rows), end, row) != end);

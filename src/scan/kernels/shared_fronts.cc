@@ -28,7 +28,7 @@ int64_t min_queries() { return 160; }
 #else
 int64_t min_queries() { return std::numeric_limits<int64_t>::max(); }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
-void pick(const ScanCodec&, const SharedFronts&, const FrontQuery&, float, PickedRows*) {}
+void pick(const ScanCodec&, const SharedFronts&, const FrontPick*, int) {}
 void set_parts(uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
@@ -71,9 +71,9 @@ void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery*
   front->ratio = line.weight / line.tilt;
 }
 
-void pick_rows(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
-               float threshold, PickedRows* picked) {
-  HWY_DYNAMIC_DISPATCH(pick)(codec, fronts, query, threshold, picked);
+void pick_rows(const ScanCodec& codec, const SharedFronts& fronts,
+               std::span<const FrontPick> picks) {
+  HWY_DYNAMIC_DISPATCH(pick)(codec, fronts, picks.data(), static_cast<int>(picks.size()));
 }
 
 }  // namespace polarquant

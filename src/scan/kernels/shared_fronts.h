@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/tile.h"
@@ -65,6 +66,7 @@ struct RowsCut {
   float inverse;
   float ratio;
 
+  RowsCut() = default;
   RowsCut(const FrontQuery& query, const SharedFronts& fronts, float threshold)
       : inverse((query.base - threshold) * query.inverse_tilt), ratio(query.ratio) {
     // What roundings, those of the bounds themselves too, can take from the cut.
@@ -92,9 +94,16 @@ struct PickedRows {
   alignas(64) uint16_t rows[SharedFronts::kMostBlocks * kBlockRows + 64];  // kernels write ahead
   int count;
 };
-/// Picks the rows whose bound by the front reaches the threshold, and few others: where that leaves
-/// 255 or more of the distance, or nothing, rows of so much, or of 0, may be picked besides.
-void pick_rows(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
-               float threshold, PickedRows* picked);
+/// What a query picks by.
+struct FrontPick {
+  const FrontQuery* query;
+  float threshold;
+  PickedRows* picked;  // to be written
+};
+/// For each query, the rows whose bound by the front reaches its threshold, and few others: where
+/// that leaves 255 or more of the distance, or nothing, rows of so much, or of 0, may be picked
+/// besides. Kernels take four queries at a time.
+void pick_rows(const ScanCodec& codec, const SharedFronts& fronts,
+               std::span<const FrontPick> picks);
 
 }  // namespace polarquant

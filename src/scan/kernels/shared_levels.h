@@ -49,6 +49,10 @@ struct LevelQuery {
   ScoreConstants score;
 };
 void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
+/// Brings near what find_shared_hits reads of a query.
+inline void fetch_levels(const ScanCodec& codec, const LevelQuery& query) {
+  fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.lanes()));
+}
 
 /// Rows whose scores by levels reach a threshold, side by side.
 struct SharedHits {

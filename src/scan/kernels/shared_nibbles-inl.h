@@ -193,9 +193,12 @@ HWY_ATTR HWY_INLINE void pick_rows_of(const ScanCodec& codec, const SharedFronts
 }
 
 HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
-                          const FrontQuery& query, float threshold, PickedRows* picked) {
-  if (query.has_third_bit) return pick_rows_of<true>(codec, fronts, query, threshold, picked);
-  pick_rows_of<false>(codec, fronts, query, threshold, picked);
+                          const FrontPick* picks, int count) {
+  for (int i = 0; i < count; ++i) {
+    const auto& pick_rows =
+        picks[i].query->has_third_bit ? pick_rows_of<true> : pick_rows_of<false>;
+    pick_rows(codec, fronts, *picks[i].query, picks[i].threshold, picks[i].picked);
+  }
 }
 
 }  // namespace HWY_NAMESPACE

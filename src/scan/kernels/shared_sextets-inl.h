@@ -163,36 +163,23 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
   fronts->most_ratio = _mm512_reduce_max_ps(most_ratio);
 }
 
-/// The distance up to which rows reach a threshold.
-class DistanceCut {
- public:
-  HWY_ATTR DistanceCut(const FrontQuery& query, const SharedFronts& fronts, float threshold) {
-    const RowsCut cut(query, fronts, threshold);
-    at_ = _mm512_set1_ps(cut.at);
-    inverse_ = _mm512_set1_ps(cut.inverse);
-    ratio_ = _mm512_set1_ps(cut.ratio);
-  }
-
-  /// Of a block's rows, as bytes: negative ones are 0, and those beyond a byte 255, which as a
-  /// distance is 255 or more.
-  HWY_ATTR HWY_INLINE __m512i of(const float* inverses, const float* ratios) const {
-    return _mm512_packus_epi16(
-        _mm512_packs_epi32(of16(inverses, ratios, 0), of16(inverses, ratios, 16)),
-        _mm512_packs_epi32(of16(inverses, ratios, 32), of16(inverses, ratios, 48)));
-  }
-
- private:
-  /// Where it is not a number, any distance will do.
-  HWY_ATTR HWY_INLINE __m512i of16(const float* inverses, const float* ratios, int from) const {
-    const __m512 cut = _mm512_fmadd_ps(inverse_, _mm512_load_ps(inverses + from),
-                                       _mm512_fmadd_ps(ratio_, _mm512_load_ps(ratios + from), at_));
-    return _mm512_cvttps_epi32(_mm512_min_ps(cut, _mm512_set1_ps(RowsCut::kMost)));
-  }
-
-  __m512 at_;
-  __m512 inverse_;
-  __m512 ratio_;
-};
+/// The distances up to which a block's rows reach a threshold, as bytes: negative ones are 0, and
+/// those beyond a byte 255, which as a distance is 255 or more.
+HWY_ATTR HWY_INLINE __m512i cuts_of_block(const RowsCut& cut, const float* inverses,
+                                          const float* ratios) {
+  const __m512 at = _mm512_set1_ps(cut.at);
+  const __m512 inverse = _mm512_set1_ps(cut.inverse);
+  const __m512 ratio = _mm512_set1_ps(cut.ratio);
+  // Where it is not a number, any distance will do.
+  const auto of16 = [&](int from) HWY_ATTR {
+    const __m512 of_rows =
+        _mm512_fmadd_ps(inverse, _mm512_load_ps(inverses + from),
+                        _mm512_fmadd_ps(ratio, _mm512_load_ps(ratios + from), at));
+    return _mm512_cvttps_epi32(_mm512_min_ps(of_rows, _mm512_set1_ps(RowsCut::kMost)));
+  };
+  return _mm512_packus_epi16(_mm512_packs_epi32(of16(0), of16(16)),
+                             _mm512_packs_epi32(of16(32), of16(48)));
+}
 
 /// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
 HWY_ATTR HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
@@ -231,66 +218,83 @@ HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[
   }
 }
 
-// 64 rows by a query are 44 loads, permutations and additions, .73 cycles each on Zen 5, and a
-// quarter of that for the cut. Two queries together, which share loads, are no faster.
-template <int kWords, bool kThirdBit>
-HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontQuery& query, float threshold,
-                             PickedRows* picked) {
-  constexpr int kTogether = 4;  // blocks that a table is loaded for
-  static_assert(SharedFronts::kMostBlocks % kTogether == 0);
-  alignas(64) uint8_t entries[kWords * kSextetsPerWord][64];
-  make_tables<kWords, kThirdBit>(query, entries);
-  const DistanceCut cut(query, fronts, threshold);
-  uint16_t* rows = picked->rows;
-  for (int first = 0; first < fronts.blocks; first += kTogether) {
-    // GCC would copy all tables to other places on the stack to have them at hand.
-    const uint8_t(*tables)[64] = entries;
-    asm("" : "+r"(tables));
+// 64 rows by a query are 44 permutations and additions, which Zen 5 does two of each a cycle. By
+// four queries two blocks at a time they take .46 cycles each, with one load for three of them; by
+// one query four blocks at a time, with five loads for four, .73.
+template <int kWords, bool kThirdBit, int kQueries>
+HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
+  constexpr int kBlocks = 2;
+  constexpr int kSextets = kWords * kSextetsPerWord;
+  static_assert(SharedFronts::kMostBlocks % kBlocks == 0);
+  alignas(64) uint8_t tables[kQueries][kSextets][64];
+  RowsCut cuts[kQueries];
+  uint16_t* rows[kQueries];
+  for (int q = 0; q < kQueries; ++q) {
+    make_tables<kWords, kThirdBit>(*picks[q].query, tables[q]);
+    cuts[q] = RowsCut(*picks[q].query, fronts, picks[q].threshold);
+    rows[q] = picks[q].picked->rows;
+  }
+  for (int first = 0; first < fronts.blocks; first += kBlocks) {
     // Distances beyond a byte are as good as 255.
-    __m512i distances[kTogether];
+    __m512i distances[kQueries][kBlocks] = {};
 #pragma GCC unroll 4
-    for (int i = 0; i < kTogether; ++i) distances[i] = _mm512_setzero_si512();
-#pragma GCC unroll 44
-    for (int at = 0; at < kWords * kSextetsPerWord; ++at) {
-      const __m512i table = _mm512_load_si512(tables[at]);
+    for (int at = 0; at < kSextets; ++at) {
+      __m512i of_query[kQueries];
 #pragma GCC unroll 4
-      for (int i = 0; i < kTogether; ++i) {
+      for (int q = 0; q < kQueries; ++q) of_query[q] = _mm512_load_si512(tables[q][at]);
+#pragma GCC unroll 2
+      for (int i = 0; i < kBlocks; ++i) {
         const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
-        distances[i] = _mm512_adds_epu8(distances[i], _mm512_permutexvar_epi8(sextets, table));
+#pragma GCC unroll 4
+        for (int q = 0; q < kQueries; ++q) {
+          const __m512i more = _mm512_permutexvar_epi8(sextets, of_query[q]);
+          distances[q][i] = _mm512_adds_epu8(distances[q][i], more);
+        }
       }
     }
 #pragma GCC unroll 4
-    for (int i = 0; i < kTogether; ++i) {
-      const int block = first + i;
-      if (block >= fronts.blocks) break;
-      const __m512i cuts = cut.of(fronts.inverse_norms[block], fronts.ratios[block]);
-      const uint64_t reached = _mm512_cmple_epu8_mask(distances[i], cuts);
-      rows += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
-                         block * kBlockRows, rows);
+    for (int q = 0; q < kQueries; ++q) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kBlocks; ++i) {
+        const int block = first + i;
+        if (block >= fronts.blocks) break;
+        const __m512i most =
+            cuts_of_block(cuts[q], fronts.inverse_norms[block], fronts.ratios[block]);
+        const uint64_t reached = _mm512_cmple_epu8_mask(distances[q][i], most);
+        rows[q] += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
+                              block * kBlockRows, rows[q]);
+      }
     }
   }
-  picked->count = static_cast<int>(rows - picked->rows);
+  for (int q = 0; q < kQueries; ++q)
+    picks[q].picked->count = static_cast<int>(rows[q] - picks[q].picked->rows);
 }
 
+template <int kWords, bool kThirdBit>
+HWY_ATTR void pick_each(const SharedFronts& fronts, const FrontPick* picks, int count) {
+  int i = 0;
+  for (; i + 4 <= count; i += 4) pick_in_fronts<kWords, kThirdBit, 4>(fronts, picks + i);
+  for (; i < count; ++i) pick_in_fronts<kWords, kThirdBit, 1>(fronts, picks + i);
+}
 template <bool kThirdBit>
-HWY_ATTR void pick_by_words(int words, const SharedFronts& fronts, const FrontQuery& query,
-                            float threshold, PickedRows* picked) {
+HWY_ATTR void pick_by_words(int words, const SharedFronts& fronts, const FrontPick* picks,
+                            int count) {
   switch (words) {
     case 1:
-      return pick_in_fronts<1, kThirdBit>(fronts, query, threshold, picked);
+      return pick_each<1, kThirdBit>(fronts, picks, count);
     case 2:
-      return pick_in_fronts<2, kThirdBit>(fronts, query, threshold, picked);
+      return pick_each<2, kThirdBit>(fronts, picks, count);
     case 3:
-      return pick_in_fronts<3, kThirdBit>(fronts, query, threshold, picked);
+      return pick_each<3, kThirdBit>(fronts, picks, count);
     default:
-      return pick_in_fronts<4, kThirdBit>(fronts, query, threshold, picked);
+      return pick_each<4, kThirdBit>(fronts, picks, count);
   }
 }
-HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontQuery& query,
-                   float threshold, PickedRows* picked) {
+HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
+                   int count) {
   const int words = codec.layout().front_words();
-  if (query.has_third_bit) return pick_by_words<true>(words, fronts, query, threshold, picked);
-  pick_by_words<false>(words, fronts, query, threshold, picked);
+  if (codec.has_third_bit()) return pick_by_words<true>(words, fronts, picks, count);
+  pick_by_words<false>(words, fronts, picks, count);
 }
 static_assert(kMaxFrontWords == 4);
 
