@@ -84,7 +84,7 @@ class GroupSearch {
   void run(int64_t first, int64_t nq, const float* queries) {
     prepare(nq, queries);
     const bool dense = bounded_ ? dense_beats_bounds(nq) : nq >= kMinUnboundedDenseQueries;
-    const bool shared = bounded_ && !dense && nq >= min_shared_queries();
+    const bool shared = bounded_ && !dense && nq >= min_shared_queries(scan_codec_);
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
     const int64_t slices = slices_for(nq, dense || shared);

@@ -66,7 +66,7 @@ inline Found search_blocks(const ScanRows& rows, const std::vector<float>& queri
 }
 
 /// So many queries share rows' decoding, where a machine has kernels for it.
-constexpr int64_t kManyQueries = 170;
+constexpr int64_t kManyQueries = 200;
 /// nq queries: these, again and again.
 inline std::vector<float> first_queries(const std::vector<float>& queries, int64_t nq, int dim) {
   std::vector<float> first;

@@ -114,7 +114,8 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
       CAPTURE(spec, exactness);
       REQUIRE(all.of_first(6, 20) == expected);
       for (const int threads : {0, 2, 3, 7}) {
-        for (const int64_t nq : {1, 6, 15, 16, 17, 33, 70, 170}) {
+        for (const int64_t nq : {int64_t{1}, int64_t{6}, int64_t{15}, int64_t{16}, int64_t{17},
+                                 int64_t{33}, int64_t{70}, kManyQueries}) {
           CAPTURE(threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
                                 search_options(exactness, threads)) == all.of_first(nq, 20));

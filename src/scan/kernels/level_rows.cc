@@ -39,58 +39,90 @@ HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& 
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// [first coordinates | second coordinates] of the low or high half of 64 pairs: one segment.
-HWY_ATTR inline __m512i low_segment(__m512i x, __m512i y) {
-  return _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
-}
-HWY_ATTR inline __m512i high_segment(__m512i x, __m512i y) {
-  return _mm512_shuffle_i64x2(x, y, 0xEE);
+/// segment_signs of some rows.
+HWY_ATTR void signs_of_rows(const ScanCodec& codec, const LevelPart& part, int segment,
+                            const RowPlace* rows, int count, uint64_t* signs) {
+  const BlockLayout& layout = codec.layout();
+  const int word = part.first_segment + segment;
+  if (part.signs != LevelPart::Signs::words) {
+    for (int i = 0; i < count; ++i) signs[i] = segment_signs(codec, part, rows[i], segment);
+  } else if (word < layout.front_words()) {
+    for (int i = 0; i < count; ++i) signs[i] = *layout.front_word(rows[i], word);
+  } else {
+    for (int i = 0; i < count; ++i)
+      signs[i] = layout.rest_word(rows[i], word - layout.front_words());
+  }
 }
 
-HWY_ATTR inline void store_segment(__m512i values, uint64_t signs, int8_t* levels) {
+HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* levels) {
   values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
   _mm512_store_si512(levels, values);
 }
 
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                             int8_t* levels) {
+/// Two segments of a part, or its last one, of all rows: tables stay in registers.
+template <bool kFirst, bool kBoth>
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int segment,
+                             const RowPlace* rows, int count, int lanes, int8_t* levels) {
+  uint64_t front_signs[kBlockRows];
+  uint64_t back_signs[kBlockRows];
+  signs_of_rows(codec, part, segment, rows, count, front_signs);
+  if (kBoth) signs_of_rows(codec, part, segment + 1, rows, count, back_signs);
+  const ByteTable x_table(part.x);
+  const ByteTable y_table(part.y);
   const WindowReader reader(part);
-  const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
-  const uint8_t before = bits_before_ring(ring, pairs_of(part.dim) * part.step_bits);
+  const int bits = pairs_of(part.dim) * part.step_bits;
+  const bool half = part.reads_half(segment / 2);
+  for (int i = 0; i < count; ++i, levels += lanes) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = kFirst ? bits_before_ring(ring, bits) : uint8_t{0};
+    const __m512i windows = reader.read(ring, kFirst ? 0 : segment / 2, half, before);
+    const __m512i x = x_table.look_up(windows);
+    const __m512i y = y_table.look_up(windows);
+    // [first coordinates | second coordinates] of the low and the high half of 64 pairs.
+    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), front_signs[i], levels);
+    if constexpr (kBoth)
+      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], levels + kSegmentLanes);
+  }
+}
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int lanes, int8_t* levels) {
   const int segments = part.segments();
-  for (int segment = 0; segment < segments; segment += 2) {
-    const __m512i windows = reader.read(ring, segment / 2, part.reads_half(segment / 2), before);
-    const __m512i x = look_up(part.x, windows);
-    const __m512i y = look_up(part.y, windows);
-    store_segment(low_segment(x, y), segment_signs(codec, part, at, segment),
-                  levels + segment * kSegmentLanes);
-    if (segment + 1 == segments) break;
-    store_segment(high_segment(x, y), segment_signs(codec, part, at, segment + 1),
-                  levels + (segment + 1) * kSegmentLanes);
+  for (int segment = 0; segment < segments; segment += 2, levels += 2 * kSegmentLanes) {
+    const bool both = segment + 1 < segments;
+    const auto& decode = segment == 0
+                             ? (both ? decode_windows<true, true> : decode_windows<true, false>)
+                             : (both ? decode_windows<false, true> : decode_windows<false, false>);
+    decode(codec, part, segment, rows, count, lanes, levels);
   }
 }
 
-HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                                int8_t* levels) {
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int lanes, int8_t* levels) {
   const WindowReader reader(part);
-  const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
-  for (int segment = 0; segment < part.segments(); ++segment) {
-    const __m512i index = reader.read_fields(fields, segment);
-    store_segment(look_up(part.x, index), segment_signs(codec, part, at, segment),
-                  levels + segment * kSegmentLanes);
+  const ByteTable table(part.x);
+  for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
+    uint64_t signs[kBlockRows];
+    signs_of_rows(codec, part, segment, rows, count, signs);
+    for (int i = 0; i < count; ++i) {
+      const uint8_t* fields = codec.layout().row_rest(rows[i]) + part.codes_offset;
+      store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
+                    levels + static_cast<ptrdiff_t>(i) * lanes);
+    }
   }
 }
 
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                           int8_t* levels) {
-  const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                           int count, int lanes, int8_t* levels) {
+  const ByteTable table(part.x);
   const int dim = part.dim;
-  int j = 0;
-  for (; j + kSegmentLanes <= dim; j += kSegmentLanes) {
-    const __m512i index = _mm512_loadu_si512(codes + j);
-    store_segment(look_up(part.x, index), 0, levels + j);
+  for (int i = 0; i < count; ++i, levels += lanes) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    int j = 0;
+    for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
+      _mm512_store_si512(levels + j, table.look_up(_mm512_loadu_si512(codes + j)));
+    for (; j < dim; ++j) levels[lane_of(j, dim)] = part.x[codes[j]];
   }
-  for (; j < dim; ++j) levels[lane_of(j, dim)] = part.x[codes[j]];
 }
 
 #else
@@ -159,71 +191,77 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                             int8_t* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int lanes, int8_t* levels) {
   constexpr int kSegmentsTogether = 8;
   alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
   const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
-  const uint8_t* ring = codec.layout().row_rest(at) + part.codes_offset;
   const int pairs = pairs_of(part.dim);
   const int segments = part.segments();
-  const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
-  for (int first = 0; first < segments; first += kSegmentsTogether) {
-    const int end = std::min(segments, first + kSegmentsTogether);
-    find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
-         found);
-    for (int segment = first; segment < end; ++segment) {
-      store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
-                    segment_signs(codec, part, at, segment),
-                    levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
+  for (int i = 0; i < count; ++i, levels += lanes) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
+    for (int first = 0; first < segments; first += kSegmentsTogether) {
+      const int end = std::min(segments, first + kSegmentsTogether);
+      find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
+           found);
+      for (int segment = first; segment < end; ++segment) {
+        store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
+                      segment_signs(codec, part, rows[i], segment),
+                      levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
+      }
     }
   }
 }
 
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
-HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                                int8_t* levels) {
-  const uint8_t* fields = codec.layout().row_rest(at) + part.codes_offset;
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int lanes, int8_t* levels) {
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
-  for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
-    const uint64_t signs = segment_signs(codec, part, at, segment);
-    for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
-      uint64_t eight;
-      std::memcpy(&eight, fields, sizeof eight);
-      for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
-        // Without a branch: signs are as random as can be.
-        const int negative = -static_cast<int>(signs >> (first + i) & 1);
-        levels[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
+  for (int row = 0; row < count; ++row, levels += lanes) {
+    const uint8_t* fields = codec.layout().row_rest(rows[row]) + part.codes_offset;
+    int8_t* of_segment = levels;
+    for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
+      const uint64_t signs = segment_signs(codec, part, rows[row], segment);
+      for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
+        uint64_t eight;
+        std::memcpy(&eight, fields, sizeof eight);
+        for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
+          // Without a branch: signs are as random as can be.
+          const int negative = -static_cast<int>(signs >> (first + i) & 1);
+          of_segment[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
+        }
       }
     }
   }
 }
 
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                           int8_t* levels) {
-  const uint8_t* codes = codec.layout().row_rest(at) + part.codes_offset;
-  for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                           int count, int lanes, int8_t* levels) {
+  for (int i = 0; i < count; ++i, levels += lanes) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+  }
 }
 
 #endif
 
+// Part by part, whose tables are then set up once.
 HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* rows,
                           int count, int8_t* levels) {
-  for (int i = 0; i < count; ++i, levels += stage.lanes()) {
-    const RowPlace& at = rows[i];
-    for (const LevelPart& part : stage.parts) {
-      int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
-      switch (part.kind) {
-        case LevelPart::Kind::windows:
-          decode_windows(codec, part, at, of_part);
-          break;
-        case LevelPart::Kind::magnitudes:
-          decode_magnitudes(codec, part, at, of_part);
-          break;
-        case LevelPart::Kind::bytes:
-          decode_bytes(codec, part, at, of_part);
-          break;
-      }
+  const int lanes = stage.lanes();
+  for (const LevelPart& part : stage.parts) {
+    int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
+    switch (part.kind) {
+      case LevelPart::Kind::windows:
+        decode_windows(codec, part, rows, count, lanes, of_part);
+        break;
+      case LevelPart::Kind::magnitudes:
+        decode_magnitudes(codec, part, rows, count, lanes, of_part);
+        break;
+      case LevelPart::Kind::bytes:
+        decode_bytes(codec, part, rows, count, lanes, of_part);
+        break;
     }
   }
 }

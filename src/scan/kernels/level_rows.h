@@ -9,11 +9,11 @@
 
 namespace polarquant {
 
-/// Decodes one stage of `count` rows into levels, (count, stage.lanes()) on 64-byte boundaries;
-/// lanes without a coordinate, or of no part, get any value.
+/// Decodes one stage of `count` rows, up to kBlockRows, into levels, (count, stage.lanes()) on
+/// 64-byte boundaries; lanes without a coordinate, or of no part, get any value.
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
                        int count, int8_t* levels);
-/// The same of rows of a tile.
+/// The same of any number of rows of a tile.
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels);
 

@@ -18,20 +18,31 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-// Decoding rows is what few queries do not pay back. 117,659 × 384 rows of 4 bits: as fast as
-// groups of eight queries from about 100 on with AVX3_DL, 130 with AVX2, 200 with SSE4; with
-// 1,000 1.45, 1.35 and 1.1 times as fast.
+// Decoding rows is what few queries do not pay back, and a residual code's two levels a coordinate
+// less than any. 117,659 × 384 rows of 2 or 4 bits, against groups of eight queries: as fast from
+// 70 (trained: 90) on with AVX3_DL, from 80 with AVX2 and from 90 with SSE4; `Polar4+2` from 190
+// and 160, and never with SSE4, whose groups take .75 of the time.
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 #if HWY_TARGET == HWY_AVX3_DL
-int64_t min_queries() { return 96; }
+int64_t min_queries(const ScanCodec& codec) {
+  if (codec.stages().size() == 1) return 72;
+  return codec.has_split_stages() ? 96 : 192;
+}
 #elif HWY_TARGET != HWY_SCALAR
-int64_t min_queries() { return 160; }
+int64_t min_queries(const ScanCodec& codec) {
+  const bool is_residual = codec.stages().size() == 2 && !codec.has_split_stages();
+  if (!is_residual) return 96;
+  return hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16 ? 192 : kNever;
+}
 #else
-int64_t min_queries() { return std::numeric_limits<int64_t>::max(); }
+int64_t min_queries(const ScanCodec&) { return kNever; }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
 void pick(const ScanCodec&, const SharedFronts&, const FrontPick*, int) {}
 void set_parts(uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
+
+bool shares_fronts() { return HWY_TARGET != HWY_SCALAR; }
 
 HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
   static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
@@ -50,11 +61,15 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(min_queries);
+HWY_EXPORT(shares_fronts);
 HWY_EXPORT(lay_out);
 HWY_EXPORT(set_front_parts);
 HWY_EXPORT(pick);
 
-int64_t min_shared_queries() { return HWY_DYNAMIC_DISPATCH(min_queries)(); }
+int64_t min_shared_queries(const ScanCodec& codec) {
+  return HWY_DYNAMIC_DISPATCH(min_queries)(codec);
+}
+bool can_share_fronts() { return HWY_DYNAMIC_DISPATCH(shares_fronts)(); }
 
 void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                     SharedFronts* fronts) {

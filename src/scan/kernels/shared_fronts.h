@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 
 #include "src/scan/kernels/sign_survivors.h"
@@ -78,12 +77,10 @@ struct RowsCut {
 };
 
 /// From so many queries on, laying fronts out and decoding rows once for all of them pays on this
-/// machine; more than there can be where there are no kernels for it, and none of the others is
-/// called.
-int64_t min_shared_queries();
-inline bool can_share_fronts() {
-  return min_shared_queries() < std::numeric_limits<int64_t>::max();
-}
+/// machine; more than there can be where it never does.
+int64_t min_shared_queries(const ScanCodec& codec);
+/// Whether there are kernels for it. None of those below is called where there are not.
+bool can_share_fronts();
 /// The codec has signs; at most kMostBlocks blocks of the tile.
 void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                     SharedFronts* fronts);

@@ -90,14 +90,32 @@ class WindowReader {
   const FieldSpread& spread_;
 };
 
-/// `bytes`: 256 of them, on a 64-byte boundary; taken as four registers.
-HWY_ATTR inline __m512i look_up(const void* bytes, __m512i index) {
-  const auto* table = static_cast<const uint8_t*>(bytes);
-  const __m512i low =
-      _mm512_permutex2var_epi8(_mm512_load_si512(table), index, _mm512_load_si512(table + 64));
-  const __m512i high = _mm512_permutex2var_epi8(_mm512_load_si512(table + 128), index,
-                                                _mm512_load_si512(table + 192));
-  return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
+/// 256 bytes, in registers.
+class ByteTable {
+ public:
+  /// `bytes`: on a 64-byte boundary.
+  explicit HWY_ATTR HWY_INLINE ByteTable(const void* bytes)
+      : first_(quarter(bytes, 0)),
+        second_(quarter(bytes, 1)),
+        third_(quarter(bytes, 2)),
+        fourth_(quarter(bytes, 3)) {}
+
+  HWY_ATTR HWY_INLINE __m512i look_up(__m512i index) const {
+    const __m512i low = _mm512_permutex2var_epi8(first_, index, second_);
+    const __m512i high = _mm512_permutex2var_epi8(third_, index, fourth_);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
+  }
+
+ private:
+  static HWY_ATTR HWY_INLINE __m512i quarter(const void* bytes, size_t i) {
+    return _mm512_load_si512(static_cast<const uint8_t*>(bytes) + 64 * i);
+  }
+
+  __m512i first_, second_, third_, fourth_;
+};
+
+HWY_ATTR HWY_INLINE __m512i look_up(const void* bytes, __m512i index) {
+  return ByteTable(bytes).look_up(index);
 }
 
 #endif
