@@ -108,6 +108,7 @@ void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_
   const PanelSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);
+    fetch_rests(codec_.layout(), tile, block + 1);
     for (int64_t q = first; q < end; ++q)
       thresholds_[static_cast<size_t>(q - first)] = threshold(panels.queries()[q], best[q]);
     for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {

@@ -176,12 +176,9 @@ void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int firs
   rows->first_row = static_cast<uint32_t>(first_block * kBlockRows);
   rows->max_scale = 0;
   rows->max_constant = 0;
-  // A block's rests on their way while the one before is decoded: by themselves, the first that is
-  // read of each row, its ring's end, would be waited for.
-  const size_t rest_bytes = kBlockRows * codec.layout().rest_bytes();
-  fetch(tile.rest[first_block], rest_bytes);
+  fetch_rests(codec.layout(), tile, first_block);
   for (int block = first_block; block < end_block; ++block) {
-    if (block + 1 < end_block) fetch(tile.rest[block + 1], rest_bytes);
+    if (block + 1 < end_block) fetch_rests(codec.layout(), tile, block + 1);
     const int first = (block - first_block) * kBlockRows;
     alignas(64) float bias[kBlockRows];
     load_block_terms(codec, tile.front[block], tile.room[block], rows->scale + first,

@@ -219,8 +219,8 @@ HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[
 }
 
 // 64 rows by a query are 44 permutations and additions, which Zen 5 does two of each a cycle. By
-// four queries two blocks at a time they take .46 cycles each, with one load for three of them; by
-// one query four blocks at a time, with five loads for four, .73.
+// four queries two blocks at a time, with three loads for four of them, they take .46 cycles each;
+// by one query four blocks at a time, with five loads for four, .73.
 template <int kWords, bool kThirdBit, int kQueries>
 HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
   constexpr int kBlocks = 2;

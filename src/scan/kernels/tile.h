@@ -4,6 +4,7 @@
 
 #include <hwy/base.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -47,6 +48,14 @@ HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t
   for (int word = 0; word < layout.front_words(); ++word)
     __builtin_prefetch(layout.front_word(at, word));
   fetch(layout.row_rest(at), rest_bytes);
+}
+
+/// Brings near the rests of a block that will be decoded, if the tile has it: by themselves, the
+/// first that is read of each row, its ring's end, would be waited for.
+HWY_INLINE void fetch_rests(const BlockLayout& layout, const ScanTile& tile, int block) {
+  constexpr size_t kMostFetched = size_t{32} << 10;  // of a first-level cache
+  if (block < tile.blocks)
+    fetch(tile.rest[block], std::min(kBlockRows * layout.rest_bytes(), kMostFetched));
 }
 
 /// Brings near what the second stage reads of a row, and what the first of split stages does, which
