@@ -24,6 +24,12 @@ SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> 
 
 SharedSearch::SharedSearch(const ScanCodec& codec) : codec_(codec), levels_(codec) {}
 
+// As few shares as there can be, and all as large.
+int SharedSearch::blocks_together(const ScanTile& tile) const {
+  const int shares = (tile.blocks + levels_.most_blocks() - 1) / levels_.most_blocks();
+  return (tile.blocks + shares - 1) / shares;
+}
+
 void SharedSearch::share(const ScanTile& tile, int first_block, int end_block) {
   lay_out_fronts(codec_, tile, first_block, end_block, fronts_.get());
   decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
@@ -96,8 +102,9 @@ void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int6
     promising[i] =
         promising_bound(tile, *queries[first + static_cast<int64_t>(i)].scan, promising_rows(k));
   has_slack_ = false;
-  for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
-    share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
+  const int together = blocks_together(tile);
+  for (int block = 0; block < tile.blocks; block += together) {
+    share(tile, block, std::min(tile.blocks, block + together));
     search_shared(tile, queries, first, promising, seeds.data());
   }
   for (size_t i = 0; i < count; ++i) best[i].lower_limit(seeds[i].worst_key());
@@ -105,13 +112,15 @@ void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int6
 
 void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                           int64_t end, TopK* best) {
+  if (tile.blocks == 0) return;
   best += first;
   const int64_t count = end - first;
   thresholds_.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) thresholds_[static_cast<size_t>(i)] = -best[i].worst_key();
   has_slack_ = queries[first].scan->slack.per_scale != 0;
-  for (int block = 0; block < tile.blocks; block += levels_.most_blocks()) {
-    share(tile, block, std::min(tile.blocks, block + levels_.most_blocks()));
+  const int together = blocks_together(tile);
+  for (int block = 0; block < tile.blocks; block += together) {
+    share(tile, block, std::min(tile.blocks, block + together));
     search_shared(tile, queries, first, {}, best);
   }
 }

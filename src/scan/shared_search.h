@@ -50,6 +50,7 @@ class SharedSearch {
   /// By whose rows bounds are judged.
   static constexpr int kSampleBlocks = 4;
 
+  int blocks_together(const ScanTile& tile) const;
   void share(const ScanTile& tile, int first_block, int end_block);
   float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
   /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps

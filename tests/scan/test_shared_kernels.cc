@@ -175,10 +175,10 @@ TEST_CASE("queries that share rows pick those whose front reaches", "[scan][kern
       if (spec == "Polar3-pca" && dim > 384) continue;  // training takes seconds
       for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
         // Last blocks of 2, 3 and 6 groups; more blocks than are shared at a time.
-        for (const int64_t n : {12, 147, 700}) {
+        for (const int64_t n : {12, 147, 1100}) {
           const ScanRows rows = made_up_rows(spec, dim, metric, n);
           ScanTile tile = tile_of(rows);
-          if (n == 700) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
+          if (n == 1100) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
           const ScanQuery query = rows.query(5, 1.5F);
           ScanQuery zero = rows.query(6, 1);
           zero.front = {};  // as of a query that is 0

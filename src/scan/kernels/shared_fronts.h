@@ -19,8 +19,7 @@ namespace polarquant {
 
 /// Fronts of some blocks of a tile, laid out for many queries.
 struct SharedFronts {
-  /// They stay in a first-level cache while queries take turns.
-  static constexpr int kMostBlocks = 8;
+  static constexpr int kMostBlocks = 16;
 
   /// Planes of a block: an index for each row, of four coordinates or more.
   static constexpr int kMostPlanes = kMaxFrontWords * 16;
@@ -79,6 +78,9 @@ struct RowsCut {
 /// From so many queries on, laying fronts out and decoding rows once for all of them pays on this
 /// machine; more than there can be where it never does.
 int64_t min_shared_queries(const ScanCodec& codec);
+/// How many blocks, up to kMostBlocks, stay in a first-level cache as this machine's kernels want
+/// them while queries take turns.
+int most_shared_blocks();
 /// Whether there are kernels for it. None of those below is called where there are not.
 bool can_share_fronts();
 /// The codec has signs; at most kMostBlocks blocks of the tile.

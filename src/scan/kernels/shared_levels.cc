@@ -153,7 +153,7 @@ SharedLevels::SharedLevels(const ScanCodec& codec) {
   constexpr int kMostBytes = 512 << 10;
   int lanes = 0;
   for (const LevelStage& stage : codec.stages()) lanes += stage.lanes();
-  most_blocks_ = std::clamp(kMostBytes / (kBlockRows * lanes), 1, SharedFronts::kMostBlocks);
+  most_blocks_ = std::clamp(kMostBytes / (kBlockRows * lanes), 1, most_shared_blocks());
   for (size_t stage = 0; stage < codec.stages().size(); ++stage)
     levels[stage].resize(static_cast<size_t>(most_blocks_ * kBlockRows) *
                          static_cast<size_t>(codec.stages()[stage].lanes()));

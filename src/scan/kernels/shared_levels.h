@@ -18,8 +18,8 @@ class SharedLevels {
 
   explicit SharedLevels(const ScanCodec& codec);
 
-  /// As many blocks as there is room for: SharedFronts::kMostBlocks, or fewer whose levels stay in
-  /// a second-level cache while queries take turns.
+  /// As many blocks as there is room for: most_shared_blocks(), or fewer whose levels stay in a
+  /// second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
   ScanTerms terms(uint32_t row) const { return {scale[row], constant[row], norm[row]}; }
 
