@@ -81,7 +81,7 @@ int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlac
 int32_t sign_level_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   int32_t dot = 0;
   for (int lane = codec.first_level_word() * kSegmentLanes;
-       lane < codec.layout().sign_words() * kSegmentLanes; ++lane) {
+       lane < codec.end_level_word() * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;

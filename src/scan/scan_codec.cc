@@ -17,9 +17,9 @@ namespace polarquant {
 namespace {
 
 /// Rounding both vectors to levels adds about 1e-4 to a code's error. Recall@10 of 117,659 × 384
-/// real embeddings without and with more candidates, and by floats: Polar4 (error .006) .9613,
-/// .9616, .9616; Polar4-pca (.004) .9682, .9701, .9701; Polar4+4 .9928, .9966, .9966; Polar8 .9923,
-/// .9963, .9964.
+/// real embeddings without and with a candidate more, and by floats: Polar4 (error .006) .9613,
+/// .9616, .9616; Polar4-pca (.004) .9687, .9702, .9701; Polar4+4 .9923, .9964, .9966; Polar8 .9924,
+/// .9965, .9964.
 constexpr double kFineError = .005;
 
 float largest_of(std::span<const float> values) {

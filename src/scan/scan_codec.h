@@ -154,6 +154,12 @@ class ScanCodec {
     return std::min(layout_.sign_words(),
                     has_split_stages() ? stages_[1].first_segment : layout_.front_words());
   }
+  /// To this one: of split stages those of the front, which say nearly all that signs can.
+  int end_level_word() const {
+    return has_split_stages() ? std::max(first_level_word(), layout_.front_words())
+                              : layout_.sign_words();
+  }
+  int level_words() const { return end_level_word() - first_level_word(); }
   /// Coordinates that a row's sign words cover.
   int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
   /// (dim), of a code with a trained rotation, else empty: what levels of coordinates are
@@ -163,7 +169,7 @@ class ScanCodec {
   const BoundConstants& bounds() const { return bounds_; }
   /// How many rows a search for the k best by the codec's scores keeps by levels.
   int64_t candidates(int64_t k) const {
-    return fine_ ? k + std::min(k / 8 + 2, std::numeric_limits<int64_t>::max() - k) : k;
+    return fine_ ? k + std::min(k / 16 + 1, std::numeric_limits<int64_t>::max() - k) : k;
   }
 
  private:

@@ -206,7 +206,7 @@ SumBound split_bound(const ScanCodec& codec, const float* q, const float* x, flo
   const auto& dot = simd_exact_sums().dot_exact;
   const BoundConstants& constants = codec.bounds();
   const int lead = std::min(codec.stages()[0].lanes(), codec.dim());
-  const int known = std::max(lead, codec.sign_dims());
+  const int known = std::max(lead, std::min(codec.dim(), codec.end_level_word() * kSegmentLanes));
   double unknown = 0;  // of ‖q‖²
   for (int j = known; j < codec.dim(); ++j)
     if (codec.scales()[static_cast<size_t>(j)] > 0) unknown += double{q[j]} * q[j];
@@ -284,7 +284,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
     scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
   const QueryWords words(codec, steps, scan);
-  scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.layout().sign_words());
+  scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.end_level_word());
 
   const double norm2 = words.energy(0, static_cast<int>(words.words.size()));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term

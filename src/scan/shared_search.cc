@@ -35,43 +35,50 @@ void SharedSearch::share(const ScanTile& tile, int first_block, int end_block) {
   decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
 }
 
-float SharedSearch::score_picked(const ScanTile& tile, const SharedQueries::Query& query,
-                                 float threshold, PickedRows* picked, TopK* best) {
-  if (picked->count == 0) return threshold;
-  const ScanQuery& scan = *query.scan;
-  const float slack =
-      has_slack_ ? scan.slack.of(scan.score, levels_.max_scale, levels_.max_constant) : 0;
-  const int hits = find_shared_hits(codec_, levels_, query.levels,
-                                    lowered_threshold(threshold, slack), picked, &found_->hits);
-  // Of most queries nothing else is touched.
-  if (hits == 0) return threshold;
-  for (int i = 0; i < hits; ++i) {
-    const uint32_t row = found_->hits.rows[i];
-    const int32_t dots[2] = {found_->hits.dots[0][i], found_->hits.dots[1][i]};
-    push_by_dots(codec_, tile, levels_.first_row + row, scan, levels_.terms(row), dots, true, best);
+void SharedSearch::take_hits(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                             const LevelGoal* goals, float* thresholds, TopK* best) {
+  SharedHits& hits = found_->hits;
+  if (codec_.stages().size() == 2) keep_by_second_stage(codec_, levels_, goals, &hits);
+  for (int i = 0; i < hits.count; ++i) {
+    const int goal = hits.goals[i];
+    const uint32_t row = hits.rows[i];
+    const int32_t dots[2] = {hits.dots[0][i], hits.dots[1][i]};
+    push_by_dots(codec_, tile, levels_.first_row + row, *queries[first + goal].scan,
+                 levels_.terms(row).terms, dots, true, &best[goal]);
+    thresholds[goal] = -best[goal].worst_key();
   }
-  return -best->worst_key();
+  hits.count = 0;
 }
 
 void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                                  std::span<const float> front_thresholds, TopK* best) {
   const int64_t count = std::ssize(thresholds_);
   for (int64_t from = 0; from < count; from += kQueriesTogether) {
-    const int64_t together = std::min(kQueriesTogether, count - from);
+    const auto together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - from));
+    float* const thresholds = thresholds_.data() + from;
     FrontPick picks[kQueriesTogether];
-    for (int64_t i = 0; i < together; ++i) {
-      const auto at = static_cast<size_t>(from + i);
-      float threshold = thresholds_[at];
-      if (!front_thresholds.empty()) threshold = std::max(threshold, front_thresholds[at]);
-      picks[i] = {&queries[first + from + i].front, threshold, &found_->picked[i]};
+    LevelGoal goals[kQueriesTogether];
+    for (int i = 0; i < together; ++i) {
+      const SharedQueries::Query& query = queries[first + from + i];
+      const float slack = has_slack_ ? query.scan->slack.of(query.scan->score, levels_.max_scale,
+                                                            levels_.max_constant)
+                                     : 0;
+      goals[i] = {&query.levels, lowered_threshold(thresholds[i], slack), thresholds[i]};
+      const float by_front =
+          front_thresholds.empty()
+              ? thresholds[i]
+              : std::max(thresholds[i], front_thresholds[static_cast<size_t>(from + i)]);
+      picks[i] = {&query.front, by_front, &found_->picked[i]};
     }
     pick_rows(codec_, *fronts_, {picks, static_cast<size_t>(together)});
-    for (int64_t i = 0; i < together; ++i) {
+    for (int i = 0; i < together; ++i) {
       if (i + 1 < together) fetch_levels(codec_, queries[first + from + i + 1].levels);
-      float& threshold = thresholds_[static_cast<size_t>(from + i)];
-      threshold = score_picked(tile, queries[first + from + i], threshold, &found_->picked[i],
-                               &best[from + i]);
+      PickedRows& picked = found_->picked[i];
+      if (!found_->hits.has_room(picked.count))
+        take_hits(tile, queries, first + from, goals, thresholds, best + from);
+      if (picked.count > 0) find_shared_hits(codec_, levels_, goals, i, &picked, &found_->hits);
     }
+    take_hits(tile, queries, first + from, goals, thresholds, best + from);
   }
 }
 

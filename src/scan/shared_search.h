@@ -58,9 +58,9 @@ class SharedSearch {
   /// there are front_thresholds, fronts must reach these, too.
   void search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                      std::span<const float> front_thresholds, TopK* best);
-  /// The rows that a query picked; returns its new threshold.
-  float score_picked(const ScanTile& tile, const SharedQueries::Query& query, float threshold,
-                     PickedRows* picked, TopK* best);
+  /// Brings the hits of queries first … into their best[…], raises thresholds, and empties hits.
+  void take_hits(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                 const LevelGoal* goals, float* thresholds, TopK* best);
 
   /// Queries that pick, before each scores what it picked: so the fronts stay in a first-level
   /// cache, from which the levels drive them. By 64 a search takes .9 of the time that it takes

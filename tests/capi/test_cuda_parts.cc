@@ -81,7 +81,7 @@ TEST_CASE("merged parts are the search of all rows", "[capi]") {
   const int64_t num_parts = GENERATE(1, 2, 3, 7);
   const int64_t k = GENERATE(1, 10, 90, 1024);
   const bool chooses = GENERATE(false, true);
-  const int64_t kept = chooses ? k + k / 8 + 2 : k;
+  const int64_t kept = chooses ? k + k / 16 + 1 : k;
   CAPTURE(higher, n, num_parts, k, kept);
   Random random(static_cast<uint64_t>(n * 31 + num_parts));
   constexpr int64_t kQueries = 2;

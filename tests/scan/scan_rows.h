@@ -38,29 +38,48 @@ inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
-/// Rows whose energy falls by 12 from one segment to the next: plans get every kind of rate.
-inline std::vector<float> falling_rows(int64_t n, int dim, uint64_t seed) {
+/// How energy falls from one segment to the next: by 12, so that plans get every kind of rate; by
+/// 2.4 or 2; or by 4 once, and not again in five.
+enum class Spectrum { steep, slow, gentle, led };
+
+inline double amplitude(Spectrum spectrum, size_t coordinate) {
+  const auto j = static_cast<double>(coordinate);
+  switch (spectrum) {
+    case Spectrum::slow:
+      return std::exp2(-j / 100);
+    case Spectrum::gentle:
+      return std::exp2(-j / 128);
+    case Spectrum::led:
+      return coordinate < 64 ? 1 : coordinate < 384 ? .5 : .1;
+    default:
+      return std::exp2(-j / 36);
+  }
+}
+
+inline std::vector<float> falling_rows(int64_t n, int dim, uint64_t seed,
+                                       Spectrum spectrum = Spectrum::steep) {
   std::vector<float> x = normal_numbers(n * dim, seed);
   for (size_t i = 0; i < x.size(); ++i)
-    x[i] *= static_cast<float>(std::exp2(-static_cast<double>(i % static_cast<size_t>(dim)) / 36));
+    x[i] *= static_cast<float>(amplitude(spectrum, i % static_cast<size_t>(dim)));
   return x;
 }
 
-inline void train_if_needed(Codec* codec) {
+inline void train_if_needed(Codec* codec, Spectrum spectrum = Spectrum::steep) {
   if (codec->is_trained()) return;
   const int64_t n = std::max(100, 3 * codec->dim());
-  codec->train(n, falling_rows(n, codec->dim(), 17).data());
+  codec->train(n, falling_rows(n, codec->dim(), 17, spectrum).data());
 }
 
-inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric) {
+inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric,
+                                         Spectrum spectrum = Spectrum::steep) {
   auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
   codec->use_kernels(simd_codec_kernels());
   if (codec->is_trained()) return codec;
   // Training takes a second at 1,000 dimensions: once for each.
-  static std::map<std::tuple<std::string, int, Metric>, std::vector<uint8_t>> trained;
-  std::vector<uint8_t>& state = trained[{spec, dim, metric}];
+  static std::map<std::tuple<std::string, int, Metric, Spectrum>, std::vector<uint8_t>> trained;
+  std::vector<uint8_t>& state = trained[{spec, dim, metric, spectrum}];
   if (state.empty()) {
-    train_if_needed(codec.get());
+    train_if_needed(codec.get(), spectrum);
     state = codec->save_state();
   }
   codec = Codec::load_state(state.data(), state.size());
@@ -103,8 +122,8 @@ struct ScanRows {
   ScanCodec scan;
   CodeBlocks blocks;
 
-  ScanRows(const std::string& spec, int dim, Metric metric)
-      : codec(make_codec(spec, dim, metric)), scan(*codec), blocks(BlockLayout(*codec)) {}
+  ScanRows(const std::string& spec, int dim, Metric metric, Spectrum spectrum = Spectrum::steep)
+      : codec(make_codec(spec, dim, metric, spectrum)), scan(*codec), blocks(BlockLayout(*codec)) {}
 
   /// Of a random vector with ‖q‖ ≈ √dim.
   ScanQuery query(uint64_t seed, float exactness) const {
@@ -128,8 +147,9 @@ inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
 }
 
 inline ScanRows made_up_rows(const std::string& spec, int dim, Metric metric, int64_t n,
-                             uint64_t seed = 1, Terms terms = Terms::spread) {
-  ScanRows rows(spec, dim, metric);
+                             uint64_t seed = 1, Terms terms = Terms::spread,
+                             Spectrum spectrum = Spectrum::steep) {
+  ScanRows rows(spec, dim, metric, spectrum);
   rows.blocks.append(n, made_up_codes(*rows.codec, n, seed, terms).data());
   return rows;
 }

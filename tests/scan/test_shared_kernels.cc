@@ -2,8 +2,10 @@
 // The kernels of a search whose queries share rows, against the plain definitions.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -111,59 +113,124 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
   }
 }
 
-void check_hits(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
-                Shared* shared) {
-  LevelQuery levels;
-  set_level_query(rows.scan, query, &levels);
-  const auto& stages = rows.scan.stages();
+/// What find_shared_hits and keep_by_second_stage must find of rows that are all picked.
+struct PlainHits {
   struct Row {
-    uint32_t row;
+    uint32_t row;  // of the shared ones
     int32_t dots[2];
     float score;
+    float bound;  // by the first of two stages
   };
-  std::vector<Row> expected;
-  std::vector<float> scores;
-  std::vector<int8_t> decoded(static_cast<size_t>(rows.scan.lanes()));
-  for (const uint32_t row : shared->rows_in(tile)) {
-    const RowPlace at = place_of(tile, row);
-    const ScanTerms terms = load_terms(rows.scan, at);
-    Row& of = expected.emplace_back();
-    of.row = row - static_cast<uint32_t>(shared->first_block * kBlockRows);
-    for (size_t stage = 0; stage < stages.size(); ++stage) {
-      decode_levels(rows.scan, stages[stage], at, decoded.data());
-      of.dots[stage] = level_dot(stages[stage], query, decoded.data());
-    }
-    of.score = stages.size() == 2 ? goodness(query.score, terms, of.dots[0], of.dots[1])
-                                  : goodness(query.score, terms, of.dots[0]);
-    scores.push_back(of.score);
-    const ScanTerms shared_terms = shared->levels->terms(of.row);
-    REQUIRE(same_bits(shared_terms.scale, terms.scale));
-    REQUIRE(same_bits(shared_terms.constant, terms.constant));
-    REQUIRE(same_bits(shared_terms.norm, terms.norm));
-    REQUIRE(shared->levels->max_scale >= terms.scale);
-    REQUIRE(shared->levels->max_constant >= std::fabs(terms.constant));
-  }
-  if (expected.empty()) return;
-  for (const float threshold : thresholds_among(scores)) {
-    // As many as a kernel takes together, and fewer.
-    for (const size_t count : {expected.size(), std::min<size_t>(expected.size(), 5), size_t{1}}) {
-      shared->picked->count = static_cast<int>(count);
-      for (size_t i = 0; i < count; ++i)
-        shared->picked->rows[i] = static_cast<uint16_t>(expected[i].row);
-      const int hits = find_shared_hits(rows.scan, *shared->levels, levels, threshold,
-                                        shared->picked.get(), shared->hits.get());
-      int found = 0;
-      for (size_t i = 0; i < count; ++i) {
-        if (!(expected[i].score >= threshold)) continue;
-        REQUIRE(found < hits);
-        REQUIRE(shared->hits->rows[found] == expected[i].row);
-        for (size_t stage = 0; stage < stages.size(); ++stage)
-          REQUIRE(shared->hits->dots[stage][found] == expected[i].dots[stage]);
-        ++found;
+  std::vector<Row> rows;
+  bool two_stages;
+
+  PlainHits(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query,
+            const Shared& shared)
+      : two_stages(made_up.scan.stages().size() == 2) {
+    const ScanCodec& scan = made_up.scan;
+    std::vector<int8_t> decoded(static_cast<size_t>(scan.lanes()));
+    for (const uint32_t row : shared.rows_in(tile)) {
+      const RowPlace at = place_of(tile, row);
+      const ScanTerms terms = load_terms(scan, at);
+      Row& of = rows.emplace_back();
+      of.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
+      for (size_t stage = 0; stage < scan.stages().size(); ++stage) {
+        decode_levels(scan, scan.stages()[stage], at, decoded.data());
+        of.dots[stage] = level_dot(scan.stages()[stage], query, decoded.data());
       }
-      REQUIRE(found == hits);
+      of.score = two_stages ? goodness(query.score, terms, of.dots[0], of.dots[1])
+                            : goodness(query.score, terms, of.dots[0]);
+      of.bound = first_stage_bound(query, terms, of.dots[0], {0, sign_level_dot(scan, query, at)});
+      const ScanTerms& shared_terms = shared.levels->terms(of.row).terms;
+      REQUIRE(same_bits(shared_terms.scale, terms.scale));
+      REQUIRE(same_bits(shared_terms.constant, terms.constant));
+      REQUIRE(same_bits(shared_terms.norm, terms.norm));
+      REQUIRE(shared.levels->max_scale >= terms.scale);
+      REQUIRE(shared.levels->max_constant >= std::fabs(terms.constant));
     }
   }
+  std::vector<float> scores() const {
+    std::vector<float> all;
+    for (const Row& row : rows) all.push_back(row.score);
+    return all;
+  }
+  std::vector<float> bounds() const {
+    std::vector<float> all;
+    for (const Row& row : rows) all.push_back(row.bound);
+    return all;
+  }
+  /// Those of the first `count` rows that reach.
+  std::vector<Row> hits(size_t count, const LevelGoal& goal) const {
+    std::vector<Row> found;
+    std::copy_if(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count),
+                 std::back_inserter(found), [&](const Row& row) {
+                   return row.score >= goal.score && (!two_stages || row.bound >= goal.bound);
+                 });
+    return found;
+  }
+};
+
+/// Two queries pick the same rows, with goals of their own.
+void check_hits(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&queries)[2],
+                Shared* shared) {
+  LevelQuery levels[2];
+  std::vector<PlainHits> plain;
+  for (int i = 0; i < 2; ++i) {
+    set_level_query(rows.scan, queries[i], &levels[i]);
+    plain.emplace_back(rows, tile, queries[i], *shared);
+  }
+  const std::vector<PlainHits::Row>& all = plain[0].rows;
+  if (all.empty()) return;
+  const std::vector<float> scores[2] = {thresholds_among(plain[0].scores()),
+                                        thresholds_among(plain[1].scores())};
+  const std::vector<float> bounds[2] = {thresholds_among(plain[0].bounds()),
+                                        thresholds_among(plain[1].bounds())};
+  for (size_t i = 0; i < scores[0].size(); ++i) {
+    // Goals by score alone, by bound alone, and by both.
+    for (const int by : {1, 2, 3}) {
+      LevelGoal goals[2];
+      for (size_t q = 0; q < 2; ++q) {
+        const size_t at = q == 0 ? i : scores[0].size() - 1 - i;
+        goals[q] = {&levels[q], (by & 1) != 0 ? scores[q][at] : -kInfinity,
+                    (by & 2) != 0 ? bounds[q][at] : -kInfinity};
+      }
+      // As many as a kernel takes together, and fewer.
+      for (const size_t count : {all.size(), std::min<size_t>(all.size(), 5), size_t{1}}) {
+        SharedHits& hits = *shared->hits;
+        hits.count = 0;
+        for (int q = 0; q < 2; ++q) {
+          shared->picked->count = static_cast<int>(count);
+          for (size_t row = 0; row < count; ++row)
+            shared->picked->rows[row] = static_cast<uint16_t>(all[row].row);
+          find_shared_hits(rows.scan, *shared->levels, goals, q, shared->picked.get(), &hits);
+        }
+        if (plain[0].two_stages) keep_by_second_stage(rows.scan, *shared->levels, goals, &hits);
+        int found = 0;
+        for (int q = 0; q < 2; ++q) {
+          for (const PlainHits::Row& row : plain[static_cast<size_t>(q)].hits(count, goals[q])) {
+            REQUIRE(found < hits.count);
+            REQUIRE(hits.goals[found] == q);
+            REQUIRE(hits.rows[found] == row.row);
+            REQUIRE(hits.dots[0][found] == row.dots[0]);
+            if (plain[0].two_stages) REQUIRE(hits.dots[1][found] == row.dots[1]);
+            ++found;
+          }
+        }
+        REQUIRE(found == hits.count);
+      }
+    }
+  }
+}
+
+void check_shared_scores(const ScanRows& rows) {
+  ScanTile tile = tile_of(rows);
+  tile.allowed[0] = 0x8421fedc00000001;
+  const ScanQuery queries[2] = {rows.query(7, 1.5F), rows.query(8, 1)};
+  on_every_target([&] {
+    if (!can_share_fronts()) return;
+    Shared shared(rows, tile, 0);
+    check_hits(rows, tile, queries, &shared);
+  });
 }
 
 }  // namespace
@@ -245,23 +312,26 @@ TEST_CASE("rows are picked by the largest distance of three bits", "[scan][kerne
 }
 
 TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar4", "Polar5", "Polar4+2", "Polar4-pca"}) {
+  for (const std::string spec :
+       {"Polar2", "Polar4", "Polar5", "Polar4+2", "Polar1-pca", "Polar4-pca"}) {
     for (const int dim : {64, 65, 129, 384, 2500}) {
-      if (spec == "Polar4-pca" && dim > 384) continue;
+      if (spec.ends_with("-pca") && dim > 384) continue;
       for (const Metric metric : {Metric::inner_product, Metric::l2}) {
-        const ScanRows rows = made_up_rows(spec, dim, metric, dim > 384 ? 100 : 600);
-        ScanTile tile = tile_of(rows);
-        tile.allowed[0] = 0x8421fedc00000001;
-        const ScanQuery query = rows.query(7, 1.5F);
-        on_every_target([&] {
-          if (!can_share_fronts()) return;
-          CAPTURE(spec, dim, static_cast<int>(metric));
-          Shared shared(rows, tile, 0);
-          check_hits(rows, tile, query, &shared);
-        });
+        CAPTURE(spec, dim, static_cast<int>(metric));
+        check_shared_scores(made_up_rows(spec, dim, metric, dim > 384 ? 100 : 600));
       }
     }
   }
+  std::set<int> words;  // that bounds by a first stage take
+  for (const Spectrum spectrum :
+       {Spectrum::steep, Spectrum::slow, Spectrum::gentle, Spectrum::led}) {
+    const ScanRows rows =
+        made_up_rows("Polar3-pca", 512, Metric::inner_product, 200, 1, Terms::spread, spectrum);
+    REQUIRE(rows.scan.has_split_stages());
+    words.insert(rows.scan.level_words());
+    check_shared_scores(rows);
+  }
+  CHECK(words == std::set{0, 1, 2, 3});
 }
 
 }  // namespace polarquant::test

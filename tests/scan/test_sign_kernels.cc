@@ -345,13 +345,20 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
         const ScanRows rows = made_up_rows(spec, dim, metric, 147);
         REQUIRE(rows.scan.has_split_stages());
         kinds.insert(rows.scan.stages()[0].parts[0].kind);
-        words.insert(rows.scan.layout().sign_words() - rows.scan.first_level_word());
+        words.insert(rows.scan.level_words());
         check_second_stage(rows);
       }
     }
   }
-  CHECK(kinds.size() == 2);  // windows and magnitudes
-  CHECK(words.size() >= 3);  // none to several behind the first stage
+  for (const Spectrum spectrum : {Spectrum::slow, Spectrum::gentle, Spectrum::led}) {
+    const ScanRows rows =
+        made_up_rows("Polar3-pca", 512, Metric::l2, 147, 1, Terms::spread, spectrum);
+    REQUIRE(rows.scan.has_split_stages());
+    words.insert(rows.scan.level_words());
+    check_second_stage(rows);
+  }
+  CHECK(kinds.size() == 2);              // windows and magnitudes
+  CHECK(words == std::set{0, 1, 2, 3});  // behind the first stage
 }
 
 TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan][kernels]") {

@@ -62,7 +62,7 @@ HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* l
 /// Two segments of a part, or its last one, of all rows: tables stay in registers.
 template <bool kFirst, bool kBoth>
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int segment,
-                             const RowPlace* rows, int count, int lanes, int8_t* levels) {
+                             const RowPlace* rows, int count, int stride, int8_t* levels) {
   uint64_t front_signs[kBlockRows];
   uint64_t back_signs[kBlockRows];
   signs_of_rows(codec, part, segment, rows, count, front_signs);
@@ -72,7 +72,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int 
   const WindowReader reader(part);
   const int bits = pairs_of(part.dim) * part.step_bits;
   const bool half = part.reads_half(segment / 2);
-  for (int i = 0; i < count; ++i, levels += lanes) {
+  for (int i = 0; i < count; ++i, levels += stride) {
     const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
     const uint8_t before = kFirst ? bits_before_ring(ring, bits) : uint8_t{0};
     const __m512i windows = reader.read(ring, kFirst ? 0 : segment / 2, half, before);
@@ -86,19 +86,19 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int 
 }
 
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int lanes, int8_t* levels) {
+                             int count, int stride, int8_t* levels) {
   const int segments = part.segments();
   for (int segment = 0; segment < segments; segment += 2, levels += 2 * kSegmentLanes) {
     const bool both = segment + 1 < segments;
     const auto& decode = segment == 0
                              ? (both ? decode_windows<true, true> : decode_windows<true, false>)
                              : (both ? decode_windows<false, true> : decode_windows<false, false>);
-    decode(codec, part, segment, rows, count, lanes, levels);
+    decode(codec, part, segment, rows, count, stride, levels);
   }
 }
 
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                                int count, int lanes, int8_t* levels) {
+                                int count, int stride, int8_t* levels) {
   const WindowReader reader(part);
   const ByteTable table(part.x);
   for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
@@ -107,16 +107,16 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
     for (int i = 0; i < count; ++i) {
       const uint8_t* fields = codec.layout().row_rest(rows[i]) + part.codes_offset;
       store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
-                    levels + static_cast<ptrdiff_t>(i) * lanes);
+                    levels + static_cast<ptrdiff_t>(i) * stride);
     }
   }
 }
 
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                           int count, int lanes, int8_t* levels) {
+                           int count, int stride, int8_t* levels) {
   const ByteTable table(part.x);
   const int dim = part.dim;
-  for (int i = 0; i < count; ++i, levels += lanes) {
+  for (int i = 0; i < count; ++i, levels += stride) {
     const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
     int j = 0;
     for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
@@ -192,13 +192,13 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int lanes, int8_t* levels) {
+                             int count, int stride, int8_t* levels) {
   constexpr int kSegmentsTogether = 8;
   alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
   const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
   const int pairs = pairs_of(part.dim);
   const int segments = part.segments();
-  for (int i = 0; i < count; ++i, levels += lanes) {
+  for (int i = 0; i < count; ++i, levels += stride) {
     const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
     for (int first = 0; first < segments; first += kSegmentsTogether) {
@@ -216,9 +216,9 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
 
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                                int count, int lanes, int8_t* levels) {
+                                int count, int stride, int8_t* levels) {
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
-  for (int row = 0; row < count; ++row, levels += lanes) {
+  for (int row = 0; row < count; ++row, levels += stride) {
     const uint8_t* fields = codec.layout().row_rest(rows[row]) + part.codes_offset;
     int8_t* of_segment = levels;
     for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
@@ -237,8 +237,8 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
 }
 
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                           int count, int lanes, int8_t* levels) {
-  for (int i = 0; i < count; ++i, levels += lanes) {
+                           int count, int stride, int8_t* levels) {
+  for (int i = 0; i < count; ++i, levels += stride) {
     const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
     for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
   }
@@ -248,19 +248,18 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const 
 
 // Part by part, whose tables are then set up once.
 HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* rows,
-                          int count, int8_t* levels) {
-  const int lanes = stage.lanes();
+                          int count, int stride, int8_t* levels) {
   for (const LevelPart& part : stage.parts) {
     int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
     switch (part.kind) {
       case LevelPart::Kind::windows:
-        decode_windows(codec, part, rows, count, lanes, of_part);
+        decode_windows(codec, part, rows, count, stride, of_part);
         break;
       case LevelPart::Kind::magnitudes:
-        decode_magnitudes(codec, part, rows, count, lanes, of_part);
+        decode_magnitudes(codec, part, rows, count, stride, of_part);
         break;
       case LevelPart::Kind::bytes:
-        decode_bytes(codec, part, rows, count, lanes, of_part);
+        decode_bytes(codec, part, rows, count, stride, of_part);
         break;
     }
   }
@@ -283,8 +282,12 @@ HWY_EXPORT(decode_rows);
 HWY_EXPORT(dot_rows);
 
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
+                       int count, size_t stride, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, static_cast<int>(stride), levels);
+}
+void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
                        int count, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, levels);
+  decode_level_rows(codec, stage, at, count, static_cast<size_t>(stage.lanes()), levels);
 }
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels) {

@@ -20,13 +20,13 @@ namespace HWY_NAMESPACE {
 
 // Decoding rows is what few queries do not pay back, and a residual code's two levels a coordinate
 // less than any. 117,659 × 384 rows of 2 or 4 bits, against groups of eight queries: as fast from
-// 70 (trained: 90) on with AVX3_DL, from 80 with AVX2 and from 90 with SSE4; `Polar4+2` from 190
-// and 160, and never with SSE4, whose groups take .75 of the time.
+// 70 (trained: 90) on with AVX3_DL, from 90 with AVX2 and with SSE4; `Polar4+2` from 130, 150 and
+// 220 on.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 #if HWY_TARGET == HWY_AVX3_DL
 int64_t min_queries(const ScanCodec& codec) {
   if (codec.stages().size() == 1) return 72;
-  return codec.has_split_stages() ? 96 : 192;
+  return codec.has_split_stages() ? 96 : 144;
 }
 // 45 KB: .92 of the time that 8 take (117,659 × 384 rows, 1,000 queries), whose tables are made
 // anew twice as often.
@@ -35,7 +35,7 @@ int most_blocks() { return 16; }
 int64_t min_queries(const ScanCodec& codec) {
   const bool is_residual = codec.stages().size() == 2 && !codec.has_split_stages();
   if (!is_residual) return 96;
-  return hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16 ? 192 : kNever;
+  return hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16 ? 160 : 256;
 }
 // 32 KB: with 16 a search takes 1.09 times as long with AVX2.
 int most_blocks() { return 8; }

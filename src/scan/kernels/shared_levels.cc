@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/load_terms.h"
@@ -17,6 +19,7 @@
 
 #include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/dot_row-inl.h"
+#include "src/scan/kernels/negative_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -37,105 +40,251 @@ HWY_ATTR HWY_INLINE __m128i four_dots(const uint8_t* const (&rows)[4], const int
   return sum_each(sums[0], sums[1], sums[2], sums[3]);
 }
 
-// The float operations are those of goodness() in their order.
-template <bool kTwoStages>
-HWY_ATTR int hits_of(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
-                     float threshold, PickedRows* picked, SharedHits* hits) {
-  constexpr int kStages = kTwoStages ? 2 : 1;
-  const int8_t* levels[kStages];
-  int lanes[kStages];
-  __m128i bias[kStages];
-  __m128 dot_scale[kStages];
-  for (size_t stage = 0; stage < kStages; ++stage) {
-    levels[stage] = query.levels + codec.stages()[stage].first_lane();
-    lanes[stage] = codec.stages()[stage].lanes();
-    bias[stage] = _mm_set1_epi32(128 * query.level_sum[stage]);
-    dot_scale[stage] = _mm_set1_ps(query.score.dot_scale[stage]);
+/// Four rows' terms.
+struct FourTerms {
+  __m128 scale, constant, norm;
+
+  HWY_ATTR HWY_INLINE explicit FourTerms(const SharedTerms* const (&rows)[4]) {
+    __m128 of[4];
+    for (int j = 0; j < 4; ++j) of[j] = _mm_load_ps(&rows[j]->terms.scale);
+    _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
+    scale = of[0];
+    constant = of[1];
+    norm = of[2];
   }
+  static_assert(sizeof(SharedTerms) >= offsetof(SharedTerms, terms) + sizeof(__m128));
+};
+
+/// The places i … i+3 of `count` whose value is not below. Those behind the last only fill up four;
+/// what is no number is left to the search.
+HWY_ATTR HWY_INLINE __mmask8 reached(int i, int count, __m128 value, __m128 least) {
+  const auto filled = static_cast<__mmask8>(i + 4 > count ? (1U << (count - i)) - 1 : 0x0F);
+  return _mm_mask_cmp_ps_mask(filled, value, least, _CMP_NLT_UQ);
+}
+
+/// Of four rows, Σ level·(±1) over kWords words from levels[0] on: a mask makes the bits bytes of
+/// 1, which VNNI multiplies with the levels. `all`: Σ levels.
+template <int kWords>
+HWY_ATTR HWY_INLINE __m128i sign_dots(const SharedTerms* const (&rows)[4],
+                                      const __m512i (&levels)[kWords], __m128i all) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  __m512i sums[4] = {};
+#pragma GCC unroll 3
+  for (int word = 0; word < kWords; ++word) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j)
+      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(rows[j]->words[word], ones), levels[word]);
+  }
+  const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
+  return _mm_sub_epi32(all, _mm_add_epi32(negative, negative));
+}
+
+/// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
+/// operations are those of goodness() and sum_bound() in their order.
+template <bool kTwoStages, int kWords>
+HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           int goal, PickedRows* picked, SharedHits* hits) {
+  const LevelQuery& query = *goals[goal].query;
+  const int lanes = codec.stages()[0].lanes();
+  const __m128i bias = _mm_set1_epi32(128 * query.level_sum[0]);
   const __m128 base = _mm_set1_ps(query.score.base);
   const __m128 weight = _mm_set1_ps(query.score.weight);
-  const __m128 least = _mm_set1_ps(threshold);
-  int found = 0;
+  const __m128 dot_scale =
+      _mm_set1_ps(kTwoStages ? query.first_stage.slope : query.score.dot_scale[0]);
+  const __m128 level_slope = _mm_set1_ps(query.first_stage.level_slope);
+  const __m128 margin = _mm_set1_ps(query.first_stage.margin);
+  const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
+  const __m128i sign_level_sum = _mm_set1_epi32(query.sign_level_sum);
+  const __m128i in_goals = _mm_set1_epi32(goal);
+  __m512i word_levels[std::max(kWords, 1)];
+  for (int word = 0; word < kWords; ++word) {
+    const int lane = (codec.first_level_word() + word) * kSegmentLanes;
+    word_levels[word] = _mm512_load_si512(query.levels + lane);
+  }
   uint16_t* const all = picked->rows;
   const int count = picked->count;
   for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
+  int found = hits->count;
   for (int i = 0; i < count; i += 4) {
+    const uint8_t* levels[4];
+    const SharedTerms* terms[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      levels[j] = rows.levels(0, all[i + j]);
+      terms[j] = reinterpret_cast<const SharedTerms*>(levels[j] + lanes);
+    }
+    const __m128i dots = _mm_sub_epi32(four_dots(levels, query.levels, lanes), bias);
+    __m128 sum = _mm_mul_ps(dot_scale, _mm_cvtepi32_ps(dots));
+    const FourTerms four(terms);
+    __m128 factor = four.scale;
+    if constexpr (kTwoStages) {
+      if constexpr (kWords > 0) {
+        const __m128i signs = sign_dots<kWords>(terms, word_levels, sign_level_sum);
+        sum = _mm_add_ps(sum, _mm_mul_ps(level_slope, _mm_cvtepi32_ps(signs)));
+      }
+      sum = _mm_add_ps(sum, margin);
+      factor = four.norm;
+    }
+    const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
+    const __mmask8 hit = reached(i, count, _mm_add_ps(offset, _mm_mul_ps(factor, sum)), least);
     const __m128i in_rows =
         _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
-    alignas(16) uint32_t row[4];
-    _mm_store_si128(reinterpret_cast<__m128i*>(row), in_rows);
-    __m128i dots[kStages];
-    __m128 sum = _mm_setzero_ps();
-#pragma GCC unroll 2
-    for (int stage = 0; stage < kStages; ++stage) {
-      const uint8_t* data[4];
-      for (int j = 0; j < 4; ++j)
-        data[j] = rows.levels[stage].data() + static_cast<size_t>(row[j]) * lanes[stage];
-      dots[stage] = _mm_sub_epi32(four_dots(data, levels[stage], lanes[stage]), bias[stage]);
-      const __m128 part = _mm_mul_ps(dot_scale[stage], _mm_cvtepi32_ps(dots[stage]));
-      sum = stage == 0 ? part : _mm_add_ps(sum, part);
-    }
-    const __m128 scale =
-        _mm_setr_ps(rows.scale[row[0]], rows.scale[row[1]], rows.scale[row[2]], rows.scale[row[3]]);
-    const __m128 constant = _mm_setr_ps(rows.constant[row[0]], rows.constant[row[1]],
-                                        rows.constant[row[2]], rows.constant[row[3]]);
-    const __m128 score =
-        _mm_add_ps(_mm_add_ps(base, _mm_mul_ps(weight, constant)), _mm_mul_ps(scale, sum));
-    // What is no number is left to the search; places that only fill up the last four are not.
-    const __mmask8 filled = i + 4 > count ? static_cast<__mmask8>((1U << (count - i)) - 1) : 0x0F;
-    const __mmask8 reached = _mm_mask_cmp_ps_mask(filled, score, least, _CMP_NLT_UQ);
     // Without branches: which rows reach is not predictable, and known late.
     _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->rows + found),
-                     _mm_maskz_compress_epi32(reached, in_rows));
-    for (size_t stage = 0; stage < kStages; ++stage)
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->dots[stage] + found),
-                       _mm_maskz_compress_epi32(reached, dots[stage]));
-    found += std::popcount(static_cast<unsigned>(reached));
+                     _mm_maskz_compress_epi32(hit, in_rows));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->goals + found), in_goals);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->dots[0] + found),
+                     _mm_maskz_compress_epi32(hit, dots));
+    found += std::popcount(static_cast<unsigned>(hit));
   }
-  return found;
+  hits->count = found;
 }
 
-HWY_ATTR int find_hits_of_rows(const ScanCodec& codec, const SharedLevels& rows,
-                               const LevelQuery& query, float threshold, PickedRows* picked,
-                               SharedHits* hits) {
-  const auto& find = codec.stages().size() == 2 ? hits_of<true> : hits_of<false>;
-  return find(codec, rows, query, threshold, picked, hits);
+HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        int goal, PickedRows* picked, SharedHits* hits) {
+  if (codec.stages().size() == 1)
+    return find_hits_of<false, 0>(codec, rows, goals, goal, picked, hits);
+  switch (codec.has_split_stages() ? codec.level_words() : 0) {
+    case 0:
+      return find_hits_of<true, 0>(codec, rows, goals, goal, picked, hits);
+    case 1:
+      return find_hits_of<true, 1>(codec, rows, goals, goal, picked, hits);
+    case 2:
+      return find_hits_of<true, 2>(codec, rows, goals, goal, picked, hits);
+    default:
+      return find_hits_of<true, 3>(codec, rows, goals, goal, picked, hits);
+  }
+}
+static_assert(kMaxFrontWords == 4);
+
+/// Four rows with a query of its own each. The float operations are those of goodness() in their
+/// order.
+HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        SharedHits* hits) {
+  const LevelStage& stage = codec.stages()[1];
+  const int count = hits->count;
+  for (int i = count; i % 4 != 0; ++i) {
+    hits->rows[i] = hits->rows[count - 1];
+    hits->goals[i] = hits->goals[count - 1];
+  }
+  int kept = 0;
+  for (int i = 0; i < count; i += 4) {
+    const SharedTerms* terms[4];
+    __m512i sums[4] = {};
+    __m128 score[4];
+    alignas(16) float least[4];
+    alignas(16) int32_t level_sums[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const LevelGoal& goal = goals[hits->goals[i + j]];
+      const LevelQuery& query = *goal.query;
+      const uint8_t* levels = rows.levels(1, hits->rows[i + j]);
+      const int8_t* of_query = query.levels + stage.first_lane();
+      for (int lane = 0; lane < stage.lanes(); lane += kSegmentLanes)
+        sums[j] = dot_bytes(sums[j], _mm512_load_si512(levels + lane),
+                            _mm512_load_si512(of_query + lane));
+      terms[j] = &rows.terms(hits->rows[i + j]);
+      score[j] = _mm_loadu_ps(&query.score.base);
+      least[j] = goal.score;
+      level_sums[j] = query.level_sum[1];
+    }
+    _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
+    const __m128i bias =
+        _mm_slli_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(level_sums)), 7);
+    const __m128i second = _mm_sub_epi32(sum_each(sums[0], sums[1], sums[2], sums[3]), bias);
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->dots[0] + i));
+    const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
+                                  _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
+    const FourTerms four(terms);
+    const __m128 offset = _mm_add_ps(score[0], _mm_mul_ps(score[1], four.constant));
+    const __mmask8 hit =
+        reached(i, count, _mm_add_ps(offset, _mm_mul_ps(four.scale, sum)), _mm_load_ps(least));
+    const auto compress = [&](int32_t* to, __m128i values) HWY_ATTR {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kept),
+                       _mm_maskz_compress_epi32(hit, values));
+    };
+    compress(reinterpret_cast<int32_t*>(hits->rows),
+             _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->rows + i)));
+    compress(hits->goals, _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->goals + i)));
+    compress(hits->dots[0], first);
+    compress(hits->dots[1], second);
+    kept += std::popcount(static_cast<unsigned>(hit));
+  }
+  hits->count = kept;
 }
 
-HWY_ATTR void add_bias(uint8_t* levels, size_t bytes) {
+HWY_ATTR void add_bias(int8_t* levels, int lanes) {
   const __m512i bias = _mm512_set1_epi8(-128);
-  for (size_t i = 0; i < bytes; i += 64)
+  for (int i = 0; i < lanes; i += kSegmentLanes)
     _mm512_store_si512(levels + i, _mm512_xor_si512(_mm512_load_si512(levels + i), bias));
 }
 
 #else
 
-HWY_ATTR int find_hits_of_rows(const ScanCodec& codec, const SharedLevels& rows,
-                               const LevelQuery& query, float threshold, PickedRows* picked,
-                               SharedHits* hits) {
-  const size_t stages = codec.stages().size();
-  int found = 0;
+/// Σ level·(±1) over a row's words, as its bound has it.
+HWY_ATTR int32_t sign_dot(const ScanCodec& codec, const LevelQuery& query,
+                          const SharedTerms& terms) {
+  const int8_t* levels =
+      query.levels + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
+  const int32_t negative =
+      negative_levels(levels, codec.level_words(), [&](int word) { return terms.words[word]; });
+  return query.sign_level_sum - 2 * negative;
+}
+
+HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
+                        size_t stage, uint32_t row) {
+  const LevelStage& of = codec.stages()[stage];
+  return dot_row(query.levels + of.first_lane(),
+                 reinterpret_cast<const int8_t*>(rows.levels(stage, row)), of.lanes());
+}
+
+// Without branches: which rows reach is not predictable. What is no number is left to the search.
+HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        int goal, PickedRows* picked, SharedHits* hits) {
+  const LevelGoal& of = goals[goal];
+  const LevelQuery& query = *of.query;
+  const bool two_stages = codec.stages().size() == 2;
+  const bool split = codec.has_split_stages();
+  int found = hits->count;
   for (int i = 0; i < picked->count; ++i) {
     const uint32_t row = picked->rows[i];
-    int32_t dots[2] = {0, 0};
-    for (size_t j = 0; j < stages; ++j) {
-      const LevelStage& stage = codec.stages()[j];
-      const auto* levels = reinterpret_cast<const int8_t*>(rows.levels[j].data()) +
-                           row * static_cast<size_t>(stage.lanes());
-      dots[j] = dot_row(query.levels + stage.first_lane(), levels, stage.lanes());
-    }
-    const ScanTerms terms = rows.terms(row);
-    const float score = stages == 2 ? goodness(query.score, terms, dots[0], dots[1])
-                                    : goodness(query.score, terms, dots[0]);
+    const SharedTerms& terms = rows.terms(row);
+    const int32_t dot = dot_of(codec, rows, query, 0, row);
     hits->rows[found] = row;
-    hits->dots[0][found] = dots[0];
-    hits->dots[1][found] = dots[1];
-    // What is no number is left to the search.
-    found += score < threshold ? 0 : 1;
+    hits->goals[found] = goal;
+    hits->dots[0][found] = dot;
+    hits->dots[1][found] = 0;
+    bool is_below;
+    if (two_stages) {
+      const int32_t signs = split ? sign_dot(codec, query, terms) : 0;
+      is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, signs) < of.bound;
+    } else {
+      is_below = goodness(query.score, terms.terms, dot) < of.score;
+    }
+    found += is_below ? 0 : 1;
   }
-  return found;
+  hits->count = found;
 }
-void add_bias(uint8_t*, size_t) {}
+
+HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        SharedHits* hits) {
+  int kept = 0;
+  for (int i = 0; i < hits->count; ++i) {
+    const uint32_t row = hits->rows[i];
+    const LevelGoal& of = goals[hits->goals[i]];
+    const int32_t first = hits->dots[0][i];
+    const int32_t second = dot_of(codec, rows, *of.query, 1, row);
+    hits->rows[kept] = row;
+    hits->goals[kept] = hits->goals[i];
+    hits->dots[0][kept] = first;
+    hits->dots[1][kept] = second;
+    const float score = goodness(of.query->score, rows.terms(row).terms, first, second);
+    kept += score < of.score ? 0 : 1;
+  }
+  hits->count = kept;
+}
+
+void add_bias(int8_t*, int) {}
 
 #endif
 
@@ -146,22 +295,27 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(find_hits_of_rows);
+HWY_EXPORT(find_hits);
+HWY_EXPORT(keep_hits);
 HWY_EXPORT(add_bias);
 
 SharedLevels::SharedLevels(const ScanCodec& codec) {
-  constexpr int kMostBytes = 512 << 10;
-  int lanes = 0;
-  for (const LevelStage& stage : codec.stages()) lanes += stage.lanes();
-  most_blocks_ = std::clamp(kMostBytes / (kBlockRows * lanes), 1, most_shared_blocks());
-  for (size_t stage = 0; stage < codec.stages().size(); ++stage)
-    levels[stage].resize(static_cast<size_t>(most_blocks_ * kBlockRows) *
-                         static_cast<size_t>(codec.stages()[stage].lanes()));
+  constexpr size_t kMostBytes = size_t{512} << 10;
+  const std::vector<LevelStage>& stages = codec.stages();
+  terms_offset_ = static_cast<size_t>(stages[0].lanes());
+  for (size_t i = 0; i < stages.size(); ++i) stride_[i] = static_cast<size_t>(stages[i].lanes());
+  stride_[0] += sizeof(SharedTerms);
+  const size_t block_bytes = kBlockRows * (stride_[0] + stride_[1]);
+  most_blocks_ = std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, most_shared_blocks());
+  for (size_t i = 0; i < stages.size(); ++i)
+    levels_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
 }
 
 void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels) {
   levels->levels = query.levels.data();
   levels->score = query.score;
+  levels->first_stage = query.first_stage;
+  levels->sign_level_sum = query.sign_level_sum;
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     levels->level_sum[i] = 0;
@@ -171,6 +325,45 @@ void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery*
   }
 }
 
+namespace {
+
+void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint32_t first,
+                  SharedLevels* rows) {
+  alignas(64) float scale[kBlockRows];
+  alignas(64) float constant[kBlockRows];
+  alignas(64) float bias[kBlockRows];
+  load_block_terms(codec, tile.front[block], tile.room[block], scale, constant, bias);
+  const float* norm = codec.metric() == Metric::l2 ? bias : scale;
+  const int words = codec.has_split_stages() ? codec.level_words() : 0;
+  for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
+    const auto row = static_cast<uint32_t>(std::countr_zero(left));
+    SharedTerms& terms = rows->terms_of(first + row);
+    terms.terms = {scale[row], constant[row], norm[row]};
+    const RowPlace at = place_of(tile, static_cast<uint32_t>(block * kBlockRows) + row);
+    for (int word = 0; word < words; ++word)
+      terms.words[word] = *codec.layout().front_word(at, codec.first_level_word() + word);
+    rows->max_scale = std::max(rows->max_scale, scale[row]);
+    rows->max_constant = std::max(rows->max_constant, std::fabs(constant[row]));
+  }
+}
+
+/// Rows row … row+count−1 of the block, at `first` + row of the shared ones.
+void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int row, int count,
+                   uint32_t first, SharedLevels* rows) {
+  RowPlace at[kBlockRows];
+  for (int i = 0; i < count; ++i)
+    at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + row + i));
+  const uint32_t to = first + static_cast<uint32_t>(row);
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    const LevelStage& of = codec.stages()[stage];
+    decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
+    for (int i = 0; i < count; ++i) HWY_DYNAMIC_DISPATCH(add_bias)
+    (rows->levels_of(stage, to + static_cast<uint32_t>(i)), of.lanes());
+  }
+}
+
+}  // namespace
+
 void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int first_block,
                           int end_block, SharedLevels* rows) {
   rows->first_row = static_cast<uint32_t>(first_block * kBlockRows);
@@ -179,38 +372,25 @@ void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int firs
   fetch_rests(codec.layout(), tile, first_block);
   for (int block = first_block; block < end_block; ++block) {
     if (block + 1 < end_block) fetch_rests(codec.layout(), tile, block + 1);
-    const int first = (block - first_block) * kBlockRows;
-    alignas(64) float bias[kBlockRows];
-    load_block_terms(codec, tile.front[block], tile.room[block], rows->scale + first,
-                     rows->constant + first, bias);
-    std::copy_n(codec.metric() == Metric::l2 ? bias : rows->scale + first, kBlockRows,
-                rows->norm + first);
+    const auto first = static_cast<uint32_t>((block - first_block) * kBlockRows);
+    decode_terms(codec, tile, block, first, rows);
     for (uint64_t left = tile.allowed[block]; left != 0;) {
       // Runs of rows, so that a filter's are decoded alone and all others in one go.
       const int row = std::countr_zero(left);
       const int count = std::countr_one(left >> row);
-      RowPlace at[kBlockRows];
-      for (int i = 0; i < count; ++i) {
-        at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + row + i));
-        rows->max_scale = std::max(rows->max_scale, rows->scale[first + row + i]);
-        rows->max_constant =
-            std::max(rows->max_constant, std::fabs(rows->constant[first + row + i]));
-      }
-      for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-        const LevelStage& of = codec.stages()[stage];
-        const size_t lanes = static_cast<size_t>(of.lanes());
-        uint8_t* levels = rows->levels[stage].data() + static_cast<size_t>(first + row) * lanes;
-        decode_level_rows(codec, of, at, count, reinterpret_cast<int8_t*>(levels));
-        HWY_DYNAMIC_DISPATCH(add_bias)(levels, static_cast<size_t>(count) * lanes);
-      }
+      decode_levels(codec, tile, block, row, count, first, rows);
       left = count == kBlockRows ? 0 : left & ~(((uint64_t{1} << count) - 1) << row);
     }
   }
 }
 
-int find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
-                     float threshold, PickedRows* picked, SharedHits* hits) {
-  return HWY_DYNAMIC_DISPATCH(find_hits_of_rows)(codec, rows, query, threshold, picked, hits);
+void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                      int goal, PickedRows* picked, SharedHits* hits) {
+  HWY_DYNAMIC_DISPATCH(find_hits)(codec, rows, goals, goal, picked, hits);
+}
+void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                          SharedHits* hits) {
+  HWY_DYNAMIC_DISPATCH(keep_hits)(codec, rows, goals, hits);
 }
 
 }  // namespace polarquant

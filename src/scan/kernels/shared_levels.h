@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores of the few rows that a query picks out of some blocks whose levels many queries share.
+// Scores of the few rows that queries pick out of some blocks whose levels they share.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,16 @@
 
 namespace polarquant {
 
-/// Rows of some blocks of a tile, decoded: row r of them is row first_row + r of the tile.
+/// What is read of a shared row beside its levels.
+struct alignas(64) SharedTerms {
+  /// Of split stages, those from first_level_word() on that the first one's bound needs.
+  uint64_t words[kMaxFrontWords - 1];
+  alignas(16) ScanTerms terms;
+};
+
+/// Rows of some blocks of a tile, decoded: row r of them is row first_row + r of the tile. Queries
+/// pick rows here and there, each of which a second-level cache has to find: what every picked row
+/// is asked for lies together, its first stage's levels and behind them its terms.
 class SharedLevels {
  public:
   static constexpr int kMostRows = SharedFronts::kMostBlocks * kBlockRows;
@@ -21,21 +30,34 @@ class SharedLevels {
   /// As many blocks as there is room for: most_shared_blocks(), or fewer whose levels stay in a
   /// second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
-  ScanTerms terms(uint32_t row) const { return {scale[row], constant[row], norm[row]}; }
+
+  /// (stage's lanes): levels, or 128 + level where kernels want the unsigned operand of byte
+  /// products. Rows that are not allowed, and lanes without a coordinate, have any value.
+  const uint8_t* levels(size_t stage, uint32_t row) const {
+    return levels_[stage].data() + row * stride_[stage];
+  }
+  const SharedTerms& terms(uint32_t row) const {
+    return *reinterpret_cast<const SharedTerms*>(levels(0, row) + terms_offset_);
+  }
 
   uint32_t first_row = 0;
-  /// By stage, (rows, stage.lanes()): levels, or 128 + level where kernels want the unsigned
-  /// operand of byte products. Rows that are not allowed, and lanes without a coordinate, have any
-  /// value.
-  AlignedVector<uint8_t> levels[2];
-  alignas(64) float scale[kMostRows];
-  alignas(64) float constant[kMostRows];
-  alignas(64) float norm[kMostRows];
   float max_scale = 0;
   float max_constant = 0;  // of the magnitudes
 
+  // To be written by decode_shared_levels().
+  int8_t* levels_of(size_t stage, uint32_t row) {
+    return reinterpret_cast<int8_t*>(levels_[stage].data() + row * stride_[stage]);
+  }
+  SharedTerms& terms_of(uint32_t row) {
+    return *reinterpret_cast<SharedTerms*>(levels_[0].data() + row * stride_[0] + terms_offset_);
+  }
+  size_t stride(size_t stage) const { return stride_[stage]; }
+
  private:
   int most_blocks_;
+  size_t terms_offset_;
+  size_t stride_[2] = {0, 0};  // bytes from a row to the next
+  AlignedVector<uint8_t> levels_[2];
 };
 
 /// Decodes the allowed rows of at most most_blocks() blocks.
@@ -47,23 +69,43 @@ struct LevelQuery {
   const int8_t* levels;  // (lanes), borrowed
   int32_t level_sum[2];  // by stage
   ScoreConstants score;
+  SumBound first_stage;    // of two stages
+  int32_t sign_level_sum;  // of split ones
 };
 void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
-/// Brings near what find_shared_hits reads of a query.
+/// Brings near what is read of a query.
 inline void fetch_levels(const ScanCodec& codec, const LevelQuery& query) {
   fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.lanes()));
 }
 
-/// Rows whose scores by levels reach a threshold, side by side.
-struct SharedHits {
-  static constexpr size_t kRoom = SharedLevels::kMostRows + 4;
-  alignas(64) uint32_t rows[kRoom];  // of the shared ones
-  alignas(64) int32_t dots[2][kRoom];
+/// A query and what rows must reach to be one of its best: their scores by levels, and their bounds
+/// by the first of two stages.
+struct LevelGoal {
+  const LevelQuery* query;
+  float score;
+  float bound;
 };
 
-/// Writes those of the picked rows whose goodness is at least the threshold, in order; returns
-/// how many they are. What is behind the picked ones is overwritten. Where can_share_fronts().
-int find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
-                     float threshold, PickedRows* picked, SharedHits* hits);
+/// Rows that reach queries' goals, side by side.
+struct SharedHits {
+  static constexpr int kMost = 4 * SharedLevels::kMostRows;
+  static constexpr size_t kRoom = kMost + 4;  // kernels write four at a time
+  alignas(64) uint32_t rows[kRoom];           // of the shared ones
+  alignas(64) int32_t goals[kRoom];           // whose
+  alignas(64) int32_t dots[2][kRoom];         // by stage
+  int count = 0;
+
+  bool has_room(int more) const { return count + more <= kMost; }
+};
+
+/// Appends those of the picked rows that reach goals[goal], in order: by their scores, or by the
+/// bound where there are two stages, the first of whose dots is set. What is behind the picked ones
+/// is overwritten. Where can_share_fronts().
+void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                      int goal, PickedRows* picked, SharedHits* hits);
+
+/// Of two stages: sets the second's dots, and keeps the hits that reach by their scores.
+void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                          SharedHits* hits);
 
 }  // namespace polarquant

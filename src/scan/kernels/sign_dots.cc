@@ -17,12 +17,23 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/negative_levels-inl.h"
 #include "src/scan/kernels/row_dots-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+/// Σ of the levels from first_level_word() to end_level_word() whose sign bit is 1.
+HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
+                                 const ScanQuery& query) {
+  const int first = codec.first_level_word();
+  const int8_t* levels = query.levels.data() + static_cast<size_t>(first) * kSegmentLanes;
+  return negative_levels(levels, codec.level_words(), [&](int word) HWY_ATTR {
+    return codec.layout().sign_word(at, first + word);
+  });
+}
 
 #if HWY_TARGET == HWY_AVX3_DL
 
@@ -127,7 +138,7 @@ HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQue
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
   const int first_word = codec.first_level_word();
-  const int words = layout.sign_words();
+  const int words = codec.end_level_word();
   const __m512i ones = _mm512_set1_epi8(1);
   const __m128i all = _mm_set1_epi32(query.sign_level_sum);
   for (int i = 0; i < count; i += 4) {
@@ -226,21 +237,6 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
   }
 }
 
-/// Σ of the levels from first_level_word() on whose sign bit is 1.
-HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
-                                 const ScanQuery& query) {
-  const BlockLayout& layout = codec.layout();
-  const __m512i ones = _mm512_set1_epi8(1);
-  __m512i sums = _mm512_setzero_si512();
-  for (int segment = codec.first_level_word(); segment < layout.sign_words(); ++segment) {
-    const __m512i levels =
-        _mm512_load_si512(query.levels.data() + static_cast<size_t>(segment) * kSegmentLanes);
-    const uint64_t negative = layout.sign_word(at, segment);
-    sums = dot_bytes(sums, _mm512_maskz_mov_epi8(negative, ones), levels);
-  }
-  return _mm512_reduce_add_epi32(sums);
-}
-
 #else
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -262,53 +258,6 @@ HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const RowPlace& at) {
 
 inline ScanTerms terms_of(const ScanCodec& codec, const RowPlace& at) {
   return load_terms(codec, at);
-}
-
-#endif
-
-#if HWY_TARGET == HWY_SCALAR
-
-/// Σ of the levels from first_level_word() on whose sign bit is 1.
-int32_t negative_levels(const ScanCodec& codec, const RowPlace& at, const ScanQuery& query) {
-  const BlockLayout& layout = codec.layout();
-  int32_t sum = 0;
-  for (int lane = codec.first_level_word() * kSegmentLanes;
-       lane < layout.sign_words() * kSegmentLanes; ++lane) {
-    const uint64_t word = layout.sign_word(at, lane / kSegmentLanes);
-    if ((word >> (lane % kSegmentLanes) & 1) != 0) sum += query.levels[static_cast<size_t>(lane)];
-  }
-  return sum;
-}
-
-#else
-
-/// Σ of the levels from first_level_word() on whose sign bit is 1. Levels are taken biased, level +
-/// 128 in a byte without sign, which sums of bytes can add up; the bias goes out with the number of
-/// bits.
-HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
-                                 const ScanQuery& query) {
-  const int8_t* levels =
-      query.levels.data() + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
-  const hn::CappedTag<uint8_t, kSegmentLanes> d8;
-  const hn::Rebind<int8_t, decltype(d8)> d8_signed;
-  const auto bias = hn::Set(d8, uint8_t{128});
-  const hn::Repartition<uint64_t, decltype(d8)> d64;
-  const size_t lanes = hn::Lanes(d8);
-  auto sums = hn::Zero(d64);
-  int bits = 0;
-  for (int segment = codec.first_level_word(); segment < codec.layout().sign_words();
-       ++segment, levels += kSegmentLanes) {
-    const uint64_t word = codec.layout().sign_word(at, segment);
-    alignas(8) uint8_t mask_bits[16] = {};
-    std::memcpy(mask_bits, &word, sizeof word);
-    bits += std::popcount(word);
-    for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
-      const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
-      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, levels + lane)), bias);
-      sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, biased)));
-    }
-  }
-  return static_cast<int32_t>(hn::GetLane(hn::SumOfLanes(d64, sums))) - 128 * bits;
 }
 
 #endif
