@@ -38,11 +38,11 @@ constexpr int kMinBoundedDims = 64;
 constexpr int64_t kGroupQueries = 1024;
 constexpr int64_t kGroupBytes = int64_t{16} << 20;
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
-/// With AMX a dense scan is the faster one for so many queries over vectors of so many lanes, where
-/// codes have one rate; what a shared scan reads of most rows does not grow with lanes, nor with
-/// rates. 1,000 queries, a dense scan beside a shared one (Xeon with AMX, by turns): .8 to 1.0 of
-/// the time at 384 dimensions, 1.1 to 1.2 of trained codes there, 1.2 to 1.3 at 768 dimensions.
-constexpr int64_t kMinDenseQueries = 16;
+/// With AMX a dense scan is the faster one for so many queries (of codes in two stages: so many),
+/// where it multiplies so many lanes at the most; what a shared scan reads of most rows does not
+/// grow with lanes.
+constexpr int64_t kMinDenseQueries = 48;
+constexpr int64_t kMinDenseQueriesByStages = 64;
 constexpr int kMaxDenseLanes = 512;
 /// With so many queries each threads go apart: decoding rows again costs less than two threads'
 /// thresholds for the same queries, each of which has seen half of the rows. 1,000 queries over
@@ -86,7 +86,8 @@ class GroupSearch {
     const bool dense = bounded_ ? dense_beats_bounds(nq) : nq >= kMinUnboundedDenseQueries;
     const bool shared = bounded_ && !dense && nq >= min_shared_queries(scan_codec_);
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
-    panels_ = dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, threads_) : nullptr;
+    panels_ =
+        dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, bounded_, threads_) : nullptr;
     const int64_t slices = slices_for(nq, dense || shared);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
@@ -127,9 +128,10 @@ class GroupSearch {
   };
 
   bool dense_beats_bounds(int64_t nq) const {
-    const bool has_one_rate = scan_codec_.scales().empty();
-    return panel_dots_use_amx() && has_one_rate && nq >= kMinDenseQueries &&
-           scan_codec_.lanes() <= kMaxDenseLanes;
+    const bool by_stages = scan_codec_.stages().size() == 2;
+    return panel_dots_use_amx() &&
+           nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
+           dense_lanes(scan_codec_) <= kMaxDenseLanes;
   }
 
   /// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The dense scan of tiles: every row is decoded once and scored against all queries of a group, 16
-// queries side by side. docs/scan.md says when it pays.
+// queries side by side; of two stages, where rows are left out by bounds, by the first one's bound,
+// and few get scores. docs/scan.md says when it pays.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
+#include "src/scan/first_stage_lanes.h"
+#include "src/scan/kernels/bound_hits.h"
 #include "src/scan/kernels/dense_hits.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/scan_query.h"
@@ -15,37 +19,48 @@
 
 namespace polarquant {
 
+/// Lanes of the products that a search with bounds takes of every row.
+int dense_lanes(const ScanCodec& codec);
+
 /// A group's queries in panels, made once and shared by all threads.
 class QueryPanels {
  public:
-  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads);
+  /// For a search by scores, or where `bounded`, which leaves rows out by bounds.
+  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, bool bounded,
+              int threads);
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
-  /// Of the stage's lanes.
+  /// Of the stage's lanes; those of FirstStageLanes where the search is by these.
   const int8_t* panel(size_t stage, int64_t panel) const {
     return panels_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
   }
   const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
+  /// Where the search is by first stages.
+  const HitQuery* hit_queries(int64_t first) const { return hit_queries_.data() + first; }
 
  private:
   int64_t panel_levels(size_t stage) const {
-    return int64_t{codec_.stages()[stage].lanes()} * kPanelQueries;
+    const int lanes = first_stage_ ? first_stage_->lanes() : codec_.stages()[stage].lanes();
+    return int64_t{lanes} * kPanelQueries;
   }
   /// Stages of the same lanes share them.
   size_t panels_of_stage(size_t stage) const { return codec_.has_split_stages() ? stage : 0; }
-  void put_query(const ScanQuery& query, int64_t panel, int slot);
+  void put_query(int64_t q, int64_t panel, int slot);
 
   const ScanCodec& codec_;
   std::span<const ScanQuery> queries_;
+  std::optional<FirstStageLanes> first_stage_;
   std::vector<AlignedVector<int8_t>> panels_;
   AlignedVector<PanelConstants> constants_;
+  std::vector<HitQuery> hit_queries_;
 };
 
 /// One thread's dense search.
 class DenseSearch {
  public:
-  /// `bounded`: rows are ordered by the least of score and bounds, not by score alone.
+  /// `bounded`: rows are ordered by the least of score and bounds, not by score alone, and those
+  /// that the first of two stages leaves out get no score.
   DenseSearch(const ScanCodec& codec, bool bounded);
 
   /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a
@@ -55,9 +70,12 @@ class DenseSearch {
 
  private:
   void decode_block(const ScanTile& tile, int block);
-  float threshold(const ScanQuery& query, const TopK& best) const;
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                      int64_t first_panel, int count, int64_t first_slot, TopK* best);
+  /// Those that the first stage's bound leaves, or all scores find; returns how many.
+  int find_hits(const QueryPanels& panels, int64_t first_panel, int count, int64_t first_slot);
+  void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
+  ScanTerms terms_of(int row) const;
 
   /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
   /// scores reach no threshold.
@@ -69,11 +87,17 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
-  std::vector<AlignedVector<int8_t>> levels_;  // by stage: (kChunkRows, stage's lanes)
+  std::optional<FirstStageLanes> first_stage_;
+  std::vector<AlignedVector<int8_t>> levels_;  // by stage: (kChunkRows, lanes of its panels)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;
-  AlignedVector<float> thresholds_;  // of the queries being searched, padded to whole panels
+  BoundRows bound_rows_;  // where the first stage leaves rows out
+  HitRows hit_rows_{};
+  /// Of the queries being searched, padded to whole panels: for scores, and for bounds, which have
+  /// no slack.
+  AlignedVector<float> thresholds_;
+  AlignedVector<float> bound_thresholds_;
   std::vector<DenseHit> hits_;
 };
 

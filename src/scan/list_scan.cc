@@ -143,7 +143,7 @@ void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& li
   std::unique_ptr<QueryPanels> panels;
   if (count >= kMinDenseQueries) {
     const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
-    panels = std::make_unique<QueryPanels>(*file_.scan_codec, queries, 1);
+    panels = std::make_unique<QueryPanels>(*file_.scan_codec, queries, bounded_, 1);
     if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(*file_.scan_codec, bounded_);
   }
   for (size_t i = 0; i < file_.lists.span_count(list); ++i) {

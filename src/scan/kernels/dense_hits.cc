@@ -34,20 +34,24 @@ struct Slots {
         weight(hn::Load(D(), panel.weight + slot)),
         dot_scale(hn::Load(D(), panel.dot_scale[0] + slot)),
         second_scale(hn::Load(D(), panel.dot_scale[1] + slot)),
+        margin(hn::Load(D(), panel.margin + slot)),
         threshold(hn::Load(D(), thresholds + slot)) {}
 
   HWY_ATTR hn::Mask<D> reached(const int32_t* dots, const int32_t* second_dots, float scale,
                                float constant) const {
     const D df;
     V sum = hn::Mul(dot_scale, hn::ConvertTo(df, hn::Load(DI(), dots)));
-    if constexpr (kTwoStages)
+    if constexpr (kTwoStages) {
       sum = hn::Add(sum, hn::Mul(second_scale, hn::ConvertTo(df, hn::Load(DI(), second_dots))));
+    } else {
+      sum = hn::Add(sum, margin);
+    }
     const V offset = hn::Add(base, hn::Mul(weight, hn::Set(df, constant)));
     return hn::Ge(hn::Add(offset, hn::Mul(hn::Set(df, scale), sum)), threshold);
   }
 
   /// A dot up to which no row of the chunk reaches the threshold: from
-  ///   base + weight·constant + scale·dot_scale·dot ≥ threshold,
+  ///   base + weight·constant + scale·(dot_scale·dot + margin) ≥ threshold,
   /// less what roundings on either side can make of it. Of one stage.
   HWY_ATTR hn::Vec<DI> unreached_dot(const ChunkTerms& terms) const {
     constexpr float kRounding = 2e-6F;  // of what is added: over ten times float's
@@ -61,16 +65,18 @@ struct Slots {
     const V missing =
         hn::NegMulAdd(hn::Set(df, kRounding), sizes, hn::Sub(hn::Sub(threshold, base), best));
     const V reach = hn::Mul(dot_scale, hn::Set(df, terms.max_scale));
-    const V dot = hn::Mul(hn::Div(missing, reach), hn::Set(df, 1 - kRounding));
+    const V of_margin = hn::Mul(hn::Div(margin, dot_scale), hn::Set(df, 1 + kRounding));
+    const V dot = hn::Sub(hn::Mul(hn::Div(missing, reach), hn::Set(df, 1 - kRounding)), of_margin);
     // A comparison with NaN (an infinite threshold, no query in the slot, all rows at the centre)
     // leaves every row to the test itself.
-    const auto known = hn::And(hn::Gt(missing, hn::Zero(df)), hn::Gt(reach, hn::Zero(df)));
+    const auto known = hn::And(hn::And(hn::Gt(missing, hn::Zero(df)), hn::Gt(reach, hn::Zero(df))),
+                               hn::Gt(dot, hn::Set(df, -kMaxDot)));
     const V last = hn::IfThenElse(
         known, hn::Sub(hn::Min(dot, hn::Set(df, kMaxDot)), hn::Set(df, 2)), hn::Set(df, -kMaxDot));
     return hn::ConvertTo(DI(), last);
   }
 
-  V base, weight, dot_scale, second_scale, threshold;
+  V base, weight, dot_scale, second_scale, margin, threshold;
 };
 
 template <bool kTwoStages>

@@ -9,10 +9,12 @@
 namespace polarquant {
 
 /// Score constants (scan_query.h) of a panel's queries; 0 in slots without a query. dot_scale ≥ 0.
+/// Of a bound the margin, too, which is added to the scaled dot products.
 struct PanelConstants {
   alignas(64) float base[kPanelQueries] = {};
   alignas(64) float weight[kPanelQueries] = {};
   alignas(64) float dot_scale[2][kPanelQueries] = {};
+  alignas(64) float margin[kPanelQueries] = {};
 };
 
 struct DenseHit {
@@ -24,7 +26,7 @@ struct DenseHit {
 /// Terms of a chunk's rows, (kChunkRows) each on 64-byte boundaries. A constant that is NaN keeps
 /// its row out.
 struct ChunkTerms {
-  const float* scale;  // ≥ 0
+  const float* scale;  // ≥ 0; of bounds their norm
   const float* constant;
   float max_scale = 0;
   float min_constant = 0;  // of those that are numbers
@@ -32,9 +34,9 @@ struct ChunkTerms {
 };
 ChunkTerms make_chunk_terms(const float* scale, const float* constant);
 
-/// Writes the (row, query) whose goodness is at least the query's threshold; `hits` has room for
-/// all. thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query. dots as
-/// panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
+/// Writes the (row, query) whose goodness, or bound, is at least the query's threshold; `hits` has
+/// room for all. thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query.
+/// dots as panel_dots leaves them; second_dots, of a second stage, may be null. Returns how many.
 ///
 /// Of one stage, most rows are refused by their dot alone: up to what the threshold, the
 /// chunk's largest scale and its best constant leave out. Two instructions for 16 queries instead

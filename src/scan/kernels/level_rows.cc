@@ -265,6 +265,35 @@ HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const
   }
 }
 
+HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at,
+                         int count, size_t stride, int8_t* lanes) {
+#if HWY_TARGET == HWY_AVX3_DL
+  const __m512i values = _mm512_set1_epi8(level);
+#else
+  alignas(64) uint16_t values[kSegmentPairs];
+  const auto byte = static_cast<uint8_t>(level);
+  std::fill_n(values, kSegmentPairs, static_cast<uint16_t>(byte << 8 | byte));
+#endif
+  for (int i = 0; i < count; ++i, lanes += stride)
+    store_segment(values, codec.layout().sign_word(at[i], word), lanes);
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR void operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
+  const __m512i bias = _mm512_set1_epi8(-128);
+  for (int row = 0; row < count; ++row, levels += stride) {
+    for (int i = 0; i < lanes; i += kSegmentLanes)
+      _mm512_store_si512(levels + i, _mm512_xor_si512(_mm512_load_si512(levels + i), bias));
+  }
+}
+
+#else
+
+void operand_rows(int8_t*, int, int, size_t) {}
+
+#endif
+
 HWY_ATTR void dot_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
                        int32_t* dots) {
   for (int i = 0; i < count; ++i)
@@ -279,6 +308,8 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(decode_rows);
+HWY_EXPORT(sign_lanes);
+HWY_EXPORT(operand_rows);
 HWY_EXPORT(dot_rows);
 
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
@@ -298,6 +329,13 @@ void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const Level
     decode_level_rows(codec, stage, at, some,
                       levels + static_cast<ptrdiff_t>(first) * stage.lanes());
   }
+}
+void put_sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at, int count,
+                    size_t stride, int8_t* lanes) {
+  HWY_DYNAMIC_DISPATCH(sign_lanes)(codec, word, level, at, count, stride, lanes);
+}
+void set_operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
+  HWY_DYNAMIC_DISPATCH(operand_rows)(levels, count, lanes, stride);
 }
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots) {

@@ -20,6 +20,14 @@ void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const Ro
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels);
 
+/// Of each row 64 lanes, every `stride` bytes: ±level by the bits of one of its sign words.
+void put_sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at, int count,
+                    size_t stride, int8_t* lanes);
+
+/// Turns rows of levels, (lanes) every `stride` bytes on 64-byte boundaries, into what kernels here
+/// take for the one operand of products of bytes: 128 + level where that is one without sign.
+void set_operand_rows(int8_t* levels, int count, int lanes, size_t stride);
+
 /// dots[i] = Σ query level·level over the stage's lanes, row i of `levels`.
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots);

@@ -213,12 +213,6 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
   hits->count = kept;
 }
 
-HWY_ATTR void add_bias(int8_t* levels, int lanes) {
-  const __m512i bias = _mm512_set1_epi8(-128);
-  for (int i = 0; i < lanes; i += kSegmentLanes)
-    _mm512_store_si512(levels + i, _mm512_xor_si512(_mm512_load_si512(levels + i), bias));
-}
-
 #else
 
 /// Σ level·(±1) over a row's words, as its bound has it.
@@ -284,8 +278,6 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
   hits->count = kept;
 }
 
-void add_bias(int8_t*, int) {}
-
 #endif
 
 }  // namespace HWY_NAMESPACE
@@ -297,7 +289,6 @@ namespace polarquant {
 
 HWY_EXPORT(find_hits);
 HWY_EXPORT(keep_hits);
-HWY_EXPORT(add_bias);
 
 SharedLevels::SharedLevels(const ScanCodec& codec) {
   constexpr size_t kMostBytes = size_t{512} << 10;
@@ -357,8 +348,7 @@ void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int 
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     const LevelStage& of = codec.stages()[stage];
     decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
-    for (int i = 0; i < count; ++i) HWY_DYNAMIC_DISPATCH(add_bias)
-    (rows->levels_of(stage, to + static_cast<uint32_t>(i)), of.lanes());
+    set_operand_rows(rows->levels_of(stage, to), count, of.lanes(), rows->stride(stage));
   }
 }
 

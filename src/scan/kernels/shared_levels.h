@@ -31,8 +31,8 @@ class SharedLevels {
   /// second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
 
-  /// (stage's lanes): levels, or 128 + level where kernels want the unsigned operand of byte
-  /// products. Rows that are not allowed, and lanes without a coordinate, have any value.
+  /// (stage's lanes), as set_operand_rows (level_rows.h) leaves levels. Rows that are not allowed,
+  /// and lanes without a coordinate, have any value.
   const uint8_t* levels(size_t stage, uint32_t row) const {
     return levels_[stage].data() + row * stride_[stage];
   }

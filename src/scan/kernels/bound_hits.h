@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// From a chunk's dot products by the first of two stages to the rows that its bound leaves, and
+// from these to the few whose scores reach.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/kernels/dense_hits.h"
+#include "src/scan/kernels/panel_dots.h"
+
+namespace polarquant {
+
+/// Rows of a chunk as bounds of their dot products are solved: base + weight·constant + norm·(dot
+/// scale·dot + margin) ≥ threshold for a dot of at least (threshold − base)/dot_scale·(1/norm) −
+/// weight/dot_scale·(constant/norm) − margin/dot_scale.
+struct BoundRows {
+  alignas(64) float norm[kChunkRows];
+  alignas(64) float constant[kChunkRows];
+  alignas(64) float inverse[kChunkRows];  // 1/norm; NaN, which any dot reaches, of none
+  alignas(64) float ratio[kChunkRows];    // constant/norm
+  float max_inverse = 0;
+  float max_ratio = 0;   // of the magnitudes
+  uint64_t allowed = 0;  // bit r: row r takes part
+  ChunkTerms terms;      // of norm and constant
+};
+/// As in make_chunk_terms.
+void set_bound_rows(const float* norm, const float* constant, BoundRows* rows);
+
+/// Writes the (row, query) whose bound is at least the query's threshold, and some where it is less
+/// by roundings. Made for one in a hundred, where find_dense_hits is for one in a thousand.
+int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
+                    const float* thresholds, const BoundRows& rows, DenseHit* hits);
+
+/// What scores take of a chunk's rows, by stage: levels every `stride` bytes; the second stage's
+/// are set by set_operand_rows (level_rows.h).
+struct HitRows {
+  const int8_t* levels[2];
+  int stride[2];
+  int lanes[2];
+  const float* scale;
+  const float* constant;
+};
+/// And of a query.
+struct HitQuery {
+  const int8_t* levels[2];  // by stage, borrowed
+  int32_t second_sum;       // Σ levels of the second stage
+  ScoreConstants score;
+};
+
+/// Sets the dots of hits, `count` of them with room for three more, and keeps those whose score is
+/// not below their query's threshold; returns how many. With `first_is_known` the first stage's
+/// dots are there.
+int keep_bound_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
+                    bool first_is_known, DenseHit* hits, int count);
+
+}  // namespace polarquant

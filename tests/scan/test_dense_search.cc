@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: MIT
+// The dense search of codes in two stages, by the first one's bound: its lanes, its hits, and that
+// it answers as plain code does.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "src/scan/dense_search.h"
+#include "src/scan/first_stage_lanes.h"
+#include "src/scan/kernels/level_rows.h"
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Case {
+  const char* spec;
+  int dim;
+  Spectrum spectrum;
+};
+/// Residual codes, and split stages whose bound takes 0 to 3 sign words.
+constexpr Case kCases[] = {
+    {"Polar2+2", 65, Spectrum::steep},     {"Polar4+2", 384, Spectrum::steep},
+    {"Polar3-pca", 512, Spectrum::steep},  {"Polar3-pca", 512, Spectrum::slow},
+    {"Polar3-pca", 512, Spectrum::gentle}, {"Polar3-pca", 512, Spectrum::led},
+};
+
+ScanRows rows_of_case(const Case& of, Metric metric, int64_t n) {
+  return made_up_rows(of.spec, of.dim, metric, n, 1, Terms::spread, of.spectrum);
+}
+
+}  // namespace
+
+TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][kernels]") {
+  std::set<int> words;
+  for (const Case& of : kCases) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const ScanRows rows = rows_of_case(of, metric, 130);
+      const ScanTile tile = tile_of(rows);
+      const FirstStageLanes lanes(rows.scan);
+      const auto count = static_cast<size_t>(lanes.lanes());
+      if (rows.scan.has_split_stages()) words.insert(rows.scan.level_words());
+      on_every_target([&] {
+        AlignedVector<int8_t> of_rows(count * kBlockRows);
+        std::vector<RowPlace> at;
+        for (uint32_t row = 64; row < 128; ++row) at.push_back(place_of(tile, row));
+        lanes.put_rows(at.data(), 64, of_rows.data());
+        for (uint64_t seed = 1; seed < 6; ++seed) {
+          const ScanQuery query = rows.query(seed, 1.5F);
+          std::vector<int8_t> of_query(count);
+          const float margin = lanes.put_query(query, of_query.data());
+          const double exact_margin = query.first_stage.margin;
+          for (size_t i = 0; i < 64; ++i) {
+            int32_t dot = 0;
+            for (size_t lane = 0; lane < count; ++lane)
+              dot += of_query[lane] * of_rows[i * count + lane];
+            const float sum = query.first_stage.slope * static_cast<float>(dot) + margin;
+            std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+            decode_levels(rows.scan, rows.scan.stages()[0], at[i], levels.data());
+            const int32_t first = level_dot(rows.scan.stages()[0], query, levels.data());
+            const int32_t signs = sign_level_dot(rows.scan, query, at[i]);
+            const float expected = query.first_stage.slope * static_cast<float>(first) +
+                                   query.first_stage.level_slope * static_cast<float>(signs) +
+                                   query.first_stage.margin;
+            CAPTURE(of.spec, static_cast<int>(of.spectrum), seed, i);
+            REQUIRE(sum >= expected);
+            // Little more: less than the margin itself.
+            REQUIRE(sum - expected <= .4 * exact_margin);
+          }
+        }
+      });
+    }
+  }
+  CHECK(words == std::set{0, 1, 2, 3});
+}
+
+TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kernels]") {
+  for (int panels = 1; panels <= 3; ++panels) {
+    Random random(static_cast<uint64_t>(panels));
+    const int queries = panels * kPanelQueries - 3;  // the last slots have none
+    AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows * panels * kPanelQueries));
+    for (int32_t& dot : dots) dot = static_cast<int32_t>(random.below(200001)) - 100000;
+    AlignedVector<PanelConstants> constants(static_cast<size_t>(panels));
+    AlignedVector<float> thresholds(static_cast<size_t>(panels * kPanelQueries), kInfinity);
+    std::vector<float> norm(kChunkRows);
+    std::vector<float> constant(kChunkRows);
+    for (size_t row = 0; row < kChunkRows; ++row) {
+      norm[row] = row % 11 == 6 ? 0.0F : static_cast<float>(std::fabs(random.normal()));
+      constant[row] = row % 5 == 4 ? std::numeric_limits<float>::quiet_NaN()
+                                   : static_cast<float>(random.normal());
+    }
+    const auto bound = [&](size_t row, int q) {
+      const PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
+      const int slot = q % kPanelQueries;
+      const size_t at =
+          (static_cast<size_t>(q / kPanelQueries) * kChunkRows + row) * kPanelQueries +
+          static_cast<size_t>(slot);
+      return of.base[slot] + of.weight[slot] * constant[row] +
+             norm[row] * (of.dot_scale[0][slot] * static_cast<float>(dots[at]) + of.margin[slot]);
+    };
+    for (int q = 0; q < queries; ++q) {
+      PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
+      const int slot = q % kPanelQueries;
+      of.base[slot] = static_cast<float>(random.normal());
+      of.weight[slot] = static_cast<float>(random.normal());
+      of.dot_scale[0][slot] = q % 13 == 7 ? 0 : static_cast<float>(1e-5 * (1 + random.uniform()));
+      of.margin[slot] = static_cast<float>(random.uniform());
+      // A row's own bound, to the bit; for some every row.
+      thresholds[static_cast<size_t>(q)] = q % 7 == 3 ? -kInfinity : bound(5 * (q % 12), q);
+    }
+    on_every_target([&] {
+      BoundRows rows;
+      set_bound_rows(norm.data(), constant.data(), &rows);
+      std::vector<DenseHit> hits(dots.size());
+      const int count = find_bound_hits(dots.data(), panels, constants.data(), thresholds.data(),
+                                        rows, hits.data());
+      std::set<std::pair<int, int>> found;
+      for (int i = 0; i < count; ++i) {
+        const DenseHit& hit = hits[static_cast<size_t>(i)];
+        CAPTURE(hit.row, hit.query);
+        REQUIRE(hit.query < queries);
+        const auto row = static_cast<size_t>(hit.row);
+        REQUIRE(!std::isnan(constant[row]));
+        const size_t at =
+            (static_cast<size_t>(hit.query / kPanelQueries) * kChunkRows + row) * kPanelQueries +
+            static_cast<size_t>(hit.query % kPanelQueries);
+        REQUIRE(hit.dot[0] == dots[at]);
+        REQUIRE(found.emplace(hit.row, hit.query).second);
+        const bool solvable = norm[row] > 0 && hit.query % 13 != 7;
+        const float slack = solvable ? 1e-4F + 5e-5F * norm[row] * rows.max_inverse : kInfinity;
+        REQUIRE(bound(row, hit.query) >= thresholds[static_cast<size_t>(hit.query)] - slack);
+      }
+      for (int row = 0; row < kChunkRows; ++row) {
+        for (int q = 0; q < queries; ++q) {
+          CAPTURE(row, q);
+          if (bound(static_cast<size_t>(row), q) >= thresholds[static_cast<size_t>(q)])
+            REQUIRE(found.count({row, q}) == 1);
+        }
+      }
+      REQUIRE(count > 50);
+    });
+  }
+}
+
+TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][kernels]") {
+  constexpr int kQueries = 20;
+  Random random(3);
+  const auto level = [&] {
+    return static_cast<int8_t>(static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel);
+  };
+  for (const int second_lanes : {64, 320}) {
+    constexpr int kFirstLanes = 64;
+    constexpr int kStride = 192;  // of the first stage
+    AlignedVector<int8_t> rows[2];
+    rows[0].resize(static_cast<size_t>(kChunkRows * kStride));
+    rows[1].resize(static_cast<size_t>(kChunkRows * second_lanes));
+    AlignedVector<int8_t> queries[2];
+    queries[0].resize(static_cast<size_t>(kQueries * kFirstLanes));
+    queries[1].resize(static_cast<size_t>(kQueries * second_lanes));
+    for (auto* both : {rows, queries})
+      for (int stage = 0; stage < 2; ++stage)
+        for (int8_t& value : both[stage]) value = level();
+    std::vector<float> scale(kChunkRows);
+    std::vector<float> constant(kChunkRows);
+    for (float& value : scale) value = static_cast<float>(std::fabs(random.normal()));
+    for (float& value : constant) value = static_cast<float>(random.normal());
+    std::vector<HitQuery> hit_queries;
+    std::vector<float> thresholds;
+    for (int q = 0; q < kQueries; ++q) {
+      const int8_t* first = queries[0].data() + static_cast<ptrdiff_t>(q) * kFirstLanes;
+      const int8_t* second = queries[1].data() + static_cast<ptrdiff_t>(q) * second_lanes;
+      const auto number = [&] { return static_cast<float>(random.normal()); };
+      hit_queries.push_back({{first, second},
+                             std::accumulate(second, second + second_lanes, 0),
+                             {number(), number(), {1e-4F * std::fabs(number()), 1e-5F}}});
+      thresholds.push_back(q % 5 == 4 ? -kInfinity : number());
+    }
+    std::vector<DenseHit> all;
+    for (int i = 0; i < 300; ++i)
+      all.push_back({static_cast<int32_t>(random.below(kChunkRows)),
+                     static_cast<int32_t>(random.below(kQueries)),
+                     {0, 0}});
+    using Kept = std::tuple<int, int, int, int>;
+    std::vector<Kept> expected;  // of all
+    std::vector<bool> reaches;
+    for (DenseHit& hit : all) {
+      const HitQuery& query = hit_queries[static_cast<size_t>(hit.query)];
+      const int8_t* first = rows[0].data() + static_cast<ptrdiff_t>(hit.row) * kStride;
+      const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(hit.row) * second_lanes;
+      const int dots[2] = {std::inner_product(first, first + kFirstLanes, query.levels[0], 0),
+                           std::inner_product(second, second + second_lanes, query.levels[1], 0)};
+      const auto row = static_cast<size_t>(hit.row);
+      const float score = goodness(query.score, {scale[row], constant[row], 0}, dots[0], dots[1]);
+      expected.emplace_back(hit.row, hit.query, dots[0], dots[1]);
+      reaches.push_back(score >= thresholds[static_cast<size_t>(hit.query)]);
+    }
+    on_every_target([&] {
+      AlignedVector<int8_t> second = rows[1];
+      set_operand_rows(second.data(), kChunkRows, second_lanes, static_cast<size_t>(second_lanes));
+      const HitRows hit_rows = {{rows[0].data(), second.data()},
+                                {kStride, second_lanes},
+                                {kFirstLanes, second_lanes},
+                                scale.data(),
+                                constant.data()};
+      for (const bool first_is_known : {false, true}) {
+        for (const size_t count : {size_t{0}, size_t{1}, size_t{6}, size_t{7}, all.size()}) {
+          CAPTURE(second_lanes, first_is_known, count);
+          std::vector<DenseHit> hits(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+          for (size_t i = 0; i < count; ++i)
+            hits[i].dot[0] = first_is_known ? std::get<2>(expected[i]) : 12345;
+          hits.resize(count + 3);
+          const int kept = keep_bound_hits(hit_rows, hit_queries.data(), thresholds.data(),
+                                           first_is_known, hits.data(), static_cast<int>(count));
+          std::vector<Kept> found;
+          for (int i = 0; i < kept; ++i) {
+            const DenseHit& hit = hits[static_cast<size_t>(i)];
+            found.emplace_back(hit.row, hit.query, hit.dot[0], hit.dot[1]);
+          }
+          std::vector<Kept> reached;
+          for (size_t i = 0; i < count; ++i)
+            if (reaches[i]) reached.push_back(expected[i]);
+          REQUIRE(found == reached);
+        }
+      }
+    });
+  }
+}
+
+TEST_CASE("a dense search by first stages answers as plain code does", "[scan][search]") {
+  constexpr int64_t kQueries = 37;
+  constexpr int64_t kBest = 10;
+  for (const Case& of : kCases) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      const ScanRows rows = rows_of_case(of, metric, 700);
+      ScanTile tile = tile_of(rows);
+      tile.allowed[1] = 0x8421fedc00000001;
+      tile.allowed[3] = 0;
+      std::vector<ScanQuery> queries;
+      std::vector<std::vector<std::pair<float, int64_t>>> expected;  // key, row
+      for (int64_t q = 0; q < kQueries; ++q) {
+        queries.push_back(rows.query(static_cast<uint64_t>(q), .5F));
+        auto& best = expected.emplace_back();
+        for (const uint32_t row : rows_of(tile)) {
+          const RowScore score = score_row(rows.scan, queries.back(), true, place_of(tile, row));
+          best.emplace_back(-score.key, row);
+        }
+        std::sort(best.begin(), best.end());
+        best.resize(kBest);
+      }
+      on_every_target([&] {
+        const QueryPanels panels(rows.scan, queries, true, 1);
+        DenseSearch search(rows.scan, true);
+        std::vector<TopK> best(kQueries, TopK(kBest));
+        search.search(tile, panels, 0, kQueries, best.data());
+        for (size_t q = 0; q < kQueries; ++q) {
+          std::vector<std::pair<float, int64_t>> found;
+          for (const Candidate& candidate : best[q].candidates())
+            found.emplace_back(candidate.key, candidate.id);
+          std::sort(found.begin(), found.end());
+          CAPTURE(of.spec, static_cast<int>(of.spectrum), static_cast<int>(metric), q);
+          REQUIRE(found == expected[q]);
+        }
+      });
+    }
+  }
+}
+
+}  // namespace polarquant::test
