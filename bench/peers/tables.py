@@ -78,18 +78,27 @@ def flat_table(recall_result, speed_result):
         "s to build",
     )
     for row in rows:
-        point = row["points"][0]
         known = recalls.get(row["contender"], row)
-        name = shown(row["contender"])
-        if row["is_ours"]:
-            name = f"**{name}**"
-        speeds = [
-            ratio_text(ratio(speed_result, point, reference, mode)) for mode in ("one", "batch")
-        ]
-        bytes_text = f"{known['bytes_per_vector']:.0f}"
-        seconds = build_seconds(speed_result, row)
-        build = "" if seconds is None else f"{seconds:.1f}"
-        yield (name, bytes_text, recall_text(known["points"][0]), *speeds, build)
+        for point in row["points"]:
+            name = shown(row["contender"])
+            if row["is_ours"]:
+                name = f"**{name}**"
+            if point["params"]:
+                name += f", {params_shown(point['params'])}"
+            speeds = [
+                ratio_text(ratio(speed_result, point, reference, mode)) for mode in ("one", "batch")
+            ]
+            bytes_text = f"{known['bytes_per_vector']:.0f}"
+            seconds = build_seconds(speed_result, row)
+            build = "" if seconds is None else f"{seconds:.1f}"
+            yield (name, bytes_text, recall_text(seeded(known, row, point)), *speeds, build)
+
+
+def seeded(known, row, point):
+    """The recalls of `known` over its seeds, less what parameters lose where speed was measured."""
+    first, lost_to = recall(row["points"][0])[0], recall(point)[0]
+    values = known["points"][0]["recall"]
+    return {"recall": [value + lost_to - first for value in values]}
 
 
 def line_through(result, series):
