@@ -6,10 +6,10 @@
 // inner product is an integer sum, the same on every machine and in every order:
 //   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_level · level.
 // Levels fit a byte, −127 to 127. Rounding to them moves scores by about .013/√dim of ‖q‖‖x‖, more
-// than the best codes are off themselves, so that searches of these keep more than k rows for the
-// codec's own scores to choose from (candidates()). Vectors are taken as lanes: 64 for each segment
-// of 64 coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second,
-// lanes without a coordinate 0. A full segment so is in its own order.
+// than the best codes are off themselves, so that searches keep more than k rows for the codec's
+// own scores to choose from (candidates()). Vectors are taken as lanes: 64 for each segment of 64
+// coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second, lanes
+// without a coordinate 0. A full segment so is in its own order.
 #pragma once
 
 #include <algorithm>
@@ -167,9 +167,12 @@ class ScanCodec {
   /// coordinate.
   const std::vector<float>& scales() const { return scales_; }
   const BoundConstants& bounds() const { return bounds_; }
-  /// How many rows a search for the k best by the codec's scores keeps by levels.
-  int64_t candidates(int64_t k) const {
-    return fine_ ? k + std::min(k / 16 + 1, std::numeric_limits<int64_t>::max() - k) : k;
+  /// How many rows a search for the k best by the codec's scores keeps by levels, for these scores
+  /// to choose from. Recall@10 of 117,659 × 384 real embeddings without and with one more, and by
+  /// floats: Polar2 .8674, .8680, .8681; Polar4-pca .9687, .9702, .9701; Polar4+4 .9923, .9964,
+  /// .9966; Polar8 .9924, .9965, .9964.
+  static int64_t candidates(int64_t k) {
+    return k + std::min(k / 16 + 1, std::numeric_limits<int64_t>::max() - k);
   }
 
  private:
@@ -177,7 +180,6 @@ class ScanCodec {
   Metric metric_;
   FactorFormat factor_format_;
   int lanes_;
-  bool fine_;  // codes' own error is not much above that of rounding to levels
   std::vector<LevelStage> stages_;
   std::vector<float> scales_;
   BoundConstants bounds_;
