@@ -54,8 +54,7 @@ HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
   static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
   for (size_t word = 0; word < query.sign_words.size(); ++word)
     set_parts(query.sign_words[word], query.heavy_words[word], front->parts + word * kPartsOfWord);
-  front->has_third_bit = query.very_heavy_word != 0;
-  if (front->has_third_bit)
+  if (!query.sign_words.empty())
     set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
 }
 

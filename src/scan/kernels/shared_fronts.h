@@ -45,7 +45,6 @@ struct FrontQuery {
   uint8_t parts[kMostParts];
   /// Of the first word, where it has a third bit: the signs again and, above them, that bit.
   uint8_t third_parts[kMostParts / kMaxFrontWords];
-  bool has_third_bit;
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.
   float height;

@@ -17,28 +17,15 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/dot_row-inl.h"
+#include "src/scan/kernels/four_rows-inl.h"
 #include "src/scan/kernels/negative_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// Four rows' Σ (128 + level)·query level.
-HWY_ATTR HWY_INLINE __m128i four_dots(const uint8_t* const (&rows)[4], const int8_t* query,
-                                      int lanes) {
-  __m512i sums[4] = {};
-  for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
-    const __m512i levels = _mm512_load_si512(query + lane);
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j)
-      sums[j] = dot_bytes(sums[j], _mm512_load_si512(rows[j] + lane), levels);
-  }
-  return sum_each(sums[0], sums[1], sums[2], sums[3]);
-}
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 /// Four rows' terms.
 struct FourTerms {
@@ -55,27 +42,29 @@ struct FourTerms {
   static_assert(sizeof(SharedTerms) >= offsetof(SharedTerms, terms) + sizeof(__m128));
 };
 
-/// The places i … i+3 of `count` whose value is not below. Those behind the last only fill up four;
-/// what is no number is left to the search.
-HWY_ATTR HWY_INLINE __mmask8 reached(int i, int count, __m128 value, __m128 least) {
-  const auto filled = static_cast<__mmask8>(i + 4 > count ? (1U << (count - i)) - 1 : 0x0F);
-  return _mm_mask_cmp_ps_mask(filled, value, least, _CMP_NLT_UQ);
-}
-
-/// Of four rows, Σ level·(±1) over kWords words from levels[0] on: a mask makes the bits bytes of
-/// 1, which VNNI multiplies with the levels. `all`: Σ levels.
+/// Σ level·(±1) over kWords words of four rows and of the query's levels from levels[0] on. `all`:
+/// Σ levels.
 template <int kWords>
-HWY_ATTR HWY_INLINE __m128i sign_dots(const SharedTerms* const (&rows)[4],
-                                      const __m512i (&levels)[kWords], __m128i all) {
+HWY_ATTR HWY_INLINE __m128i sign_dots(const SharedTerms* const (&rows)[4], const int8_t* levels,
+                                      __m128i all) {
+#if HWY_TARGET == HWY_AVX3_DL
+  // A mask makes the bits bytes of 1, which VNNI multiplies with the levels.
   const __m512i ones = _mm512_set1_epi8(1);
   __m512i sums[4] = {};
 #pragma GCC unroll 3
   for (int word = 0; word < kWords; ++word) {
+    const __m512i of_word = _mm512_load_si512(levels + word * kSegmentLanes);
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j)
-      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(rows[j]->words[word], ones), levels[word]);
+      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(rows[j]->words[word], ones), of_word);
   }
   const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
+#else
+  alignas(16) int32_t sums[4];
+  for (int j = 0; j < 4; ++j)
+    sums[j] = negative_levels(levels, kWords, [&](int word) { return rows[j]->words[word]; });
+  const __m128i negative = _mm_load_si128(reinterpret_cast<const __m128i*>(sums));
+#endif
   return _mm_sub_epi32(all, _mm_add_epi32(negative, negative));
 }
 
@@ -86,7 +75,7 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
                            int goal, PickedRows* picked, SharedHits* hits) {
   const LevelQuery& query = *goals[goal].query;
   const int lanes = codec.stages()[0].lanes();
-  const __m128i bias = _mm_set1_epi32(128 * query.level_sum[0]);
+  const __m128i bias = _mm_set1_epi32(kOperandBias * query.level_sum[0]);
   const __m128 base = _mm_set1_ps(query.score.base);
   const __m128 weight = _mm_set1_ps(query.score.weight);
   const __m128 dot_scale =
@@ -96,11 +85,8 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
   const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
   const __m128i sign_level_sum = _mm_set1_epi32(query.sign_level_sum);
   const __m128i in_goals = _mm_set1_epi32(goal);
-  __m512i word_levels[std::max(kWords, 1)];
-  for (int word = 0; word < kWords; ++word) {
-    const int lane = (codec.first_level_word() + word) * kSegmentLanes;
-    word_levels[word] = _mm512_load_si512(query.levels + lane);
-  }
+  const int8_t* word_levels =
+      query.levels + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
   uint16_t* const all = picked->rows;
   const int count = picked->count;
   for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
@@ -126,16 +112,15 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
       factor = four.norm;
     }
     const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
-    const __mmask8 hit = reached(i, count, _mm_add_ps(offset, _mm_mul_ps(factor, sum)), least);
+    const FourMask hit = not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least,
+                                   filled_places(i, count));
     const __m128i in_rows =
         _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
     // Without branches: which rows reach is not predictable, and known late.
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->rows + found),
-                     _mm_maskz_compress_epi32(hit, in_rows));
+    write_some(hits->rows + found, hit, in_rows);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->goals + found), in_goals);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->dots[0] + found),
-                     _mm_maskz_compress_epi32(hit, dots));
-    found += std::popcount(static_cast<unsigned>(hit));
+    write_some(hits->dots[0] + found, hit, dots);
+    found += count_of(hit);
   }
   hits->count = found;
 }
@@ -170,7 +155,8 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
   int kept = 0;
   for (int i = 0; i < count; i += 4) {
     const SharedTerms* terms[4];
-    __m512i sums[4] = {};
+    const uint8_t* levels[4];
+    const int8_t* of_queries[4];
     __m128 score[4];
     alignas(16) float least[4];
     alignas(16) int32_t level_sums[4];
@@ -178,37 +164,30 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
     for (int j = 0; j < 4; ++j) {
       const LevelGoal& goal = goals[hits->goals[i + j]];
       const LevelQuery& query = *goal.query;
-      const uint8_t* levels = rows.levels(1, hits->rows[i + j]);
-      const int8_t* of_query = query.levels + stage.first_lane();
-      for (int lane = 0; lane < stage.lanes(); lane += kSegmentLanes)
-        sums[j] = dot_bytes(sums[j], _mm512_load_si512(levels + lane),
-                            _mm512_load_si512(of_query + lane));
       terms[j] = &rows.terms(hits->rows[i + j]);
+      levels[j] = rows.levels(1, hits->rows[i + j]);
+      of_queries[j] = query.levels + stage.first_lane();
       score[j] = _mm_loadu_ps(&query.score.base);
       least[j] = goal.score;
-      level_sums[j] = query.level_sum[1];
+      level_sums[j] = kOperandBias * query.level_sum[1];
     }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
-    const __m128i bias =
-        _mm_slli_epi32(_mm_load_si128(reinterpret_cast<const __m128i*>(level_sums)), 7);
-    const __m128i second = _mm_sub_epi32(sum_each(sums[0], sums[1], sums[2], sums[3]), bias);
+    const __m128i second = _mm_sub_epi32(dots_of_pairs(levels, of_queries, stage.lanes()),
+                                         _mm_load_si128(reinterpret_cast<__m128i*>(level_sums)));
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->dots[0] + i));
     const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
                                   _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
     const FourTerms four(terms);
     const __m128 offset = _mm_add_ps(score[0], _mm_mul_ps(score[1], four.constant));
-    const __mmask8 hit =
-        reached(i, count, _mm_add_ps(offset, _mm_mul_ps(four.scale, sum)), _mm_load_ps(least));
-    const auto compress = [&](int32_t* to, __m128i values) HWY_ATTR {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kept),
-                       _mm_maskz_compress_epi32(hit, values));
-    };
-    compress(reinterpret_cast<int32_t*>(hits->rows),
-             _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->rows + i)));
-    compress(hits->goals, _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->goals + i)));
-    compress(hits->dots[0], first);
-    compress(hits->dots[1], second);
-    kept += std::popcount(static_cast<unsigned>(hit));
+    const FourMask hit = not_below(_mm_add_ps(offset, _mm_mul_ps(four.scale, sum)),
+                                   _mm_load_ps(least), filled_places(i, count));
+    write_some(hits->rows + kept, hit,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->rows + i)));
+    write_some(hits->goals + kept, hit,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->goals + i)));
+    write_some(hits->dots[0] + kept, hit, first);
+    write_some(hits->dots[1] + kept, hit, second);
+    kept += count_of(hit);
   }
   hits->count = kept;
 }

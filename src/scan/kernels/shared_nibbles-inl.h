@@ -89,116 +89,198 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
   }
 }
 
-/// The distance up to which rows reach a threshold (DistanceCut of shared_sextets-inl.h), for as
-/// many rows as fill a register with 16 bits each.
+/// Cuts of distances (RowsCut) as bytes, for as many rows as fill a register: negative ones are 0,
+/// and those beyond a byte 255, which as a distance is 255 or more.
 class NibbleCut {
  public:
-  using D16 = hn::Repartition<int16_t, RowBytes>;
-  using D32 = hn::Repartition<int32_t, RowBytes>;
-  using Floats = hn::RebindToFloat<D32>;
+  NibbleCut() = default;
+  HWY_ATTR NibbleCut(const FrontQuery& query, const SharedFronts& fronts, float threshold)
+      : cut_(query, fronts, threshold) {}
 
-  HWY_ATTR NibbleCut(const FrontQuery& query, const SharedFronts& fronts, float threshold) {
-    const RowsCut cut(query, fronts, threshold);
-    at_ = hn::Set(Floats(), cut.at);
-    inverse_ = hn::Set(Floats(), cut.inverse);
-    ratio_ = hn::Set(Floats(), cut.ratio);
-  }
-
-  /// In the order in which low or high halves of a register's bytes are widened.
-  HWY_ATTR HWY_INLINE hn::Vec<D16> of(const float* inverses, const float* ratios) const {
-    constexpr size_t kQuarter = hn::MaxLanes(D32());
-    return hn::ReorderDemote2To(D16(), quarter(inverses, ratios),
-                                quarter(inverses + kQuarter, ratios + kQuarter));
+  /// In the order in which the bytes of a register hold rows.
+  HWY_ATTR HWY_INLINE hn::Vec<RowBytes> of(const float* inverses, const float* ratios) const {
+    const hn::Repartition<int16_t, RowBytes> d16;
+    const auto half = [&](size_t first) HWY_ATTR {
+      return hn::ReorderDemote2To(d16, quarter(inverses + first, ratios + first),
+                                  quarter(inverses + first + kQuarter, ratios + first + kQuarter));
+    };
+#if HWY_ARCH_X86
+    // Halves of registers by themselves, as above.
+    return packed(half(0), half(2 * kQuarter));
+#else
+    const RowBytes d;
+    const hn::Half<RowBytes> d_half;
+    return hn::Combine(d, hn::DemoteTo(d_half, half(2 * kQuarter)), hn::DemoteTo(d_half, half(0)));
+#endif
   }
 
  private:
+  using D32 = hn::Repartition<int32_t, RowBytes>;
+  using Floats = hn::RebindToFloat<D32>;
+  static constexpr size_t kQuarter = hn::MaxLanes(D32());
+
   HWY_ATTR HWY_INLINE hn::Vec<D32> quarter(const float* inverses, const float* ratios) const {
     const Floats df;
-    const auto cut =
-        hn::MulAdd(inverse_, hn::Load(df, inverses), hn::MulAdd(ratio_, hn::Load(df, ratios), at_));
+    const auto cut = hn::MulAdd(
+        hn::Set(df, cut_.inverse), hn::Load(df, inverses),
+        hn::MulAdd(hn::Set(df, cut_.ratio), hn::Load(df, ratios), hn::Set(df, cut_.at)));
     // Where it is not a number, any distance will do.
     const auto most = hn::Set(df, RowsCut::kMost);
-    return hn::ConvertTo(D32(), hn::IfThenElse(hn::Lt(cut, most), cut, most));
+    return truncated(hn::IfThenElse(hn::Lt(cut, most), cut, most));
   }
 
-  hn::Vec<Floats> at_, inverse_, ratio_;
+  // Highway's conversion takes four instructions more for numbers that are too large, which none
+  // is here; one that is too small becomes the least.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+  static HWY_ATTR HWY_INLINE hn::Vec<D32> truncated(hn::Vec<Floats> x) {
+    return hn::Vec<D32>{_mm256_cvttps_epi32(x.raw)};
+  }
+  template <class V16>
+  static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> packed(V16 low, V16 high) {
+    return hn::Vec<RowBytes>{_mm256_packus_epi16(low.raw, high.raw)};
+  }
+#elif HWY_ARCH_X86
+  static HWY_ATTR HWY_INLINE hn::Vec<D32> truncated(hn::Vec<Floats> x) {
+    return hn::Vec<D32>{_mm_cvttps_epi32(x.raw)};
+  }
+  template <class V16>
+  static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> packed(V16 low, V16 high) {
+    return hn::Vec<RowBytes>{_mm_packus_epi16(low.raw, high.raw)};
+  }
+#else
+  static HWY_ATTR HWY_INLINE hn::Vec<D32> truncated(hn::Vec<Floats> x) {
+    return hn::ConvertTo(D32(), x);
+  }
+#endif
+
+  RowsCut cut_;
 };
 
-/// Bits of the lanes of 16 bits, in the order of rows: with two halves these take turns by four.
-HWY_ATTR HWY_INLINE uint64_t bits_of_rows(hn::Mask<NibbleCut::D16> mask) {
-  const NibbleCut::D16 d;
+/// Bits of the rows whose distance is at most the cut, in the order of rows.
+HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances, hn::Vec<RowBytes> cuts) {
+  const RowBytes d;
+  auto beyond = hn::SaturatedSub(distances, cuts);
+  if constexpr (hn::MaxLanes(RowBytes()) > kTableEntries) {
+    // The halves take turns by four rows.
+    const hn::Repartition<uint32_t, RowBytes> d32;
+    alignas(32) static constexpr uint32_t kInTurns[8] = {0, 4, 1, 5, 2, 6, 3, 7};
+    beyond = hn::BitCast(
+        d, hn::TableLookupLanes(hn::BitCast(d32, beyond), hn::SetTableIndices(d32, kInTurns)));
+  }
   uint8_t bytes[8] = {};
-  hn::StoreMaskBits(d, mask, bytes);
-  uint16_t bits;
+  hn::StoreMaskBits(d, hn::Eq(beyond, hn::Zero(d)), bytes);
+  uint32_t bits;
   std::memcpy(&bits, bytes, sizeof bits);
-  if (hn::MaxLanes(d) == 8) return bits;
-  return static_cast<uint64_t>((bits & 0xF00F) | (bits & 0x00F0) << 4 | (bits & 0x0F00) >> 4);
+  return bits;
 }
 
-/// Registers that a table is loaded for: those of `kBlocks` blocks, some rows at a time.
-template <int kBlocks, bool kThirdBit>
-HWY_ATTR HWY_INLINE void reach_cut(const ScanCodec& codec, const SharedFronts& fronts,
-                                   const FrontQuery& query, const NibbleCut& cut, int first_block,
-                                   uint64_t* reached) {
-  constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
-  constexpr int kOfBlock = 2;
-  const NibbleCut::D16 d16;
-  const auto table = [&](int at) HWY_ATTR {
-    const auto distances = hn::LoadDup128(RowBytes(), kNibbleDistances.of[query.parts[at]]);
-    if (!kThirdBit || at >= kNibblesPerWord) return distances;
-    return hn::Add(distances,
-                   hn::LoadDup128(RowBytes(), kThirdNibbleDistances.of[query.third_parts[at]]));
-  };
-  for (int first = 0; first < kBlockRows; first += kOfBlock * kRegisterRows) {
-    const uint8_t* rows[kBlocks * kOfBlock];
-    for (int i = 0; i < kBlocks * kOfBlock; ++i)
-      rows[i] = nibbles_of(fronts, first_block + i / kOfBlock).rows[0] + first +
-                i % kOfBlock * kRegisterRows;
-    SignSumsOfRows<kBlocks * kOfBlock> sums;
-    sums.add_up(table, rows, codec.layout().front_words());
+/// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are. Four whether
+/// there are any or not: few blocks have more, and how many is not predictable.
+HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
+  const int count = std::popcount(mask);
+  for (int written = 0; written == 0 || written < count; written += 4) {
 #pragma GCC unroll 4
-    for (int i = 0; i < kBlocks * kOfBlock; ++i) {
-      constexpr int kHalf = kRegisterRows / 2;
-      const int block = first_block + i / kOfBlock;
-      const int row = first + i % kOfBlock * kRegisterRows;
-      const float* inverses = fronts.inverse_norms[block] + row;
-      const float* ratios = fronts.ratios[block] + row;
-      const auto low = hn::Gt(hn::BitCast(d16, sums.low[i]), cut.of(inverses, ratios));
-      const auto high =
-          hn::Gt(hn::BitCast(d16, sums.high[i]), cut.of(inverses + kHalf, ratios + kHalf));
-      reached[i / kOfBlock] |= bits_of_rows(hn::Not(low)) << row;
-      reached[i / kOfBlock] |= bits_of_rows(hn::Not(high)) << (row + kHalf);
+    for (int i = 0; i < 4; ++i, mask &= mask - 1)
+      rows[written + i] = static_cast<uint16_t>(first + std::countr_zero(mask));
+  }
+  return count;
+}
+
+/// A query's tables.
+struct FrontTables {
+  alignas(64) uint8_t entries[SharedFronts::kMostPlanes][kTableEntries];
+
+  template <bool kThirdBit>
+  HWY_ATTR HWY_INLINE void make(const FrontQuery& query, int nibbles) {
+    const hn::FixedTag<uint8_t, kTableEntries> d;
+    for (int at = 0; at < nibbles; ++at) {
+      auto distances = hn::Load(d, kNibbleDistances.of[query.parts[at]]);
+      if (kThirdBit && at < kNibblesPerWord)
+        distances =
+            hn::Add(distances, hn::Load(d, kThirdNibbleDistances.of[query.third_parts[at]]));
+      hn::Store(distances, d, entries[at]);
     }
   }
+};
+
+/// GCC would load all queries' tables first, and have no registers left for the sums: that takes
+/// 1.35 times as long.
+HWY_INLINE void keep_order([[maybe_unused]] hn::Vec<RowBytes>* a,
+                           [[maybe_unused]] hn::Vec<RowBytes>* b) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+  asm volatile("" : "+x"(a->raw), "+x"(b->raw) : : "memory");
+#endif
+}
+
+// By four queries two registers of rows at a time: six loads for eight lookups.
+template <bool kThirdBit, int kQueries>
+HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
+                             const FrontPick* picks) {
+  constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
+  constexpr int kRegisters = 2;
+  const RowBytes d;
+  const int nibbles = codec.layout().front_words() * kNibblesPerWord;
+  FrontTables tables[kQueries];
+  NibbleCut cuts[kQueries];
+  uint16_t* rows[kQueries];
+  for (int q = 0; q < kQueries; ++q) {
+    tables[q].template make<kThirdBit>(*picks[q].query, nibbles);
+    cuts[q] = NibbleCut(*picks[q].query, fronts, picks[q].threshold);
+    rows[q] = picks[q].picked->rows;
+  }
+  for (int block = 0; block < fronts.blocks; ++block) {
+    uint64_t reached[kQueries] = {};
+    for (int first = 0; first < kBlockRows; first += kRegisters * kRegisterRows) {
+      // Distances beyond a byte are as good as 255.
+      hn::Vec<RowBytes> distances[kQueries][kRegisters];
+#pragma GCC unroll 4
+      for (int q = 0; q < kQueries; ++q)
+#pragma GCC unroll 2
+        for (int i = 0; i < kRegisters; ++i) distances[q][i] = hn::Zero(d);
+      const uint8_t* indices = nibbles_of(fronts, block).rows[0] + first;
+      for (int at = 0; at < nibbles; ++at) {
+        const auto low = hn::Load(d, indices + at * kBlockRows);
+        const auto high = hn::Load(d, indices + at * kBlockRows + kRegisterRows);
+#pragma GCC unroll 4
+        for (int q = 0; q < kQueries; ++q) {
+          const auto table = hn::LoadDup128(d, tables[q].entries[at]);
+          distances[q][0] = hn::SaturatedAdd(distances[q][0], hn::TableLookupBytes(table, low));
+          distances[q][1] = hn::SaturatedAdd(distances[q][1], hn::TableLookupBytes(table, high));
+          keep_order(&distances[q][0], &distances[q][1]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int q = 0; q < kQueries; ++q) {
+#pragma GCC unroll 2
+        for (int i = 0; i < kRegisters; ++i) {
+          const int row = first + i * kRegisterRows;
+          const auto most =
+              cuts[q].of(fronts.inverse_norms[block] + row, fronts.ratios[block] + row);
+          reached[q] |= bits_within(distances[q][i], most) << row;
+        }
+      }
+    }
+    for (int q = 0; q < kQueries; ++q) {
+      rows[q] += write_rows((reached[q] | fronts.without_cut[block]) & fronts.allowed[block],
+                            block * kBlockRows, rows[q]);
+    }
+  }
+  for (int q = 0; q < kQueries; ++q)
+    picks[q].picked->count = static_cast<int>(rows[q] - picks[q].picked->rows);
 }
 
 template <bool kThirdBit>
-HWY_ATTR HWY_INLINE void pick_rows_of(const ScanCodec& codec, const SharedFronts& fronts,
-                                      const FrontQuery& query, float threshold,
-                                      PickedRows* picked) {
-  const NibbleCut cut(query, fronts, threshold);
-  uint64_t reached[SharedFronts::kMostBlocks] = {};
-  int block = 0;
-  for (; block + 2 <= fronts.blocks; block += 2)
-    reach_cut<2, kThirdBit>(codec, fronts, query, cut, block, reached + block);
-  if (block < fronts.blocks)
-    reach_cut<1, kThirdBit>(codec, fronts, query, cut, block, reached + block);
-  int count = 0;
-  for (block = 0; block < fronts.blocks; ++block) {
-    uint64_t rows = (reached[block] | fronts.without_cut[block]) & fronts.allowed[block];
-    for (; rows != 0; rows &= rows - 1)
-      picked->rows[count++] = static_cast<uint16_t>(block * kBlockRows + std::countr_zero(rows));
-  }
-  picked->count = count;
+HWY_ATTR void pick_each(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
+                        int count) {
+  int i = 0;
+  for (; i + 4 <= count; i += 4) pick_in_fronts<kThirdBit, 4>(codec, fronts, picks + i);
+  for (; i < count; ++i) pick_in_fronts<kThirdBit, 1>(codec, fronts, picks + i);
 }
 
 HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
                           const FrontPick* picks, int count) {
-  for (int i = 0; i < count; ++i) {
-    const auto& pick_rows =
-        picks[i].query->has_third_bit ? pick_rows_of<true> : pick_rows_of<false>;
-    pick_rows(codec, fronts, *picks[i].query, picks[i].threshold, picks[i].picked);
-  }
+  if (codec.has_third_bit()) return pick_each<true>(codec, fronts, picks, count);
+  pick_each<false>(codec, fronts, picks, count);
 }
 
 }  // namespace HWY_NAMESPACE
