@@ -20,28 +20,22 @@ namespace HWY_NAMESPACE {
 
 // Decoding rows is what few queries do not pay back, and a residual code's two levels a coordinate
 // less than any. 117,659 × 384 rows of 2 or 4 bits, against groups of eight queries: as fast from
-// 70 (trained: 90) on with AVX3_DL, from 90 with AVX2 and with SSE4; `Polar4+2` from 130, 150 and
-// 220 on.
+// 70 (trained: 90) on with AVX3_DL, from 70 with AVX2, from 100 with SSE4; `Polar4+2` from 130, 110
+// and 200 on.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 #if HWY_TARGET == HWY_AVX3_DL
 int64_t min_queries(const ScanCodec& codec) {
   if (codec.stages().size() == 1) return 72;
   return codec.has_split_stages() ? 96 : 144;
 }
-// 45 KB: .92 of the time that 8 take (117,659 × 384 rows, 1,000 queries), whose tables are made
-// anew twice as often.
-int most_blocks() { return 16; }
 #elif HWY_TARGET != HWY_SCALAR
 int64_t min_queries(const ScanCodec& codec) {
   const bool is_residual = codec.stages().size() == 2 && !codec.has_split_stages();
-  if (!is_residual) return 96;
-  return hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16 ? 160 : 256;
+  if (hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16) return is_residual ? 112 : 72;
+  return is_residual ? 256 : 96;
 }
-// 32 KB: with 16 a search takes 1.09 times as long with AVX2.
-int most_blocks() { return 8; }
 #else
 int64_t min_queries(const ScanCodec&) { return kNever; }
-int most_blocks() { return 1; }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
 void pick(const ScanCodec&, const SharedFronts&, const FrontPick*, int) {}
 void set_parts(uint64_t, uint64_t, uint8_t*) {}
@@ -66,7 +60,6 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(min_queries);
-HWY_EXPORT(most_blocks);
 HWY_EXPORT(shares_fronts);
 HWY_EXPORT(lay_out);
 HWY_EXPORT(set_front_parts);
@@ -75,7 +68,6 @@ HWY_EXPORT(pick);
 int64_t min_shared_queries(const ScanCodec& codec) {
   return HWY_DYNAMIC_DISPATCH(min_queries)(codec);
 }
-int most_shared_blocks() { return HWY_DYNAMIC_DISPATCH(most_blocks)(); }
 bool can_share_fronts() { return HWY_DYNAMIC_DISPATCH(shares_fronts)(); }
 
 void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,

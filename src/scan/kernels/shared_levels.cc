@@ -112,8 +112,8 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
       factor = four.norm;
     }
     const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
-    const FourMask hit = not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least,
-                                   filled_places(i, count));
+    const FourMask hit =
+        not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least, filled_places(i, count));
     const __m128i in_rows =
         _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
     // Without branches: which rows reach is not predictable, and known late.
@@ -276,7 +276,8 @@ SharedLevels::SharedLevels(const ScanCodec& codec) {
   for (size_t i = 0; i < stages.size(); ++i) stride_[i] = static_cast<size_t>(stages[i].lanes());
   stride_[0] += sizeof(SharedTerms);
   const size_t block_bytes = kBlockRows * (stride_[0] + stride_[1]);
-  most_blocks_ = std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, most_shared_blocks());
+  most_blocks_ =
+      std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, SharedFronts::kMostBlocks);
   for (size_t i = 0; i < stages.size(); ++i)
     levels_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
 }

@@ -27,8 +27,8 @@ class SharedLevels {
 
   explicit SharedLevels(const ScanCodec& codec);
 
-  /// As many blocks as there is room for: most_shared_blocks(), or fewer whose levels stay in a
-  /// second-level cache while queries take turns.
+  /// As many blocks as there is room for: SharedFronts::kMostBlocks, or fewer whose levels stay in
+  /// a second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
 
   /// (stage's lanes), as set_operand_rows (level_rows.h) leaves levels. Rows that are not allowed,

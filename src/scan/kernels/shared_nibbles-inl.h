@@ -121,9 +121,9 @@ class NibbleCut {
 
   HWY_ATTR HWY_INLINE hn::Vec<D32> quarter(const float* inverses, const float* ratios) const {
     const Floats df;
-    const auto cut = hn::MulAdd(
-        hn::Set(df, cut_.inverse), hn::Load(df, inverses),
-        hn::MulAdd(hn::Set(df, cut_.ratio), hn::Load(df, ratios), hn::Set(df, cut_.at)));
+    const auto cut =
+        hn::MulAdd(hn::Set(df, cut_.inverse), hn::Load(df, inverses),
+                   hn::MulAdd(hn::Set(df, cut_.ratio), hn::Load(df, ratios), hn::Set(df, cut_.at)));
     // Where it is not a number, any distance will do.
     const auto most = hn::Set(df, RowsCut::kMost);
     return truncated(hn::IfThenElse(hn::Lt(cut, most), cut, most));
@@ -205,19 +205,23 @@ struct FrontTables {
 
 /// GCC would load all queries' tables first, and have no registers left for the sums: that takes
 /// 1.35 times as long.
-HWY_INLINE void keep_order([[maybe_unused]] hn::Vec<RowBytes>* a,
-                           [[maybe_unused]] hn::Vec<RowBytes>* b) {
+template <size_t kCount>
+HWY_INLINE void keep_order([[maybe_unused]] hn::Vec<RowBytes> (&sums)[kCount]) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
-  asm volatile("" : "+x"(a->raw), "+x"(b->raw) : : "memory");
+#pragma GCC unroll 4
+  for (auto& sum : sums) asm volatile("" : "+x"(sum.raw) : : "memory");
 #endif
 }
 
-// By four queries two registers of rows at a time: six loads for eight lookups.
+/// Queries by registers of rows that are looked up at a time: sums of eight stay in registers, with
+/// six loads for eight lookups.
+inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
+inline constexpr int kPickedTogether = kRegisterRows == 32 ? 4 : 2;
+inline constexpr int kRegistersTogether = 8 / kPickedTogether;
+
 template <bool kThirdBit, int kQueries>
 HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
                              const FrontPick* picks) {
-  constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
-  constexpr int kRegisters = 2;
   const RowBytes d;
   const int nibbles = codec.layout().front_words() * kNibblesPerWord;
   FrontTables tables[kQueries];
@@ -230,29 +234,33 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
   }
   for (int block = 0; block < fronts.blocks; ++block) {
     uint64_t reached[kQueries] = {};
-    for (int first = 0; first < kBlockRows; first += kRegisters * kRegisterRows) {
+    for (int first = 0; first < kBlockRows; first += kRegistersTogether * kRegisterRows) {
       // Distances beyond a byte are as good as 255.
-      hn::Vec<RowBytes> distances[kQueries][kRegisters];
+      hn::Vec<RowBytes> distances[kQueries][kRegistersTogether];
 #pragma GCC unroll 4
       for (int q = 0; q < kQueries; ++q)
-#pragma GCC unroll 2
-        for (int i = 0; i < kRegisters; ++i) distances[q][i] = hn::Zero(d);
+#pragma GCC unroll 4
+        for (int i = 0; i < kRegistersTogether; ++i) distances[q][i] = hn::Zero(d);
       const uint8_t* indices = nibbles_of(fronts, block).rows[0] + first;
       for (int at = 0; at < nibbles; ++at) {
-        const auto low = hn::Load(d, indices + at * kBlockRows);
-        const auto high = hn::Load(d, indices + at * kBlockRows + kRegisterRows);
+        hn::Vec<RowBytes> of_rows[kRegistersTogether];
+#pragma GCC unroll 4
+        for (int i = 0; i < kRegistersTogether; ++i)
+          of_rows[i] = hn::Load(d, indices + at * kBlockRows + i * kRegisterRows);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q) {
           const auto table = hn::LoadDup128(d, tables[q].entries[at]);
-          distances[q][0] = hn::SaturatedAdd(distances[q][0], hn::TableLookupBytes(table, low));
-          distances[q][1] = hn::SaturatedAdd(distances[q][1], hn::TableLookupBytes(table, high));
-          keep_order(&distances[q][0], &distances[q][1]);
+#pragma GCC unroll 4
+          for (int i = 0; i < kRegistersTogether; ++i)
+            distances[q][i] =
+                hn::SaturatedAdd(distances[q][i], hn::TableLookupBytes(table, of_rows[i]));
+          keep_order(distances[q]);
         }
       }
 #pragma GCC unroll 4
       for (int q = 0; q < kQueries; ++q) {
-#pragma GCC unroll 2
-        for (int i = 0; i < kRegisters; ++i) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kRegistersTogether; ++i) {
           const int row = first + i * kRegisterRows;
           const auto most =
               cuts[q].of(fronts.inverse_norms[block] + row, fronts.ratios[block] + row);
@@ -273,7 +281,8 @@ template <bool kThirdBit>
 HWY_ATTR void pick_each(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
                         int count) {
   int i = 0;
-  for (; i + 4 <= count; i += 4) pick_in_fronts<kThirdBit, 4>(codec, fronts, picks + i);
+  for (; i + kPickedTogether <= count; i += kPickedTogether)
+    pick_in_fronts<kThirdBit, kPickedTogether>(codec, fronts, picks + i);
   for (; i < count; ++i) pick_in_fronts<kThirdBit, 1>(codec, fronts, picks + i);
 }
 
