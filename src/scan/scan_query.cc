@@ -136,7 +136,7 @@ FrontSums front_sums(const LevelWord& word, const ThirdBit& third, double step, 
 FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
   query->very_heavy_word = of.third.very_heavy;
   FrontSums sums;
-  for (size_t word = 0; word < query->sign_words.size(); ++word) {
+  for (size_t word = 0; word < query->front_words; ++word) {
     const int first = static_cast<int>(word) * kSegmentLanes;
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
@@ -157,11 +157,9 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
 void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2, double length,
                      float exactness, float level_step, ScanQuery* query) {
   const BlockLayout& layout = codec.layout();
-  const auto words = static_cast<size_t>(layout.front_words());
-  query->sign_words.resize(words);
-  query->heavy_words.resize(words);
+  query->front_words = static_cast<size_t>(layout.front_words());
   const int dim = codec.dim();
-  const int front_dims = std::min(dim, static_cast<int>(words) * kSegmentLanes);
+  const int front_dims = std::min(dim, layout.front_words() * kSegmentLanes);
   const FrontSums sums = set_front(of, front_dims, query);
   query->front_weight = sums.weights;
   const double unit = sums.unit();

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -54,10 +55,11 @@ struct ScoreSlack {
 };
 
 struct ScanQuery {
-  /// Two bits of each coordinate of the front, (front_words): the sign of its level, and whether a
-  /// row whose sign differs is 3 further away instead of 1.
-  AlignedVector<uint64_t> sign_words;
-  AlignedVector<uint64_t> heavy_words;
+  /// Two bits of each coordinate of the front: the sign of its level, and whether a row whose sign
+  /// differs is 3 further away instead of 1. The first front_words are set.
+  std::array<uint64_t, kMaxFrontWords> sign_words{};
+  std::array<uint64_t, kMaxFrontWords> heavy_words{};
+  size_t front_words = 0;
   /// A third bit of the first word's coordinates, of codes that have one
   /// (ScanCodec::has_third_bit()): the row is 4 further away than it were without.
   uint64_t very_heavy_word = 0;

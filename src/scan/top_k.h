@@ -57,6 +57,7 @@ class TopK {
       if (!(candidate < heap_.front())) return;
       replace_worst(candidate);
     } else {
+      if (heap_.empty()) heap_.reserve(static_cast<size_t>(std::min(k_, kRoomAtFirst)));
       heap_.push_back(candidate);
       std::push_heap(heap_.begin(), heap_.end());
     }
@@ -86,6 +87,8 @@ class TopK {
   const std::vector<Candidate>& candidates() const { return heap_; }
 
  private:
+  /// So that a few best take no more memory than they need, for thousands of queries.
+  static constexpr int64_t kRoomAtFirst = 64;
   /// More than there are rows; a few times it is still a number.
   static constexpr int64_t kEveryRow = int64_t{1} << 56;
 

@@ -141,7 +141,7 @@ inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
     prepared.rotated[j] = j < 64 ? scaled / rows.scan.scales()[j] : 0;
   }
   ScanQuery query = make_scan_query(rows.scan, prepared, 1);
-  for (size_t word = 0; word < query.sign_words.size(); ++word)
+  for (size_t word = 0; word < query.front_words; ++word)
     query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
   return query;
 }

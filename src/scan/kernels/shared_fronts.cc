@@ -46,10 +46,9 @@ bool shares_fronts() { return HWY_TARGET != HWY_SCALAR; }
 
 HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
   static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
-  for (size_t word = 0; word < query.sign_words.size(); ++word)
+  for (size_t word = 0; word < query.front_words; ++word)
     set_parts(query.sign_words[word], query.heavy_words[word], front->parts + word * kPartsOfWord);
-  if (!query.sign_words.empty())
-    set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
+  set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -37,7 +37,7 @@ struct SignTables {
     alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
                                                       1, 2, 2, 3, 2, 3, 3, 4};
     const auto once = hn::Load(d, kOnce);
-    for (size_t word = 0; word < query.sign_words.size(); ++word) {
+    for (size_t word = 0; word < query.front_words; ++word) {
       for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
         const auto bits = [&](uint64_t of) {
           return hn::Set(d, static_cast<uint8_t>(of >> (4 * nibble) & 15));
