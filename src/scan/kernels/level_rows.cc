@@ -191,8 +191,8 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int stride, int8_t* levels) {
+HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int first_segment,
+                           const RowPlace* rows, int count, int stride, int8_t* levels) {
   constexpr int kSegmentsTogether = 8;
   alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
   const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
@@ -201,7 +201,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
   for (int i = 0; i < count; ++i, levels += stride) {
     const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
-    for (int first = 0; first < segments; first += kSegmentsTogether) {
+    for (int first = first_segment; first < segments; first += kSegmentsTogether) {
       const int end = std::min(segments, first + kSegmentsTogether);
       find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
            found);
@@ -213,6 +213,49 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
     }
   }
 }
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+/// Levels of 32 lanes, negative where signs have a bit.
+HWY_ATTR HWY_INLINE void store_signed(__m256i values, uint32_t signs, int8_t* levels) {
+  const __m256i byte_of_lane = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2,
+                                                2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+  const __m256i bit_of_lane = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+  const __m256i bits =
+      _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(signs)), byte_of_lane);
+  const __m256i negative = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit_of_lane), bit_of_lane);
+  values = _mm256_sub_epi8(_mm256_xor_si256(values, negative), negative);
+  _mm256_store_si256(reinterpret_cast<__m256i*>(levels), values);
+}
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int stride, int8_t* levels) {
+  const int full_segments = part.dim / kSegmentLanes;
+  const int bits = pairs_of(part.dim) * part.step_bits;
+  const SegmentWindows windows(part.step_bits);
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = bits_before_ring(ring, bits);
+    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
+      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
+      const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
+      store_signed(found.x, static_cast<uint32_t>(signs), of_row);
+      store_signed(found.y, static_cast<uint32_t>(signs >> 32), of_row + kSegmentPairs);
+    }
+  }
+  if (full_segments < part.segments())
+    find_windows(codec, part, full_segments, rows, count, stride, levels);
+}
+
+#else
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int stride, int8_t* levels) {
+  find_windows(codec, part, 0, rows, count, stride, levels);
+}
+
+#endif
 
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "src/scan/kernels/block_factors-inl.h"
+#include "src/scan/kernels/keep_order-inl.h"
 #include "src/scan/kernels/shared_fronts.h"
 #include "src/scan/kernels/sign_tables-inl.h"
 
@@ -203,16 +204,6 @@ struct FrontTables {
   }
 };
 
-/// GCC would load all queries' tables first, and have no registers left for the sums: that takes
-/// 1.35 times as long.
-template <size_t kCount>
-HWY_INLINE void keep_order([[maybe_unused]] hn::Vec<RowBytes> (&sums)[kCount]) {
-#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
-#pragma GCC unroll 4
-  for (auto& sum : sums) asm volatile("" : "+x"(sum.raw) : : "memory");
-#endif
-}
-
 /// Queries by registers of rows that are looked up at a time: sums of eight stay in registers, with
 /// six loads for eight lookups.
 inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
@@ -254,7 +245,9 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
           for (int i = 0; i < kRegistersTogether; ++i)
             distances[q][i] =
                 hn::SaturatedAdd(distances[q][i], hn::TableLookupBytes(table, of_rows[i]));
-          keep_order(distances[q]);
+#pragma GCC unroll 4
+          for (int i = 0; i < kRegistersTogether; ++i)
+            distances[q][i].raw = keep_order(distances[q][i].raw);
         }
       }
 #pragma GCC unroll 4

@@ -10,6 +10,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/block_layout.h"
+#include "src/scan/scan_query.h"
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
 
@@ -52,6 +53,8 @@ HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> fourfold_counts(hn::Vec<WordLanes> differ
 /// Counted by tables of four bits, in which shifts and masks serve both weights.
 class WeightedCounts {
  public:
+  // The compiler's own would lack the target's attributes.
+  HWY_ATTR HWY_INLINE WeightedCounts() {}
   explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy) {
     const auto bits = hn::BitCast(ByteLanes(), hn::Set(WordLanes(), heavy));
     heavy_low_ = low_nibbles(bits);
@@ -90,6 +93,8 @@ class WeightedCounts {
 
 class WeightedCounts {
  public:
+  // The compiler's own would lack the target's attributes.
+  HWY_ATTR HWY_INLINE WeightedCounts() {}
   explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy)
       : heavy_(hn::Set(WordLanes(), heavy)) {}
 
@@ -105,6 +110,37 @@ class WeightedCounts {
 };
 
 #endif
+
+/// A query against the front's words of as many rows as fill a register.
+template <int kWords, bool kThirdBit>
+class FrontDistances {
+ public:
+  explicit HWY_ATTR HWY_INLINE FrontDistances(const ScanQuery& query)
+      : very_heavy_(query.very_heavy_word) {
+#pragma GCC unroll 4
+    for (size_t word = 0; word < kWords; ++word) {
+      signs_[word] = hn::Set(WordLanes(), query.sign_words[word]);
+      heavy_[word] = WeightedCounts(query.heavy_words[word]);
+    }
+  }
+
+  /// In 64-bit lanes. A group's next word is kGroupRows words behind.
+  HWY_ATTR HWY_INLINE hn::Vec<WordLanes> of(const uint64_t* words) const {
+    auto sums = hn::Zero(ByteLanes());
+#pragma GCC unroll 4
+    for (size_t word = 0; word < kWords; ++word) {
+      const auto differ = hn::Xor(signs_[word], hn::Load(WordLanes(), words + word * kGroupRows));
+      sums = hn::Add(sums, heavy_[word].of(differ));
+      if (kThirdBit && word == 0) sums = hn::Add(sums, fourfold_counts(differ, very_heavy_));
+    }
+    return hn::SumsOf8(sums);
+  }
+
+ private:
+  hn::Vec<WordLanes> signs_[kWords];
+  WeightedCounts heavy_[kWords];
+  uint64_t very_heavy_;
+};
 
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant

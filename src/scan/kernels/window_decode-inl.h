@@ -13,6 +13,9 @@
 
 #include <hwy/highway.h>
 
+#include <cstdint>
+
+#include "src/scan/kernels/keep_order-inl.h"
 #include "src/scan/scan_codec.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -116,6 +119,91 @@ class ByteTable {
 
 HWY_ATTR HWY_INLINE __m512i look_up(const void* bytes, __m512i index) {
   return ByteTable(bytes).look_up(index);
+}
+
+#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+/// By bits a pair, below 8, how eight windows are cut from the 16 bytes that begin with theirs: the
+/// two bytes that a window lies in, and what shifts it to the upper one.
+struct WindowCuts {
+  alignas(16) uint8_t bytes[8][16];
+  alignas(16) uint16_t factors[8][8];
+
+  constexpr WindowCuts() : bytes(), factors() {
+    for (int step = 1; step < 8; ++step) {
+      for (int i = 0; i < 8; ++i) {
+        const int bit = step + i * step;
+        bytes[step][2 * i] = static_cast<uint8_t>(bit / 8);
+        bytes[step][2 * i + 1] = static_cast<uint8_t>(bit / 8 + 1);
+        factors[step][i] = static_cast<uint16_t>(256 >> bit % 8);
+      }
+    }
+  }
+};
+inline constexpr WindowCuts kWindowCuts;
+
+/// The 32 windows of a segment.
+class SegmentWindows {
+ public:
+  explicit HWY_ATTR HWY_INLINE SegmentWindows(int step) : step_(step) {
+    if (step == 8) return;
+    const auto both = [](const void* sixteen) HWY_ATTR {
+      return _mm256_broadcastsi128_si256(_mm_load_si128(static_cast<const __m128i*>(sixteen)));
+    };
+    first_bytes_ = both(kWindowCuts.bytes[step]);
+    next_bytes_ = _mm256_add_epi8(first_bytes_, _mm256_set1_epi8(static_cast<char>(step)));
+    factors_ = both(kWindowCuts.factors[step]);
+  }
+
+  /// A full segment's; up to 29 bytes of those from its first on are read, and the one before.
+  HWY_ATTR HWY_INLINE __m256i read(const uint8_t* ring, int segment, uint8_t before) const {
+    const uint8_t* first = ring + 4 * step_ * segment;
+    const auto load = [](const uint8_t* at) HWY_ATTR {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    };
+    if (step_ == 8) return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first));
+    const __m128i low =
+        segment == 0 ? _mm_insert_epi8(_mm_slli_si128(load(first), 1), before, 0) : load(first - 1);
+    const __m256i bytes =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(low), load(first + 2 * step_ - 1), 1);
+    // Of each 16 bytes the first eight windows and the next.
+    return _mm256_packus_epi16(cut(bytes, first_bytes_), cut(bytes, next_bytes_));
+  }
+
+ private:
+  HWY_ATTR HWY_INLINE __m256i cut(__m256i bytes, __m256i places) const {
+    return _mm256_srli_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, places), factors_), 8);
+  }
+
+  int step_;
+  __m256i first_bytes_, next_bytes_, factors_;
+};
+
+/// What two tables of 256 bytes say of the same indices.
+struct TwoBytes {
+  __m256i x;
+  __m256i y;
+};
+/// Sixteen entries at a time: an index of others finds 0. Looked up one by one, windows take twice
+/// as long.
+HWY_ATTR HWY_INLINE TwoBytes look_up(const int8_t* x, const int8_t* y, __m256i indices) {
+  const __m256i sixteen = _mm256_set1_epi8(16);
+  const __m256i most = _mm256_set1_epi8(0x70);
+  const auto entries = [](const int8_t* table, int first) HWY_ATTR {
+    return _mm256_broadcastsi128_si256(
+        _mm_load_si128(reinterpret_cast<const __m128i*>(table + first)));
+  };
+  __m256i found_x = _mm256_setzero_si256();
+  __m256i found_y = found_x;
+#pragma GCC unroll 16
+  for (int first = 0; first < 256; first += 16) {
+    // 16 and more become 128 and more.
+    const __m256i here = _mm256_adds_epu8(indices, most);
+    found_x = keep_order(_mm256_or_si256(found_x, _mm256_shuffle_epi8(entries(x, first), here)));
+    found_y = keep_order(_mm256_or_si256(found_y, _mm256_shuffle_epi8(entries(y, first), here)));
+    indices = keep_order(_mm256_sub_epi8(indices, sixteen));
+  }
+  return {found_x, found_y};
 }
 
 #endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The first stage with population counts of words: 16 rows at a time.
+#if defined(POLARQUANT_SURVIVORS_AVX512_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SURVIVORS_AVX512_INL_H_
+#undef POLARQUANT_SURVIVORS_AVX512_INL_H_
+#else
+#define POLARQUANT_SURVIVORS_AVX512_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+
+#include "src/scan/kernels/sign_blocks-inl.h"
+#include "src/scan/kernels/sign_survivors.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// The factors of 16 rows, units left out.
+struct Factors16 {
+  __m512 scales;
+  __m512 biases;
+};
+
+template <bool kHalf>
+HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
+  if constexpr (kHalf) {
+    alignas(64) static constexpr uint16_t kScalesThenBiases[32] = {
+        0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const __m512i both = _mm512_permutexvar_epi16(_mm512_load_si512(kScalesThenBiases),
+                                                  _mm512_loadu_si512(stored + 4 * row));
+    return {_mm512_cvtph_ps(_mm512_castsi512_si256(both)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64(both, 1))};
+  } else {
+    alignas(64) static constexpr uint32_t kEven[16] = {0,  2,  4,  6,  8,  10, 12, 14,
+                                                       16, 18, 20, 22, 24, 26, 28, 30};
+    const __m512i even = _mm512_load_si512(kEven);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    const __m512 low = _mm512_loadu_ps(stored + 8 * row);
+    const __m512 high = _mm512_loadu_ps(stored + 8 * row + 64);
+    return {_mm512_permutex2var_ps(low, even, high), _mm512_permutex2var_ps(low, odd, high)};
+  }
+}
+
+/// A query's words, in all lanes.
+template <int kWords>
+struct FrontWords {
+  __m512i signs[kWords];
+  __m512i heavy[kWords];
+  __m512i very_heavy;  // of the first
+
+  explicit HWY_ATTR FrontWords(const ScanQuery& query)
+      : very_heavy(_mm512_set1_epi64(static_cast<int64_t>(query.very_heavy_word))) {
+    for (size_t word = 0; word < kWords; ++word) {
+      signs[word] = _mm512_set1_epi64(static_cast<int64_t>(query.sign_words[word]));
+      heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(query.heavy_words[word]));
+    }
+  }
+
+  /// Of a group's 8 rows, in 64-bit lanes.
+  template <bool kThirdBit>
+  HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
+    __m512i all = _mm512_setzero_si512();
+    __m512i of_heavy = all;
+#pragma GCC unroll 4
+    for (size_t word = 0; word < kWords; ++word) {
+      const __m512i differ =
+          _mm512_xor_si512(_mm512_load_si512(group + word * kGroupRows), signs[word]);
+      const __m512i differ_heavy = _mm512_and_si512(differ, heavy[word]);
+      all = _mm512_add_epi64(all, _mm512_popcnt_epi64(differ));
+      of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(differ_heavy));
+      if (kThirdBit && word == 0) {
+        const __m512i count = _mm512_popcnt_epi64(_mm512_and_si512(differ, very_heavy));
+        of_heavy = _mm512_add_epi64(of_heavy, _mm512_add_epi64(count, count));
+      }
+    }
+    return _mm512_add_epi64(all, _mm512_add_epi64(of_heavy, of_heavy));
+  }
+};
+
+// 16 rows at a time: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes. For 4 words
+// 8 each of loads with xor and `and`, 16 of popcount, 16 additions and 16 for the line, so 32
+// cycles where two ports have 512-bit vectors. Zen 5 has four; but dot products of bytes, which add
+// counts up at no cost elsewhere, take more than one's turn there: with them one query takes 1.07
+// times as long.
+template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
+  const FrontWords<kWords> query(*search->query);
+  const SurvivorLine& line = search->line;
+  const __m512 base = _mm512_set1_ps(line.base);
+  const __m512 weight = _mm512_set1_ps(line.weight);
+  const __m512 height = _mm512_set1_ps(line.height);
+  const __m512 tilt = _mm512_set1_ps(line.tilt);
+  const __m512 threshold = _mm512_set1_ps(line.threshold);
+  const __m512i even_words =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
+  constexpr size_t kStepBytes = 2 * kGroupRows * (kWords * sizeof(uint64_t) + (kHalf ? 4 : 8));
+  uint32_t* survivors = search->found.survivors + search->found.count;
+  float* bounds = search->found.bounds + search->found.count;
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    const uint8_t* next = block.next;
+    __m512i rows = _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(block.first)));
+    for (int row = 0; row < block.room; row += 2 * kGroupRows) {
+      // A last group alone is paired with itself: the places behind it have no rows.
+      const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
+      const uint64_t* group1 = row + kGroupRows < block.room ? group0 + kGroupWords : group0;
+      const __m512i low = query.template distances<kThirdBit>(group0);
+      const __m512i high = query.template distances<kThirdBit>(group1);
+      if (next != nullptr) {
+        for (size_t at = 0; at < kStepBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
+        next += kStepBytes;
+      }
+      const __m512i distances = _mm512_permutex2var_epi32(low, even_words, high);
+      const __m512 distance = _mm512_cvtepi32_ps(distances);
+      const Factors16 factors = load_factors16<kHalf>(block.factors, row);
+      const __m512 norm = kL2 ? factors.biases : factors.scales;
+      const __m512 constant = kL2 ? _mm512_mul_ps(factors.biases, factors.biases) : factors.biases;
+      const __m512 offset = _mm512_add_ps(base, _mm512_mul_ps(weight, constant));
+      const __m512 bound = _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt, distance, height), offset);
+      const auto allowed = static_cast<__mmask16>(block.allowed >> row);
+      const __mmask16 reached = _mm512_mask_cmp_ps_mask(allowed, bound, threshold, _CMP_GE_OQ);
+      // Compressed in a register: the form that stores is slow on Zen 4.
+      const __m512i found = _mm512_or_si512(rows, _mm512_slli_epi32(distances, kTileRowBits));
+      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, found));
+      _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, bound));
+      const int count = __builtin_popcount(reached);
+      survivors += count;
+      bounds += count;
+      rows = _mm512_add_epi32(rows, _mm512_set1_epi32(2 * kGroupRows));
+    }
+  }
+  search->found.count = static_cast<int>(survivors - search->found.survivors);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard
