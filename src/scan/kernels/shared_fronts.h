@@ -99,7 +99,7 @@ struct FrontPick {
 };
 /// For each query, the rows whose bound by the front reaches its threshold, and few others: where
 /// that leaves 255 or more of the distance, or nothing, rows of so much, or of 0, may be picked
-/// besides. Kernels take four queries at a time.
+/// besides. Kernels take two or four queries at a time.
 void pick_rows(const ScanCodec& codec, const SharedFronts& fronts,
                std::span<const FrontPick> picks);
 
