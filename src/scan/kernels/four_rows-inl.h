@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/scan/kernels/dot_row-inl.h"
 #include "src/scan/scan_codec.h"
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -64,17 +65,12 @@ inline constexpr int kDotLanes = 32;
 
 HWY_ATTR HWY_INLINE DotSums no_sums() { return _mm256_setzero_si256(); }
 
-/// Two products of magnitudes and signed bytes of −127 to 127 fit 16 bits.
 struct QueryLanes {
   __m256i levels;
-  __m256i magnitudes;
   HWY_ATTR HWY_INLINE explicit QueryLanes(const int8_t* at)
-      : levels(_mm256_load_si256(reinterpret_cast<const __m256i*>(at))),
-        magnitudes(_mm256_abs_epi8(levels)) {}
+      : levels(_mm256_load_si256(reinterpret_cast<const __m256i*>(at))) {}
   HWY_ATTR HWY_INLINE DotSums add(DotSums sums, const uint8_t* row) const {
-    const __m256i of_row = _mm256_load_si256(reinterpret_cast<const __m256i*>(row));
-    const __m256i pairs = _mm256_maddubs_epi16(magnitudes, _mm256_sign_epi8(of_row, levels));
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+    return dot_signed_bytes(sums, levels, _mm256_load_si256(reinterpret_cast<const __m256i*>(row)));
   }
 };
 

@@ -141,22 +141,27 @@ void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
     if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
 }
 #else
+using HalfSegment = hn::CappedTag<int8_t, kSegmentPairs>;
+
+/// Levels, negative where the lowest bits of `signs` are 1.
+HWY_ATTR HWY_INLINE void store_signed(hn::Vec<HalfSegment> values, uint64_t signs, int8_t* levels) {
+  const HalfSegment d;
+  alignas(8) uint8_t mask_bits[16] = {};
+  std::memcpy(mask_bits, &signs, sizeof signs);
+  const auto negative = hn::LoadMaskBits(d, mask_bits);
+  hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, levels);
+}
+
 HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
-  const hn::CappedTag<int8_t, kSegmentPairs> d;
+  const HalfSegment d;
   const size_t lanes = hn::Lanes(d);
   const auto* both = reinterpret_cast<const int8_t*>(pairs);
-  const auto store = [&](hn::Vec<decltype(d)> values, size_t lane) HWY_ATTR {
-    alignas(8) uint8_t mask_bits[16] = {};
-    const uint64_t part = signs >> lane;
-    std::memcpy(mask_bits, &part, sizeof part);
-    const auto negative = hn::LoadMaskBits(d, mask_bits);
-    hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, levels + lane);
-  };
   for (size_t lane = 0; lane < kSegmentPairs; lane += lanes) {
     const auto low = hn::Load(d, both + 2 * lane);
     const auto high = hn::Load(d, both + 2 * lane + lanes);
-    store(hn::ConcatEven(d, high, low), lane);
-    store(hn::ConcatOdd(d, high, low), kSegmentPairs + lane);
+    store_signed(hn::ConcatEven(d, high, low), signs >> lane, levels + lane);
+    store_signed(hn::ConcatOdd(d, high, low), signs >> (kSegmentPairs + lane),
+                 levels + kSegmentPairs + lane);
   }
 }
 #endif
@@ -216,18 +221,6 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int fi
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// Levels of 32 lanes, negative where signs have a bit.
-HWY_ATTR HWY_INLINE void store_signed(__m256i values, uint32_t signs, int8_t* levels) {
-  const __m256i byte_of_lane = _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2,
-                                                2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
-  const __m256i bit_of_lane = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-  const __m256i bits =
-      _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(signs)), byte_of_lane);
-  const __m256i negative = _mm256_cmpeq_epi8(_mm256_and_si256(bits, bit_of_lane), bit_of_lane);
-  values = _mm256_sub_epi8(_mm256_xor_si256(values, negative), negative);
-  _mm256_store_si256(reinterpret_cast<__m256i*>(levels), values);
-}
-
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
                              int count, int stride, int8_t* levels) {
   const int full_segments = part.dim / kSegmentLanes;
@@ -240,8 +233,8 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
     for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
       const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
-      store_signed(found.x, static_cast<uint32_t>(signs), of_row);
-      store_signed(found.y, static_cast<uint32_t>(signs >> 32), of_row + kSegmentPairs);
+      store_signed({found.x}, signs, of_row);
+      store_signed({found.y}, signs >> kSegmentPairs, of_row + kSegmentPairs);
     }
   }
   if (full_segments < part.segments())

@@ -161,7 +161,7 @@ class NibbleCut {
 HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances, hn::Vec<RowBytes> cuts) {
   const RowBytes d;
   auto beyond = hn::SaturatedSub(distances, cuts);
-  if constexpr (hn::MaxLanes(RowBytes()) > kTableEntries) {
+  if constexpr (kRegisterRows > kTableEntries) {
     // The halves take turns by four rows.
     const hn::Repartition<uint32_t, RowBytes> d32;
     alignas(32) static constexpr uint32_t kInTurns[8] = {0, 4, 1, 5, 2, 6, 3, 7};
@@ -206,7 +206,6 @@ struct FrontTables {
 
 /// Queries by registers of rows that are looked up at a time: sums of eight stay in registers, with
 /// six loads for eight lookups.
-inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
 inline constexpr int kPickedTogether = kRegisterRows == 32 ? 4 : 2;
 inline constexpr int kRegistersTogether = 8 / kPickedTogether;
 

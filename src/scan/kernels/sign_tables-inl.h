@@ -27,6 +27,7 @@ inline constexpr int kTableEntries = 16;
 
 /// At most 32 bytes: with 64, a block's rows would be one register, and there is AVX3_DL for those.
 using RowBytes = hn::CappedTag<uint8_t, 32>;
+inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
 
 /// Four coordinates of a query a table: the distance of each of the 16 patterns.
 struct SignTables {
@@ -69,8 +70,6 @@ struct SignNibbles {
   }
 
  private:
-  static constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
-
   /// A word of two rows, or of rows `row` and row+1 beside row+4 and row+5.
   static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> rows_from(const uint64_t* words, int front_words,
                                                          int word, int row, int room) {
@@ -128,75 +127,47 @@ struct SignNibbles {
   }
 };
 
-/// Distances of some registers of rows, the low and the high halves of their bytes widened.
-template <int kTogether>
-struct SignSumsOfRows {
-  using D16 = hn::Repartition<uint16_t, RowBytes>;
-
-  hn::Vec<D16> low[kTogether];
-  hn::Vec<D16> high[kTogether];
-
-  // The compiler's own would lack the target's attributes.
-  HWY_ATTR HWY_INLINE SignSumsOfRows() {}
-
-  /// table(at): of nibble `at`; first[i]: a register's first row in the first nibble of its block.
-  template <class Table>
-  HWY_ATTR HWY_INLINE void add_up(const Table& table, const uint8_t* const (&first)[kTogether],
-                                  int words) {
-    const RowBytes d;
-    const D16 d16;
-    const auto zero = hn::Zero(d);
-#pragma GCC unroll 4
-    for (int i = 0; i < kTogether; ++i) low[i] = high[i] = hn::Zero(d16);
-    for (int word = 0; word < words; ++word) {
-      hn::Vec<RowBytes> sums[kTogether];
-#pragma GCC unroll 4
-      for (int i = 0; i < kTogether; ++i) sums[i] = zero;
-// GCC would add up sixteen as a tree, and keep them all until then.
-#pragma GCC unroll 4
-      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
-        const int at = word * kNibblesPerWord + nibble;
-        const auto entries = table(at);
-#pragma GCC unroll 4
-        for (int i = 0; i < kTogether; ++i) {
-          const auto rows = hn::Load(d, first[i] + at * kBlockRows);
-          sums[i] = hn::Add(sums[i], hn::TableLookupBytes(entries, rows));
-        }
-      }
-#pragma GCC unroll 4
-      for (int i = 0; i < kTogether; ++i) {
-        low[i] = hn::Add(low[i], hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero)));
-        high[i] = hn::Add(high[i], hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero)));
-      }
-    }
-  }
-};
-
 /// distances: of the block's 64 rows, in order.
 HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
                                            int front_words, uint32_t* distances) {
   const RowBytes d;
   const hn::Repartition<uint16_t, RowBytes> d16;
   const hn::Repartition<uint32_t, RowBytes> d32;
-  constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
   constexpr int kTogether = 2;  // registers that a table is loaded for
+  const auto zero = hn::Zero(d);
   const auto zero16 = hn::Zero(d16);
-  const auto table = [&](int at) HWY_ATTR { return hn::LoadDup128(d, tables.entries[at]); };
   for (int first = 0; first < kBlockRows; first += kTogether * kRegisterRows) {
-    SignSumsOfRows<kTogether> sums;
-    const uint8_t* rows[kTogether];
-    for (int i = 0; i < kTogether; ++i) rows[i] = nibbles.rows[0] + first + i * kRegisterRows;
-    sums.add_up(table, rows, front_words);
+    hn::Vec<decltype(d16)> low[kTogether] = {zero16, zero16};
+    hn::Vec<decltype(d16)> high[kTogether] = {zero16, zero16};
+    for (int word = 0; word < front_words; ++word) {
+      hn::Vec<RowBytes> sums[kTogether] = {zero, zero};
+// GCC would add up sixteen as a tree, and keep them all until then.
+#pragma GCC unroll 4
+      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
+        const int at = word * kNibblesPerWord + nibble;
+        const auto entries = hn::LoadDup128(d, tables.entries[at]);
+#pragma GCC unroll 2
+        for (int i = 0; i < kTogether; ++i) {
+          const auto rows = hn::Load(d, nibbles.rows[at] + first + i * kRegisterRows);
+          sums[i] = hn::Add(sums[i], hn::TableLookupBytes(entries, rows));
+        }
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < kTogether; ++i) {
+        low[i] = hn::Add(low[i], hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero)));
+        high[i] = hn::Add(high[i], hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero)));
+      }
+    }
 #pragma GCC unroll 2
     for (int i = 0; i < kTogether; ++i) {
       uint32_t* out = distances + first + i * kRegisterRows;
       constexpr int kQuarter = kRegisterRows / 4;
-      const auto low = sums.low[i];
-      const auto high = sums.high[i];
-      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, low, zero16)), d32, out);
-      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, low, zero16)), d32, out + kQuarter);
-      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, high, zero16)), d32, out + 2 * kQuarter);
-      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, high, zero16)), d32, out + 3 * kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, low[i], zero16)), d32, out);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, low[i], zero16)), d32, out + kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, high[i], zero16)), d32,
+                out + 2 * kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, high[i], zero16)), d32,
+                out + 3 * kQuarter);
     }
   }
 }
