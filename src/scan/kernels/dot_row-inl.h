@@ -27,6 +27,13 @@ HWY_ATTR HWY_INLINE __m256i dot_signed_bytes(__m256i sums, __m256i a, __m256i b)
   return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
+HWY_ATTR HWY_INLINE int32_t sum_lanes(__m256i sums) {
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0b01001110));
+  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0b10110001));
+  return _mm_cvtsi128_si32(four);
+}
+
 /// Of `lanes` lanes, a multiple of kSegmentLanes, −127 to 127.
 HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
   __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
@@ -39,11 +46,7 @@ HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
       sums[i] = dot_signed_bytes(sums[i], x, y);
     }
   }
-  const __m256i both = _mm256_add_epi32(sums[0], sums[1]);
-  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0b01001110));
-  four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0b10110001));
-  return _mm_cvtsi128_si32(four);
+  return sum_lanes(_mm256_add_epi32(sums[0], sums[1]));
 }
 
 #else

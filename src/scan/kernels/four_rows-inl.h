@@ -33,6 +33,7 @@ using DotSums = __m512i;
 inline constexpr int kDotLanes = 64;
 
 HWY_ATTR HWY_INLINE DotSums no_sums() { return _mm512_setzero_si512(); }
+HWY_ATTR HWY_INLINE int32_t sum_lanes(DotSums sums) { return _mm512_reduce_add_epi32(sums); }
 
 /// A query's levels as factors of rows.
 struct QueryLanes {

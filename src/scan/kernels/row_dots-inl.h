@@ -10,14 +10,13 @@
 #define POLARQUANT_ROW_DOTS_INL_H_
 #endif
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include "src/scan/kernels/dot_bytes-inl.h"
-#include "src/scan/kernels/tile.h"
+#include "src/scan/kernels/row_parts-inl.h"
 #include "src/scan/kernels/window_decode-inl.h"
 #include "src/scan/scan_query.h"
 
@@ -31,38 +30,6 @@ inline bool fits_row_dots(const LevelStage& stage) {
   return std::none_of(stage.parts.begin(), stage.parts.end(),
                       [](const LevelPart& part) { return part.signs == LevelPart::Signs::plane; });
 }
-
-/// A row's parts: found once for all that is read of it.
-struct RowParts {
-  const uint8_t* words;  // its first front word; the next is kGroupRows words behind
-  const uint8_t* factors;
-  const uint8_t* rest;
-
-  RowParts() = default;
-  HWY_ATTR HWY_INLINE RowParts(const BlockLayout& layout, const RowPlace& at)
-      : words(reinterpret_cast<const uint8_t*>(layout.front_word(at, 0))),
-        factors(layout.row_factors(at)),
-        rest(layout.row_rest(at)) {}
-};
-
-/// Where rows have one of their sign words.
-class WordOfRows {
- public:
-  HWY_ATTR HWY_INLINE WordOfRows(const BlockLayout& layout, int word)
-      : in_front_(word < layout.front_words()),
-        offset_(sizeof(uint64_t) *
-                static_cast<size_t>(in_front_ ? word * kGroupRows : word - layout.front_words())) {}
-
-  HWY_ATTR HWY_INLINE uint64_t of(const RowParts& row) const {
-    uint64_t word;
-    std::memcpy(&word, (in_front_ ? row.words : row.rest) + offset_, sizeof word);
-    return word;
-  }
-
- private:
-  bool in_front_;
-  size_t offset_;
-};
 
 class RowDots {
  public:

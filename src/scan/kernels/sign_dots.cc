@@ -17,8 +17,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/bounds_of_four-inl.h"
+#include "src/scan/kernels/four_rows-inl.h"
 #include "src/scan/kernels/negative_levels-inl.h"
 #include "src/scan/kernels/row_dots-inl.h"
+#include "src/scan/kernels/row_parts-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -35,68 +38,21 @@ HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
   });
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET != HWY_AVX3_DL
 
-/// Terms and bounds of four rows: load_terms (row_levels.h) and sum_bound (scan_query.h).
-class FourRows {
- public:
-  HWY_ATTR FourRows(const ScanCodec& codec, const ScoreConstants& score, const SumBound& bound)
-      : format_(codec.factor_format()),
-        l2_(codec.metric() == Metric::l2),
-        base_(_mm_set1_ps(score.base)),
-        weight_(_mm_set1_ps(score.weight)),
-        slope_(_mm_set1_ps(bound.slope)),
-        level_slope_(_mm_set1_ps(bound.level_slope)),
-        margin_(_mm_set1_ps(bound.margin)) {}
+/// The dots of first_stage_bound of all rows, into out.first_dots: decoding them is the larger
+/// part.
+HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                              const uint32_t* survivors, int count, const KeptRows& out) {
+  const LevelStage& stage = codec.stages()[0];
+  for (int i = 0; i < count; ++i) out.rows[i] = row_of(survivors[i]);
+  AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  survivor_dots(tile, codec, stage, query, out.rows, count, levels.data(), out.first_dots);
+}
 
-  HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
-    __m128 low;
-    __m128 high;
-    if (format_.half) {
-      int factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
-      const __m256 values =
-          _mm256_cvtph_ps(_mm_setr_epi32(factors[0], factors[1], factors[2], factors[3]));
-      low = _mm256_castps256_ps128(values);
-      high = _mm256_extractf128_ps(values, 1);
-    } else {
-      double factors[4];
-      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 8);
-      low = _mm_castpd_ps(_mm_setr_pd(factors[0], factors[1]));
-      high = _mm_castpd_ps(_mm_setr_pd(factors[2], factors[3]));
-    }
-    scale_ = _mm_mul_ps(_mm_shuffle_ps(low, high, 0b10001000), _mm_set1_ps(format_.scale_unit));
-    const __m128 bias =
-        _mm_mul_ps(_mm_shuffle_ps(low, high, 0b11011101), _mm_set1_ps(format_.bias_unit));
-    constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
-    norm_ = l2_ ? bias : scale_;
-  }
+#endif
 
-  HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i level_sum) const {
-    const __m128 by_sums =
-        _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
-                              _mm_mul_ps(level_slope_, _mm_cvtepi32_ps(level_sum))),
-                   margin_);
-    return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
-                      _mm_mul_ps(norm_, by_sums));
-  }
-
-  HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
-    alignas(16) float scale[4];
-    alignas(16) float constant[4];
-    alignas(16) float norm[4];
-    _mm_store_ps(scale, scale_);
-    _mm_store_ps(constant, constant_);
-    _mm_store_ps(norm, norm_);
-    for (int j = 0; j < 4; ++j) terms[j] = {scale[j], constant[j], norm[j]};
-  }
-
- private:
-  const FactorFormat& format_;
-  bool l2_;
-  __m128 base_, weight_, slope_, level_slope_, margin_;
-  __m128 scale_, constant_, norm_;
-};
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 
 /// Rows that are looked at together: what the next ones are is fetched before.
 constexpr int kTogether = kFetchAhead;
@@ -111,45 +67,61 @@ struct FrontSums {
   int32_t front_weight;
 
   HWY_ATTR explicit FrontSums(const ScanQuery& query) : front_weight(query.front_weight) {}
-  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, const uint32_t* survivors, int count,
-                              int32_t* sums) const {
+  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int /*first*/, const uint32_t* survivors,
+                              int count, int32_t* sums) const {
     for (int i = 0; i < count; ++i) sums[i] = front_weight - 2 * distance_of(survivors[i]);
   }
 };
 
-/// That of first_stage_bound.
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// That of first_stage_bound, four rows at a time.
 struct FirstStageDots {
   RowDots dots;
 
-  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query)
+  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query,
+                          const int32_t* /*first_dots*/)
       : dots(codec.layout(), codec.stages()[0], query) {}
   // A function of its own, as is the next one, so that what it works on stays in registers.
-  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, const uint32_t* /*survivors*/, int count,
-                                int32_t* sums) const {
+  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, const uint32_t* /*survivors*/,
+                                int count, int32_t* sums) const {
     for (int i = 0; i < count; i += 4)
       _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i)));
   }
 };
 
+#else
+
+/// That of first_stage_bound, as dot_first_stage has left it.
+struct FirstStageDots {
+  const int32_t* first_dots;
+
+  HWY_ATTR FirstStageDots(const ScanCodec& /*codec*/, const ScanQuery& /*query*/,
+                          const int32_t* dots)
+      : first_dots(dots) {}
+  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, const uint32_t* /*survivors*/,
+                              int count, int32_t* sums) const {
+    std::copy_n(first_dots + first, count, sums);
+  }
+};
+
+#endif
+
 /// Of rows, four by four, Σ level·(±1) over the words from first_level_word() on. It is Σ levels −
-/// 2·Σ of the levels whose sign bit is 1: a mask makes the bits bytes of 1, which VNNI multiplies
-/// with the levels. Four rows share loads and the sum over lanes.
+/// 2·Σ of the levels whose sign bit is 1. Four rows share loads and the sum over lanes.
 HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
   const int first_word = codec.first_level_word();
   const int words = codec.end_level_word();
-  const __m512i ones = _mm512_set1_epi8(1);
   const __m128i all = _mm_set1_epi32(query.sign_level_sum);
   for (int i = 0; i < count; i += 4) {
-    __m512i sums[4] = {};
+    DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
     for (int word = first_word; word < words; ++word) {
-      const __m512i levels =
-          _mm512_load_si512(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
+      const NegativeLevels levels(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
       const WordOfRows signs(layout, word);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j)
-        sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(signs.of(at[i + j]), ones), levels);
+      for (int j = 0; j < 4; ++j) sums[j] = levels.add(sums[j], signs.of(at[i + j]));
     }
     const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
     _mm_store_si128(reinterpret_cast<__m128i*>(dots + i),
@@ -162,7 +134,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
                         const SumBound& bound, const Sums& first_sums, float threshold,
                         uint32_t* survivors, int count, const KeptRows& out) {
   const __m128 least = _mm_set1_ps(threshold);
-  FourRows four(codec, query.score, bound);
+  BoundsOfFour four(codec, query.score, bound);
   const int last = count;
   while (count % 4 != 0) survivors[count++] = survivors[last - 1];
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
@@ -181,7 +153,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     const int some = std::min(count - first, kTogether);
     alignas(16) int32_t firsts[kTogether];
     alignas(16) int32_t level_dots[kTogether];
-    first_sums.of(at, survivors + first, some, firsts);
+    first_sums.of(at, first, survivors + first, some, firsts);
     sign_level_dots(codec, query, at, some, level_dots);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(at + i));
@@ -212,15 +184,20 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   return keep_fours(codec, tile, query, query.signs, FrontSums(query), threshold, survivors, count,
                     out);
 }
+// Where levels do not stay in registers the rows' dots come first, of all of them: keep_fours reads
+// them before it writes what is kept in their place.
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                              float threshold, uint32_t* survivors, int count, const KeptRows& out) {
-  return keep_fours(codec, tile, query, query.first_stage, FirstStageDots(codec, query), threshold,
-                    survivors, count, out);
+#if HWY_TARGET != HWY_AVX3_DL
+  dot_first_stage(codec, tile, query, survivors, count, out);
+#endif
+  return keep_fours(codec, tile, query, query.first_stage,
+                    FirstStageDots(codec, query, out.first_dots), threshold, survivors, count, out);
 }
 
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                             float* bounds) {
-  FourRows four(codec, query.score, query.signs);
+  BoundsOfFour four(codec, query.score, query.signs);
   const int last = count;
   while (count % 4 != 0) at[count++] = at[last - 1];
   for (int first = 0; first < count; first += kTogether) {
@@ -239,34 +216,11 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
 
 #else
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
-
-/// A row's terms, as load_terms (row_levels.h) reads them. Every CPU with AVX2 converts float16 in
-/// hardware, exactly like the plain code.
-HWY_ATTR inline ScanTerms terms_of(const ScanCodec& codec, const RowPlace& at) {
-  const FactorFormat& format = codec.factor_format();
-  if (!format.half) return load_terms(codec, at);
-  uint16_t halves[2];
-  std::memcpy(halves, codec.layout().row_factors(at), sizeof halves);
-  const float scale = _cvtsh_ss(halves[0]) * format.scale_unit;
-  const float bias = _cvtsh_ss(halves[1]) * format.bias_unit;
-  if (codec.metric() == Metric::l2) return {scale, -(bias * bias), bias};
-  return {scale, bias, scale};
-}
-
-#else
-
-inline ScanTerms terms_of(const ScanCodec& codec, const RowPlace& at) {
-  return load_terms(codec, at);
-}
-
-#endif
-
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                             float* bounds) {
   for (int i = 0; i < count; ++i) {
     const SignSums sums = {0, query.sign_level_sum - 2 * negative_levels(codec, at[i], query)};
-    bounds[i] = sign_bound(query, terms_of(codec, at[i]), sums);
+    bounds[i] = sign_bound(query, load_terms(codec, at[i]), sums);
   }
 }
 
@@ -284,7 +238,7 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
     out.rows[kept] = row;
-    out.terms[kept] = terms_of(codec, at);
+    out.terms[kept] = load_terms(codec, at);
     out.sums[kept] = {distance_of(survivors[i]),
                       query.sign_level_sum - 2 * negative_levels(codec, at, query)};
     kept += bound(i, kept) >= threshold ? 1 : 0;
@@ -300,13 +254,9 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   return keep_each(codec, tile, query, bound, threshold, survivors, count, out);
 }
 
-// The rows' dots first, for all of them: decoding is the larger part.
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                              float threshold, uint32_t* survivors, int count, const KeptRows& out) {
-  const LevelStage& stage = codec.stages()[0];
-  for (int i = 0; i < count; ++i) out.rows[i] = row_of(survivors[i]);
-  AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
-  survivor_dots(tile, codec, stage, query, out.rows, count, levels.data(), out.first_dots);
+  dot_first_stage(codec, tile, query, survivors, count, out);
   const auto bound = [&](int i, int kept) {
     out.first_dots[kept] = out.first_dots[i];
     return first_stage_bound(query, out.terms[kept], out.first_dots[kept], out.sums[kept]);

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Terms and bounds of four rows in registers of 128 bits, for x86 targets from AVX2 on.
+#if defined(POLARQUANT_BOUNDS_OF_FOUR_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_BOUNDS_OF_FOUR_INL_H_
+#undef POLARQUANT_BOUNDS_OF_FOUR_INL_H_
+#else
+#define POLARQUANT_BOUNDS_OF_FOUR_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "src/scan/kernels/row_parts-inl.h"
+#include "src/scan/scan_query.h"
+
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// load_terms (row_levels.h) and sum_bound (scan_query.h) of four rows. Every CPU with AVX2
+/// converts float16 in hardware, exactly like the plain code.
+class BoundsOfFour {
+ public:
+  HWY_ATTR BoundsOfFour(const ScanCodec& codec, const ScoreConstants& score, const SumBound& bound)
+      : format_(codec.factor_format()),
+        l2_(codec.metric() == Metric::l2),
+        base_(_mm_set1_ps(score.base)),
+        weight_(_mm_set1_ps(score.weight)),
+        slope_(_mm_set1_ps(bound.slope)),
+        level_slope_(_mm_set1_ps(bound.level_slope)),
+        margin_(_mm_set1_ps(bound.margin)) {}
+
+  HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
+    __m128 low;
+    __m128 high;
+    if (format_.half) {
+      int factors[4];
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
+      const __m256 values =
+          _mm256_cvtph_ps(_mm_setr_epi32(factors[0], factors[1], factors[2], factors[3]));
+      low = _mm256_castps256_ps128(values);
+      high = _mm256_extractf128_ps(values, 1);
+    } else {
+      double factors[4];
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 8);
+      low = _mm_castpd_ps(_mm_setr_pd(factors[0], factors[1]));
+      high = _mm_castpd_ps(_mm_setr_pd(factors[2], factors[3]));
+    }
+    scale_ = _mm_mul_ps(_mm_shuffle_ps(low, high, 0b10001000), _mm_set1_ps(format_.scale_unit));
+    const __m128 bias =
+        _mm_mul_ps(_mm_shuffle_ps(low, high, 0b11011101), _mm_set1_ps(format_.bias_unit));
+    constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
+    norm_ = l2_ ? bias : scale_;
+  }
+
+  HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i level_sum) const {
+    const __m128 by_sums =
+        _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
+                              _mm_mul_ps(level_slope_, _mm_cvtepi32_ps(level_sum))),
+                   margin_);
+    return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
+                      _mm_mul_ps(norm_, by_sums));
+  }
+
+  HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
+    alignas(16) float scale[4];
+    alignas(16) float constant[4];
+    alignas(16) float norm[4];
+    _mm_store_ps(scale, scale_);
+    _mm_store_ps(constant, constant_);
+    _mm_store_ps(norm, norm_);
+    for (int j = 0; j < 4; ++j) terms[j] = {scale[j], constant[j], norm[j]};
+  }
+
+ private:
+  const FactorFormat& format_;
+  bool l2_;
+  __m128 base_, weight_, slope_, level_slope_, margin_;
+  __m128 scale_, constant_, norm_;
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard
