@@ -187,7 +187,7 @@ class Codec {
     std::vector<float> centre;  // (dim)
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
-    AlignedVector<uint16_t> basis;         // of a trained rotation; empty: keep
+    AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
     StateOrigin origin = StateOrigin::initial;
   };
 

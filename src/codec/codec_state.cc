@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
-#include "src/codec/float16.h"
 #include "src/codec/plan_training.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
@@ -16,7 +17,9 @@ namespace polarquant {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
+/// States with a basis are of this version, others of the first.
+constexpr uint32_t kFormatVersionOfBasis = 2;
 constexpr size_t kChecksumBytes = 8;
 constexpr uint32_t kMaxSpecBytes = 256;
 
@@ -84,16 +87,22 @@ FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit
   return format;
 }
 
-// Rows of length 1 have no larger numbers, but for rounding.
-AlignedVector<uint16_t> load_basis(ByteReader& in, int dim) {
+// Sums of a row's products stay within 32 bits because rows are no longer than that.
+AlignedVector<int16_t> load_basis(ByteReader& in, int dim, uint32_t version) {
   const auto numbers = static_cast<uint64_t>(dim) * static_cast<uint64_t>(dim);
-  const std::vector<uint16_t> basis = in.get_array<uint16_t>("basis", numbers);
+  const std::vector<int16_t> basis = in.get_array<int16_t>("basis", numbers);
   require(basis.empty() || basis.size() == numbers, StatusCode::corrupt_data,
           "basis: {} numbers; dim {} has {}", basis.size(), dim, numbers);
-  for (const uint16_t half : basis) {
-    const float value = half_to_float(half);
-    require(std::fabs(value) <= 1.001F, StatusCode::corrupt_data, "basis: {}; -1 to 1 are allowed",
-            value);
+  require(basis.empty() || version >= kFormatVersionOfBasis, StatusCode::corrupt_data,
+          "basis: of format version {}, in which its numbers were others; train and encode anew",
+          version);
+  constexpr double kLongest = kLongestBasisRow * kBasisOne;
+  for (size_t row = 0; row < basis.size(); row += static_cast<size_t>(dim)) {
+    const auto first = basis.begin() + static_cast<std::ptrdiff_t>(row);
+    const int64_t length2 = std::inner_product(first, first + dim, first, int64_t{0});
+    require(static_cast<double>(length2) <= kLongest * kLongest, StatusCode::corrupt_data,
+            "basis: row {} is {:.6g} long; at most {} is allowed", row / static_cast<size_t>(dim),
+            std::sqrt(static_cast<double>(length2)) / kBasisOne, kLongestBasisRow);
   }
   return {basis.begin(), basis.end()};
 }
@@ -292,7 +301,7 @@ std::vector<uint8_t> Codec::state_body() const {
 std::vector<uint8_t> Codec::save_state() const {
   ByteWriter out;
   out.put_bytes(kMagic, sizeof kMagic);
-  out.put<uint32_t>(kFormatVersion);
+  out.put<uint32_t>(has_basis() ? kFormatVersionOfBasis : 1);
   out.put<uint8_t>(static_cast<uint8_t>(origin_));
   out.put<uint8_t>(learn_centre_ ? 1 : 0);
   out.put<uint8_t>(learn_unit_ ? 1 : 0);
@@ -359,7 +368,8 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
     learned.origin = static_cast<StateOrigin>(origin);
     learned.quantizer = make_quantizer(codec->spec_, codec->dim_);
     learned.quantizer->load_tables(in);
-    if (codec->spec_.rotation == RotationKind::pca) learned.basis = load_basis(in, codec->dim_);
+    if (codec->spec_.rotation == RotationKind::pca)
+      learned.basis = load_basis(in, codec->dim_, version);
     in.expect_end();
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));

@@ -2,11 +2,11 @@
 #include "src/codec/plan_training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "src/codec/dot.h"
-#include "src/codec/float16.h"
 #include "src/codec/principal_axes.h"
 #include "src/codec/rotation.h"
 #include "src/core/random.h"
@@ -39,9 +39,9 @@ std::vector<double> energies_of_segments(int dim, const std::vector<double>& ene
   return means;
 }
 
-/// Axes as the rows of a rotation, in binary16, turned at random within each segment.
-AlignedVector<uint16_t> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
-  AlignedVector<uint16_t> basis(axes.size());
+/// Axes as the rows of a rotation, turned at random within each segment.
+AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<double>& axes) {
+  AlignedVector<int16_t> basis(axes.size());
   std::vector<float> column(kSegmentDims);
   for (int segment = 0; segment < segments_of(dim); ++segment) {
     const int first = segment * kSegmentDims;
@@ -55,7 +55,9 @@ AlignedVector<uint16_t> turned_axes(int dim, uint64_t seed, const std::vector<do
       for (int i = 0; i < dims; ++i)
         column[static_cast<size_t>(i)] = static_cast<float>(axes[at(i)]);
       turn.apply(column.data());
-      for (int i = 0; i < dims; ++i) basis[at(i)] = float_to_half(column[static_cast<size_t>(i)]);
+      for (int i = 0; i < dims; ++i)
+        basis[at(i)] =
+            static_cast<int16_t>(std::lrint(column[static_cast<size_t>(i)] * float{kBasisOne}));
     }
   }
   return basis;

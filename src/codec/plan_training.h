@@ -21,7 +21,7 @@ inline constexpr int64_t kGoodRowsPerDim = 10;
 
 struct TrainedPlan {
   /// (dim, dim), for Rotation; empty where the untrained rotation with an even plan is as good.
-  AlignedVector<uint16_t> basis;
+  AlignedVector<int16_t> basis;
   SegmentPlan plan;
   PlanErrors errors;
 };
@@ -36,7 +36,7 @@ TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint
 
 /// Mean over rows of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's code adds to its scores,
 /// unbiased as they are. Rows go through `rotation`, and û comes back through it: a basis in
-/// binary16 is not quite orthonormal, which codes of 8 bits notice.
+/// integers is not quite orthonormal, which codes of 8 bits notice.
 struct CodingError {
   double error = 0;      // 0: nothing was coded
   double alignment = 0;  // mean ⟨u,û⟩/dim

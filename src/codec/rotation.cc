@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include "src/codec/dot.h"
-#include "src/codec/float16.h"
 #include "src/codec/walsh_hadamard.h"
 #include "src/core/checked_size.h"
 #include "src/core/random.h"
@@ -61,22 +62,45 @@ void rotate_transpose(const HadamardTables& tables, float* x) {
   }
 }
 
-void multiply_rows(const uint16_t* rows, int dim, int64_t count, const float* x, float* y) {
-  AlignedVector<float> row(static_cast<size_t>(dim));
-  for (int i = 0; i < dim; ++i, rows += dim) {
-    std::transform(rows, rows + dim, row.begin(), half_to_float);
-    for (int64_t n = 0; n < count; ++n) y[n * dim + i] = dot_float(row.data(), x + n * dim, dim);
+void multiply_rows(const int16_t* rows, int dim, int64_t count, const float* x, float* y) {
+  std::vector<int16_t> levels(static_cast<size_t>(dim));
+  for (int64_t n = 0; n < count; ++n, x += dim, y += dim) {
+    const float unit = round_for_basis(x, dim, levels.data()) / kBasisOne;
+    for (int i = 0; i < dim; ++i) {
+      const int16_t* row = rows + static_cast<int64_t>(i) * dim;
+      const int64_t sum = std::inner_product(levels.begin(), levels.end(), row, int64_t{0});
+      y[i] = unit * static_cast<float>(sum);
+    }
   }
 }
 
-void multiply_columns(const uint16_t* rows, int dim, const float* x, float* y) {
+void multiply_columns(const int16_t* rows, int dim, const float* x, float* y) {
   std::fill_n(y, dim, 0.0F);
   for (int i = 0; i < dim; ++i, rows += dim) {
-    for (int j = 0; j < dim; ++j) y[j] += x[i] * half_to_float(rows[j]);
+    const float factor = x[i] / kBasisOne;
+    for (int j = 0; j < dim; ++j) y[j] += factor * static_cast<float>(rows[j]);
   }
 }
 
 }  // namespace
+
+int most_basis_level(int dim) {
+  const double most = 0x1p31 / kBasisOne / kLongestBasisRow / std::sqrt(static_cast<double>(dim));
+  return static_cast<int>(std::min<double>(most, std::numeric_limits<int16_t>::max()));
+}
+
+float round_for_basis(const float* x, int dim, int16_t* levels) {
+  float most = 0;
+  for (int j = 0; j < dim; ++j) most = std::max(most, std::fabs(x[j]));
+  const auto largest = static_cast<float>(most_basis_level(dim));
+  const float to_levels = largest / most;
+  if (!(to_levels <= std::numeric_limits<float>::max())) {
+    std::fill_n(levels, dim, int16_t{0});
+    return 0;
+  }
+  for (int j = 0; j < dim; ++j) levels[j] = static_cast<int16_t>(std::lrint(x[j] * to_levels));
+  return most / largest;
+}
 
 RotationKernels::RotationKernels()
     : apply(rotate),
@@ -84,7 +108,7 @@ RotationKernels::RotationKernels()
       multiply(multiply_rows),
       multiply_transpose(multiply_columns) {}
 
-Rotation::Rotation(int dim, AlignedVector<uint16_t> basis)
+Rotation::Rotation(int dim, AlignedVector<int16_t> basis)
     : kind_(RotationKind::pca), dim_(dim), basis_(std::move(basis)) {}
 
 Rotation::Rotation(RotationKind kind, int dim, uint64_t seed)
@@ -150,9 +174,7 @@ void Rotation::reflect(int first, float* x) const {
 
 void Rotation::apply(float* x, int64_t count) const {
   if (kind_ == RotationKind::pca) {
-    thread_local AlignedVector<float> before;
-    before.assign(x, x + count * dim_);
-    kernels_.multiply(basis_.data(), dim_, count, before.data(), x);
+    kernels_.multiply(basis_.data(), dim_, count, x, x);
     return;
   }
   for (int64_t n = 0; n < count; ++n, x += dim_) {
@@ -180,7 +202,7 @@ void Rotation::apply_transpose(float* x) const {
 
 size_t Rotation::memory_bytes() const {
   return sizeof *this + sign_masks_.size() * sizeof(uint32_t) + reflectors_.size() * sizeof(float) +
-         basis_.size() * sizeof(uint16_t);
+         basis_.size() * sizeof(int16_t);
 }
 
 }  // namespace polarquant

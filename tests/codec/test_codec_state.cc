@@ -8,11 +8,13 @@
 #include "src/codec/codec.h"
 #include "src/core/checksum.h"
 #include "tests/codec/clustered_rows.h"
+#include "tests/codec/spread_rows.h"
 #include "tests/support/catch.h"
 
 using namespace polarquant;
 using polarquant::test::clustered_rows;
 using polarquant::test::require_error;
+using polarquant::test::spread_rows;
 
 namespace {
 
@@ -103,10 +105,39 @@ TEST_CASE("hostile states with a right checksum are refused or load into a valid
 
 TEST_CASE("a newer format is refused by name", "[state]") {
   std::vector<uint8_t> state = make("Polar2").save_state();
-  state[8] = 2;
+  state[8] = 3;
   sign_again(state);
-  require_error(StatusCode::newer_format, "version 2",
+  require_error(StatusCode::newer_format, "version 3",
                 [&] { Codec::load_state(state.data(), state.size()); });
+}
+
+TEST_CASE("a basis is refused where its rows are too long, or of a format in which it was another",
+          "[state]") {
+  constexpr int kDim = 200;
+  const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
+  Codec codec = make("Polar2-pca", kDim);
+  codec.train(2000, rows.data());
+  REQUIRE(codec.has_basis());
+  const std::vector<uint8_t> state = codec.save_state();
+  constexpr size_t kBasisBytes = size_t{kDim} * kDim * sizeof(int16_t);
+  const size_t basis = state.size() - 8 - kBasisBytes;
+
+  std::vector<uint8_t> older = state;
+  older[8] = 1;  // behind the magic
+  sign_again(older);
+  require_error(StatusCode::corrupt_data, "format version 1",
+                [&] { Codec::load_state(older.data(), older.size()); });
+
+  std::vector<uint8_t> longer = state;
+  const int16_t one = kBasisOne;
+  for (size_t j = 0; j < 2; ++j)
+    std::memcpy(&longer[basis + (3 * kDim + j) * sizeof one], &one, sizeof one);
+  sign_again(longer);
+  require_error(StatusCode::corrupt_data, "row 3 is 1.7",
+                [&] { Codec::load_state(longer.data(), longer.size()); });
+
+  const Codec untrained = make("Polar2", kDim);
+  CHECK(untrained.save_state()[8] == 1);  // as libraries before this format read it
 }
 
 TEST_CASE("difference names the part that differs", "[state]") {

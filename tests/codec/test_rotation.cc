@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <cmath>
+#include <cstdint>
 #include <vector>
 
 #include "src/codec/rotation.h"
+#include "src/core/aligned_buffer.h"
 #include "src/core/checksum.h"
 #include "tests/codec/gaussian_rows.h"
 #include "tests/support/catch.h"
@@ -78,5 +80,51 @@ TEST_CASE("seeds give different rotations, one seed always the same", "[rotation
     Rotation(kind, 100, 1).apply(again.data());
     CHECK(a == again);
     CHECK(a != b);
+  }
+}
+
+// A level of x is off by half at most, and rows are as long as 1 but for rounding.
+TEST_CASE("products with a basis are those of real numbers but for rounding", "[rotation]") {
+  for (const int dim : {1, 3, 64, 100, 384}) {
+    CAPTURE(dim);
+    const Rotation dense(RotationKind::dense, dim, 7);
+    AlignedVector<int16_t> basis;
+    for (int i = 0; i < dim; ++i) {
+      std::vector<float> axis(static_cast<size_t>(dim));
+      axis[static_cast<size_t>(i)] = 1;
+      dense.apply_transpose(axis.data());
+      for (const float value : axis)
+        basis.push_back(static_cast<int16_t>(std::lrint(value * float{kBasisOne})));
+    }
+    const Rotation rotation(dim, basis);
+    std::vector<float> x = gaussian_rows(1, dim, 3);
+    if (dim > 1) x[1] *= 100;
+    float most = 0;
+    for (const float value : x) most = std::fmax(most, std::fabs(value));
+    std::vector<float> y = x;
+    rotation.apply(y.data());
+    const double step = static_cast<double>(most) / most_basis_level(dim);
+    for (int i = 0; i < dim; ++i) {
+      double exact = 0;
+      for (int j = 0; j < dim; ++j)
+        exact += double{x[static_cast<size_t>(j)]} * basis[static_cast<size_t>(i * dim + j)];
+      exact /= kBasisOne;
+      CHECK(std::fabs(y[static_cast<size_t>(i)] - exact) <=
+            .5 * step * std::sqrt(dim) * kLongestBasisRow + 1e-6 * norm_of(x));
+    }
+    std::vector<float> back = y;
+    rotation.apply_transpose(back.data());
+    double error2 = 0;
+    for (size_t j = 0; j < x.size(); ++j) error2 += std::pow(back[j] - x[j], 2);
+    CHECK(error2 <= 1e-5 * norm_of(x) * norm_of(x));
+  }
+}
+
+TEST_CASE("sums of a basis' products stay within 32 bits in any dimension", "[rotation]") {
+  for (int dim = 1; dim <= 65535; dim = dim * 3 / 2 + 1) {
+    CAPTURE(dim);
+    const double longest = std::sqrt(dim) * most_basis_level(dim);
+    CHECK(longest * kLongestBasisRow * kBasisOne <= 0x1p31);
+    CHECK(most_basis_level(dim) >= 500);
   }
 }

@@ -2,13 +2,13 @@
 // Prints a hash of the codes of a fixed set of rows for each codec and dim: the same lines on every
 // machine, compiler and optimization level (expected.txt).
 
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
-#include "src/codec/float16.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checksum.h"
 #include "src/core/format.h"
@@ -45,12 +45,13 @@ std::vector<float> rows_of(int dim) {
 void print_planned() {
   constexpr int kDim = 330;
   const Rotation dense(RotationKind::dense, kDim, 7);
-  AlignedVector<uint16_t> basis;
+  AlignedVector<int16_t> basis;
   for (size_t i = 0; i < kDim; ++i) {
     std::vector<float> axis(kDim);
     axis[i] = 1;
     dense.apply_transpose(axis.data());
-    for (const float value : axis) basis.push_back(float_to_half(value));
+    for (const float value : axis)
+      basis.push_back(static_cast<int16_t>(std::lrint(value * float{kBasisOne})));
   }
   const Rotation rotation(kDim, basis);
   PlannedQuantizer quantizer(kDim, TrellisQuantizer(kDim, 8).code_bytes());

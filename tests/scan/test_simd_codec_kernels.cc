@@ -6,12 +6,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "src/codec/codec.h"
-#include "src/codec/float16.h"
 #include "src/codec/trellis_codebooks.h"
 #include "src/core/random.h"
 #include "src/scan/simd_codec_kernels.h"
@@ -205,12 +206,33 @@ TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
   }
 }
 
+namespace {
+
+/// Rows of a basis, (dim, dim), one number behind the start: as long as any may be, the first along
+/// the diagonal, where sums are the largest that vectors of equal numbers have.
+std::vector<int16_t> longest_rows(int dim) {
+  const std::vector<float> directions = normal_numbers(dim * dim, 3);
+  std::vector<int16_t> rows(1);
+  for (int row = 0; row < dim; ++row) {
+    std::vector<double> x(directions.begin() + row * dim, directions.begin() + (row + 1) * dim);
+    if (row == 0) std::fill(x.begin(), x.end(), 1.0);
+    const double length = std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+    for (const double value : x)
+      rows.push_back(static_cast<int16_t>(value / length * kLongestBasisRow * kBasisOne));
+  }
+  return rows;
+}
+
+}  // namespace
+
 TEST_CASE("products with a basis are the plain ones, bit for bit", "[scan][kernels]") {
-  for (const int dim : {1, 2, 7, 8, 15, 16, 17, 33, 64, 100, 129, 200}) {
+  for (const int dim : {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 64, 100, 129, 200}) {
     constexpr int64_t kMost = 11;
-    std::vector<uint16_t> rows;
-    for (const float value : normal_numbers(dim * dim + 1, 3)) rows.push_back(float_to_half(value));
-    const std::vector<float> x = normal_numbers(kMost * dim + 1, 4);
+    const std::vector<int16_t> rows = longest_rows(dim);
+    std::vector<float> x = normal_numbers(kMost * dim + 1, 4);
+    std::fill_n(&x[1], dim, -2.5F);
+    std::fill_n(&x[1 + dim], dim, 0.0F);
+    std::fill_n(&x[1 + 2 * dim], dim, 1e-40F);  // nothing that a float can be divided by
     AlignedVector<float> expected(static_cast<size_t>(kMost * dim));
     AlignedVector<float> found(expected.size());
     const RotationKernels plain;
@@ -222,6 +244,10 @@ TEST_CASE("products with a basis are the plain ones, bit for bit", "[scan][kerne
         plain.multiply(&rows[1], dim, count, &x[1], expected.data());
         one.kernels.rotation.multiply(&rows[1], dim, count, &x[1], found.data());
         REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(kMost) * dim));
+        // In place, as rotations are applied.
+        std::copy_n(&x[1], count * dim, found.begin());
+        one.kernels.rotation.multiply(&rows[1], dim, count, found.data(), found.data());
+        REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(count) * dim));
       }
       plain.multiply_transpose(&rows[1], dim, &x[1], expected.data());
       one.kernels.rotation.multiply_transpose(&rows[1], dim, &x[1], found.data());

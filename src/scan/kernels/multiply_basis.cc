@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Several sums at a time, so that additions do not wait for one another, and several vectors, so
-// that a row is read once for them; each sum is that of the plain code, in its order.
+// Integers of 16 bits, whose sums are the same in any order: several rows at a time, so that
+// additions do not wait for one another, and several vectors, so that a row is read once for them.
 #include "src/scan/kernels/multiply_basis.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
-#include "src/codec/float16.h"
 #include "src/codec/rotation.h"
+#include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/round_levels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/multiply_basis.cc"
@@ -14,6 +18,8 @@
 //
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include "src/scan/kernels/four_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -29,117 +35,157 @@ BasisProducts basis_products() {
 
 #else
 
-constexpr int kPartialSums = 16;  // dot_float's
-using Floats = hn::CappedTag<float, kPartialSums>;
-using Halves = hn::Rebind<hwy::float16_t, Floats>;
-constexpr int kLanes = static_cast<int>(hn::MaxLanes(Floats()));
-constexpr int kParts = kPartialSums / kLanes;
+using Shorts = hn::CappedTag<int16_t, 32>;
+using Sums = hn::RepartitionToWide<Shorts>;
+constexpr int kShorts = static_cast<int>(hn::MaxLanes(Shorts()));
+/// Rows whose sums over lanes are made together.
+constexpr int kFour = 4;
 
-HWY_ATTR HWY_INLINE hn::Vec<Floats> load_row(const uint16_t* row) {
-  return hn::PromoteTo(Floats(), hn::LoadU(Halves(), reinterpret_cast<const hwy::float16_t*>(row)));
+/// round_for_basis (codec/rotation.h).
+HWY_ATTR float round_to_shorts(const float* x, int dim, int16_t* levels) {
+  const auto largest = static_cast<float>(most_basis_level(dim));
+  const float most = largest_magnitude(x, dim);
+  const float to_levels = largest / most;
+  if (!(to_levels <= std::numeric_limits<float>::max())) {
+    std::fill_n(levels, dim, int16_t{0});
+    return 0;
+  }
+  const hn::CappedTag<float, 16> df;
+  const hn::Rebind<int16_t, decltype(df)> ds;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const auto scales = hn::Set(df, to_levels);
+  int j = 0;
+  for (; j + lanes <= dim; j += lanes) {
+    const auto scaled = hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales));
+    hn::StoreU(hn::DemoteTo(ds, scaled), ds, levels + j);
+  }
+  for (; j < dim; ++j) levels[j] = static_cast<int16_t>(std::lrint(x[j] * to_levels));
+  return most / largest;
 }
 
-/// dot_float's tree over partial sums: halves are added to each other.
-HWY_ATTR HWY_INLINE float sum_of(const float (&parts)[kPartialSums]) {
-  const hn::CappedTag<float, 4> d;
-  alignas(16) float four[4];
-  const auto low = hn::Add(hn::Load(d, parts), hn::Load(d, parts + 8));
-  const auto high = hn::Add(hn::Load(d, parts + 4), hn::Load(d, parts + 12));
-  hn::Store(hn::Add(low, high), d, four);
-  return (four[0] + four[2]) + (four[1] + four[3]);
+/// The sums of four registers over their lanes.
+HWY_ATTR HWY_INLINE void sum_four(const hn::Vec<Sums> (&sums)[kFour], int32_t* found) {
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(found),
+                   sum_each(sums[0].raw, sums[1].raw, sums[2].raw, sums[3].raw));
+#else
+  for (int i = 0; i < kFour; ++i) found[i] = hn::GetLane(hn::SumOfLanes(Sums(), sums[i]));
+#endif
 }
 
-/// y[vector·dim + row] of kRows × kVectors sums at a time.
-template <int kRows, int kVectors>
-HWY_ATTR HWY_INLINE void multiply_tile(const uint16_t* rows, int dim, const float* x, float* y) {
-  const Floats d;
+/// What is left of a row behind its whole registers, then 0. (A loop over it would not do: GCC
+/// makes it an instruction of AVX-VNNI, which not every CPU with AVX3_DL has.)
+HWY_ATTR HWY_INLINE hn::Vec<Shorts> load_rest(const int16_t* rest, int count) {
+  alignas(64) int16_t padded[kShorts] = {};
+  std::memcpy(padded, rest, static_cast<size_t>(count) * sizeof *rest);
+  return hn::Load(Shorts(), padded);
+}
+
+/// y[vector·dim + row] of `count` rows, four at the most, for each of the vectors, whose levels
+/// mean `units`.
+template <int kVectors>
+HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
+                                       const int16_t* levels, const float* units, float* y) {
+  const Shorts d;
+  const Sums d32;
   const auto stride = static_cast<size_t>(dim);
-  const int whole = dim - dim % kPartialSums;
-  hn::Vec<Floats> sums[kRows][kVectors][kParts];
-#pragma GCC unroll 8
-  for (int row = 0; row < kRows; ++row)
+  const int rest = dim % kShorts;
+  const int whole = dim - rest;
+  const int16_t* row_at[kFour];
+  for (int row = 0; row < kFour; ++row)
+    row_at[row] = rows + static_cast<size_t>(std::min(row, count - 1)) * stride;
+  hn::Vec<Sums> sums[kVectors][kFour];
+  hn::Vec<Sums> more[kVectors][kFour];  // of targets that add in two places
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v)
+#pragma GCC unroll 4
+    for (int row = 0; row < kFour; ++row) sums[v][row] = more[v][row] = hn::Zero(d32);
+  const auto add = [&](int v, int row, hn::Vec<Shorts> of_row, hn::Vec<Shorts> values) HWY_ATTR {
+    sums[v][row] = hn::ReorderWidenMulAccumulate(d32, of_row, values, sums[v][row], more[v][row]);
+  };
+  for (int i = 0; i < whole; i += kShorts) {
+    hn::Vec<Shorts> values[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
+      values[v] = hn::LoadU(d, levels + static_cast<size_t>(v) * stride + i);
 #pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part) sums[row][v][part] = hn::Zero(d);
-  for (int i = 0; i < whole; i += kPartialSums) {
+    for (int row = 0; row < kFour; ++row) {
+      const auto of_row = hn::LoadU(d, row_at[row] + i);
 #pragma GCC unroll 4
-    for (int part = 0; part < kParts; ++part) {
-      const int at = i + part * kLanes;
-      hn::Vec<Floats> values[kVectors];
+      for (int v = 0; v < kVectors; ++v) add(v, row, of_row, values[v]);
+    }
+  }
+  if (rest > 0) {
+#pragma GCC unroll 4
+    for (int row = 0; row < kFour; ++row) {
+      const auto of_row = load_rest(row_at[row] + whole, rest);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
-        values[v] = hn::LoadU(d, x + static_cast<size_t>(v) * stride + at);
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) {
-        const auto of_row = load_row(rows + static_cast<size_t>(row) * stride + at);
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v)
-          sums[row][v][part] = hn::Add(sums[row][v][part], hn::Mul(of_row, values[v]));
-      }
+        add(v, row, of_row, load_rest(levels + static_cast<size_t>(v) * stride + whole, rest));
     }
   }
-  // Unrolled too: sums that a loop indexes would not stay in registers.
-  alignas(64) float all[kRows][kVectors][kPartialSums];
-#pragma GCC unroll 8
-  for (int row = 0; row < kRows; ++row)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
+  for (int v = 0; v < kVectors; ++v) {
 #pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part)
-        hn::Store(sums[row][v][part], d, all[row][v] + part * kLanes);
-  for (int row = 0; row < kRows; ++row) {
-    const uint16_t* halves = rows + static_cast<size_t>(row) * stride;
-    for (int v = 0; v < kVectors; ++v) {
-      const float* vector = x + static_cast<size_t>(v) * stride;
-      for (int i = whole; i < dim; ++i)
-        all[row][v][i - whole] += half_to_float(halves[i]) * vector[i];
-      y[static_cast<size_t>(v) * stride + static_cast<size_t>(row)] = sum_of(all[row][v]);
+    for (int row = 0; row < kFour; ++row) sums[v][row] = hn::Add(sums[v][row], more[v][row]);
+    int32_t found[kFour];
+    sum_four(sums[v], found);
+    for (int row = 0; row < count; ++row) {
+      y[static_cast<size_t>(v) * stride + static_cast<size_t>(row)] =
+          units[v] * static_cast<float>(found[row]);
     }
   }
 }
 
-/// All rows, kRows at a time.
-template <int kRows, int kVectors>
-HWY_ATTR void multiply_all(const uint16_t* rows, int dim, const float* x, float* y) {
+template <int kVectors>
+HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, const float* x, int16_t* levels,
+                               float* y) {
   const auto stride = static_cast<size_t>(dim);
-  int row = 0;
-  for (; row + kRows <= dim; row += kRows)
-    multiply_tile<kRows, kVectors>(rows + static_cast<size_t>(row) * stride, dim, x, y + row);
-  for (; row < dim; ++row)
-    multiply_tile<1, kVectors>(rows + static_cast<size_t>(row) * stride, dim, x, y + row);
+  float units[kVectors];
+  for (size_t v = 0; v < kVectors; ++v)
+    units[v] = round_to_shorts(x + v * stride, dim, levels + v * stride) / kBasisOne;
+  for (int row = 0; row < dim; row += kFour) {
+    multiply_four<kVectors>(rows + static_cast<size_t>(row) * stride, std::min(kFour, dim - row),
+                            dim, levels, units, y + row);
+  }
 }
 
-// As many sums as registers allow: 16 of 32 of AVX-512 and NEON's four to a sum, else 8 of 16.
-HWY_ATTR void multiply(const uint16_t* rows, int dim, int64_t count, const float* x, float* y) {
-  constexpr int kVectors = kParts == 1 ? 4 : 2;
-  constexpr int kRows = kParts == 1 ? 4 : kParts == 2 ? 2 : 1;
+// As many sums as registers allow: 16 of AVX-512's 32, else 8 of 16, where NEON's take two each.
+HWY_ATTR void multiply(const int16_t* rows, int dim, int64_t count, const float* x, float* y) {
+  constexpr int kVectors = kShorts == 32 ? 4 : 2;
+  AlignedVector<int16_t> levels(static_cast<size_t>(std::min<int64_t>(count, kVectors) * dim));
   int64_t n = 0;
   for (; n + kVectors <= count; n += kVectors)
-    multiply_all<kRows, kVectors>(rows, dim, x + n * dim, y + n * dim);
-  for (; n < count; ++n) multiply_all<8 / kParts, 1>(rows, dim, x + n * dim, y + n * dim);
+    multiply_vectors<kVectors>(rows, dim, x + n * dim, levels.data(), y + n * dim);
+  for (; n < count; ++n) multiply_vectors<1>(rows, dim, x + n * dim, levels.data(), y + n * dim);
 }
 
-HWY_ATTR void multiply_transpose(const uint16_t* rows, int dim, const float* x, float* y) {
+HWY_ATTR void multiply_transpose(const int16_t* rows, int dim, const float* x, float* y) {
   constexpr int kTogether = 8;
-  const Floats d;
+  const hn::CappedTag<float, 16> d;
+  const hn::Rebind<int16_t, decltype(d)> ds;
+  const hn::RebindToSigned<decltype(d)> di;
+  const int lanes = static_cast<int>(hn::Lanes(d));
   std::fill_n(y, dim, 0.0F);
   for (int first = 0; first < dim; first += kTogether) {
     const int count = std::min(kTogether, dim - first);
-    const uint16_t* from = rows + static_cast<size_t>(first) * static_cast<size_t>(dim);
+    const int16_t* from = rows + static_cast<size_t>(first) * static_cast<size_t>(dim);
+    float factors[kTogether];
+    for (int row = 0; row < count; ++row) factors[row] = x[first + row] / kBasisOne;
     int j = 0;
-    for (; j + kLanes <= dim; j += kLanes) {
+    for (; j + lanes <= dim; j += lanes) {
       auto sum = hn::LoadU(d, y + j);
       for (int row = 0; row < count; ++row) {
-        const uint16_t* at = from + static_cast<size_t>(row) * static_cast<size_t>(dim) + j;
-        sum = hn::Add(sum, hn::Mul(hn::Set(d, x[first + row]), load_row(at)));
+        const int16_t* at = from + static_cast<size_t>(row) * static_cast<size_t>(dim) + j;
+        const auto of_row = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(ds, at)));
+        sum = hn::Add(sum, hn::Mul(hn::Set(d, factors[row]), of_row));
       }
       hn::StoreU(sum, d, y + j);
     }
     for (; j < dim; ++j) {
       for (int row = 0; row < count; ++row)
-        y[j] += x[first + row] *
-                half_to_float(from[static_cast<size_t>(row) * static_cast<size_t>(dim) + j]);
+        y[j] += factors[row] *
+                static_cast<float>(from[static_cast<size_t>(row) * static_cast<size_t>(dim) + j]);
     }
   }
 }

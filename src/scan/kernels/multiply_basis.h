@@ -8,8 +8,8 @@
 namespace polarquant {
 
 struct BasisProducts {
-  void (*multiply)(const uint16_t* rows, int dim, int64_t count, const float* x, float* y);
-  void (*multiply_transpose)(const uint16_t* rows, int dim, const float* x, float* y);
+  void (*multiply)(const int16_t* rows, int dim, int64_t count, const float* x, float* y);
+  void (*multiply_transpose)(const int16_t* rows, int dim, const float* x, float* y);
 };
 
 BasisProducts simd_basis_products();
