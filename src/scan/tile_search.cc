@@ -107,13 +107,17 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Su
   return list.count;
 }
 
-// Takes the most promising of the survivors from `first` on and searches them: after them the
-// threshold is near what it will be at the end.
+// Takes the most promising of a slice's survivors, those from `first` on, and searches them: after
+// them the threshold is near what it will be at the end. Where there is one already, slices that
+// are smaller have as many fewer such rows. 117,659 × 384 rows: with as many of every slice, twice
+// as many, and a first slice twice as long, one query takes 1.02 to 1.04 times as long.
 void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* search, int first,
-                                  TopK* best) {
+                                  int blocks, TopK* best) {
   const SurvivorList& found = search->found;
   const SurvivorList list = {found.survivors + first, found.bounds + first, found.count - first};
-  const int64_t wanted = promising_rows(best->k());
+  int64_t wanted = promising_rows(best->k()) / 2;
+  if (std::isfinite(best->worst_key()))
+    wanted = std::max<int64_t>(wanted * blocks / kSliceBlocks, 2);
   const float bound =
       list.count > wanted ? bound_reached_by(wanted, list.bounds, list.count) : search->threshold;
   search->found.count = first + search_reaching(tile, *search->query, list, bound, best);
@@ -150,11 +154,12 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       before[i] = searches_[i].found.count;
       searches_[i].threshold = -best[i].worst_key();
     }
+    const int blocks = end - block;
     find_sign_survivors(codec_, tile, block, end, searches_.data(), count_);
     block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
-      search_promising(tile, &searches_[i], before[i], &best[i]);
+      search_promising(tile, &searches_[i], before[i], blocks, &best[i]);
       limits.exchange(i, &best[i]);
       all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
     }

@@ -59,7 +59,7 @@ class TileSearch {
   static constexpr int kPieceRows = 256;
   /// Blocks between two looks at what survived, and those at the beginning.
   static constexpr int kSliceBlocks = 256;
-  static constexpr int kFirstSliceBlocks = 16;
+  static constexpr int kFirstSliceBlocks = 8;
   static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
   /// Survivors of a query that may wait while a slice is read.
   static constexpr int kMostWaiting = 16384;
@@ -67,7 +67,8 @@ class TileSearch {
 
   void find_list_survivors(const ScanTile& tile, std::span<const TileList> lists, float threshold);
   void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
-  void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, TopK* best);
+  void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, int blocks,
+                        TopK* best);
   int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
                       TopK* best);
   int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
