@@ -26,7 +26,7 @@ float bound_reached_by(int64_t wanted, const float* bounds, int count) {
   const int every = (count + kMaxSample - 1) / kMaxSample;
   const int size = count / every;
   for (int i = 0; i < size; ++i) sample[i] = bounds[i * every];
-  const int64_t rank = std::clamp<int64_t>(wanted * size / count, 1, size - 1);
+  const int64_t rank = std::clamp<int64_t>(wanted * size / count, 0, size - 1);
   // Few of many, usually: a heap of those is less work than parting all.
   std::partial_sort(sample, sample + rank + 1, sample + size, std::greater<>());
   return sample[rank];
