@@ -15,6 +15,9 @@
 namespace polarquant {
 namespace {
 
+/// Rows of a list whose signs are brought near while those of others are looked for.
+constexpr int kFetchedOfList = 32;
+
 int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
@@ -188,7 +191,7 @@ void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileL
     search.found = found_[0]->list(room);
     const int end = lists[i].end_block;
     find_sign_survivors(codec_, tile, first, end, &search, 1);
-    for (int j = 0; j < std::min(search.found.count, kFetchAhead); ++j)
+    for (int j = 0; j < std::min(search.found.count, kFetchedOfList); ++j)
       fetch_signs(codec_, place_of(tile, row_of(search.found.survivors[j])));
     room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
     first = end;
