@@ -9,8 +9,8 @@
 // barely overlap (dim = 127, 511). dense: Haar-distributed, as a product of dim−1 Householder
 // reflections (Stewart, SIAM J. Numer. Anal. 17, 1980, §3), O(dim²) to make, keep and apply. none:
 // the identity. pca: a matrix that training found, O(dim²), kept as integers of 16 bits: a query
-// reads all of it, and its sums of integers take a quarter of the time of floats that were
-// binary16. Rounding adds 2e-7 to a code's error at 384 dimensions, 6e-7 at 1,536.
+// reads all of it, and sums of integers take half the time of floats that are kept in binary16.
+// Rounding adds some 2e-7 to a code's error at 384 dimensions, 6e-7 at 1,536.
 //
 // The same seed gives the same bytes everywhere: our own random numbers, float additions and
 // multiplications in one stated order, integers exactly. Rounds and random numbers are part of the
