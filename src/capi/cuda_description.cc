@@ -120,7 +120,7 @@ void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   to.front_slope = scan.front.slope;
   to.front_margin = scan.front.margin;
   to.signs_front_slope = scan.signs.slope;
-  to.signs_rest_slope = scan.signs.level_slope;
+  to.signs_rest_slope = scan.signs.other_slope;
   to.signs_margin = scan.signs.margin;
   to.first_slope = scan.first_stage.slope;
   to.first_margin = scan.first_stage.margin;

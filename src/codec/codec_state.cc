@@ -370,6 +370,8 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
     learned.quantizer->load_tables(in);
     if (codec->spec_.rotation == RotationKind::pca)
       learned.basis = load_basis(in, codec->dim_, version);
+    require(version < kFormatVersionOfBasis || !learned.basis.empty(), StatusCode::corrupt_data,
+            "{}: of format version {}, which has a basis, without one", kWhat, version);
     in.expect_end();
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));

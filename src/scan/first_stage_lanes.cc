@@ -10,15 +10,17 @@
 
 namespace polarquant {
 
-// With this c a query's p_j are about its levels in A's step: split_bound (scan_query.cc) has
-// level_slope/slope = √(π/2)·step of W/(step of A · stage's step).
+// split_bound (scan_query.cc) has other_slope/slope = √(π/2)·unit of W/(step of A · stage's step),
+// so that with this c a query's p_j are twice what its weights stand for in A's step: up to 3
+// units, which are half of what its levels reach where W's are as large as A's. Larger p_j, whose
+// rounding adds less to the margin, could leave a byte.
 FirstStageLanes::FirstStageLanes(const ScanCodec& codec)
     : codec_(codec),
       first_lanes_(codec.stages()[0].lanes()),
-      word_lanes_(codec.has_split_stages() ? codec.level_words() * kSegmentLanes : 0),
+      word_lanes_(codec.words_behind_first_stage() * kSegmentLanes),
       sign_level_(static_cast<int>(
-          std::clamp(std::round(std::sqrt(std::numbers::pi / 2) / codec.stages()[0].step), 1.0,
-                     double{kMaxLevel}))) {}
+          std::clamp(std::round(std::sqrt(std::numbers::pi / 2) / (2 * codec.stages()[0].step)),
+                     1.0, double{kMaxLevel}))) {}
 
 float FirstStageLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
   std::copy_n(query.levels.data(), first_lanes_, lanes);
@@ -27,13 +29,20 @@ float FirstStageLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
   double rounding = 0;
   double sizes = std::fabs(bound.margin);
   for (int i = 0; i < first_lanes_; ++i) sizes += bound.slope * kMaxLevel * std::abs(lanes[i]);
-  for (int i = 0; i < word_lanes_; ++i) {
-    const auto lane = static_cast<size_t>(codec_.first_level_word() * kSegmentLanes + i);
-    const double term = double{bound.level_slope} * query.levels[lane];
+  std::fill_n(lanes + first_lanes_, word_lanes_, int8_t{0});
+  const int first = codec_.first_stage_words() * kSegmentLanes;
+  const int end = std::min(codec_.dim(), first + word_lanes_);
+  for (int j = first; j < end; ++j) {
+    const int lane = lane_of(j, codec_.dim());
+    const auto word = static_cast<size_t>(lane / kSegmentLanes);
+    const uint64_t bit = uint64_t{1} << lane % kSegmentLanes;
+    const int weight = word_distance(query, word, bit);
+    const double term =
+        bound.other_slope * ((query.sign_words[word] & bit) != 0 ? -weight : weight);
     const double level = of_lane > 0 ? std::round(term / of_lane) : 0;
-    lanes[first_lanes_ + i] =
-        static_cast<int8_t>(std::clamp(level, double{-kMaxLevel}, double{kMaxLevel}));
-    rounding += std::fabs(of_lane * lanes[first_lanes_ + i] - term);
+    int8_t& rounded = lanes[first_lanes_ + lane - first];
+    rounded = static_cast<int8_t>(std::clamp(level, double{-kMaxLevel}, double{kMaxLevel}));
+    rounding += std::fabs(of_lane * rounded - term);
     sizes += std::fabs(term);
   }
   // Float sums, of four terms each.
@@ -45,7 +54,7 @@ void FirstStageLanes::put_rows(const RowPlace* at, int count, int8_t* rows) cons
   const auto stride = static_cast<size_t>(lanes());
   decode_level_rows(codec_, codec_.stages()[0], at, count, stride, rows);
   for (int word = 0; word < word_lanes_ / kSegmentLanes; ++word)
-    put_sign_lanes(codec_, codec_.first_level_word() + word, static_cast<int8_t>(sign_level_), at,
+    put_sign_lanes(codec_, codec_.first_stage_words() + word, static_cast<int8_t>(sign_level_), at,
                    count, stride, rows + first_lanes_ + word * kSegmentLanes);
 }
 

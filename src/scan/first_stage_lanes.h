@@ -2,12 +2,12 @@
 // Rows and queries of a code in two stages, as vectors whose dot products tell the bound by the
 // first one: products of matrices so leave nearly all rows out before the second is looked at.
 //
-// The bound (sum_bound in scan_query.h) is slope·Σ_A level·level + level_slope·Σ_W level·(±1) +
-// margin over a row's length, A the first stage's lanes and W those of the sign words that split
-// stages' bound takes. A vector has A's lanes and behind them W's: of a row ±c, of a query its
-// levels there in the unit of A's products, p_j = level_slope·level_j/(slope·c), rounded. What
-// rounding can make of a bound, Σ_W |slope·c·p_j − level_slope·level_j|, is added to the margin: no
-// row is left out that the bound itself would leave.
+// The bound (sum_bound in scan_query.h) is slope·Σ_A level·level + other_slope·Σ_W weight·(±1) +
+// margin over a row's length, A the first stage's lanes and W those of the front's words behind
+// split stages' first one. A vector has A's lanes and behind them W's: of a row ±c, of a query its
+// signed weights there in the unit of A's products, p_j = other_slope·weight_j/(slope·c), rounded.
+// What rounding can make of a bound, Σ_W |slope·c·p_j − other_slope·weight_j|, is added to the
+// margin: no row is left out that the bound itself would leave.
 #pragma once
 
 #include <cstddef>

@@ -60,6 +60,17 @@ void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& 
   }
 }
 
+/// Of words first … end−1 of the front.
+int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at, int first,
+                   int end) {
+  int distance = 0;
+  for (int word = first; word < end; ++word) {
+    const auto i = static_cast<size_t>(word);
+    distance += word_distance(query, i, query.sign_words[i] ^ codec.layout().sign_word(at, word));
+  }
+  return distance;
+}
+
 }  // namespace
 
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
@@ -70,18 +81,18 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
 }
 
 int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
-  int distance = 0;
-  for (int word = 0; word < codec.layout().front_words(); ++word) {
-    const auto i = static_cast<size_t>(word);
-    distance += word_distance(query, i, query.sign_words[i] ^ codec.layout().sign_word(at, word));
-  }
-  return distance;
+  return words_distance(codec, query, at, 0, codec.layout().front_words());
 }
 
-int32_t sign_level_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  const int front_words = codec.layout().front_words();
+  if (codec.has_split_stages())
+    return sum_behind_first_stage(
+        query.weight_behind,
+        words_distance(codec, query, at, codec.first_stage_words(), front_words));
   int32_t dot = 0;
-  for (int lane = codec.first_level_word() * kSegmentLanes;
-       lane < codec.end_level_word() * kSegmentLanes; ++lane) {
+  for (int lane = front_words * kSegmentLanes;
+       lane < (front_words + codec.level_words()) * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
@@ -122,7 +133,7 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   row.key = row.score;
   row.bound = std::numeric_limits<float>::infinity();
   if (!bounded) return row;
-  const SignSums signs = {front_distance(codec, query, at), sign_level_dot(codec, query, at)};
+  const SignSums signs = {front_distance(codec, query, at), other_sum(codec, query, at)};
   row.bound = bounded_score(query, terms, row.bound, signs, two_stages, dots[0]);
   row.key = std::min(row.score, row.bound);
   return row;

@@ -12,8 +12,8 @@ namespace polarquant {
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
 /// Σ weight over the coordinates of the front whose signs differ.
 int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
-/// Σ level·(−1)^sign over the sign words from first_level_word() on.
-int32_t sign_level_dot(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
+/// SignSums' other sum.
+int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 /// The levels of one stage, (stage.lanes()), signs applied, in lanes order; lanes without a
 /// coordinate have any value, those of no part 0.
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,

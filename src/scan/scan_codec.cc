@@ -216,8 +216,11 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     fail(StatusCode::unsupported, "{}: its codes have no integer levels", print_spec(codec.spec()));
   }
   for (LevelStage& stage : stages_) {
-    for (const LevelPart& part : stage.parts)
+    stage.codes_begin = stage.parts.front().codes_offset;
+    for (const LevelPart& part : stage.parts) {
+      stage.codes_begin = std::min(stage.codes_begin, part.codes_offset);
       stage.rest_bytes = std::max(stage.rest_bytes, part.codes_offset + part.bytes_read());
+    }
   }
 }
 

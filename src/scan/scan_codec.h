@@ -84,8 +84,9 @@ struct LevelStage {
   std::vector<LevelPart> parts;
   int first_segment = 0;
   int segments = 0;
-  float step = 0;         // level × step is the value
-  size_t rest_bytes = 0;  // of a row's rest, from its start: what the parts read
+  float step = 0;          // level × step is the value
+  size_t codes_begin = 0;  // of the parts' first code in a row's rest
+  size_t rest_bytes = 0;   // of a row's rest, from its start: what the parts read
 
   int first_lane() const { return first_segment * kSegmentLanes; }
   int lanes() const { return segments * kSegmentLanes; }
@@ -148,18 +149,18 @@ class ScanCodec {
   /// Whether a query has three bits instead of two of each coordinate of the front's first word: of
   /// trained codes, whose first word says most.
   bool has_third_bit() const { return has_front() && is_trained(); }
-  /// Sign words from this one on meet the query's full levels: those behind the front, or behind
-  /// the first of split stages. At most sign_words().
-  int first_level_word() const {
-    return std::min(layout_.sign_words(),
-                    has_split_stages() ? stages_[1].first_segment : layout_.front_words());
+  /// Sign words that meet the query's full levels: those behind the front, but none of split
+  /// stages.
+  int level_words() const {
+    return has_split_stages() ? 0 : layout_.sign_words() - layout_.front_words();
   }
-  /// To this one: of split stages those of the front, which say nearly all that signs can.
-  int end_level_word() const {
-    return has_split_stages() ? std::max(first_level_word(), layout_.front_words())
-                              : layout_.sign_words();
+  /// Of split stages, the front's words that are the first one's, and those behind it.
+  int first_stage_words() const {
+    return has_split_stages() ? std::min(stages_[1].first_segment, layout_.front_words()) : 0;
   }
-  int level_words() const { return end_level_word() - first_level_word(); }
+  int words_behind_first_stage() const {
+    return has_split_stages() ? layout_.front_words() - first_stage_words() : 0;
+  }
   /// Coordinates that a row's sign words cover.
   int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
   /// (dim), of a code with a trained rotation, else empty: what levels of coordinates are

@@ -117,6 +117,11 @@ struct FrontSums {
   int32_t weights = 0;  // Σ weight
   int32_t squares = 0;  // Σ weight²
 
+  void add(const FrontSums& other) {
+    along += other.along;
+    weights += other.weights;
+    squares += other.squares;
+  }
   /// What a weight of 1 stands for, at best.
   double unit() const { return squares > 0 ? along / squares : 0; }
 };
@@ -130,22 +135,30 @@ FrontSums front_sums(const LevelWord& word, const ThirdBit& third, double step, 
           dims + 8 * word.heavy_count + 24 * very_heavy_count + 16 * both_count};
 }
 
+struct FrontWeights {
+  FrontSums all;
+  FrontSums behind_first_stage;
+};
+
 /// Sets the front of the query. Its words weigh alike: of untrained codes their energies are nearly
 /// the same, and of a trained one, though most of a score is the first one's, rows that are near
 /// are so in all of them, while those that only seem to be are near in the first.
-FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
+FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* query) {
   query->very_heavy_word = of.third.very_heavy;
-  FrontSums sums;
+  query->front_words = static_cast<size_t>(codec.layout().front_words());
+  const size_t behind = query->front_words - static_cast<size_t>(codec.words_behind_first_stage());
+  FrontWeights sums;
   for (size_t word = 0; word < query->front_words; ++word) {
     const int first = static_cast<int>(word) * kSegmentLanes;
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
     const FrontSums own = front_sums(of.words[word], word == 0 ? of.third : ThirdBit(),
-                                     of.step(word), std::min(kSegmentLanes, front_dims - first));
-    sums.along += own.along;
-    sums.weights += own.weights;
-    sums.squares += own.squares;
+                                     of.step(word), std::min(kSegmentLanes, codec.dim() - first));
+    sums.all.add(own);
+    if (word >= behind) sums.behind_first_stage.add(own);
   }
+  query->front_weight = sums.all.weights;
+  query->weight_behind = sums.behind_first_stage.weights;
   return sums;
 }
 
@@ -154,14 +167,10 @@ FrontSums set_front(const QueryWords& of, int front_dims, ScanQuery* query) {
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
-void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, double norm2, double length,
-                     float exactness, float level_step, ScanQuery* query) {
+void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const FrontSums& sums,
+                     double norm2, double length, float exactness, float level_step,
+                     ScanQuery* query) {
   const BlockLayout& layout = codec.layout();
-  query->front_words = static_cast<size_t>(layout.front_words());
-  const int dim = codec.dim();
-  const int front_dims = std::min(dim, layout.front_words() * kSegmentLanes);
-  const FrontSums sums = set_front(of, front_dims, query);
-  query->front_weight = sums.weights;
   const double unit = sums.unit();
   const double front_energy = unit * sums.along;
   const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
@@ -195,28 +204,33 @@ SumBound residual_bound(const ScanCodec& codec, double norm, double length, floa
           static_cast<float>(exactness * norm * length * constants.first_stage_error)};
 }
 
-/// Of split stages: the first one's part of the score is known. Of the second's, words of signs
-/// give an estimate: a coordinate of variance 1 is √(π/2) for its sign, with an error of variance
-/// π/2 − 1. Coordinates that have bits but no sign words are taken to say as much for their share
-/// of ‖q‖², and to have an error of variance 1. `q`: the rotated query, `x`: times the scales.
-SumBound split_bound(const ScanCodec& codec, const float* q, const float* x, float exactness,
-                     const float (&steps)[2]) {
-  const auto& dot = simd_exact_sums().dot_exact;
+/// Of split stages: the first one's part of the score is known. Of the second's, the front's words
+/// `behind` it give an estimate: a coordinate of variance 1 is √(π/2) for its sign, so that
+/// √(π/2)·Σ ±v_j has an error of variance Σ x_j² − 2·Σ v_j·|x_j| + π/2·Σ v_j². v_j, the weights
+/// times their unit, are such that Σ v_j·|x_j| = Σ v_j². Coordinates that have bits but no word in
+/// the front are taken to say as much for their share of ‖q‖², and to have an error of variance 1.
+SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactness,
+                     const FrontSums& behind) {
   const BoundConstants& constants = codec.bounds();
-  const int lead = std::min(codec.stages()[0].lanes(), codec.dim());
-  const int known = std::max(lead, std::min(codec.dim(), codec.end_level_word() * kSegmentLanes));
-  double unknown = 0;  // of ‖q‖²
-  for (int j = known; j < codec.dim(); ++j)
-    if (codec.scales()[static_cast<size_t>(j)] > 0) unknown += double{q[j]} * q[j];
-  const double seen = dot(q, q, known);
+  const int words = static_cast<int>(of.words.size());
+  const int lead = codec.stages()[0].segments;
+  const int known = std::max(lead, codec.layout().front_words());
+  double seen = 0;     // of ‖q‖², where x is q times the scales
+  double unknown = 0;  // of what has bits
+  for (int word = 0; word < words; ++word) {
+    const auto first = static_cast<size_t>(word * kSegmentLanes);
+    const double scale = codec.is_trained() ? double{codec.scales()[first]} : 1;
+    if (scale > 0) (word < known ? seen : unknown) += of.energy(word, word + 1) / (scale * scale);
+  }
   const double more = seen > 0 ? 1 + unknown / seen : 1;
-  const double variance = (std::numbers::pi / 2 - 1) * dot(x + lead, x + lead, known - lead) +
-                          dot(x + known, x + known, codec.dim() - known);
+  const double variance =
+      of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
   const double factor = codec.metric() == Metric::l2 ? 2 : 1;
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
-  return {static_cast<float>(more * unit * steps[0] * codec.stages()[0].step),
-          static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * steps[1]),
-          static_cast<float>(constants.margin * exactness * unit * std::sqrt(variance))};
+  return {
+      static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
+      static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
+      static_cast<float>(constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance)))};
 }
 
 // With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the
@@ -282,14 +296,17 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
     scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
   const QueryWords words(codec, steps, scan);
-  scan->sign_level_sum = words.level_sum(codec.first_level_word(), codec.end_level_word());
+  const int sign_words = codec.layout().sign_words();
+  scan->sign_level_sum = words.level_sum(sign_words - codec.level_words(), sign_words);
 
   const double norm2 = words.energy(0, static_cast<int>(words.words.size()));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  if (codec.has_signs()) set_sign_bounds(codec, words, norm2, length, exactness, last_step, scan);
+  const FrontWeights front = set_front(codec, words, scan);
+  if (codec.has_signs())
+    set_sign_bounds(codec, words, front.all, norm2, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
-    scan->first_stage = split_bound(codec, query.rotated.data(), x, exactness, steps);
+    scan->first_stage = split_bound(codec, words, exactness, front.behind_first_stage);
   } else if (codec.stages().size() == 2) {
     scan->first_stage = residual_bound(codec, std::sqrt(norm2), length, exactness,
                                        steps[0] * codec.stages()[0].step);

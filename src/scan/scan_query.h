@@ -33,11 +33,11 @@ struct DotBound {
   float margin = 0;
 };
 
-/// bound by two sums: base + weight·constant + norm·(slope·sum + level_slope·level_sum + margin).
-/// The second sum is Σ level·(±1) over the sign words from ScanCodec::first_level_word() on.
+/// bound by two sums: base + weight·constant + norm·(slope·sum + other_slope·other_sum + margin).
+/// The other sum is that of SignSums.
 struct SumBound {
   float slope = 0;
-  float level_slope = 0;
+  float other_slope = 0;
   float margin = 0;
 };
 
@@ -66,12 +66,13 @@ struct ScanQuery {
   int32_t front_weight = 0;      // Σ of those 1, 3, 5 and 7
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
   std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
-  int32_t sign_level_sum = 0;    // Σ levels of the sign words from first_level_word() on
+  int32_t sign_level_sum = 0;    // Σ levels of the sign words behind the front
+  int32_t weight_behind = 0;     // of split stages: Σ weights of the front behind the first one
   ScoreConstants score;
   ScoreSlack slack;      // 0 in a search of the k best
   DotBound front;        // by Σ (±1 … ±7)·(±1) over the front: front_weight − 2·distance
-  SumBound signs;        // by the front's Σ ±w and the other words; no bound of split stages
-  SumBound first_stage;  // by the first of two stages' Σ level·level, and the other words
+  SumBound signs;        // by the front's Σ ±w and the other sum; no bound of split stages
+  SumBound first_stage;  // by the first of two stages' Σ level·level, and the other sum
 };
 
 /// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
@@ -116,22 +117,28 @@ inline float front_bound(const ScanQuery& query, const ScanTerms& row, int dista
 
 /// What the stages of signs take from a row.
 struct SignSums {
-  int32_t distance = 0;   // of the front
-  int32_t level_dot = 0;  // Σ level·(±1) over the sign words from first_level_word() on
+  int32_t distance = 0;  // of the front
+  /// Σ level·(±1) over the sign words behind the front; of split stages Σ weight·(±1) over the
+  /// front's words behind the first one.
+  int32_t other_sum = 0;
 };
+/// The other sum of split stages, by the distance of the front's words behind the first one.
+inline int32_t sum_behind_first_stage(int32_t weight_behind, int32_t distance) {
+  return weight_behind - 2 * distance;
+}
 inline float sum_bound(const ScoreConstants& score, const SumBound& bound, const ScanTerms& row,
-                       int32_t sum, int32_t level_sum) {
+                       int32_t sum, int32_t other_sum) {
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(sum) +
-                     bound.level_slope * static_cast<float>(level_sum) + bound.margin);
+                     bound.other_slope * static_cast<float>(other_sum) + bound.margin);
 }
 inline float sign_bound(const ScanQuery& query, const ScanTerms& row, const SignSums& sums) {
   return sum_bound(query.score, query.signs, row, query.front_weight - 2 * sums.distance,
-                   sums.level_dot);
+                   sums.other_sum);
 }
 inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int32_t first_dot,
                                const SignSums& sums) {
-  return sum_bound(query.score, query.first_stage, row, first_dot, sums.level_dot);
+  return sum_bound(query.score, query.first_stage, row, first_dot, sums.other_sum);
 }
 /// The least of score and bounds: what a search at finite exactness orders rows by. `first_dot` is
 /// the first of two stages' Σ level·level.

@@ -111,7 +111,7 @@ TEST_CASE("a newer format is refused by name", "[state]") {
                 [&] { Codec::load_state(state.data(), state.size()); });
 }
 
-TEST_CASE("a basis is refused where its rows are too long, or of a format in which it was another",
+TEST_CASE("a basis is refused where it and the format do not fit or its rows are too long",
           "[state]") {
   constexpr int kDim = 200;
   const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
@@ -136,8 +136,12 @@ TEST_CASE("a basis is refused where its rows are too long, or of a format in whi
   require_error(StatusCode::corrupt_data, "row 3 is 1.7",
                 [&] { Codec::load_state(longer.data(), longer.size()); });
 
-  const Codec untrained = make("Polar2", kDim);
-  CHECK(untrained.save_state()[8] == 1);  // as libraries before this format read it
+  std::vector<uint8_t> without = make("Polar2", kDim).save_state();
+  CHECK(without[8] == 1);  // as libraries before this format read it
+  without[8] = 2;
+  sign_again(without);
+  require_error(StatusCode::corrupt_data, "format version 2, which has a basis, without one",
+                [&] { Codec::load_state(without.data(), without.size()); });
 }
 
 TEST_CASE("difference names the part that differs", "[state]") {

@@ -47,7 +47,7 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
       const ScanTile tile = tile_of(rows);
       const FirstStageLanes lanes(rows.scan);
       const auto count = static_cast<size_t>(lanes.lanes());
-      if (rows.scan.has_split_stages()) words.insert(rows.scan.level_words());
+      if (rows.scan.has_split_stages()) words.insert(rows.scan.words_behind_first_stage());
       on_every_target([&] {
         AlignedVector<int8_t> of_rows(count * kBlockRows);
         std::vector<RowPlace> at;
@@ -66,9 +66,9 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
             std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
             decode_levels(rows.scan, rows.scan.stages()[0], at[i], levels.data());
             const int32_t first = level_dot(rows.scan.stages()[0], query, levels.data());
-            const int32_t signs = sign_level_dot(rows.scan, query, at[i]);
+            const int32_t signs = other_sum(rows.scan, query, at[i]);
             const float expected = query.first_stage.slope * static_cast<float>(first) +
-                                   query.first_stage.level_slope * static_cast<float>(signs) +
+                                   query.first_stage.other_slope * static_cast<float>(signs) +
                                    query.first_stage.margin;
             CAPTURE(of.spec, static_cast<int>(of.spectrum), seed, i);
             REQUIRE(sum >= expected);

@@ -140,7 +140,7 @@ struct PlainHits {
       }
       of.score = two_stages ? goodness(query.score, terms, of.dots[0], of.dots[1])
                             : goodness(query.score, terms, of.dots[0]);
-      of.bound = first_stage_bound(query, terms, of.dots[0], {0, sign_level_dot(scan, query, at)});
+      of.bound = first_stage_bound(query, terms, of.dots[0], {0, other_sum(scan, query, at)});
       const ScanTerms& shared_terms = shared.levels->terms(of.row).terms;
       REQUIRE(same_bits(shared_terms.scale, terms.scale));
       REQUIRE(same_bits(shared_terms.constant, terms.constant));
@@ -328,7 +328,7 @@ TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
     const ScanRows rows =
         made_up_rows("Polar3-pca", 512, Metric::inner_product, 200, 1, Terms::spread, spectrum);
     REQUIRE(rows.scan.has_split_stages());
-    words.insert(rows.scan.level_words());
+    words.insert(rows.scan.words_behind_first_stage());
     check_shared_scores(rows);
   }
   CHECK(words == std::set{0, 1, 2, 3});

@@ -260,7 +260,7 @@ struct PlainStage {
     std::vector<int8_t> levels(static_cast<size_t>(scan.lanes()));
     for (const uint32_t row : rows) {
       const RowPlace at = place_of(tile, row);
-      sums.push_back({front_distance(scan, query, at), sign_level_dot(scan, query, at)});
+      sums.push_back({front_distance(scan, query, at), other_sum(scan, query, at)});
       survivors.push_back(survivor_of(row, sums.back().distance));
       decode_levels(scan, scan.stages()[0], at, levels.data());
       first_dots.push_back(level_dot(scan.stages()[0], query, levels.data()));
@@ -292,7 +292,7 @@ void check_kept(const ScanRows& rows, const ScanTile& tile, const ScanQuery& que
     const ScanTerms expected = load_terms(rows.scan, place_of(tile, plain.rows[i]));
     REQUIRE(kept[at] == plain.rows[i]);
     REQUIRE(sums[at].distance == plain.sums[i].distance);
-    REQUIRE(sums[at].level_dot == plain.sums[i].level_dot);
+    REQUIRE(sums[at].other_sum == plain.sums[i].other_sum);
     REQUIRE(same_bits(terms[at].scale, expected.scale));
     REQUIRE(same_bits(terms[at].constant, expected.constant));
     REQUIRE(same_bits(terms[at].norm, expected.norm));
@@ -316,7 +316,7 @@ void check_second_stage(const ScanRows& rows) {
     for (size_t i = 0; i < plain.rows.size(); ++i) {
       const SignSums found = sign_sums(rows.scan, query, place_of(tile, plain.rows[i]));
       REQUIRE(found.distance == plain.sums[i].distance);
-      REQUIRE(found.level_dot == plain.sums[i].level_dot);
+      REQUIRE(found.other_sum == plain.sums[i].other_sum);
     }
   });
 }
@@ -345,7 +345,7 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
         const ScanRows rows = made_up_rows(spec, dim, metric, 147);
         REQUIRE(rows.scan.has_split_stages());
         kinds.insert(rows.scan.stages()[0].parts[0].kind);
-        words.insert(rows.scan.level_words());
+        words.insert(rows.scan.words_behind_first_stage());
         check_second_stage(rows);
       }
     }
@@ -354,7 +354,7 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
     const ScanRows rows =
         made_up_rows("Polar3-pca", 512, Metric::l2, 147, 1, Terms::spread, spectrum);
     REQUIRE(rows.scan.has_split_stages());
-    words.insert(rows.scan.level_words());
+    words.insert(rows.scan.words_behind_first_stage());
     check_second_stage(rows);
   }
   CHECK(kinds.size() == 2);              // windows and magnitudes

@@ -53,7 +53,7 @@ struct SingleScanRows {
     return make_scan_query(scan, codec->prepare_query(q.data()), exactness);
   }
   float bound(const ScanQuery& query, const RowPlace& at) const {
-    return sign_bound(query, load_terms(scan, at), {0, sign_level_dot(scan, query, at)});
+    return sign_bound(query, load_terms(scan, at), {0, other_sum(scan, query, at)});
   }
 };
 

@@ -30,7 +30,7 @@ class BoundsOfFour {
         base_(_mm_set1_ps(score.base)),
         weight_(_mm_set1_ps(score.weight)),
         slope_(_mm_set1_ps(bound.slope)),
-        level_slope_(_mm_set1_ps(bound.level_slope)),
+        other_slope_(_mm_set1_ps(bound.other_slope)),
         margin_(_mm_set1_ps(bound.margin)) {}
 
   HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
@@ -56,10 +56,10 @@ class BoundsOfFour {
     norm_ = l2_ ? bias : scale_;
   }
 
-  HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i level_sum) const {
+  HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i other_sum) const {
     const __m128 by_sums =
         _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
-                              _mm_mul_ps(level_slope_, _mm_cvtepi32_ps(level_sum))),
+                              _mm_mul_ps(other_slope_, _mm_cvtepi32_ps(other_sum))),
                    margin_);
     return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
                       _mm_mul_ps(norm_, by_sums));
@@ -78,7 +78,7 @@ class BoundsOfFour {
  private:
   const FactorFormat& format_;
   bool l2_;
-  __m128 base_, weight_, slope_, level_slope_, margin_;
+  __m128 base_, weight_, slope_, other_slope_, margin_;
   __m128 scale_, constant_, norm_;
 };
 

@@ -21,13 +21,13 @@ namespace HWY_NAMESPACE {
 
 /// A row's parts: found once for all that is read of it.
 struct RowParts {
-  const uint8_t* words;  // its first front word; the next is kGroupRows words behind
+  const uint64_t* words;  // its first front word; the next is kGroupRows words behind
   const uint8_t* factors;
   const uint8_t* rest;
 
   RowParts() = default;
   HWY_ATTR HWY_INLINE RowParts(const BlockLayout& layout, const RowPlace& at)
-      : words(reinterpret_cast<const uint8_t*>(layout.front_word(at, 0))),
+      : words(layout.front_word(at, 0)),
         factors(layout.row_factors(at)),
         rest(layout.row_rest(at)) {}
 };
@@ -42,7 +42,8 @@ class WordOfRows {
 
   HWY_ATTR HWY_INLINE uint64_t of(const RowParts& row) const {
     uint64_t word;
-    std::memcpy(&word, (in_front_ ? row.words : row.rest) + offset_, sizeof word);
+    const auto* words = in_front_ ? reinterpret_cast<const uint8_t*>(row.words) : row.rest;
+    std::memcpy(&word, words + offset_, sizeof word);
     return word;
   }
 

@@ -42,32 +42,6 @@ struct FourTerms {
   static_assert(sizeof(SharedTerms) >= offsetof(SharedTerms, terms) + sizeof(__m128));
 };
 
-/// Σ level·(±1) over kWords words of four rows and of the query's levels from levels[0] on. `all`:
-/// Σ levels.
-template <int kWords>
-HWY_ATTR HWY_INLINE __m128i sign_dots(const SharedTerms* const (&rows)[4], const int8_t* levels,
-                                      __m128i all) {
-#if HWY_TARGET == HWY_AVX3_DL
-  // A mask makes the bits bytes of 1, which VNNI multiplies with the levels.
-  const __m512i ones = _mm512_set1_epi8(1);
-  __m512i sums[4] = {};
-#pragma GCC unroll 3
-  for (int word = 0; word < kWords; ++word) {
-    const __m512i of_word = _mm512_load_si512(levels + word * kSegmentLanes);
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j)
-      sums[j] = dot_bytes(sums[j], _mm512_maskz_mov_epi8(rows[j]->words[word], ones), of_word);
-  }
-  const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
-#else
-  alignas(16) int32_t sums[4];
-  for (int j = 0; j < 4; ++j)
-    sums[j] = negative_levels(levels, kWords, [&](int word) { return rows[j]->words[word]; });
-  const __m128i negative = _mm_load_si128(reinterpret_cast<const __m128i*>(sums));
-#endif
-  return _mm_sub_epi32(all, _mm_add_epi32(negative, negative));
-}
-
 /// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
 /// operations are those of goodness() and sum_bound() in their order.
 template <bool kTwoStages, int kWords>
@@ -80,13 +54,10 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
   const __m128 weight = _mm_set1_ps(query.score.weight);
   const __m128 dot_scale =
       _mm_set1_ps(kTwoStages ? query.first_stage.slope : query.score.dot_scale[0]);
-  const __m128 level_slope = _mm_set1_ps(query.first_stage.level_slope);
+  const __m128 other_slope = _mm_set1_ps(query.first_stage.other_slope);
   const __m128 margin = _mm_set1_ps(query.first_stage.margin);
   const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
-  const __m128i sign_level_sum = _mm_set1_epi32(query.sign_level_sum);
   const __m128i in_goals = _mm_set1_epi32(goal);
-  const int8_t* word_levels =
-      query.levels + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
   uint16_t* const all = picked->rows;
   const int count = picked->count;
   for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
@@ -105,8 +76,11 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
     __m128 factor = four.scale;
     if constexpr (kTwoStages) {
       if constexpr (kWords > 0) {
-        const __m128i signs = sign_dots<kWords>(terms, word_levels, sign_level_sum);
-        sum = _mm_add_ps(sum, _mm_mul_ps(level_slope, _mm_cvtepi32_ps(signs)));
+        const auto other_sum = [&](int j)
+                                   HWY_ATTR { return query.other_sum(terms[j]->words, kWords); };
+        const __m128i other_sums =
+            _mm_setr_epi32(other_sum(0), other_sum(1), other_sum(2), other_sum(3));
+        sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, _mm_cvtepi32_ps(other_sums)));
       }
       sum = _mm_add_ps(sum, margin);
       factor = four.norm;
@@ -129,7 +103,7 @@ HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const 
                         int goal, PickedRows* picked, SharedHits* hits) {
   if (codec.stages().size() == 1)
     return find_hits_of<false, 0>(codec, rows, goals, goal, picked, hits);
-  switch (codec.has_split_stages() ? codec.level_words() : 0) {
+  switch (codec.words_behind_first_stage()) {
     case 0:
       return find_hits_of<true, 0>(codec, rows, goals, goal, picked, hits);
     case 1:
@@ -194,16 +168,6 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
 
 #else
 
-/// Σ level·(±1) over a row's words, as its bound has it.
-HWY_ATTR int32_t sign_dot(const ScanCodec& codec, const LevelQuery& query,
-                          const SharedTerms& terms) {
-  const int8_t* levels =
-      query.levels + static_cast<size_t>(codec.first_level_word()) * kSegmentLanes;
-  const int32_t negative =
-      negative_levels(levels, codec.level_words(), [&](int word) { return terms.words[word]; });
-  return query.sign_level_sum - 2 * negative;
-}
-
 HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
                         size_t stage, uint32_t row) {
   const LevelStage& of = codec.stages()[stage];
@@ -217,7 +181,7 @@ HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const 
   const LevelGoal& of = goals[goal];
   const LevelQuery& query = *of.query;
   const bool two_stages = codec.stages().size() == 2;
-  const bool split = codec.has_split_stages();
+  const int words = codec.words_behind_first_stage();
   int found = hits->count;
   for (int i = 0; i < picked->count; ++i) {
     const uint32_t row = picked->rows[i];
@@ -229,8 +193,8 @@ HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const 
     hits->dots[1][found] = 0;
     bool is_below;
     if (two_stages) {
-      const int32_t signs = split ? sign_dot(codec, query, terms) : 0;
-      is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, signs) < of.bound;
+      const int32_t other_sum = query.other_sum(terms.words, words);
+      is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, other_sum) < of.bound;
     } else {
       is_below = goodness(query.score, terms.terms, dot) < of.score;
     }
@@ -286,7 +250,13 @@ void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery*
   levels->levels = query.levels.data();
   levels->score = query.score;
   levels->first_stage = query.first_stage;
-  levels->sign_level_sum = query.sign_level_sum;
+  levels->weight_behind = query.weight_behind;
+  const auto behind = static_cast<size_t>(codec.words_behind_first_stage());
+  for (size_t i = 0; i < behind; ++i) {
+    const size_t word = query.front_words - behind + i;
+    levels->sign_words[i] = query.sign_words[word];
+    levels->heavy_words[i] = query.heavy_words[word];
+  }
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     levels->level_sum[i] = 0;
@@ -305,14 +275,14 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
   alignas(64) float bias[kBlockRows];
   load_block_terms(codec, tile.front[block], tile.room[block], scale, constant, bias);
   const float* norm = codec.metric() == Metric::l2 ? bias : scale;
-  const int words = codec.has_split_stages() ? codec.level_words() : 0;
+  const int words = codec.words_behind_first_stage();
   for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
     const auto row = static_cast<uint32_t>(std::countr_zero(left));
     SharedTerms& terms = rows->terms_of(first + row);
     terms.terms = {scale[row], constant[row], norm[row]};
     const RowPlace at = place_of(tile, static_cast<uint32_t>(block * kBlockRows) + row);
     for (int word = 0; word < words; ++word)
-      terms.words[word] = *codec.layout().front_word(at, codec.first_level_word() + word);
+      terms.words[word] = *codec.layout().front_word(at, codec.first_stage_words() + word);
     rows->max_scale = std::max(rows->max_scale, scale[row]);
     rows->max_constant = std::max(rows->max_constant, std::fabs(constant[row]));
   }

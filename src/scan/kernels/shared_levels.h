@@ -2,6 +2,7 @@
 // Scores of the few rows that queries pick out of some blocks whose levels they share.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "src/core/aligned_buffer.h"
@@ -13,7 +14,7 @@ namespace polarquant {
 
 /// What is read of a shared row beside its levels.
 struct alignas(64) SharedTerms {
-  /// Of split stages, those from first_level_word() on that the first one's bound needs.
+  /// Of split stages, those of the front behind the first one, which its bound needs.
   uint64_t words[kMaxFrontWords - 1];
   alignas(16) ScanTerms terms;
 };
@@ -69,8 +70,21 @@ struct LevelQuery {
   const int8_t* levels;  // (lanes), borrowed
   int32_t level_sum[2];  // by stage
   ScoreConstants score;
-  SumBound first_stage;    // of two stages
-  int32_t sign_level_sum;  // of split ones
+  SumBound first_stage;  // of two stages
+  // Of split ones, as in ScanQuery, of the front's words behind the first one.
+  int32_t weight_behind;
+  uint64_t sign_words[kMaxFrontWords - 1];
+  uint64_t heavy_words[kMaxFrontWords - 1];
+
+  /// SignSums' other sum, by `count` words of a row.
+  int32_t other_sum(const uint64_t* words, int count) const {
+    int32_t distance = 0;
+    for (int i = 0; i < count; ++i) {
+      const uint64_t differ = sign_words[i] ^ words[i];
+      distance += std::popcount(differ) + 2 * std::popcount(differ & heavy_words[i]);
+    }
+    return sum_behind_first_stage(weight_behind, distance);
+  }
 };
 void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
 /// Brings near what is read of a query.

@@ -28,14 +28,34 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Σ of the levels from first_level_word() to end_level_word() whose sign bit is 1.
-HWY_ATTR int32_t negative_levels(const ScanCodec& codec, const RowPlace& at,
-                                 const ScanQuery& query) {
-  const int first = codec.first_level_word();
-  const int8_t* levels = query.levels.data() + static_cast<size_t>(first) * kSegmentLanes;
-  return negative_levels(levels, codec.level_words(), [&](int word) HWY_ATTR {
-    return codec.layout().sign_word(at, first + word);
-  });
+/// Of the words behind the front.
+const int8_t* levels_behind_front(const ScanCodec& codec, const ScanQuery& query) {
+  return query.levels.data() + static_cast<size_t>(codec.layout().front_words()) * kSegmentLanes;
+}
+
+/// Of a row's first `words` words of the front.
+HWY_ATTR int32_t words_distance(const ScanQuery& query, const uint64_t* front_words, int words) {
+  int32_t distance = 0;
+  for (size_t word = 0; word < static_cast<size_t>(words); ++word) {
+    const uint64_t differ = query.sign_words[word] ^ front_words[word * kGroupRows];
+    distance += word_distance(query, word, differ);
+  }
+  return distance;
+}
+
+/// SignSums' other sum of a row at `distance`.
+HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at,
+                              int32_t distance) {
+  const BlockLayout& layout = codec.layout();
+  if (codec.has_split_stages()) {
+    const int32_t of_first_stage =
+        words_distance(query, layout.front_word(at, 0), codec.first_stage_words());
+    return sum_behind_first_stage(query.weight_behind, distance - of_first_stage);
+  }
+  const int32_t negative =
+      negative_levels(levels_behind_front(codec, query), codec.level_words(),
+                      [&](int word) HWY_ATTR { return layout.rest_word(at, word); });
+  return query.sign_level_sum - 2 * negative;
 }
 
 #if HWY_TARGET != HWY_AVX3_DL
@@ -62,64 +82,19 @@ HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
   return *reinterpret_cast<const RowParts(*)[4]>(at);
 }
 
-/// The first sum of sign_bound.
-struct FrontSums {
-  int32_t front_weight;
-
-  HWY_ATTR explicit FrontSums(const ScanQuery& query) : front_weight(query.front_weight) {}
-  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int /*first*/, const uint32_t* survivors,
-                              int count, int32_t* sums) const {
-    for (int i = 0; i < count; ++i) sums[i] = front_weight - 2 * distance_of(survivors[i]);
-  }
-};
-
-#if HWY_TARGET == HWY_AVX3_DL
-
-/// That of first_stage_bound, four rows at a time.
-struct FirstStageDots {
-  RowDots dots;
-
-  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query,
-                          const int32_t* /*first_dots*/)
-      : dots(codec.layout(), codec.stages()[0], query) {}
-  // A function of its own, as is the next one, so that what it works on stays in registers.
-  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, const uint32_t* /*survivors*/,
-                                int count, int32_t* sums) const {
-    for (int i = 0; i < count; i += 4)
-      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i)));
-  }
-};
-
-#else
-
-/// That of first_stage_bound, as dot_first_stage has left it.
-struct FirstStageDots {
-  const int32_t* first_dots;
-
-  HWY_ATTR FirstStageDots(const ScanCodec& /*codec*/, const ScanQuery& /*query*/,
-                          const int32_t* dots)
-      : first_dots(dots) {}
-  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, const uint32_t* /*survivors*/,
-                              int count, int32_t* sums) const {
-    std::copy_n(first_dots + first, count, sums);
-  }
-};
-
-#endif
-
-/// Of rows, four by four, Σ level·(±1) over the words from first_level_word() on. It is Σ levels −
-/// 2·Σ of the levels whose sign bit is 1. Four rows share loads and the sum over lanes.
+/// Of rows, four by four, Σ level·(±1) over the words behind the front. It is Σ levels − 2·Σ of the
+/// levels whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its own,
+/// as is FirstStageDots::of, so that what it works on stays in registers.
 HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
-  const int first_word = codec.first_level_word();
-  const int words = codec.end_level_word();
+  const int8_t* const behind_front = levels_behind_front(codec, query);
   const __m128i all = _mm_set1_epi32(query.sign_level_sum);
   for (int i = 0; i < count; i += 4) {
     DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
-    for (int word = first_word; word < words; ++word) {
-      const NegativeLevels levels(query.levels.data() + static_cast<size_t>(word) * kSegmentLanes);
-      const WordOfRows signs(layout, word);
+    for (int word = 0; word < codec.level_words(); ++word) {
+      const NegativeLevels levels(behind_front + word * kSegmentLanes);
+      const WordOfRows signs(layout, layout.front_words() + word);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) sums[j] = levels.add(sums[j], signs.of(at[i + j]));
     }
@@ -129,9 +104,75 @@ HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQue
   }
 }
 
+/// The two sums of sign_bound, of `count` rows.
+struct SumsBySigns {
+  static constexpr bool kHasFirstDots = false;
+  const ScanCodec& codec;
+  const ScanQuery& query;
+
+  HWY_ATTR HWY_INLINE void of(const RowParts* at, int /*first*/, const uint32_t* survivors,
+                              int count, int32_t* sums, int32_t* other_sums) const {
+    for (int i = 0; i < count; ++i) sums[i] = query.front_weight - 2 * distance_of(survivors[i]);
+    sign_level_dots(codec, query, at, count, other_sums);
+  }
+};
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// The first sum of first_stage_bound, four rows at a time.
+struct FirstStageDots {
+  RowDots dots;
+
+  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query,
+                          const int32_t* /*first_dots*/)
+      : dots(codec.layout(), codec.stages()[0], query) {}
+  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums) const {
+    for (int i = 0; i < count; i += 4)
+      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i)));
+  }
+};
+
+#else
+
+/// The first sum of first_stage_bound, as dot_first_stage has left it.
+struct FirstStageDots {
+  const int32_t* first_dots;
+
+  HWY_ATTR FirstStageDots(const ScanCodec& /*codec*/, const ScanQuery& /*query*/,
+                          const int32_t* dots)
+      : first_dots(dots) {}
+  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, int count, int32_t* sums) const {
+    std::copy_n(first_dots + first, count, sums);
+  }
+};
+
+#endif
+
+/// The two sums of first_stage_bound. Behind the first stage the front is as far as the whole of
+/// it, which is known, less the first stage's words, which were read for its levels.
+struct SumsByFirstStage {
+  static constexpr bool kHasFirstDots = true;
+  const ScanQuery& query;
+  int words;
+  FirstStageDots dots;
+
+  HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& of_query,
+                            const int32_t* first_dots)
+      : query(of_query), words(codec.first_stage_words()), dots(codec, of_query, first_dots) {}
+
+  HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* survivors, int count,
+                              int32_t* sums, int32_t* other_sums) const {
+    dots.of(at, first, count, sums);
+    for (int i = 0; i < count; ++i) {
+      const int32_t behind = distance_of(survivors[i]) - words_distance(query, at[i].words, words);
+      other_sums[i] = sum_behind_first_stage(query.weight_behind, behind);
+    }
+  }
+};
+
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                        const SumBound& bound, const Sums& first_sums, float threshold,
+                        const SumBound& bound, const Sums& sums_of, float threshold,
                         uint32_t* survivors, int count, const KeptRows& out) {
   const __m128 least = _mm_set1_ps(threshold);
   BoundsOfFour four(codec, query.score, bound);
@@ -151,15 +192,14 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     const RowParts* at = parts[first / kTogether % 2];
     fetch_rows(first + kTogether, parts[(first / kTogether + 1) % 2]);
     const int some = std::min(count - first, kTogether);
-    alignas(16) int32_t firsts[kTogether];
-    alignas(16) int32_t level_dots[kTogether];
-    first_sums.of(at, first, survivors + first, some, firsts);
-    sign_level_dots(codec, query, at, some, level_dots);
+    alignas(16) int32_t sums[kTogether];
+    alignas(16) int32_t other_sums[kTogether];
+    sums_of.of(at, first, survivors + first, some, sums, other_sums);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(at + i));
       const __m128 bounds =
-          four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(firsts + i)),
-                     _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots + i)));
+          four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(sums + i)),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(other_sums + i)));
       const auto reached = static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(bounds, least)));
       ScanTerms terms[4];
       four.store(terms);
@@ -167,9 +207,9 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       for (int j = 0; j < 4; ++j) {
         const uint32_t survivor = survivors[first + i + j];
         out.rows[kept] = row_of(survivor);
-        out.sums[kept] = {distance_of(survivor), level_dots[i + j]};
+        out.sums[kept] = {distance_of(survivor), other_sums[i + j]};
         out.terms[kept] = terms[j];
-        if constexpr (std::is_same_v<Sums, FirstStageDots>) out.first_dots[kept] = firsts[i + j];
+        if constexpr (Sums::kHasFirstDots) out.first_dots[kept] = sums[i + j];
         kept += static_cast<int>(reached >> j & 1);
       }
       // Places that only fill up the last four.
@@ -181,8 +221,8 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
 
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                        float threshold, uint32_t* survivors, int count, const KeptRows& out) {
-  return keep_fours(codec, tile, query, query.signs, FrontSums(query), threshold, survivors, count,
-                    out);
+  return keep_fours(codec, tile, query, query.signs, SumsBySigns{codec, query}, threshold,
+                    survivors, count, out);
 }
 // Where levels do not stay in registers the rows' dots come first, of all of them: keep_fours reads
 // them before it writes what is kept in their place.
@@ -192,7 +232,8 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
   dot_first_stage(codec, tile, query, survivors, count, out);
 #endif
   return keep_fours(codec, tile, query, query.first_stage,
-                    FirstStageDots(codec, query, out.first_dots), threshold, survivors, count, out);
+                    SumsByFirstStage(codec, query, out.first_dots), threshold, survivors, count,
+                    out);
 }
 
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
@@ -219,7 +260,7 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                             float* bounds) {
   for (int i = 0; i < count; ++i) {
-    const SignSums sums = {0, query.sign_level_sum - 2 * negative_levels(codec, at[i], query)};
+    const SignSums sums = {0, other_sum_of(codec, query, at[i], 0)};
     bounds[i] = sign_bound(query, load_terms(codec, at[i]), sums);
   }
 }
@@ -239,8 +280,8 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     const RowPlace at = place_of(tile, row);
     out.rows[kept] = row;
     out.terms[kept] = load_terms(codec, at);
-    out.sums[kept] = {distance_of(survivors[i]),
-                      query.sign_level_sum - 2 * negative_levels(codec, at, query)};
+    const int32_t distance = distance_of(survivors[i]);
+    out.sums[kept] = {distance, other_sum_of(codec, query, at, distance)};
     kept += bound(i, kept) >= threshold ? 1 : 0;
   }
   return kept;
@@ -268,12 +309,8 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
 
 HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
-  int32_t distance = 0;
-  for (int word = 0; word < layout.front_words(); ++word) {
-    const auto i = static_cast<size_t>(word);
-    distance += word_distance(query, i, query.sign_words[i] ^ layout.sign_word(at, word));
-  }
-  return {distance, query.sign_level_sum - 2 * negative_levels(codec, at, query)};
+  const int32_t distance = words_distance(query, layout.front_word(at, 0), layout.front_words());
+  return {distance, other_sum_of(codec, query, at, distance)};
 }
 
 }  // namespace HWY_NAMESPACE

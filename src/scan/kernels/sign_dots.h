@@ -2,7 +2,8 @@
 // The second stage of a staged search: of the rows that the first one leaves, those that may reach
 // a threshold by all of their signs (sign_bound in scan_query.h), or of codes with split stages by
 // the first one's score (first_stage_bound). Of the front it takes the distance that the first
-// stage found, so that only factors and the signs behind the front are read.
+// stage found, so that only factors and the signs behind the front are read, or factors and what
+// the first of split stages has of a row.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const Scan
 void single_sign_bounds(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                         float* bounds);
 
-/// front_distance() and sign_level_dot() of row_levels.h.
+/// front_distance() and other_sum() of row_levels.h.
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 
 }  // namespace polarquant

@@ -61,13 +61,18 @@ HWY_INLINE void fetch_rests(const BlockLayout& layout, const ScanTile& tile, int
     fetch(tile.rest[block], std::min(kBlockRows * layout.rest_bytes(), kMostFetched));
 }
 
-/// Brings near what the second stage reads of a row, and what the first of split stages does, which
-/// nearly all rows go on to.
+/// Brings near what the second stage reads of a row: factors, and the signs behind the front or the
+/// first of split stages.
 HWY_INLINE void fetch_signs(const ScanCodec& codec, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
   __builtin_prefetch(layout.row_factors(at));
   if (codec.has_split_stages()) {
-    fetch_code(layout, at, codec.stages()[0].rest_bytes);
+    const LevelStage& first = codec.stages()[0];
+    const int words = first.segments;
+    for (int word = 0; word < std::min(words, layout.front_words()); ++word)
+      __builtin_prefetch(layout.front_word(at, word));
+    const size_t begin = words <= layout.front_words() ? first.codes_begin : 0;
+    fetch(layout.row_rest(at) + begin, first.rest_bytes - begin);
   } else {
     fetch(layout.row_rest(at), layout.rest_sign_bytes());
   }
