@@ -133,14 +133,15 @@ void LevelPart::make_tables() {
   for (int i = 0; i < 256; ++i)
     pairs[i] = static_cast<uint16_t>(static_cast<uint8_t>(x[i]) | static_cast<uint8_t>(y[i]) << 8);
   // Windows end where their pair's own bits do, and are read from one byte before the ring on.
-  fields.set(step_bits, kind == Kind::windows ? step_bits : 0);
+  if (kind == Kind::windows) fields.set(step_bits, step_bits);
+  if (kind == Kind::magnitudes) fields.set_by_halves(step_bits);
 }
 
 size_t LevelPart::bytes_read() const {
   if (kind == Kind::bytes) return static_cast<size_t>(dim);
-  const bool windows = kind == Kind::windows;
-  const int registers = windows ? (segments() + 1) / 2 : segments();
-  const bool half = windows && reads_half(registers - 1);
+  if (kind == Kind::magnitudes) return static_cast<size_t>(8 * step_bits * segments());
+  const int registers = (segments() + 1) / 2;
+  const bool half = reads_half(registers - 1);
   return static_cast<size_t>(8 * step_bits * (registers - 1) + (half ? 32 : 64));
 }
 

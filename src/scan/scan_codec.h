@@ -34,12 +34,21 @@ struct FieldSpread {
   alignas(64) uint8_t bytes[64] = {};
   alignas(64) uint8_t shifts[64] = {};
 
-  /// The first field begins `first_bit` bits behind the first byte; `step` bits lie between fields.
+  /// Of 64 bytes. The first field begins `first_bit` bits behind the first byte; `step` bits lie
+  /// between fields.
   void set(int step, int first_bit) {
     for (int i = 0; i < 64; ++i) {
       bytes[i] = static_cast<uint8_t>(std::min(i / 8 * step + i % 8, 63));
       shifts[i] = static_cast<uint8_t>(first_bit + i % 8 * step);
     }
+  }
+  /// Of fields of 4 to 7 bits, the first 32 bytes that they lie in and behind them the last 32:
+  /// what 64 bytes would have beyond the fields is mostly one cache line more.
+  void set_by_halves(int step) {
+    set(step, 0);
+    const int skipped = 8 * step - 32;
+    for (uint8_t& byte : bytes)
+      if (byte >= 32) byte = static_cast<uint8_t>(std::min(byte - skipped + 32, 63));
   }
 };
 
@@ -71,7 +80,7 @@ struct LevelPart {
   int segments() const { return segments_of(dim); }
   /// Whether half a register holds what windows 64·group … 64·group+63 need.
   bool reads_half(int group) const { return step_bits <= 3 || 2 * group + 1 == segments(); }
-  /// From codes_offset on, by kernels that take registers of 64 bytes.
+  /// From codes_offset on, by kernels that take 32 or 64 bytes at a time.
   size_t bytes_read() const;
   /// Makes `pairs` and `fields` from the others.
   void make_tables();

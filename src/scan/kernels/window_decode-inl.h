@@ -71,18 +71,21 @@ class WindowReader {
     if (group == 0) bytes = _mm512_mask_set1_epi8(bytes, 1, static_cast<char>(before));
     return cut(bytes, _mm512_load_si512(spread_.bytes));
   }
-  /// Fields 64·group … 64·group+63 of up to 7 bits, the bits above them 0; up to 64 bytes behind
-  /// the fields' first are read.
+  /// Fields 64·group … 64·group+63 of 4 to 7 bits (FieldSpread::set_by_halves), the bits above them
+  /// 0; no other bytes are read.
   HWY_ATTR __m512i read_fields(const uint8_t* fields, int group) const {
-    const __m512i bytes = _mm512_loadu_si512(fields + 8 * step_ * group);
+    const uint8_t* first = fields + 8 * step_ * group;
+    const __m512i bytes = _mm512_inserti64x4(load(first, true), load_32(first + 8 * step_ - 32), 1);
     return _mm512_and_si512(cut(bytes, _mm512_load_si512(spread_.bytes)),
                             _mm512_set1_epi8(static_cast<char>((1 << step_) - 1)));
   }
 
  private:
+  static HWY_ATTR HWY_INLINE __m256i load_32(const uint8_t* bytes) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+  }
   static HWY_ATTR HWY_INLINE __m512i load(const uint8_t* bytes, bool half) {
-    if (!half) return _mm512_loadu_si512(bytes);
-    return _mm512_zextsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes)));
+    return half ? _mm512_zextsi256_si512(load_32(bytes)) : _mm512_loadu_si512(bytes);
   }
   HWY_ATTR HWY_INLINE __m512i cut(__m512i bytes, __m512i positions) const {
     return _mm512_multishift_epi64_epi8(_mm512_load_si512(spread_.shifts),
