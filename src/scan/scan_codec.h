@@ -108,8 +108,8 @@ struct LevelStage {
 inline constexpr double kBoundMargin = 1.3;
 /// Of trained codes, whose coordinates are not alike: for the front, and for the first of split
 /// stages.
-inline constexpr double kTrainedFrontMargin = 1.2;
-inline constexpr double kTrainedBoundMargin = 1.45;
+inline constexpr double kTrainedFrontMargin = 1.25;
+inline constexpr double kTrainedBoundMargin = 1.6;
 /// Added to it for the share of Σ scale⁴ that sign words do not cover, which has ways of its own:
 /// Polar1-pca, .2 of it, there lost .0021 without it, nothing with it.
 inline constexpr double kUncoveredMargin = 1;
