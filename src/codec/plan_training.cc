@@ -55,9 +55,7 @@ AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<dou
       for (int i = 0; i < dims; ++i)
         column[static_cast<size_t>(i)] = static_cast<float>(axes[at(i)]);
       turn.apply(column.data());
-      for (int i = 0; i < dims; ++i)
-        basis[at(i)] =
-            static_cast<int16_t>(std::lrint(column[static_cast<size_t>(i)] * float{kBasisOne}));
+      for (int i = 0; i < dims; ++i) basis[at(i)] = basis_number(column[static_cast<size_t>(i)]);
     }
   }
   return basis;

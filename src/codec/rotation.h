@@ -17,6 +17,7 @@
 // format version.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -34,6 +35,9 @@ enum class RotationKind : uint8_t { none = 0, hadamard = 1, dense = 2, pca = 3 }
 
 /// What 1 is in a basis, whose numbers are integers.
 inline constexpr int kBasisOne = 1 << 14;
+inline int16_t basis_number(float value) {
+  return static_cast<int16_t>(std::lrint(value * float{kBasisOne}));
+}
 /// Rows of a basis are at most so long: 1 but for rounding, which is half a unit for each number.
 inline constexpr double kLongestBasisRow = 1.02;
 /// A vector that a basis of `dim` dimensions is multiplied with is rounded to integers of at most

@@ -93,8 +93,7 @@ TEST_CASE("products with a basis are those of real numbers but for rounding", "[
       std::vector<float> axis(static_cast<size_t>(dim));
       axis[static_cast<size_t>(i)] = 1;
       dense.apply_transpose(axis.data());
-      for (const float value : axis)
-        basis.push_back(static_cast<int16_t>(std::lrint(value * float{kBasisOne})));
+      for (const float value : axis) basis.push_back(basis_number(value));
     }
     const Rotation rotation(dim, basis);
     std::vector<float> x = gaussian_rows(1, dim, 3);

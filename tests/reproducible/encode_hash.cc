@@ -50,8 +50,7 @@ void print_planned() {
     std::vector<float> axis(kDim);
     axis[i] = 1;
     dense.apply_transpose(axis.data());
-    for (const float value : axis)
-      basis.push_back(static_cast<int16_t>(std::lrint(value * float{kBasisOne})));
+    for (const float value : axis) basis.push_back(basis_number(value));
   }
   const Rotation rotation(kDim, basis);
   PlannedQuantizer quantizer(kDim, TrellisQuantizer(kDim, 8).code_bytes());

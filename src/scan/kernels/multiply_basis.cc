@@ -4,9 +4,7 @@
 #include "src/scan/kernels/multiply_basis.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "src/codec/rotation.h"
 #include "src/core/aligned_buffer.h"
@@ -40,28 +38,6 @@ using Sums = hn::RepartitionToWide<Shorts>;
 constexpr int kShorts = static_cast<int>(hn::MaxLanes(Shorts()));
 /// Rows whose sums over lanes are made together.
 constexpr int kFour = 4;
-
-/// round_for_basis (codec/rotation.h).
-HWY_ATTR float round_to_shorts(const float* x, int dim, int16_t* levels) {
-  const auto largest = static_cast<float>(most_basis_level(dim));
-  const float most = largest_magnitude(x, dim);
-  const float to_levels = largest / most;
-  if (!(to_levels <= std::numeric_limits<float>::max())) {
-    std::fill_n(levels, dim, int16_t{0});
-    return 0;
-  }
-  const hn::CappedTag<float, 16> df;
-  const hn::Rebind<int16_t, decltype(df)> ds;
-  const int lanes = static_cast<int>(hn::Lanes(df));
-  const auto scales = hn::Set(df, to_levels);
-  int j = 0;
-  for (; j + lanes <= dim; j += lanes) {
-    const auto scaled = hn::NearestInt(hn::Mul(hn::LoadU(df, x + j), scales));
-    hn::StoreU(hn::DemoteTo(ds, scaled), ds, levels + j);
-  }
-  for (; j < dim; ++j) levels[j] = static_cast<int16_t>(std::lrint(x[j] * to_levels));
-  return most / largest;
-}
 
 /// The sums of four registers over their lanes.
 HWY_ATTR HWY_INLINE void sum_four(const hn::Vec<Sums> (&sums)[kFour], int32_t* found) {
@@ -143,7 +119,8 @@ HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, const float* x, int
   const auto stride = static_cast<size_t>(dim);
   float units[kVectors];
   for (size_t v = 0; v < kVectors; ++v)
-    units[v] = round_to_shorts(x + v * stride, dim, levels + v * stride) / kBasisOne;
+    units[v] =
+        round_to_step(x + v * stride, dim, most_basis_level(dim), levels + v * stride) / kBasisOne;
   for (int row = 0; row < dim; row += kFour) {
     multiply_four<kVectors>(rows + static_cast<size_t>(row) * stride, std::min(kFour, dim - row),
                             dim, levels, units, y + row);
