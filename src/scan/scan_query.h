@@ -84,11 +84,14 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
 ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
                             const ScanQuery& scan);
 
-/// What a word of a row's front adds to its distance; `differ`: the signs that do.
+/// What a word of two bits adds to a row's distance; `differ`: the signs that do.
+inline int32_t word_distance(uint64_t differ, uint64_t heavy) {
+  return std::popcount(differ) + 2 * std::popcount(differ & heavy);
+}
+/// And a word of the front.
 inline int32_t word_distance(const ScanQuery& query, size_t word, uint64_t differ) {
   const uint64_t very_heavy = word == 0 ? query.very_heavy_word : 0;
-  return std::popcount(differ) + 2 * std::popcount(differ & query.heavy_words[word]) +
-         4 * std::popcount(differ & very_heavy);
+  return word_distance(differ, query.heavy_words[word]) + 4 * std::popcount(differ & very_heavy);
 }
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {

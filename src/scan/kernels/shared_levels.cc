@@ -19,7 +19,6 @@
 
 #include "src/scan/kernels/dot_row-inl.h"
 #include "src/scan/kernels/four_rows-inl.h"
-#include "src/scan/kernels/negative_levels-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -251,12 +250,9 @@ void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery*
   levels->score = query.score;
   levels->first_stage = query.first_stage;
   levels->weight_behind = query.weight_behind;
-  const auto behind = static_cast<size_t>(codec.words_behind_first_stage());
-  for (size_t i = 0; i < behind; ++i) {
-    const size_t word = query.front_words - behind + i;
-    levels->sign_words[i] = query.sign_words[word];
-    levels->heavy_words[i] = query.heavy_words[word];
-  }
+  const int behind = codec.words_behind_first_stage();
+  std::copy_n(query.sign_words.begin() + codec.first_stage_words(), behind, levels->sign_words);
+  std::copy_n(query.heavy_words.begin() + codec.first_stage_words(), behind, levels->heavy_words);
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     levels->level_sum[i] = 0;

@@ -2,7 +2,6 @@
 // Scores of the few rows that queries pick out of some blocks whose levels they share.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "src/core/aligned_buffer.h"
@@ -79,10 +78,8 @@ struct LevelQuery {
   /// SignSums' other sum, by `count` words of a row.
   int32_t other_sum(const uint64_t* words, int count) const {
     int32_t distance = 0;
-    for (int i = 0; i < count; ++i) {
-      const uint64_t differ = sign_words[i] ^ words[i];
-      distance += std::popcount(differ) + 2 * std::popcount(differ & heavy_words[i]);
-    }
+    for (int i = 0; i < count; ++i)
+      distance += word_distance(sign_words[i] ^ words[i], heavy_words[i]);
     return sum_behind_first_stage(weight_behind, distance);
   }
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <type_traits>
 
 #include "src/scan/kernels/sign_survivors.h"
 #include "src/scan/kernels/survivor_dots.h"

@@ -68,10 +68,9 @@ HWY_INLINE void fetch_signs(const ScanCodec& codec, const RowPlace& at) {
   __builtin_prefetch(layout.row_factors(at));
   if (codec.has_split_stages()) {
     const LevelStage& first = codec.stages()[0];
-    const int words = first.segments;
-    for (int word = 0; word < std::min(words, layout.front_words()); ++word)
-      __builtin_prefetch(layout.front_word(at, word));
-    const size_t begin = words <= layout.front_words() ? first.codes_begin : 0;
+    const int words = codec.first_stage_words();
+    for (int word = 0; word < words; ++word) __builtin_prefetch(layout.front_word(at, word));
+    const size_t begin = words == first.segments ? first.codes_begin : 0;
     fetch(layout.row_rest(at) + begin, first.rest_bytes - begin);
   } else {
     fetch(layout.row_rest(at), layout.rest_sign_bytes());
