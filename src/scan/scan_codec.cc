@@ -199,7 +199,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
     if (total > 0) {
       const double uncovered = 1 - covered / total;
-      bounds_.margin = kTrainedBoundMargin + kUncoveredMargin * uncovered;
+      bounds_.margin = kTrainedBoundMargin;
       bounds_.front_margin = kTrainedFrontMargin + kUncoveredFrontMargin * uncovered;
     }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {

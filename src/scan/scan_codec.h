@@ -108,11 +108,10 @@ struct LevelStage {
 inline constexpr double kBoundMargin = 1.3;
 /// Of trained codes, whose coordinates are not alike: for the front, and for the first of split
 /// stages.
-inline constexpr double kTrainedFrontMargin = 1.25;
-inline constexpr double kTrainedBoundMargin = 1.6;
-/// Added to it for the share of Σ scale⁴ that sign words do not cover, which has ways of its own:
-/// Polar1-pca, .2 of it, there lost .0021 without it, nothing with it.
-inline constexpr double kUncoveredMargin = 1;
+inline constexpr double kTrainedFrontMargin = 1.22;
+inline constexpr double kTrainedBoundMargin = 2.0;
+/// Added to the front's for the share of Σ scale⁴ that sign words do not cover, which has ways of
+/// its own: Polar1-pca, .2 of it, lost .0021 without it, nothing with it.
 inline constexpr double kUncoveredFrontMargin = 2;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩

@@ -56,7 +56,8 @@ struct ScoreSlack {
 
 struct ScanQuery {
   /// Two bits of each coordinate of the front: the sign of its level, and whether a row whose sign
-  /// differs is 3 further away instead of 1. The first front_words are set.
+  /// differs is 3 further away instead of 1. The first front_words are set. Where the first has a
+  /// third bit, no bit is heavy in two of the others, so that one count of bits serves them all.
   std::array<uint64_t, kMaxFrontWords> sign_words{};
   std::array<uint64_t, kMaxFrontWords> heavy_words{};
   size_t front_words = 0;

@@ -103,13 +103,23 @@ void check_survivors(const ScanRows& rows, const ScanTile& tile, const ScanQuery
 }  // namespace
 
 TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar5", "Polar3-pca"}) {
-    for (const int dim : {1, 7, 64, 65, 96, 128, 129, 384, 1000, 1100, 2100}) {
-      if (spec == "Polar3-pca" && dim > 384) continue;  // training takes seconds
+  struct Code {
+    std::string spec;
+    Spectrum spectrum = Spectrum::steep;
+  };
+  std::set<int> words_with_third_bit;
+  for (const auto& [spec, spectrum] :
+       {Code{"Polar2"}, Code{"Polar5"}, Code{"Polar3-pca"}, Code{"Polar3-pca", Spectrum::slow},
+        Code{"Polar3-pca", Spectrum::gentle}, Code{"Polar3-pca", Spectrum::led}}) {
+    const bool trained = spec == "Polar3-pca";
+    for (const int dim : {1, 7, 64, 65, 96, 128, 129, 384, 512, 1000, 1100, 2100}) {
+      if (trained && dim > 512) continue;  // training takes seconds
       for (const Metric metric : kMetrics) {
         // 12, 147 and 300 rows: last blocks of 2, 3 and 6 groups.
         for (const int64_t n : {12, 147, 300}) {
-          const ScanRows rows = made_up_rows(spec, dim, metric, n);
+          const ScanRows rows = made_up_rows(spec, dim, metric, n, 1, Terms::spread, spectrum);
+          if (rows.scan.has_third_bit())
+            words_with_third_bit.insert(rows.scan.layout().front_words());
           ScanTile tile = tile_of(rows);
           if (n == 300) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
           const ScanQuery query = rows.query(5, 1.5F);
@@ -121,7 +131,7 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
             largest = std::max(largest, std::fabs(bounds[row]));
           const float slack = 1e-5F * (largest + 1);
           on_every_target([&] {
-            CAPTURE(spec, dim, static_cast<int>(metric), n);
+            CAPTURE(spec, static_cast<int>(spectrum), dim, static_cast<int>(metric), n);
             for (const float threshold : thresholds_among(bounds)) {
               const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
               check_survivors(rows, tile, query, alone, bounds, threshold, slack);
@@ -139,6 +149,7 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
       }
     }
   }
+  REQUIRE(words_with_third_bit == std::set<int>{1, 2, 3, 4});
 }
 
 TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][kernels]") {
@@ -210,6 +221,50 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
     }
   }
   REQUIRE(!made_up_rows("Polar3", 384, Metric::l2, 10).scan.has_third_bit());
+}
+
+TEST_CASE("behind a trained code's first word a place is heavy in the word where it is farthest",
+          "[scan][kernels]") {
+  for (const Spectrum spectrum : {Spectrum::gentle, Spectrum::led}) {
+    const ScanRows rows =
+        made_up_rows("Polar3-pca", 512, Metric::l2, 10, 1, Terms::spread, spectrum);
+    REQUIRE(rows.scan.has_third_bit());
+    const int front_words = rows.scan.layout().front_words();
+    CAPTURE(front_words);
+    int heavy = 0;
+    int parted = 0;
+    for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+      const ScanQuery query = rows.query(seed, 1);
+      const auto level = [&](int word, int place) {
+        return std::abs(int{query.levels[static_cast<size_t>(64 * word + place)]});
+      };
+      const auto deviation = [&](int word) {
+        float squares = 0;
+        for (int place = 0; place < 64; ++place)
+          squares += static_cast<float>(level(word, place) * level(word, place));
+        return std::sqrt(squares / 64);
+      };
+      for (int place = 0; place < 64; ++place) {
+        int farthest = 0;
+        float most = 0;
+        for (int word = 1; word < front_words; ++word) {
+          if (static_cast<float>(level(word, place)) <= std::floor(1.2F * deviation(word)))
+            continue;
+          parted += farthest > 0 ? 1 : 0;
+          const float far = static_cast<float>(level(word, place)) / deviation(word);
+          if (far > most) farthest = word;
+          most = std::max(most, far);
+        }
+        for (int word = 1; word < front_words; ++word)
+          REQUIRE((query.heavy_words[static_cast<size_t>(word)] >> place & 1) ==
+                  (word == farthest ? 1U : 0U));
+        heavy += farthest > 0 ? 1 : 0;
+      }
+    }
+    REQUIRE(front_words > 2);
+    REQUIRE(heavy > 5 * 64 / 8);
+    REQUIRE(parted > 0);
+  }
 }
 
 TEST_CASE("the largest distance of three bits is right on every target", "[scan][kernels]") {

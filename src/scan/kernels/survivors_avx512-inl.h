@@ -66,18 +66,25 @@ struct FrontWords {
   HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
     __m512i all = _mm512_setzero_si512();
     __m512i of_heavy = all;
+    __m512i parted = all;  // of words without a heavy bit in common
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
       const __m512i differ =
           _mm512_xor_si512(_mm512_load_si512(group + word * kGroupRows), signs[word]);
-      const __m512i differ_heavy = _mm512_and_si512(differ, heavy[word]);
       all = _mm512_add_epi64(all, _mm512_popcnt_epi64(differ));
+      if (kThirdBit && word > 0) {
+        constexpr int kOrOfAnd = 0xF8;  // a | (b & c)
+        parted = _mm512_ternarylogic_epi64(parted, differ, heavy[word], kOrOfAnd);
+        continue;
+      }
+      const __m512i differ_heavy = _mm512_and_si512(differ, heavy[word]);
       of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(differ_heavy));
-      if (kThirdBit && word == 0) {
+      if (kThirdBit) {
         const __m512i count = _mm512_popcnt_epi64(_mm512_and_si512(differ, very_heavy));
         of_heavy = _mm512_add_epi64(of_heavy, _mm512_add_epi64(count, count));
       }
     }
+    if (kThirdBit && kWords > 1) of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(parted));
     return _mm512_add_epi64(all, _mm512_add_epi64(of_heavy, of_heavy));
   }
 };
