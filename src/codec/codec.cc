@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "src/codec/dot.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/core/parallel.h"
 
 namespace polarquant {
@@ -229,7 +230,8 @@ PreparedQuery Codec::prepare_query(const float* q) const {
   return query;
 }
 
-std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q) const {
+std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q,
+                                                  Coordinates wanted) const {
   std::vector<PreparedQuery> queries;
   queries.reserve(static_cast<size_t>(n));
   if (!has_basis()) {
@@ -241,7 +243,7 @@ std::vector<PreparedQuery> Codec::prepare_queries(int64_t n, const float* q) con
     queries.push_back(centre_query(q + i * dim_));
     rotated.insert(rotated.end(), queries.back().rotated.begin(), queries.back().rotated.end());
   }
-  rotation_.apply(rotated.data(), n);
+  rotation_.apply(rotated.data(), n, wanted == Coordinates::coded ? planned()->coded_dims() : dim_);
   for (int64_t i = 0; i < n; ++i)
     std::copy_n(&rotated[static_cast<size_t>(i * dim_)], dim_,
                 queries[static_cast<size_t>(i)].rotated.begin());

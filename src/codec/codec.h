@@ -152,8 +152,12 @@ class Codec {
 
   /// q: (dim), finite.
   PreparedQuery prepare_query(const float* q) const;
-  /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
-  std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q) const;
+  /// The same of n queries, (n, dim), which costs less where the rotation is a matrix. `coded`:
+  /// coordinates that the code has no bits of, which no score about the codec's own centre meets,
+  /// are 0 and cost nothing.
+  enum class Coordinates { all, coded };
+  std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q,
+                                             Coordinates wanted = Coordinates::all) const;
   /// A prepared query as it meets codes about `centre`.
   void about(const PreparedQuery& query, const ListCentre& centre, PreparedQuery* moved) const;
   /// Rc and ‖c‖ of a centre, (dim); `rotated`, (dim), is written and pointed to.

@@ -62,11 +62,12 @@ void rotate_transpose(const HadamardTables& tables, float* x) {
   }
 }
 
-void multiply_rows(const int16_t* rows, int dim, int64_t count, const float* x, float* y) {
+void multiply_rows(const int16_t* rows, int dim, int wanted, int64_t count, const float* x,
+                   float* y) {
   std::vector<int16_t> levels(static_cast<size_t>(dim));
   for (int64_t n = 0; n < count; ++n, x += dim, y += dim) {
     const float unit = round_for_basis(x, dim, levels.data()) / kBasisOne;
-    for (int i = 0; i < dim; ++i) {
+    for (int i = 0; i < wanted; ++i) {
       const int16_t* row = rows + static_cast<int64_t>(i) * dim;
       const int64_t sum = std::inner_product(levels.begin(), levels.end(), row, int64_t{0});
       y[i] = unit * static_cast<float>(sum);
@@ -172,9 +173,10 @@ void Rotation::reflect(int first, float* x) const {
   for (int i = 0; i < count; ++i) x[first + i] -= along * reflector[i];
 }
 
-void Rotation::apply(float* x, int64_t count) const {
+void Rotation::apply(float* x, int64_t count, int wanted) const {
   if (kind_ == RotationKind::pca) {
-    kernels_.multiply(basis_.data(), dim_, count, x, x);
+    kernels_.multiply(basis_.data(), dim_, wanted, count, x, x);
+    for (int64_t n = 0; n < count; ++n) std::fill(x + n * dim_ + wanted, x + (n + 1) * dim_, 0.0F);
     return;
   }
   for (int64_t n = 0; n < count; ++n, x += dim_) {

@@ -64,8 +64,10 @@ struct RotationKernels {
   void (*apply_transpose)(const HadamardTables& tables, float* x);
   /// For R of rows (dim, dim) in units of 1/kBasisOne, no row longer than kLongestBasisRow:
   /// y := R·x of `count` vectors x, y (count, dim), which may be the same, each rounded by
-  /// round_for_basis; and y := Rᵀ·x of one, in floats, every sum by rising rows.
-  void (*multiply)(const int16_t* rows, int dim, int64_t count, const float* x, float* y);
+  /// round_for_basis, of which only the first `wanted` coordinates are written; and y := Rᵀ·x of
+  /// one, in floats, every sum by rising rows.
+  void (*multiply)(const int16_t* rows, int dim, int wanted, int64_t count, const float* x,
+                   float* y);
   void (*multiply_transpose)(const int16_t* rows, int dim, const float* x, float* y);
 
   RotationKernels();
@@ -88,8 +90,9 @@ class Rotation {
 
   /// x := R·x and x := Rᵀ·x in place, x of dim floats, or (count, dim), of which several cost less
   /// than one by one where R is a matrix. Thread-safe.
-  void apply(float* x) const { apply(x, 1); }
-  void apply(float* x, int64_t count) const;
+  void apply(float* x) const { apply(x, 1, dim_); }
+  /// Of a matrix only the first `wanted` coordinates cost anything, and the others become 0.
+  void apply(float* x, int64_t count, int wanted) const;
   void apply_transpose(float* x) const;
 
   size_t memory_bytes() const;

@@ -150,7 +150,7 @@ class GroupSearch {
     queries_.resize(static_cast<size_t>(nq));
     for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
       std::vector<PreparedQuery> some =
-          codec_.prepare_queries(count, queries + first * codec_.dim());
+          codec_.prepare_queries(count, queries + first * codec_.dim(), Codec::Coordinates::coded);
       for (int64_t i = 0; i < count; ++i) {
         const auto at = static_cast<size_t>(first + i);
         prepared_[at] = std::move(some[static_cast<size_t>(i)]);

@@ -36,7 +36,7 @@ struct FieldSpread {
 
   /// Of 64 bytes. The first field begins `first_bit` bits behind the first byte; `step` bits lie
   /// between fields.
-  void set(int step, int first_bit) {
+  constexpr void set(int step, int first_bit) {
     for (int i = 0; i < 64; ++i) {
       bytes[i] = static_cast<uint8_t>(std::min(i / 8 * step + i % 8, 63));
       shifts[i] = static_cast<uint8_t>(first_bit + i % 8 * step);

@@ -169,6 +169,37 @@ TEST_CASE("training repeats to the byte, and its seed turns the segments", "[pca
   CHECK(other->state_id() != one->state_id());
 }
 
+TEST_CASE("queries without the coordinates that have no bits score as all of them do", "[pca]") {
+  constexpr int kDim = 384;
+  constexpr int64_t kRows = 50;
+  const std::vector<float> rows = spread_rows(3000, kDim, 1.0, 9);
+  for (const std::string spec : {"Polar1-pca", "Polar4-pca", "Polar2"}) {
+    for (const Metric metric : {Metric::l2, Metric::inner_product}) {
+      const auto codec = trained(spec, kDim, rows, metric);
+      const int coded = codec->has_basis() ? plan_of(*codec).coded_dims() : kDim;
+      CAPTURE(spec, coded);
+      if (spec == "Polar1-pca") REQUIRE(coded < kDim);
+      std::vector<uint8_t> codes(codec->layout().bytes(kRows));
+      codec->encode(kRows, rows.data(), codes.data(), 1);
+      for (const int64_t n : {0, 1, 5}) {
+        const auto all = codec->prepare_queries(n, rows.data());
+        const auto some = codec->prepare_queries(n, rows.data(), Codec::Coordinates::coded);
+        REQUIRE(some.size() == static_cast<size_t>(n));
+        for (size_t i = 0; i < some.size(); ++i) {
+          for (int j = 0; j < kDim; ++j)
+            REQUIRE(some[i].rotated[static_cast<size_t>(j)] ==
+                    (j < coded ? all[i].rotated[static_cast<size_t>(j)] : 0));
+          std::vector<float> of_all(kRows);
+          std::vector<float> of_some(kRows);
+          codec->score(all[i], {codes.data(), kRows}, 0, kRows, of_all.data());
+          codec->score(some[i], {codes.data(), kRows}, 0, kRows, of_some.data());
+          REQUIRE(of_all == of_some);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("drift tells rows of another kind", "[pca]") {
   const std::vector<float> rows = spread_rows(1280, 128, 1.5, 1);
   const std::vector<float> isotropic = spread_rows(200, 128, 0, 2);

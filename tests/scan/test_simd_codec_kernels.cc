@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -239,15 +241,20 @@ TEST_CASE("products with a basis are the plain ones, bit for bit", "[scan][kerne
     for (const NamedKernels& one : all_kernels()) {
       CAPTURE(one.target, dim);
       for (int64_t count = 0; count <= kMost; ++count) {
-        std::fill(expected.begin(), expected.end(), 7.0F);
-        std::fill(found.begin(), found.end(), 7.0F);
-        plain.multiply(&rows[1], dim, count, &x[1], expected.data());
-        one.kernels.rotation.multiply(&rows[1], dim, count, &x[1], found.data());
-        REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(kMost) * dim));
-        // In place, as rotations are applied.
-        std::copy_n(&x[1], count * dim, found.begin());
-        one.kernels.rotation.multiply(&rows[1], dim, count, found.data(), found.data());
-        REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(count) * dim));
+        for (const int wanted : std::set<int>{0, 1, dim / 2, dim - 1, dim}) {
+          CAPTURE(count, wanted);
+          std::fill(expected.begin(), expected.end(), 7.0F);
+          std::fill(found.begin(), found.end(), 7.0F);
+          plain.multiply(&rows[1], dim, wanted, count, &x[1], expected.data());
+          one.kernels.rotation.multiply(&rows[1], dim, wanted, count, &x[1], found.data());
+          REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(kMost) * dim));
+          // In place, as rotations are applied.
+          std::copy_n(&x[1], count * dim, found.begin());
+          std::copy_n(&x[1], count * dim, expected.begin());
+          plain.multiply(&rows[1], dim, wanted, count, expected.data(), expected.data());
+          one.kernels.rotation.multiply(&rows[1], dim, wanted, count, found.data(), found.data());
+          REQUIRE(same_bits(expected.data(), found.data(), static_cast<int>(count) * dim));
+        }
       }
       plain.multiply_transpose(&rows[1], dim, &x[1], expected.data());
       one.kernels.rotation.multiply_transpose(&rows[1], dim, &x[1], found.data());

@@ -114,27 +114,29 @@ HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
 }
 
 template <int kVectors>
-HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, const float* x, int16_t* levels,
-                               float* y) {
+HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, int wanted, const float* x,
+                               int16_t* levels, float* y) {
   const auto stride = static_cast<size_t>(dim);
   float units[kVectors];
   for (size_t v = 0; v < kVectors; ++v)
     units[v] =
         round_to_step(x + v * stride, dim, most_basis_level(dim), levels + v * stride) / kBasisOne;
-  for (int row = 0; row < dim; row += kFour) {
-    multiply_four<kVectors>(rows + static_cast<size_t>(row) * stride, std::min(kFour, dim - row),
+  for (int row = 0; row < wanted; row += kFour) {
+    multiply_four<kVectors>(rows + static_cast<size_t>(row) * stride, std::min(kFour, wanted - row),
                             dim, levels, units, y + row);
   }
 }
 
 // As many sums as registers allow: 16 of AVX-512's 32, else 8 of 16, where NEON's take two each.
-HWY_ATTR void multiply(const int16_t* rows, int dim, int64_t count, const float* x, float* y) {
+HWY_ATTR void multiply(const int16_t* rows, int dim, int wanted, int64_t count, const float* x,
+                       float* y) {
   constexpr int kVectors = kShorts == 32 ? 4 : 2;
   AlignedVector<int16_t> levels(static_cast<size_t>(std::min<int64_t>(count, kVectors) * dim));
   int64_t n = 0;
   for (; n + kVectors <= count; n += kVectors)
-    multiply_vectors<kVectors>(rows, dim, x + n * dim, levels.data(), y + n * dim);
-  for (; n < count; ++n) multiply_vectors<1>(rows, dim, x + n * dim, levels.data(), y + n * dim);
+    multiply_vectors<kVectors>(rows, dim, wanted, x + n * dim, levels.data(), y + n * dim);
+  for (; n < count; ++n)
+    multiply_vectors<1>(rows, dim, wanted, x + n * dim, levels.data(), y + n * dim);
 }
 
 HWY_ATTR void multiply_transpose(const int16_t* rows, int dim, const float* x, float* y) {

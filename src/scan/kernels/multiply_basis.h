@@ -3,13 +3,13 @@
 // machine.
 #pragma once
 
-#include <cstdint>
+#include "src/codec/rotation.h"
 
 namespace polarquant {
 
 struct BasisProducts {
-  void (*multiply)(const int16_t* rows, int dim, int64_t count, const float* x, float* y);
-  void (*multiply_transpose)(const int16_t* rows, int dim, const float* x, float* y);
+  decltype(RotationKernels::multiply) multiply;
+  decltype(RotationKernels::multiply_transpose) multiply_transpose;
 };
 
 BasisProducts simd_basis_products();

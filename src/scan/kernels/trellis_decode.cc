@@ -61,13 +61,20 @@ struct LaneOrder {
 };
 constexpr LaneOrder kLaneOrder;
 
+/// Of windows, by their step: made anew it takes as long as decoding two segments.
+struct WindowSpreads {
+  constexpr WindowSpreads() {
+    for (int step = 1; step <= 8; ++step) of_step[step].set(step, step);
+  }
+  FieldSpread of_step[9];
+};
+constexpr WindowSpreads kWindowSpreads;
+
 // Two segments, 64 pairs, at a time: in registers from the ring's bytes to the floats.
 HWY_ATTR int decode_front(const CellBytes& cells, int step, const TrellisCode& code, float* u) {
   const int segments = code.dim / kSegmentLanes;
   if (segments == 0) return 0;
-  FieldSpread spread;
-  spread.set(step, step);
-  const WindowReader reader(step, spread);
+  const WindowReader reader(step, kWindowSpreads.of_step[step]);
   const uint8_t before = bits_before_ring(code.ring, (code.dim + 1) / 2 * step);
   const __m512i order = _mm512_load_si512(kLaneOrder.window);
   for (int segment = 0; segment < segments; segment += 2) {
