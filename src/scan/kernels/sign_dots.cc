@@ -168,6 +168,11 @@ struct SumsByFirstStage {
   }
 };
 
+/// Whether what is scored first of the rows that stay is fetched while others are looked at: one
+/// query over 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's
+/// rest is two lines.
+bool fetches_kept(const LevelStage& scored) { return scored.rest_bytes > size_t{128}; }
+
 /// Looks at Sums::kTogether rows together: what the next ones are is fetched before.
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
@@ -187,11 +192,14 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       fetch_signs(codec, place);
     }
   };
+  const LevelStage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
+  const int fetched_kept = fetches_kept(scored) ? kFetchAhead : 0;
   int kept = 0;
   fetch_rows(0, parts[0]);
   for (int first = 0; first < count; first += kTogether) {
     const RowParts* at = parts[first / kTogether % 2];
     fetch_rows(first + kTogether, parts[(first / kTogether + 1) % 2]);
+    const int kept_before = kept;
     const int some = std::min(count - first, kTogether);
     alignas(16) int32_t sums[kTogether];
     alignas(16) int32_t other_sums[kTogether];
@@ -216,6 +224,8 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       // Places that only fill up the last four.
       if (first + i + 4 > last) kept -= std::popcount(reached >> (last - first - i));
     }
+    for (int i = kept_before; i < std::min(kept, fetched_kept); ++i)
+      fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored.rest_bytes);
   }
   return kept;
 }
