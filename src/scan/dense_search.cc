@@ -13,29 +13,44 @@
 #include "src/scan/kernels/load_terms.h"
 
 namespace polarquant {
-
 namespace {
 
-bool bounds_by_first_stage(const ScanCodec& codec, bool bounded) {
-  return bounded && codec.stages().size() == 2;
-}
+/// More lanes take longer in one step than by the first stage, or by scores of both: 768 dimensions
+/// on a Xeon with AMX, 1.3 and 1.15 times as long.
+constexpr int kMostOneStepLanes = 512;
 
 }  // namespace
 
+DenseForm dense_form(const ScanCodec& codec, bool bounded) {
+  if (codec.has_split_stages() && OneStepLanes(codec).lanes() <= kMostOneStepLanes)
+    return DenseForm::one_step;
+  return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
+}
+
 int dense_lanes(const ScanCodec& codec) {
-  return bounds_by_first_stage(codec, true) ? FirstStageLanes(codec).lanes() : codec.lanes();
+  switch (dense_form(codec, true)) {
+    case DenseForm::one_step:
+      return OneStepLanes(codec).lanes();
+    case DenseForm::first_stage:
+      return FirstStageLanes(codec).lanes();
+    case DenseForm::scores:
+      break;
+  }
+  return codec.lanes();
 }
 
 QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, bool bounded,
                          int threads)
-    : codec_(codec), queries_(queries) {
-  if (bounds_by_first_stage(codec, bounded)) first_stage_.emplace(codec);
+    : codec_(codec), queries_(queries), form_(dense_form(codec, bounded)) {
+  if (form_ == DenseForm::one_step) one_step_.emplace(codec);
+  if (form_ == DenseForm::first_stage) first_stage_.emplace(codec);
   const int64_t panels = panels_of(size());
-  const size_t stages = first_stage_ ? 1 : panels_of_stage(codec.stages().size() - 1) + 1;
+  const size_t stages =
+      form_ == DenseForm::scores ? panels_of_stage(codec.stages().size() - 1) + 1 : 1;
   for (size_t stage = 0; stage < stages; ++stage)
     panels_.emplace_back(static_cast<size_t>(panels * panel_levels(stage)));
   constants_.resize(static_cast<size_t>(panels));
-  if (first_stage_) hit_queries_.resize(queries.size());
+  if (form_ != DenseForm::scores) hit_queries_.resize(queries.size());
   parallel_for(panels, thread_count(threads, panels), [&](int64_t panel, int) {
     const int64_t first = panel * kPanelQueries;
     for (int64_t q = first; q < std::min(size(), first + kPanelQueries); ++q)
@@ -48,45 +63,73 @@ void QueryPanels::put_query(int64_t q, int64_t panel, int slot) {
   PanelConstants& constants = constants_[static_cast<size_t>(panel)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
-  if (first_stage_) {
-    AlignedVector<int8_t> lanes(static_cast<size_t>(first_stage_->lanes()));
-    constants.dot_scale[0][slot] = query.first_stage.slope;
-    constants.margin[slot] = first_stage_->put_query(query, lanes.data());
-    put_in_panel(lanes.data(), first_stage_->lanes(), slot,
-                 panels_[0].data() + panel * panel_levels(0));
-    const LevelStage& second = codec_.stages()[1];
-    const int8_t* levels = query.levels.data() + second.first_lane();
-    hit_queries_[static_cast<size_t>(q)] = {
-        {query.levels.data(), levels},
-        std::accumulate(levels, levels + second.lanes(), int32_t{0}),
-        query.score};
+  const auto put = [&](size_t stage, const int8_t* levels) {
+    const int64_t size = panel_levels(stage);
+    put_in_panel(levels, static_cast<int>(size / kPanelQueries), slot,
+                 panels_[stage].data() + panel * size);
+  };
+  if (form_ == DenseForm::scores) {
+    constants.dot_scale[0][slot] = query.score.dot_scale[0];
+    constants.dot_scale[1][slot] = query.score.dot_scale[1];
+    for (size_t stage = 0; stage < panels_.size(); ++stage)
+      put(stage, query.levels.data() + codec_.stages()[stage].first_lane());
     return;
   }
-  constants.dot_scale[0][slot] = query.score.dot_scale[0];
-  constants.dot_scale[1][slot] = query.score.dot_scale[1];
-  for (size_t i = 0; i < panels_.size(); ++i) {
-    const LevelStage& stage = codec_.stages()[i];
-    put_in_panel(query.levels.data() + stage.first_lane(), stage.lanes(), slot,
-                 panels_[i].data() + panel * panel_levels(i));
+  AlignedVector<int8_t> lanes(static_cast<size_t>(panel_levels(0) / kPanelQueries));
+  if (one_step_) {
+    const OneStepLanes::Scales scales = one_step_->put_query(query, lanes.data());
+    constants.dot_scale[0][slot] = scales.dot_scale;
+    constants.margin[slot] = scales.margin;
+  } else {
+    constants.dot_scale[0][slot] = query.first_stage.slope;
+    constants.margin[slot] = first_stage_->put_query(query, lanes.data());
   }
+  put(0, lanes.data());
+  const LevelStage& second = codec_.stages()[1];
+  const int8_t* levels = query.levels.data() + second.first_lane();
+  hit_queries_[static_cast<size_t>(q)] = {
+      {query.levels.data(), levels},
+      std::accumulate(levels, levels + second.lanes(), int32_t{0}),
+      query.score};
 }
 
 DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
-    : codec_(codec), bounded_(bounded), hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries + 4) {
-  if (bounds_by_first_stage(codec, bounded)) first_stage_.emplace(codec);
-  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-    const int lanes =
-        stage == 0 && first_stage_ ? first_stage_->lanes() : codec.stages()[stage].lanes();
+    : codec_(codec),
+      bounded_(bounded),
+      form_(dense_form(codec, bounded)),
+      hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries + 4) {
+  const auto add_levels = [&](int lanes) {
     levels_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);
-    dots_[stage].resize(hits_.size());
-  }
-  if (first_stage_) {
-    const int second_lanes = codec.stages()[1].lanes();
-    hit_rows_ = {{levels_[0].data(), levels_[1].data()},
-                 {first_stage_->lanes(), second_lanes},
-                 {codec.stages()[0].lanes(), second_lanes},
-                 terms_.scale,
-                 terms_.constant};
+  };
+  dots_[0].resize(hits_.size());
+  const int first_lanes = codec.stages()[0].lanes();
+  switch (form_) {
+    case DenseForm::scores:
+      for (const LevelStage& stage : codec.stages()) add_levels(stage.lanes());
+      if (codec.stages().size() == 2) dots_[1].resize(hits_.size());
+      break;
+    case DenseForm::one_step: {
+      one_step_.emplace(codec);
+      const int lanes = one_step_->lanes();
+      add_levels(lanes);
+      hit_rows_ = {false,          {levels_[0].data(), levels_[0].data() + first_lanes},
+                   {lanes, lanes}, {first_lanes, lanes - first_lanes},
+                   terms_.scale,   terms_.constant};
+      break;
+    }
+    case DenseForm::first_stage: {
+      first_stage_.emplace(codec);
+      const int second_lanes = codec.stages()[1].lanes();
+      add_levels(first_stage_->lanes());
+      add_levels(second_lanes);
+      hit_rows_ = {true,
+                   {levels_[0].data(), levels_[1].data()},
+                   {first_stage_->lanes(), second_lanes},
+                   {first_lanes, second_lanes},
+                   terms_.scale,
+                   terms_.constant};
+      break;
+    }
   }
 }
 
@@ -98,25 +141,31 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
-  if (first_stage_) {
-    const bool l2 = codec_.metric() == Metric::l2;
-    set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, &bound_rows_);
-  }
   // Room behind the last row has no rest to decode.
   const int count = std::bit_width(tile.allowed[block]);
   RowPlace at[kChunkRows];
   for (int i = 0; i < count; ++i)
     at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + i));
-  for (size_t stage = 0; stage < codec_.stages().size(); ++stage) {
-    if (stage == 0 && first_stage_) {
+  const auto decode = [&](size_t stage) {
+    decode_level_rows(codec_, codec_.stages()[stage], at, count, levels_[stage].data());
+  };
+  switch (form_) {
+    case DenseForm::scores:
+      for (size_t stage = 0; stage < codec_.stages().size(); ++stage) decode(stage);
+      break;
+    case DenseForm::one_step:
+      one_step_->put_rows(at, count, levels_[0].data());
+      chunk_terms_.margin_unit = longest_row(levels_[0].data(), one_step_->lanes(), count);
+      break;
+    case DenseForm::first_stage: {
       first_stage_->put_rows(at, count, levels_[0].data());
-    } else {
-      decode_level_rows(codec_, codec_.stages()[stage], at, count, levels_[stage].data());
+      decode(1);
+      const int lanes = codec_.stages()[1].lanes();
+      set_operand_rows(levels_[1].data(), count, lanes, static_cast<size_t>(lanes));
+      const bool l2 = codec_.metric() == Metric::l2;
+      set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, &bound_rows_);
+      break;
     }
-  }
-  if (first_stage_) {
-    const int lanes = codec_.stages()[1].lanes();
-    set_operand_rows(levels_[1].data(), count, lanes, static_cast<size_t>(lanes));
   }
 }
 
@@ -138,22 +187,34 @@ int DenseSearch::find_hits(const QueryPanels& panels, int64_t first_panel, int c
                            int64_t first_slot) {
   const float* thresholds = thresholds_.data() + first_slot;
   const PanelConstants* constants = panels.constants(first_panel);
-  if (first_stage_) {
-    panel_dots(levels_[0].data(), first_stage_->lanes(), panels.panel(0, first_panel), count,
-               dots_[0].data());
-    const int hits =
-        find_bound_hits(dots_[0].data(), count, constants, bound_thresholds_.data() + first_slot,
-                        bound_rows_, hits_.data());
+  const auto multiply = [&](size_t stage, int lanes) {
+    panel_dots(levels_[stage].data(), lanes, panels.panel(stage, first_panel), count,
+               dots_[stage].data());
+  };
+  const auto find_scores = [&](const int32_t* second_dots) {
+    return find_dense_hits(dots_[0].data(), second_dots, count, constants, thresholds, chunk_terms_,
+                           hits_.data());
+  };
+  const auto keep_hits = [&](bool first_is_known, int hits) {
     return keep_bound_hits(hit_rows_, panels.hit_queries(first_panel * kPanelQueries), thresholds,
-                           first_stage_->is_first_stage(), hits_.data(), hits);
+                           first_is_known, hits_.data(), hits);
+  };
+  switch (form_) {
+    case DenseForm::scores:
+      break;
+    case DenseForm::one_step:
+      multiply(0, one_step_->lanes());
+      return keep_hits(false, find_scores(nullptr));
+    case DenseForm::first_stage:
+      multiply(0, first_stage_->lanes());
+      return keep_hits(
+          first_stage_->is_first_stage(),
+          find_bound_hits(dots_[0].data(), count, constants, bound_thresholds_.data() + first_slot,
+                          bound_rows_, hits_.data()));
   }
-  const size_t stages = codec_.stages().size();
-  for (size_t stage = 0; stage < stages; ++stage) {
-    panel_dots(levels_[stage].data(), codec_.stages()[stage].lanes(),
-               panels.panel(stage, first_panel), count, dots_[stage].data());
-  }
-  return find_dense_hits(dots_[0].data(), stages == 2 ? dots_[1].data() : nullptr, count, constants,
-                         thresholds, chunk_terms_, hits_.data());
+  const std::vector<LevelStage>& stages = codec_.stages();
+  for (size_t stage = 0; stage < stages.size(); ++stage) multiply(stage, stages[stage].lanes());
+  return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);
 }
 
 void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,

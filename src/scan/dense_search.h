@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dense scan of tiles: every row is decoded once and scored against all queries of a group, 16
-// queries side by side; of two stages, where rows are left out by bounds, by the first one's bound,
-// and few get scores. docs/scan.md says when it pays.
+// The dense scan of tiles: every row is decoded once and multiplied with all queries of a group, 16
+// queries side by side. docs/scan.md says when it pays.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +13,19 @@
 #include "src/scan/kernels/bound_hits.h"
 #include "src/scan/kernels/dense_hits.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/one_step_lanes.h"
 #include "src/scan/scan_query.h"
 #include "src/scan/top_k.h"
 
 namespace polarquant {
+
+/// What the products of rows and queries are.
+enum class DenseForm {
+  scores,       // by stage
+  one_step,     // scores of split stages, no further off than a margin; few rows get their own
+  first_stage,  // of two stages the first one's, where its bound leaves rows out; few get scores
+};
+DenseForm dense_form(const ScanCodec& codec, bool bounded);
 
 /// Lanes of the products that a search with bounds takes of every row.
 int dense_lanes(const ScanCodec& codec);
@@ -31,17 +39,19 @@ class QueryPanels {
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
-  /// Of the stage's lanes; those of FirstStageLanes where the search is by these.
+  /// Of the stage's lanes, or of those that one step or the first stage has.
   const int8_t* panel(size_t stage, int64_t panel) const {
     return panels_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
   }
   const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
-  /// Where the search is by first stages.
+  /// Where few rows get scores.
   const HitQuery* hit_queries(int64_t first) const { return hit_queries_.data() + first; }
 
  private:
   int64_t panel_levels(size_t stage) const {
-    const int lanes = first_stage_ ? first_stage_->lanes() : codec_.stages()[stage].lanes();
+    int lanes = codec_.stages()[stage].lanes();
+    if (one_step_) lanes = one_step_->lanes();
+    if (first_stage_) lanes = first_stage_->lanes();
     return int64_t{lanes} * kPanelQueries;
   }
   /// Stages of the same lanes share them.
@@ -50,6 +60,8 @@ class QueryPanels {
 
   const ScanCodec& codec_;
   std::span<const ScanQuery> queries_;
+  DenseForm form_;
+  std::optional<OneStepLanes> one_step_;
   std::optional<FirstStageLanes> first_stage_;
   std::vector<AlignedVector<int8_t>> panels_;
   AlignedVector<PanelConstants> constants_;
@@ -59,8 +71,7 @@ class QueryPanels {
 /// One thread's dense search.
 class DenseSearch {
  public:
-  /// `bounded`: rows are ordered by the least of score and bounds, not by score alone, and those
-  /// that the first of two stages leaves out get no score.
+  /// `bounded`: rows are ordered by the least of score and bounds, not by score alone.
   DenseSearch(const ScanCodec& codec, bool bounded);
 
   /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a
@@ -72,7 +83,7 @@ class DenseSearch {
   void decode_block(const ScanTile& tile, int block);
   void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
                      int64_t first_panel, int count, int64_t first_slot, TopK* best);
-  /// Those that the first stage's bound leaves, or all scores find; returns how many.
+  /// Those whose scores reach their query's threshold; returns how many.
   int find_hits(const QueryPanels& panels, int64_t first_panel, int count, int64_t first_slot);
   void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
   ScanTerms terms_of(int row) const;
@@ -87,13 +98,15 @@ class DenseSearch {
 
   const ScanCodec& codec_;
   bool bounded_;
+  DenseForm form_;
+  std::optional<OneStepLanes> one_step_;
   std::optional<FirstStageLanes> first_stage_;
-  std::vector<AlignedVector<int8_t>> levels_;  // by stage: (kChunkRows, lanes of its panels)
+  std::vector<AlignedVector<int8_t>> levels_;  // by stage, or one step: (kChunkRows, lanes)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;
   BoundRows bound_rows_;  // where the first stage leaves rows out
-  HitRows hit_rows_{};
+  HitRows hit_rows_{};    // where few rows get scores
   /// Of the queries being searched, padded to whole panels: for scores, and for bounds, which have
   /// no slack.
   AlignedVector<float> thresholds_;

@@ -151,7 +151,9 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
         panel.weight[slot] = score.weight;
         panel.dot_scale[0][slot] = score.dot_scale[0];
         panel.dot_scale[1][slot] = score.dot_scale[1];
+        if (!two_stages) panel.margin[slot] = static_cast<float>(random.uniform());
       }
+      const float margin_unit = panels % 2 == 0 ? 0 : 2.5F;
       AlignedVector<float> scale(kChunkRows);
       AlignedVector<float> constant(kChunkRows);
       for (size_t row = 0; row < kChunkRows; ++row) {
@@ -164,9 +166,14 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
                                  constant[static_cast<size_t>(row)], 0};
         const size_t at = dot_at(row, q);
         const ScoreConstants& score = scores[static_cast<size_t>(q)];
-        return two_stages ? goodness(score, terms, dots[0][at], dots[1][at])
-                          : goodness(score, terms, dots[0][at]);
+        if (two_stages) return goodness(score, terms, dots[0][at], dots[1][at]);
+        const PanelConstants& panel = constants[static_cast<size_t>(q / kPanelQueries)];
+        return score.base + score.weight * terms.constant +
+               terms.scale * (score.dot_scale[0] * static_cast<float>(dots[0][at]) +
+                              panel.margin[q % kPanelQueries] * margin_unit);
       };
+      ChunkTerms terms = make_chunk_terms(scale.data(), constant.data());
+      terms.margin_unit = margin_unit;
       AlignedVector<float> thresholds(static_cast<size_t>(queries));
       for (int q = 0; q < queries; ++q) {
         // A row's own score, to the bit; for some every row, for some none.
@@ -187,9 +194,9 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
       on_every_target([&] {
         CAPTURE(panels, two_stages);
         std::vector<DenseHit> hits(static_cast<size_t>(kChunkRows * queries));
-        const int count = find_dense_hits(
-            dots[0].data(), two_stages ? dots[1].data() : nullptr, panels, constants.data(),
-            thresholds.data(), make_chunk_terms(scale.data(), constant.data()), hits.data());
+        const int count =
+            find_dense_hits(dots[0].data(), two_stages ? dots[1].data() : nullptr, panels,
+                            constants.data(), thresholds.data(), terms, hits.data());
         std::vector<Hit> found;
         for (int i = 0; i < count; ++i) {
           const DenseHit& hit = hits[static_cast<size_t>(i)];

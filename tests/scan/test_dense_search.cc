@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dense search of codes in two stages, by the first one's bound: its lanes, its hits, and that
-// it answers as plain code does.
+// The dense search of codes in two stages, split ones in one step and others by the first stage's
+// bound: lanes, hits, and that it answers as plain code does.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,6 +13,8 @@
 #include "src/scan/dense_search.h"
 #include "src/scan/first_stage_lanes.h"
 #include "src/scan/kernels/level_rows.h"
+#include "src/scan/one_step_lanes.h"
+#include "src/scan/row_levels.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 
@@ -26,11 +28,12 @@ struct Case {
   int dim;
   Spectrum spectrum;
 };
-/// Residual codes, and split stages whose bound takes 0 to 3 sign words.
+/// Residual codes, and split stages whose first-stage bound takes 0 to 3 sign words.
 constexpr Case kCases[] = {
     {"Polar2+2", 65, Spectrum::steep},     {"Polar4+2", 384, Spectrum::steep},
     {"Polar3-pca", 512, Spectrum::steep},  {"Polar3-pca", 512, Spectrum::slow},
     {"Polar3-pca", 512, Spectrum::gentle}, {"Polar3-pca", 512, Spectrum::led},
+    {"Polar5-pca", 640, Spectrum::gentle},  // more lanes than one step takes
 };
 
 ScanRows rows_of_case(const Case& of, Metric metric, int64_t n) {
@@ -80,6 +83,67 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
     }
   }
   CHECK(words == std::set{0, 1, 2, 3});
+}
+
+TEST_CASE("products in one step are scores of both stages within their margin", "[scan][kernels]") {
+  int without_bits = 0;
+  for (const Case& of : kCases) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      const ScanRows rows = rows_of_case(of, metric, 130);
+      if (!rows.scan.has_split_stages()) continue;
+      const ScanTile tile = tile_of(rows);
+      const OneStepLanes lanes(rows.scan);
+      const auto count = static_cast<size_t>(lanes.lanes());
+      without_bits += lanes.lanes() < rows.scan.lanes() ? 1 : 0;
+      // Some in which the second stage has the larger dot scale, or which are 0.
+      std::vector<ScanQuery> queries;
+      for (uint64_t seed = 1; seed < 6; ++seed) queries.push_back(rows.query(seed, 1.5F));
+      for (const int first : {0, 64, of.dim}) {
+        PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(of.dim, 9).data());
+        std::fill_n(prepared.rotated.begin(), first, 0.0F);
+        queries.push_back(make_scan_query(rows.scan, prepared, 1.5F));
+      }
+      on_every_target([&] {
+        AlignedVector<int8_t> of_rows(count * kBlockRows);
+        std::vector<RowPlace> at;
+        for (uint32_t row = 64; row < 128; ++row) at.push_back(place_of(tile, row));
+        lanes.put_rows(at.data(), 64, of_rows.data());
+        double longest = 0;
+        for (size_t i = 0; i < queries.size(); ++i) {
+          const ScanQuery& query = queries[i];
+          std::vector<int8_t> of_query(count);
+          const OneStepLanes::Scales scales = lanes.put_query(query, of_query.data());
+          for (size_t row = 0; row < 64; ++row) {
+            const int8_t* levels = &of_rows[row * count];
+            const int32_t dot = std::inner_product(of_query.begin(), of_query.end(), levels, 0);
+            const int32_t squares = std::inner_product(levels, levels + count, levels, 0);
+            const float length = std::sqrt(static_cast<float>(squares));
+            longest = std::max<double>(longest, length);
+            float expected = 0;
+            std::vector<int8_t> of_stage(static_cast<size_t>(rows.scan.lanes()));
+            for (size_t stage = 0; stage < 2; ++stage) {
+              decode_levels(rows.scan, rows.scan.stages()[stage], at[row], of_stage.data());
+              expected +=
+                  query.score.dot_scale[stage] *
+                  static_cast<float>(level_dot(rows.scan.stages()[stage], query, of_stage.data()));
+            }
+            const float sum = scales.dot_scale * static_cast<float>(dot);
+            CAPTURE(of.spec, static_cast<int>(of.spectrum), i, row, sum, expected, scales.margin);
+            REQUIRE(std::fabs(sum - expected) <= scales.margin * length);
+            if (i + 1 == queries.size()) REQUIRE(scales.margin == 0);
+          }
+          // Little of what the longest row and a query can make together.
+          double most = 0;
+          for (const int8_t level : of_query) most += level * level;
+          REQUIRE(scales.margin <= .06 * scales.dot_scale * std::sqrt(most));
+        }
+        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) >= longest);
+        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) <= 1.001 * longest);
+        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 0) == 0);
+      });
+    }
+  }
+  REQUIRE(without_bits > 0);
 }
 
 TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kernels]") {
@@ -205,14 +269,20 @@ TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][k
     on_every_target([&] {
       AlignedVector<int8_t> second = rows[1];
       set_operand_rows(second.data(), kChunkRows, second_lanes, static_cast<size_t>(second_lanes));
-      const HitRows hit_rows = {{rows[0].data(), second.data()},
+      const HitRows operands = {true,
+                                {rows[0].data(), second.data()},
                                 {kStride, second_lanes},
                                 {kFirstLanes, second_lanes},
                                 scale.data(),
                                 constant.data()};
-      for (const bool first_is_known : {false, true}) {
+      HitRows levels = operands;
+      levels.second_is_operand = false;
+      levels.levels[1] = rows[1].data();
+      const std::pair<const HitRows&, bool> ways[] = {
+          {operands, true}, {operands, false}, {levels, false}};
+      for (const auto& [hit_rows, first_is_known] : ways) {
         for (const size_t count : {size_t{0}, size_t{1}, size_t{6}, size_t{7}, all.size()}) {
-          CAPTURE(second_lanes, first_is_known, count);
+          CAPTURE(second_lanes, hit_rows.second_is_operand, first_is_known, count);
           std::vector<DenseHit> hits(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
           for (size_t i = 0; i < count; ++i)
             hits[i].dot[0] = first_is_known ? std::get<2>(expected[i]) : 12345;
@@ -234,12 +304,16 @@ TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][k
   }
 }
 
-TEST_CASE("a dense search by first stages answers as plain code does", "[scan][search]") {
+TEST_CASE("a dense search of two stages answers as plain code does", "[scan][search]") {
+  std::set<std::tuple<bool, bool, DenseForm>> forms;  // of split stages, bounded
   constexpr int64_t kQueries = 37;
   constexpr int64_t kBest = 10;
   for (const Case& of : kCases) {
-    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+    for (const auto& [metric, bounded] :
+         {std::pair{Metric::inner_product, true}, std::pair{Metric::l2, true},
+          std::pair{Metric::cosine, true}, std::pair{Metric::inner_product, false}}) {
       const ScanRows rows = rows_of_case(of, metric, 700);
+      forms.emplace(rows.scan.has_split_stages(), bounded, dense_form(rows.scan, bounded));
       ScanTile tile = tile_of(rows);
       tile.allowed[1] = 0x8421fedc00000001;
       tile.allowed[3] = 0;
@@ -249,15 +323,15 @@ TEST_CASE("a dense search by first stages answers as plain code does", "[scan][s
         queries.push_back(rows.query(static_cast<uint64_t>(q), .5F));
         auto& best = expected.emplace_back();
         for (const uint32_t row : rows_of(tile)) {
-          const RowScore score = score_row(rows.scan, queries.back(), true, place_of(tile, row));
+          const RowScore score = score_row(rows.scan, queries.back(), bounded, place_of(tile, row));
           best.emplace_back(-score.key, row);
         }
         std::sort(best.begin(), best.end());
         best.resize(kBest);
       }
       on_every_target([&] {
-        const QueryPanels panels(rows.scan, queries, true, 1);
-        DenseSearch search(rows.scan, true);
+        const QueryPanels panels(rows.scan, queries, bounded, 1);
+        DenseSearch search(rows.scan, bounded);
         std::vector<TopK> best(kQueries, TopK(kBest));
         search.search(tile, panels, 0, kQueries, best.data());
         for (size_t q = 0; q < kQueries; ++q) {
@@ -265,12 +339,19 @@ TEST_CASE("a dense search by first stages answers as plain code does", "[scan][s
           for (const Candidate& candidate : best[q].candidates())
             found.emplace_back(candidate.key, candidate.id);
           std::sort(found.begin(), found.end());
-          CAPTURE(of.spec, static_cast<int>(of.spectrum), static_cast<int>(metric), q);
+          CAPTURE(of.spec, static_cast<int>(of.spectrum), static_cast<int>(metric), bounded, q);
           REQUIRE(found == expected[q]);
         }
       });
     }
   }
+  using Form = std::tuple<bool, bool, DenseForm>;
+  REQUIRE(forms == std::set<Form>{{false, true, DenseForm::first_stage},
+                                  {false, false, DenseForm::scores},
+                                  {true, true, DenseForm::one_step},
+                                  {true, true, DenseForm::first_stage},
+                                  {true, false, DenseForm::one_step},
+                                  {true, false, DenseForm::scores}});
 }
 
 }  // namespace polarquant::test

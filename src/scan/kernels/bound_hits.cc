@@ -104,8 +104,17 @@ HWY_ATTR HWY_INLINE __m512i add_operand_dots(__m512i sums, const int8_t* row, co
   return sums;
 }
 
+HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
+  int32_t most = 0;
+  for (int row = 0; row < count; ++row, levels += lanes) {
+    const __m512i sums = add_dots(_mm512_setzero_si512(), levels, levels, lanes);
+    most = std::max(most, _mm512_reduce_add_epi32(sums));
+  }
+  return most;
+}
+
 // Four hits at a time. The float operations are those of goodness() in their order.
-template <bool kFirstIsKnown>
+template <bool kFirstIsKnown, bool kOperand>
 HWY_ATTR int keep_hits_of(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                           DenseHit* hits, int count) {
   for (int i = count; i % 4 != 0; ++i) hits[i] = hits[count - 1];
@@ -121,23 +130,28 @@ HWY_ATTR int keep_hits_of(const HitRows& rows, const HitQuery* queries, const fl
       if constexpr (!kFirstIsKnown)
         first_sums[j] = add_dots(first_sums[j], rows.levels[0] + four[j].row * rows.stride[0],
                                  query.levels[0], rows.lanes[0]);
-      second_sums[j] =
-          add_operand_dots(second_sums[j], rows.levels[1] + four[j].row * rows.stride[1],
-                           query.levels[1], rows.lanes[1]);
+      const int8_t* second = rows.levels[1] + four[j].row * rows.stride[1];
+      if constexpr (kOperand) {
+        second_sums[j] = add_operand_dots(second_sums[j], second, query.levels[1], rows.lanes[1]);
+      } else {
+        second_sums[j] = add_dots(second_sums[j], second, query.levels[1], rows.lanes[1]);
+      }
       score[j] = _mm_loadu_ps(&query.score.base);
     }
     const auto of_each = [&](const auto& value) HWY_ATTR {
       return _mm_setr_ps(value(four[0]), value(four[1]), value(four[2]), value(four[3]));
     };
-    const auto sum_of = [&](const DenseHit& hit) { return queries[hit.query].second_sum; };
-    const __m128i bias = _mm_slli_epi32(
-        _mm_setr_epi32(sum_of(four[0]), sum_of(four[1]), sum_of(four[2]), sum_of(four[3])), 7);
     const __m128i first =
         kFirstIsKnown
             ? _mm_setr_epi32(four[0].dot[0], four[1].dot[0], four[2].dot[0], four[3].dot[0])
             : sum_each(first_sums[0], first_sums[1], first_sums[2], first_sums[3]);
-    const __m128i second = _mm_sub_epi32(
-        sum_each(second_sums[0], second_sums[1], second_sums[2], second_sums[3]), bias);
+    __m128i second = sum_each(second_sums[0], second_sums[1], second_sums[2], second_sums[3]);
+    if constexpr (kOperand) {
+      const auto sum_of = [&](const DenseHit& hit) { return queries[hit.query].second_sum; };
+      const __m128i sums =
+          _mm_setr_epi32(sum_of(four[0]), sum_of(four[1]), sum_of(four[2]), sum_of(four[3]));
+      second = _mm_sub_epi32(second, _mm_slli_epi32(sums, 7));
+    }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
     const __m128 constant = of_each([&](const DenseHit& hit) { return rows.constant[hit.row]; });
     const __m128 scale = of_each([&](const DenseHit& hit) { return rows.scale[hit.row]; });
@@ -161,11 +175,20 @@ HWY_ATTR int keep_hits_of(const HitRows& rows, const HitQuery* queries, const fl
 
 HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                        bool first_is_known, DenseHit* hits, int count) {
-  const auto& keep = first_is_known ? keep_hits_of<true> : keep_hits_of<false>;
+  if (first_is_known) return keep_hits_of<true, true>(rows, queries, thresholds, hits, count);
+  const auto& keep =
+      rows.second_is_operand ? keep_hits_of<false, true> : keep_hits_of<false, false>;
   return keep(rows, queries, thresholds, hits, count);
 }
 
 #else
+
+HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
+  int32_t most = 0;
+  for (int row = 0; row < count; ++row, levels += lanes)
+    most = std::max(most, dot_row(levels, levels, lanes));
+  return most;
+}
 
 HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                        bool first_is_known, DenseHit* hits, int count) {
@@ -201,6 +224,7 @@ namespace polarquant {
 
 HWY_EXPORT(bound_hits);
 HWY_EXPORT(keep_hits);
+HWY_EXPORT(most_squares);
 
 void set_bound_rows(const float* norm, const float* constant, BoundRows* rows) {
   constexpr float kLeastNorm = 1e-30F;  // smaller ones' inverses could be infinite
@@ -226,6 +250,10 @@ void set_bound_rows(const float* norm, const float* constant, BoundRows* rows) {
 int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
                     const float* thresholds, const BoundRows& rows, DenseHit* hits) {
   return HWY_DYNAMIC_DISPATCH(bound_hits)(dots, panels, constants, thresholds, rows, hits);
+}
+float longest_row(const int8_t* levels, int lanes, int count) {
+  const int32_t squares = HWY_DYNAMIC_DISPATCH(most_squares)(levels, lanes, count);
+  return std::sqrt(static_cast<float>(squares)) * (1 + 4 * std::numeric_limits<float>::epsilon());
 }
 int keep_bound_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                     bool first_is_known, DenseHit* hits, int count) {

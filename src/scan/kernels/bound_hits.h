@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a chunk's dot products by the first of two stages to the rows that its bound leaves, and
-// from these to the few whose scores reach.
+// Of codes in two stages: from a chunk's dot products by the first one to the rows that its bound
+// leaves, and from rows that bounds leave to the few whose scores reach.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,13 @@ void set_bound_rows(const float* norm, const float* constant, BoundRows* rows);
 int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
                     const float* thresholds, const BoundRows& rows, DenseHit* hits);
 
-/// What scores take of a chunk's rows, by stage: levels every `stride` bytes; the second stage's
-/// are set by set_operand_rows (level_rows.h).
+/// The largest √Σ level² of `count` rows of (lanes) levels, one behind the other, on 64-byte
+/// boundaries; rounded up.
+float longest_row(const int8_t* levels, int lanes, int count);
+
+/// What scores take of a chunk's rows, by stage: levels every `stride` bytes.
 struct HitRows {
+  bool second_is_operand;  // its levels are set by set_operand_rows (level_rows.h)
   const int8_t* levels[2];
   int stride[2];
   int lanes[2];

@@ -29,12 +29,13 @@ struct Slots {
   using DI = hn::RebindToSigned<D>;
   using V = hn::Vec<D>;
 
-  HWY_ATTR Slots(const PanelConstants& panel, const float* thresholds, int slot)
+  HWY_ATTR Slots(const PanelConstants& panel, const float* thresholds, const ChunkTerms& terms,
+                 int slot)
       : base(hn::Load(D(), panel.base + slot)),
         weight(hn::Load(D(), panel.weight + slot)),
         dot_scale(hn::Load(D(), panel.dot_scale[0] + slot)),
         second_scale(hn::Load(D(), panel.dot_scale[1] + slot)),
-        margin(hn::Load(D(), panel.margin + slot)),
+        margin(hn::Mul(hn::Load(D(), panel.margin + slot), hn::Set(D(), terms.margin_unit))),
         threshold(hn::Load(D(), thresholds + slot)) {}
 
   HWY_ATTR hn::Mask<D> reached(const int32_t* dots, const int32_t* second_dots, float scale,
@@ -88,7 +89,7 @@ HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots,
   const typename Slots<kTwoStages>::DI di;
   const int lanes = static_cast<int>(hn::Lanes(df));
   for (int slot = 0; slot < kPanelQueries; slot += lanes) {
-    const Slots<kTwoStages> slots(panel, thresholds, slot);
+    const Slots<kTwoStages> slots(panel, thresholds, terms, slot);
     const auto reached = [&](int row) HWY_ATTR {
       const int at = row * kPanelQueries + slot;
       return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms.scale[row],

@@ -9,7 +9,8 @@
 namespace polarquant {
 
 /// Score constants (scan_query.h) of a panel's queries; 0 in slots without a query. dot_scale ≥ 0.
-/// Of a bound the margin, too, which is added to the scaled dot products.
+/// Of a bound the margin, too, which is added to the scaled dot products, ChunkTerms::margin_unit
+/// times.
 struct PanelConstants {
   alignas(64) float base[kPanelQueries] = {};
   alignas(64) float weight[kPanelQueries] = {};
@@ -28,6 +29,7 @@ struct DenseHit {
 struct ChunkTerms {
   const float* scale;  // ≥ 0; of bounds their norm
   const float* constant;
+  float margin_unit = 1;
   float max_scale = 0;
   float min_constant = 0;  // of those that are numbers
   float max_constant = 0;
