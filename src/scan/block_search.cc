@@ -76,6 +76,7 @@ class GroupSearch {
         kept_(scan_codec.candidates(goal.k())),
         exactness_(options.exactness),
         bounded_(search_is_bounded(scan_codec, options.exactness)),
+        form_(dense_form(scan_codec, bounded_)),
         threads_(threads),
         workers_(static_cast<size_t>(threads)),
         progress_(progress) {}
@@ -87,7 +88,7 @@ class GroupSearch {
     const bool shared = bounded_ && !dense && nq >= min_shared_queries(scan_codec_);
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
     panels_ =
-        dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, bounded_, threads_) : nullptr;
+        dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, form_, threads_) : nullptr;
     const int64_t slices = slices_for(nq, dense || shared);
     const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
@@ -165,7 +166,7 @@ class GroupSearch {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique<Worker>();
     if (panels_ != nullptr && worker->dense == nullptr) {
-      worker->dense = std::make_unique<DenseSearch>(scan_codec_, bounded_);
+      worker->dense = std::make_unique<DenseSearch>(scan_codec_, form_, bounded_);
     }
     if (shared_ != nullptr && worker->shared == nullptr) {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
@@ -319,6 +320,7 @@ class GroupSearch {
   int64_t kept_;  // rows by levels
   float exactness_;
   bool bounded_;
+  DenseForm form_;  // of dense scans
   int threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
   SearchProgress& progress_;

@@ -16,13 +16,15 @@ namespace polarquant {
 namespace {
 
 /// More lanes take longer in one step than by the first stage, or by scores of both: 768 dimensions
-/// on a Xeon with AMX, 1.3 and 1.15 times as long.
+/// on a Xeon with AMX, 1.3 and 1.15 times as long. Without AMX the first stage's products, of half
+/// as many lanes, are the faster ones where bounds leave rows out.
 constexpr int kMostOneStepLanes = 512;
 
 }  // namespace
 
 DenseForm dense_form(const ScanCodec& codec, bool bounded) {
-  if (codec.has_split_stages() && OneStepLanes(codec).lanes() <= kMostOneStepLanes)
+  if (codec.has_split_stages() && (panel_dots_use_amx() || !bounded) &&
+      OneStepLanes(codec).lanes() <= kMostOneStepLanes)
     return DenseForm::one_step;
   return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
 }
@@ -39,9 +41,9 @@ int dense_lanes(const ScanCodec& codec) {
   return codec.lanes();
 }
 
-QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, bool bounded,
+QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
                          int threads)
-    : codec_(codec), queries_(queries), form_(dense_form(codec, bounded)) {
+    : codec_(codec), queries_(queries), form_(form) {
   if (form_ == DenseForm::one_step) one_step_.emplace(codec);
   if (form_ == DenseForm::first_stage) first_stage_.emplace(codec);
   const int64_t panels = panels_of(size());
@@ -93,10 +95,10 @@ void QueryPanels::put_query(int64_t q, int64_t panel, int slot) {
       query.score};
 }
 
-DenseSearch::DenseSearch(const ScanCodec& codec, bool bounded)
+DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
     : codec_(codec),
       bounded_(bounded),
-      form_(dense_form(codec, bounded)),
+      form_(form),
       hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries + 4) {
   const auto add_levels = [&](int lanes) {
     levels_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);

@@ -25,6 +25,7 @@ enum class DenseForm {
   one_step,     // scores of split stages, no further off than a margin; few rows get their own
   first_stage,  // of two stages the first one's, where its bound leaves rows out; few get scores
 };
+/// The fastest here.
 DenseForm dense_form(const ScanCodec& codec, bool bounded);
 
 /// Lanes of the products that a search with bounds takes of every row.
@@ -33,8 +34,8 @@ int dense_lanes(const ScanCodec& codec);
 /// A group's queries in panels, made once and shared by all threads.
 class QueryPanels {
  public:
-  /// For a search by scores, or where `bounded`, which leaves rows out by bounds.
-  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, bool bounded,
+  /// For searches of this form.
+  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
               int threads);
 
   const ScanQuery* queries() const { return queries_.data(); }
@@ -72,9 +73,12 @@ class QueryPanels {
 class DenseSearch {
  public:
   /// `bounded`: rows are ordered by the least of score and bounds, not by score alone.
-  DenseSearch(const ScanCodec& codec, bool bounded);
+  DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded);
 
-  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels; `first` is a
+  DenseForm form() const { return form_; }
+
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels, which are for
+  /// searches of this form; `first` is a
   /// multiple of 16.
   void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end,
               TopK* best);

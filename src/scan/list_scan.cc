@@ -143,8 +143,10 @@ void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& li
   std::unique_ptr<QueryPanels> panels;
   if (count >= kMinDenseQueries) {
     const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
-    panels = std::make_unique<QueryPanels>(*file_.scan_codec, queries, bounded_, 1);
-    if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(*file_.scan_codec, bounded_);
+    const ScanCodec& codec = *file_.scan_codec;
+    if (dense_ == nullptr)
+      dense_ = std::make_unique<DenseSearch>(codec, dense_form(codec, bounded_), bounded_);
+    panels = std::make_unique<QueryPanels>(codec, queries, dense_->form(), 1);
   }
   for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
     BlockRows rows = file_.lists.span(list, i);

@@ -61,7 +61,8 @@ struct LaneOrder {
 };
 constexpr LaneOrder kLaneOrder;
 
-/// Of windows, by their step: made anew it takes as long as decoding two segments.
+/// Of windows, by their step. Made anew for each row, a row of Polar2-pca, of five steps, would take
+/// 1.2 times as long.
 struct WindowSpreads {
   constexpr WindowSpreads() {
     for (int step = 1; step <= 8; ++step) of_step[step].set(step, step);
