@@ -78,8 +78,7 @@ class DenseSearch {
   DenseForm form() const { return form_; }
 
   /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels, which are for
-  /// searches of this form; `first` is a
-  /// multiple of 16.
+  /// searches of this form; `first` is a multiple of 16.
   void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end,
               TopK* best);
 
