@@ -152,10 +152,10 @@ class Codec {
 
   /// q: (dim), finite.
   PreparedQuery prepare_query(const float* q) const;
-  /// The same of n queries, (n, dim), which costs less where the rotation is a matrix. `coded`:
-  /// coordinates that the code has no bits of, which no score about the codec's own centre meets,
-  /// are 0 and cost nothing.
+  /// `coded`: those that the code has no bits of, which no score about the codec's own centre
+  /// meets, are 0 and cost nothing.
   enum class Coordinates { all, coded };
+  /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
   std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q,
                                              Coordinates wanted = Coordinates::all) const;
   /// A prepared query as it meets codes about `centre`.

@@ -2,9 +2,7 @@
 #include "src/codec/magnitude_planes.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
 #include "src/codec/bit_packing.h"
 #include "src/codec/lloyd_max.h"
@@ -47,22 +45,12 @@ void MagnitudePlanes::encode(const float* u, uint8_t* signs, uint8_t* cells) con
   }
 }
 
-// Signs are as random as can be: no branch looks at them.
 void MagnitudePlanes::decode(const uint8_t* signs, const uint8_t* cells, float* u) const {
-  constexpr int kTogether = 64;
-  const int bits = bits_ - 1;
-  for (int first = 0; first < dim_; first += kTogether) {
-    const int count = std::min(kTogether, dim_ - first);
-    uint16_t indices[kTogether];
-    read_fields(cells, static_cast<size_t>(first) * static_cast<size_t>(bits), bits, count,
-                indices);
-    uint64_t negative = 0;
-    std::memcpy(&negative, signs + first / 8, (static_cast<size_t>(count) + 7) / 8);
-    for (int j = 0; j < count; ++j, negative >>= 1) {
-      const uint32_t sign = static_cast<uint32_t>(negative & 1) << 31;
-      u[first + j] = std::bit_cast<float>(std::bit_cast<uint32_t>(levels_[indices[j]]) ^ sign);
-    }
-  }
+  thread_local std::vector<uint16_t> indices;
+  indices.resize(static_cast<size_t>(dim_));
+  read_fields(cells, 0, bits_ - 1, dim_, indices.data());
+  for (int j = 0; j < dim_; ++j) u[j] = levels_[indices[static_cast<size_t>(j)]];
+  apply_signs(signs, dim_, u);
 }
 
 }  // namespace polarquant

@@ -59,7 +59,6 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
   std::vector<float> scales(static_cast<size_t>(dim_));
   size_t sign_bytes = 0;
   size_t cell_bytes = 0;
-  int coded_dims = 0;
   for (size_t begin = 0, end = 0; begin < plan.size(); begin = end) {
     while (end < plan.size() && plan[end].twice_bits == plan[begin].twice_bits) ++end;
     const int first = static_cast<int>(begin) * kSegmentDims;
@@ -67,7 +66,6 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
     for (int j = first; j < past; ++j)
       scales[static_cast<size_t>(j)] = plan[static_cast<size_t>(j / kSegmentDims)].scale;
     if (plan[begin].twice_bits == 0) continue;
-    coded_dims = past;
     runs.push_back({first, cell_bytes, make_planes(past - first, plan[begin].twice_bits)});
     if (find_plan_rate(plan[begin].twice_bits)->signs)
       sign_bytes += static_cast<size_t>(past - first + 7) / 8;
@@ -79,8 +77,14 @@ void PlannedQuantizer::set_plan(SegmentPlan plan, const PlanErrors& errors) {
   runs_ = std::move(runs);
   scales_ = std::move(scales);
   sign_bytes_ = sign_bytes;
-  coded_dims_ = coded_dims;
   errors_ = errors;
+}
+
+// Rates do not rise: segments without bits are the last.
+int PlannedQuantizer::coded_dims() const {
+  if (runs_.empty()) return 0;
+  const Run& last = runs_.back();
+  return last.first + std::visit([](const auto& planes) { return planes.dim(); }, last.planes);
 }
 
 void PlannedQuantizer::encode_and_decode(const float* v, uint8_t* code, float* y) const {
@@ -103,7 +107,8 @@ void PlannedQuantizer::encode_and_decode(const float* v, uint8_t* code, float* y
 
 void PlannedQuantizer::decode(const uint8_t* code, int row, float* y) const {
   (void)row;
-  std::fill(y + coded_dims_, y + dim_, 0.0F);
+  const int coded = coded_dims();
+  std::fill(y + coded, y + dim_, 0.0F);
   for (const Run& run : runs_) {
     std::visit(
         [&](const auto& planes) {
@@ -111,13 +116,13 @@ void PlannedQuantizer::decode(const uint8_t* code, int row, float* y) const {
         },
         run.planes);
   }
-  for (int first = 0; first < coded_dims_; first += kSegmentDims) {
+  for (int first = 0; first < coded; first += kSegmentDims) {
     const float scale = plan_[static_cast<size_t>(first / kSegmentDims)].scale;
-    if (coded_dims_ - first >= kSegmentDims) {
+    if (coded - first >= kSegmentDims) {
       // The compiler unrolls a constant count.
       for (int j = first; j < first + kSegmentDims; ++j) y[j] *= scale;
     } else {
-      for (int j = first; j < coded_dims_; ++j) y[j] *= scale;
+      for (int j = first; j < coded; ++j) y[j] *= scale;
     }
   }
 }

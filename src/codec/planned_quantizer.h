@@ -45,7 +45,7 @@ class PlannedQuantizer final : public Quantizer {
   };
   const std::vector<Run>& runs() const { return runs_; }
   /// Coordinates before those without bits, which are 0 in every vector decoded.
-  int coded_dims() const { return coded_dims_; }
+  int coded_dims() const;
   /// (dim), of the coordinates.
   const std::vector<float>& scales() const { return scales_; }
   const SegmentPlan& plan() const { return plan_; }
@@ -67,7 +67,6 @@ class PlannedQuantizer final : public Quantizer {
 
  private:
   int dim_;
-  int coded_dims_ = 0;
   size_t code_bytes_;
   size_t sign_bytes_ = 0;
   SegmentPlan plan_;

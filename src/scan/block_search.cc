@@ -132,7 +132,7 @@ class GroupSearch {
     const bool by_stages = scan_codec_.stages().size() == 2;
     return panel_dots_use_amx() &&
            nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
-           dense_lanes(scan_codec_) <= kMaxDenseLanes;
+           dense_lanes(scan_codec_, form_) <= kMaxDenseLanes;
   }
 
   /// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones

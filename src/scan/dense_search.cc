@@ -29,8 +29,8 @@ DenseForm dense_form(const ScanCodec& codec, bool bounded) {
   return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
 }
 
-int dense_lanes(const ScanCodec& codec) {
-  switch (dense_form(codec, true)) {
+int dense_lanes(const ScanCodec& codec, DenseForm form) {
+  switch (form) {
     case DenseForm::one_step:
       return OneStepLanes(codec).lanes();
     case DenseForm::first_stage:

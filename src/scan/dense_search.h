@@ -28,8 +28,8 @@ enum class DenseForm {
 /// The fastest here.
 DenseForm dense_form(const ScanCodec& codec, bool bounded);
 
-/// Lanes of the products that a search with bounds takes of every row.
-int dense_lanes(const ScanCodec& codec);
+/// Lanes of the products that such a search takes of every row.
+int dense_lanes(const ScanCodec& codec, DenseForm form);
 
 /// A group's queries in panels, made once and shared by all threads.
 class QueryPanels {

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "src/codec/segment_plan.h"
 #include "src/scan/kernels/exact_sums.h"
 #include "src/scan/kernels/level_words.h"
 #include "src/scan/kernels/round_levels.h"
@@ -83,11 +84,6 @@ struct ThirdBit {
   }
 };
 
-/// Coordinates of a word.
-int word_dims(const ScanCodec& codec, size_t word) {
-  return std::min(kSegmentLanes, codec.dim() - static_cast<int>(word) * kSegmentLanes);
-}
-
 /// Leaves a place that is heavy in several words of the front behind the first to the one whose
 /// level there is the largest for the word's root mean square.
 void part_heavy_places(const ScanCodec& codec, const int8_t* levels,
@@ -96,7 +92,7 @@ void part_heavy_places(const ScanCodec& codec, const int8_t* levels,
   // Two words' squares over their mean squares, by what both would be divided by.
   const auto farness = [&](size_t word, int place, size_t other) {
     const int64_t level = levels[word * kSegmentLanes + static_cast<size_t>(place)];
-    return level * level * word_dims(codec, word) * words[other].squares;
+    return level * level * segment_dims(codec.dim(), static_cast<int>(word)) * words[other].squares;
   };
   for (size_t a = 1; a < front_words; ++a) {
     for (size_t b = a + 1; b < front_words; ++b) {
@@ -190,8 +186,9 @@ FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* 
   for (size_t word = 0; word < query->front_words; ++word) {
     query->sign_words[word] = of.words[word].negative;
     query->heavy_words[word] = of.words[word].heavy;
-    const FrontSums own = front_sums(of.words[word], word == 0 ? of.third : ThirdBit(),
-                                     of.step(word), word_dims(codec, word));
+    const FrontSums own =
+        front_sums(of.words[word], word == 0 ? of.third : ThirdBit(), of.step(word),
+                   segment_dims(codec.dim(), static_cast<int>(word)));
     sums.all.add(own);
     if (word >= behind) sums.behind_first_stage.add(own);
   }

@@ -104,13 +104,8 @@ HWY_ATTR HWY_INLINE __m512i add_operand_dots(__m512i sums, const int8_t* row, co
   return sums;
 }
 
-HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
-  int32_t most = 0;
-  for (int row = 0; row < count; ++row, levels += lanes) {
-    const __m512i sums = add_dots(_mm512_setzero_si512(), levels, levels, lanes);
-    most = std::max(most, _mm512_reduce_add_epi32(sums));
-  }
-  return most;
+HWY_ATTR HWY_INLINE int32_t squares_of(const int8_t* row, int lanes) {
+  return _mm512_reduce_add_epi32(add_dots(_mm512_setzero_si512(), row, row, lanes));
 }
 
 // Four hits at a time. The float operations are those of goodness() in their order.
@@ -183,11 +178,8 @@ HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float
 
 #else
 
-HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
-  int32_t most = 0;
-  for (int row = 0; row < count; ++row, levels += lanes)
-    most = std::max(most, dot_row(levels, levels, lanes));
-  return most;
+HWY_ATTR HWY_INLINE int32_t squares_of(const int8_t* row, int lanes) {
+  return dot_row(row, row, lanes);
 }
 
 HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
@@ -214,6 +206,13 @@ int bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
 }
 
 #endif
+
+HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
+  int32_t most = 0;
+  for (int row = 0; row < count; ++row, levels += lanes)
+    most = std::max(most, squares_of(levels, lanes));
+  return most;
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant

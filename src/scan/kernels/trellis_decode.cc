@@ -61,8 +61,7 @@ struct LaneOrder {
 };
 constexpr LaneOrder kLaneOrder;
 
-/// Of windows, by their step. Made anew for each row, a row of Polar2-pca, of five steps, would take
-/// 1.2 times as long.
+/// Of windows, by their step: a trained code's row has up to one for each of its segments.
 struct WindowSpreads {
   constexpr WindowSpreads() {
     for (int step = 1; step <= 8; ++step) of_step[step].set(step, step);
