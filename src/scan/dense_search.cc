@@ -9,6 +9,7 @@
 
 #include "src/core/parallel.h"
 #include "src/scan/hit_score.h"
+#include "src/scan/kernels/level_energies.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/load_terms.h"
 
@@ -85,6 +86,7 @@ void QueryPanels::put_query(int64_t q, int64_t panel, int slot) {
   } else {
     constants.dot_scale[0][slot] = query.first_stage.slope;
     constants.margin[slot] = first_stage_->put_query(query, lanes.data());
+    constants.energy_slope[slot] = query.first_stage.energy_slope;
   }
   put(0, lanes.data());
   const LevelStage& second = codec_.stages()[1];
@@ -154,26 +156,37 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   switch (form_) {
     case DenseForm::scores:
       for (size_t stage = 0; stage < codec_.stages().size(); ++stage) decode(stage);
+      set_energies(codec_.stages()[0].lanes(), count);
       break;
     case DenseForm::one_step:
       one_step_->put_rows(at, count, levels_[0].data());
       chunk_terms_.margin_unit = longest_row(levels_[0].data(), one_step_->lanes(), count);
+      set_energies(one_step_->lanes(), count);
       break;
     case DenseForm::first_stage: {
       first_stage_->put_rows(at, count, levels_[0].data());
       decode(1);
       const int lanes = codec_.stages()[1].lanes();
       set_operand_rows(levels_[1].data(), count, lanes, static_cast<size_t>(lanes));
+      set_energies(first_stage_->lanes(), count);
       const bool l2 = codec_.metric() == Metric::l2;
-      set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, &bound_rows_);
+      set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, terms_.energy, &bound_rows_);
       break;
     }
   }
 }
 
+// For bounds of split stages. The first one's levels begin each row, `stride` bytes from the one
+// before.
+void DenseSearch::set_energies(int stride, int count) {
+  if (!bounded_ || !codec_.has_split_stages()) return;
+  level_energies(levels_[0].data(), codec_.stages()[0].lanes(), count, static_cast<size_t>(stride),
+                 terms_.energy);
+}
+
 ScanTerms DenseSearch::terms_of(int row) const {
   const float norm = codec_.metric() == Metric::l2 ? terms_.bias[row] : terms_.scale[row];
-  return {terms_.scale[row], terms_.constant[row], norm};
+  return {terms_.scale[row], terms_.constant[row], norm, terms_.energy[row]};
 }
 
 // What some row of the block must reach to be one of the best.

@@ -89,6 +89,7 @@ class DenseSearch {
   /// Those whose scores reach their query's threshold; returns how many.
   int find_hits(const QueryPanels& panels, int64_t first_panel, int count, int64_t first_slot);
   void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
+  void set_energies(int stride, int count);
   ScanTerms terms_of(int row) const;
 
   /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
@@ -97,6 +98,7 @@ class DenseSearch {
     alignas(64) float scale[kChunkRows];
     alignas(64) float constant[kChunkRows];
     alignas(64) float bias[kChunkRows];
+    alignas(64) float energy[kChunkRows] = {};
   };
 
   const ScanCodec& codec_;

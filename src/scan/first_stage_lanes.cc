@@ -27,7 +27,8 @@ float FirstStageLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
   const SumBound& bound = query.first_stage;
   const double of_lane = double{bound.slope} * sign_level_;
   double rounding = 0;
-  double sizes = std::fabs(bound.margin);
+  double sizes =
+      std::fabs(bound.margin) + double{bound.energy_slope} * kMaxLevel * kMaxLevel * first_lanes_;
   for (int i = 0; i < first_lanes_; ++i) sizes += bound.slope * kMaxLevel * std::abs(lanes[i]);
   std::fill_n(lanes + first_lanes_, word_lanes_, int8_t{0});
   const int first = codec_.first_stage_words() * kSegmentLanes;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "src/codec/bit_packing.h"
@@ -117,9 +118,19 @@ int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t*
   return dot;
 }
 
+float first_stage_energy(const ScanCodec& codec, const RowPlace& at) {
+  if (!codec.has_split_stages()) return 0;
+  const LevelStage& stage = codec.stages()[0];
+  std::vector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  decode_levels(codec, stage, at, levels.data());
+  const int32_t energy = std::inner_product(levels.begin(), levels.end(), levels.begin(), 0);
+  return static_cast<float>(energy);
+}
+
 RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                    const RowPlace& at) {
-  const ScanTerms terms = load_terms(codec, at);
+  ScanTerms terms = load_terms(codec, at);
+  terms.energy = first_stage_energy(codec, at);
   std::vector<int8_t> levels(static_cast<size_t>(codec.lanes()));
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {

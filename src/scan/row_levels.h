@@ -9,6 +9,7 @@
 
 namespace polarquant {
 
+/// All but the energy.
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
 /// Σ weight over the coordinates of the front whose signs differ.
 int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
@@ -20,6 +21,8 @@ void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPla
                    int8_t* levels);
 /// Σ query level·level over the stage's lanes.
 int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels);
+/// ScanTerms::energy.
+float first_stage_energy(const ScanCodec& codec, const RowPlace& at);
 
 /// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
 /// false, the score alone.

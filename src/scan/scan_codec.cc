@@ -185,6 +185,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
     stages_.push_back(planned_stage(*planned, first, segments, offset));
     if (codec.has_basis()) scales_ = planned->scales();
+    if (first > 0) set_energy_bounds();
     double coded = 0;
     double covered = 0;
     double total = 0;
@@ -223,6 +224,21 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       stage.rest_bytes = std::max(stage.rest_bytes, part.codes_offset + part.bytes_read());
     }
   }
+}
+
+// A row's û is about √dim long: the more of it the first stage has, e = Σ (step·level)² above the
+// number of its coordinates, the less is left, √(1 − σ²e/(Σ scale² of the others)) of the length
+// that others have in the second stage, with σ² the mean scale² of the first. A line is no shorter.
+void ScanCodec::set_energy_bounds() {
+  const LevelStage& stage = stages_[0];
+  const auto lanes = static_cast<size_t>(stage.lanes());
+  const double step2 = double{stage.step} * stage.step;
+  double first = 0;
+  double others = 0;
+  for (size_t j = 0; j < scales_.size(); ++j)
+    (j < lanes ? first : others) += double{scales_[j]} * scales_[j];
+  bounds_.mean_energy = stage.lanes() / step2;
+  if (others > 0) bounds_.loss_of_energy = step2 * first / stage.lanes() / (2 * others);
 }
 
 }  // namespace polarquant

@@ -109,7 +109,7 @@ inline constexpr double kBoundMargin = 1.3;
 /// Of trained codes, whose coordinates are not alike: for the front, and for the first of split
 /// stages.
 inline constexpr double kTrainedFrontMargin = 1.22;
-inline constexpr double kTrainedBoundMargin = 2.0;
+inline constexpr double kTrainedBoundMargin = 1.65;
 /// Added to the front's for the share of Σ scale⁴ that sign words do not cover, which has ways of
 /// its own: Polar1-pca, .2 of it, lost .0021 without it, nothing with it.
 inline constexpr double kUncoveredFrontMargin = 2;
@@ -122,6 +122,10 @@ struct BoundConstants {
   double slope_of_sign = 0;  // √(π/2)/√dim
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
   float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
+  // Of split stages: what Σ level² of a row in the first one is in the mean, and the share that its
+  // score in the second is taken to lose for each 1 above.
+  double mean_energy = 0;
+  double loss_of_energy = 0;
   // Of a residual code.
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
@@ -132,6 +136,7 @@ struct ScanTerms {
   float scale = 0;     // s
   float constant = 0;  // b for inner product and cosine, −b² for L2
   float norm = 0;      // the bounds' length: s for inner product, b for L2
+  float energy = 0;    // of split stages: Σ level² of the first one
 };
 
 class ScanCodec {
@@ -185,6 +190,8 @@ class ScanCodec {
   }
 
  private:
+  void set_energy_bounds();
+
   BlockLayout layout_;
   Metric metric_;
   FactorFormat factor_format_;

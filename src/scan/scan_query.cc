@@ -239,6 +239,11 @@ SumBound residual_bound(const ScanCodec& codec, double norm, double length, floa
           static_cast<float>(exactness * norm * length * constants.first_stage_error)};
 }
 
+/// What rows near a query have in the second of split stages, in terms of the query with itself.
+/// Of 117,659 × 384 real embeddings the ten nearest have .47 of it, of clustered Gaussians of 768
+/// dimensions .6; with .4 to .6 here as many rows are lost and scored.
+constexpr double kNearCosine = .5;
+
 /// Of split stages: the first one's part of the score is known. Of the second's, the front's words
 /// `behind` it give an estimate: a coordinate of variance 1 is √(π/2) for its sign, so that
 /// √(π/2)·Σ ±v_j has an error of variance Σ x_j² − 2·Σ v_j·|x_j| + π/2·Σ v_j². v_j, the weights
@@ -250,22 +255,32 @@ SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactne
   const int words = static_cast<int>(of.words.size());
   const int lead = codec.stages()[0].segments;
   const int known = std::max(lead, codec.layout().front_words());
-  double seen = 0;     // of ‖q‖², where x is q times the scales
-  double unknown = 0;  // of what has bits
+  // Of ‖q‖², where x is q times the scales: of the first stage, of the words behind it, and of what
+  // else has bits.
+  double first = 0;
+  double behind_first = 0;
+  double unknown = 0;
   for (int word = 0; word < words; ++word) {
-    const auto first = static_cast<size_t>(word * kSegmentLanes);
-    const double scale = codec.is_trained() ? double{codec.scales()[first]} : 1;
-    if (scale > 0) (word < known ? seen : unknown) += of.energy(word, word + 1) / (scale * scale);
+    const auto lane = static_cast<size_t>(word * kSegmentLanes);
+    const double scale = codec.is_trained() ? double{codec.scales()[lane]} : 1;
+    double& part = word < lead ? first : word < known ? behind_first : unknown;
+    if (scale > 0) part += of.energy(word, word + 1) / (scale * scale);
   }
+  const double seen = first + behind_first;
   const double more = seen > 0 ? 1 + unknown / seen : 1;
   const double variance =
       of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
   const double factor = codec.metric() == Metric::l2 ? 2 : 1;
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
-  return {
-      static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
-      static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
-      static_cast<float>(constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance)))};
+  const double second = behind_first + unknown;
+  const double near_score =
+      second > 0 ? kNearCosine * second * std::sqrt(codec.dim() / (first + second)) : 0;
+  const double energy_slope = unit * near_score * constants.loss_of_energy;
+  const double margin = constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance));
+  return {static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
+          static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
+          static_cast<float>(margin + energy_slope * constants.mean_energy),
+          static_cast<float>(energy_slope)};
 }
 
 // With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the

@@ -33,12 +33,13 @@ struct DotBound {
   float margin = 0;
 };
 
-/// bound by two sums: base + weight·constant + norm·(slope·sum + other_slope·other_sum + margin).
-/// The other sum is that of SignSums.
+/// bound by two sums: base + weight·constant + norm·(slope·sum + other_slope·other_sum + margin −
+/// energy_slope·energy). The other sum is that of SignSums.
 struct SumBound {
   float slope = 0;
   float other_slope = 0;
   float margin = 0;
+  float energy_slope = 0;  // 0 but for the first of split stages
 };
 
 /// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
@@ -134,7 +135,8 @@ inline float sum_bound(const ScoreConstants& score, const SumBound& bound, const
                        int32_t sum, int32_t other_sum) {
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(sum) +
-                     bound.other_slope * static_cast<float>(other_sum) + bound.margin);
+                     bound.other_slope * static_cast<float>(other_sum) + bound.margin -
+                     bound.energy_slope * row.energy);
 }
 inline float sign_bound(const ScanQuery& query, const ScanTerms& row, const SignSums& sums) {
   return sum_bound(query.score, query.signs, row, query.front_weight - 2 * sums.distance,

@@ -152,11 +152,15 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
         panel.dot_scale[0][slot] = score.dot_scale[0];
         panel.dot_scale[1][slot] = score.dot_scale[1];
         if (!two_stages) panel.margin[slot] = static_cast<float>(random.uniform());
+        if (!two_stages && q % 3 > 0)
+          panel.energy_slope[slot] = static_cast<float>(1e-5 * random.uniform());
       }
       const float margin_unit = panels % 2 == 0 ? 0 : 2.5F;
       AlignedVector<float> scale(kChunkRows);
       AlignedVector<float> constant(kChunkRows);
+      AlignedVector<float> energy(kChunkRows);
       for (size_t row = 0; row < kChunkRows; ++row) {
+        energy[row] = static_cast<float>(50000 + random.below(40000));
         scale[row] = row % 11 == 6 ? 0.0F : static_cast<float>(std::fabs(random.normal()));
         constant[row] = row % 5 == 4 ? std::numeric_limits<float>::quiet_NaN()
                                      : static_cast<float>(random.normal());
@@ -169,10 +173,12 @@ TEST_CASE("dense hits are the rows that reach the threshold", "[scan][kernels]")
         if (two_stages) return goodness(score, terms, dots[0][at], dots[1][at]);
         const PanelConstants& panel = constants[static_cast<size_t>(q / kPanelQueries)];
         return score.base + score.weight * terms.constant +
-               terms.scale * (score.dot_scale[0] * static_cast<float>(dots[0][at]) +
-                              panel.margin[q % kPanelQueries] * margin_unit);
+               terms.scale *
+                   (score.dot_scale[0] * static_cast<float>(dots[0][at]) +
+                    panel.margin[q % kPanelQueries] * margin_unit -
+                    panel.energy_slope[q % kPanelQueries] * energy[static_cast<size_t>(row)]);
       };
-      ChunkTerms terms = make_chunk_terms(scale.data(), constant.data());
+      ChunkTerms terms = make_chunk_terms(scale.data(), constant.data(), energy.data());
       terms.margin_unit = margin_unit;
       AlignedVector<float> thresholds(static_cast<size_t>(queries));
       for (int q = 0; q < queries; ++q) {

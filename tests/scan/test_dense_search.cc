@@ -12,6 +12,7 @@
 
 #include "src/scan/dense_search.h"
 #include "src/scan/first_stage_lanes.h"
+#include "src/scan/kernels/level_energies.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/one_step_lanes.h"
 #include "src/scan/row_levels.h"
@@ -137,6 +138,11 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
           for (const int8_t level : of_query) most += level * level;
           REQUIRE(scales.margin <= .06 * scales.dot_scale * std::sqrt(most));
         }
+        const int first_lanes = rows.scan.stages()[0].lanes();
+        std::vector<float> energies(64);
+        level_energies(of_rows.data(), first_lanes, 64, count, energies.data());
+        for (size_t row = 0; row < 64; ++row)
+          REQUIRE(energies[row] == first_stage_energy(rows.scan, at[row]));
         REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) >= longest);
         REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) <= 1.001 * longest);
         REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 0) == 0);
@@ -156,10 +162,12 @@ TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kern
     AlignedVector<float> thresholds(static_cast<size_t>(panels * kPanelQueries), kInfinity);
     std::vector<float> norm(kChunkRows);
     std::vector<float> constant(kChunkRows);
+    std::vector<float> energy(kChunkRows);
     for (size_t row = 0; row < kChunkRows; ++row) {
       norm[row] = row % 11 == 6 ? 0.0F : static_cast<float>(std::fabs(random.normal()));
       constant[row] = row % 5 == 4 ? std::numeric_limits<float>::quiet_NaN()
                                    : static_cast<float>(random.normal());
+      energy[row] = static_cast<float>(50000 + random.below(40000));
     }
     const auto bound = [&](size_t row, int q) {
       const PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
@@ -168,7 +176,8 @@ TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kern
           (static_cast<size_t>(q / kPanelQueries) * kChunkRows + row) * kPanelQueries +
           static_cast<size_t>(slot);
       return of.base[slot] + of.weight[slot] * constant[row] +
-             norm[row] * (of.dot_scale[0][slot] * static_cast<float>(dots[at]) + of.margin[slot]);
+             norm[row] * (of.dot_scale[0][slot] * static_cast<float>(dots[at]) + of.margin[slot] -
+                          of.energy_slope[slot] * energy[row]);
     };
     for (int q = 0; q < queries; ++q) {
       PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
@@ -176,13 +185,14 @@ TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kern
       of.base[slot] = static_cast<float>(random.normal());
       of.weight[slot] = static_cast<float>(random.normal());
       of.dot_scale[0][slot] = q % 13 == 7 ? 0 : static_cast<float>(1e-5 * (1 + random.uniform()));
-      of.margin[slot] = static_cast<float>(random.uniform());
+      of.energy_slope[slot] = q % 3 == 0 ? 0 : static_cast<float>(1e-5 * random.uniform());
+      of.margin[slot] = static_cast<float>(random.uniform()) + 70000 * of.energy_slope[slot];
       // A row's own bound, to the bit; for some every row.
       thresholds[static_cast<size_t>(q)] = q % 7 == 3 ? -kInfinity : bound(5 * (q % 12), q);
     }
     on_every_target([&] {
       BoundRows rows;
-      set_bound_rows(norm.data(), constant.data(), &rows);
+      set_bound_rows(norm.data(), constant.data(), energy.data(), &rows);
       std::vector<DenseHit> hits(dots.size());
       const int count = find_bound_hits(dots.data(), panels, constants.data(), thresholds.data(),
                                         rows, hits.data());

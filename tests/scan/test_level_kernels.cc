@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "src/codec/magnitude_planes.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/level_words.h"
 #include "src/scan/kernels/round_levels.h"
@@ -81,6 +82,28 @@ TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
           CAPTURE(spec, dim);
           check_levels(rows, tile, stage, which);
         }
+      });
+    }
+  }
+}
+
+TEST_CASE("fields of magnitudes of any bits are the plain ones", "[scan][kernels]") {
+  for (const int dim : {64, 128, 384}) {
+    const ScanRows rows = made_up_rows("Polar8", dim, Metric::l2, 70);
+    const ScanTile tile = tile_of(rows);
+    for (int bits = kMinMagnitudeBits - 1; bits < kMaxMagnitudeBits; ++bits) {
+      Random random(static_cast<uint64_t>(bits));
+      LevelPart part;
+      part.kind = LevelPart::Kind::magnitudes;
+      part.dim = dim;
+      part.step_bits = bits;
+      for (int i = 0; i < 1 << bits; ++i) part.x[i] = static_cast<int8_t>(random.below(128));
+      part.make_tables();
+      const LevelStage stage = {{part}, 0, part.segments(), 1};
+      const std::vector<uint32_t> which = {0, 5, 63, 64, 69};
+      on_every_target([&] {
+        CAPTURE(dim, bits);
+        check_levels(rows, tile, stage, which);
       });
     }
   }

@@ -131,7 +131,8 @@ struct PlainHits {
     std::vector<int8_t> decoded(static_cast<size_t>(scan.lanes()));
     for (const uint32_t row : shared.rows_in(tile)) {
       const RowPlace at = place_of(tile, row);
-      const ScanTerms terms = load_terms(scan, at);
+      ScanTerms terms = load_terms(scan, at);
+      terms.energy = first_stage_energy(scan, at);
       Row& of = rows.emplace_back();
       of.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
       for (size_t stage = 0; stage < scan.stages().size(); ++stage) {
@@ -145,6 +146,7 @@ struct PlainHits {
       REQUIRE(same_bits(shared_terms.scale, terms.scale));
       REQUIRE(same_bits(shared_terms.constant, terms.constant));
       REQUIRE(same_bits(shared_terms.norm, terms.norm));
+      REQUIRE(same_bits(shared_terms.energy, terms.energy));
       REQUIRE(shared.levels->max_scale >= terms.scale);
       REQUIRE(shared.levels->max_constant >= std::fabs(terms.constant));
     }

@@ -306,6 +306,7 @@ struct PlainStage {
   std::vector<uint32_t> rows;
   std::vector<uint32_t> survivors;
   std::vector<SignSums> sums;
+  std::vector<ScanTerms> terms;
   std::vector<int32_t> first_dots;  // of split stages
   std::vector<float> bounds;
 
@@ -319,10 +320,11 @@ struct PlainStage {
       survivors.push_back(survivor_of(row, sums.back().distance));
       decode_levels(scan, scan.stages()[0], at, levels.data());
       first_dots.push_back(level_dot(scan.stages()[0], query, levels.data()));
-      const ScanTerms terms = load_terms(scan, at);
+      terms.push_back(load_terms(scan, at));
+      terms.back().energy = first_stage_energy(scan, at);
       bounds.push_back(scan.has_split_stages()
-                           ? first_stage_bound(query, terms, first_dots.back(), sums.back())
-                           : sign_bound(query, terms, sums.back()));
+                           ? first_stage_bound(query, terms.back(), first_dots.back(), sums.back())
+                           : sign_bound(query, terms.back(), sums.back()));
     }
   }
 };
@@ -344,13 +346,14 @@ void check_kept(const ScanRows& rows, const ScanTile& tile, const ScanQuery& que
     if (!(plain.bounds[i] >= threshold)) continue;
     REQUIRE(next < left);
     const auto at = static_cast<size_t>(next++);
-    const ScanTerms expected = load_terms(rows.scan, place_of(tile, plain.rows[i]));
+    const ScanTerms& expected = plain.terms[i];
     REQUIRE(kept[at] == plain.rows[i]);
     REQUIRE(sums[at].distance == plain.sums[i].distance);
     REQUIRE(sums[at].other_sum == plain.sums[i].other_sum);
     REQUIRE(same_bits(terms[at].scale, expected.scale));
     REQUIRE(same_bits(terms[at].constant, expected.constant));
     REQUIRE(same_bits(terms[at].norm, expected.norm));
+    REQUIRE(same_bits(terms[at].energy, expected.energy));
     if (split) REQUIRE(first_dots[at] == plain.first_dots[i]);
   }
   REQUIRE(next == left);

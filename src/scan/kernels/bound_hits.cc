@@ -33,12 +33,14 @@ class BoundCuts {
     const __m512 margin = _mm512_mul_ps(unit, _mm512_load_ps(panel.margin));
     inverse_ = _mm512_mul_ps(unit, _mm512_sub_ps(threshold, base));
     ratio_ = _mm512_mul_ps(unit, _mm512_load_ps(panel.weight));
+    energy_ = _mm512_mul_ps(unit, _mm512_load_ps(panel.energy_slope));
     const __m512 most =
         _mm512_mul_ps(unit, _mm512_add_ps(_mm512_abs_ps(threshold), _mm512_abs_ps(base)));
-    const __m512 sizes =
-        _mm512_fmadd_ps(most, _mm512_set1_ps(rows.max_inverse),
-                        _mm512_fmadd_ps(_mm512_abs_ps(ratio_), _mm512_set1_ps(rows.max_ratio),
-                                        _mm512_abs_ps(margin)));
+    const __m512 sizes = _mm512_fmadd_ps(
+        most, _mm512_set1_ps(rows.max_inverse),
+        _mm512_fmadd_ps(
+            _mm512_abs_ps(ratio_), _mm512_set1_ps(rows.max_ratio),
+            _mm512_fmadd_ps(energy_, _mm512_set1_ps(rows.max_energy), _mm512_abs_ps(margin))));
     at_ = _mm512_sub_ps(_mm512_setzero_ps(),
                         _mm512_fmadd_ps(_mm512_set1_ps(kRounding), sizes, margin));
   }
@@ -46,12 +48,14 @@ class BoundCuts {
   /// What is no number reaches.
   HWY_ATTR HWY_INLINE __mmask16 reached(const BoundRows& rows, int row, const int32_t* dots) const {
     const __m512 without_ratio = _mm512_fmadd_ps(inverse_, _mm512_set1_ps(rows.inverse[row]), at_);
-    const __m512 cut = _mm512_fnmadd_ps(ratio_, _mm512_set1_ps(rows.ratio[row]), without_ratio);
+    const __m512 without_energy =
+        _mm512_fnmadd_ps(ratio_, _mm512_set1_ps(rows.ratio[row]), without_ratio);
+    const __m512 cut = _mm512_fmadd_ps(energy_, _mm512_set1_ps(rows.energy[row]), without_energy);
     return _mm512_cmp_ps_mask(_mm512_cvtepi32_ps(_mm512_load_si512(dots)), cut, _CMP_NLT_UQ);
   }
 
  private:
-  __m512 at_, inverse_, ratio_;
+  __m512 at_, inverse_, ratio_, energy_;
 };
 
 // Without branches, which so many hits would make unpredictable: 16 queries' hits of a row are
@@ -102,10 +106,6 @@ HWY_ATTR HWY_INLINE __m512i add_operand_dots(__m512i sums, const int8_t* row, co
   for (int lane = 0; lane < lanes; lane += kSegmentLanes)
     sums = dot_bytes(sums, _mm512_load_si512(row + lane), _mm512_load_si512(query + lane));
   return sums;
-}
-
-HWY_ATTR HWY_INLINE int32_t squares_of(const int8_t* row, int lanes) {
-  return _mm512_reduce_add_epi32(add_dots(_mm512_setzero_si512(), row, row, lanes));
 }
 
 // Four hits at a time. The float operations are those of goodness() in their order.
@@ -178,10 +178,6 @@ HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float
 
 #else
 
-HWY_ATTR HWY_INLINE int32_t squares_of(const int8_t* row, int lanes) {
-  return dot_row(row, row, lanes);
-}
-
 HWY_ATTR int keep_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                        bool first_is_known, DenseHit* hits, int count) {
   int kept = 0;
@@ -207,13 +203,6 @@ int bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
 
 #endif
 
-HWY_ATTR int32_t most_squares(const int8_t* levels, int lanes, int count) {
-  int32_t most = 0;
-  for (int row = 0; row < count; ++row, levels += lanes)
-    most = std::max(most, squares_of(levels, lanes));
-  return most;
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace polarquant
 HWY_AFTER_NAMESPACE();
@@ -223,21 +212,24 @@ namespace polarquant {
 
 HWY_EXPORT(bound_hits);
 HWY_EXPORT(keep_hits);
-HWY_EXPORT(most_squares);
 
-void set_bound_rows(const float* norm, const float* constant, BoundRows* rows) {
+void set_bound_rows(const float* norm, const float* constant, const float* energy,
+                    BoundRows* rows) {
   constexpr float kLeastNorm = 1e-30F;  // smaller ones' inverses could be infinite
   std::copy_n(norm, kChunkRows, rows->norm);
   std::copy_n(constant, kChunkRows, rows->constant);
-  rows->terms = make_chunk_terms(rows->norm, rows->constant);
+  std::copy_n(energy, kChunkRows, rows->energy);
+  rows->terms = make_chunk_terms(rows->norm, rows->constant, rows->energy);
   rows->max_inverse = 0;
   rows->max_ratio = 0;
+  rows->max_energy = 0;
   rows->allowed = 0;
   for (int row = 0; row < kChunkRows; ++row) {
     rows->inverse[row] = std::numeric_limits<float>::quiet_NaN();
     rows->ratio[row] = 0;
     if (std::isnan(constant[row])) continue;
     rows->allowed |= uint64_t{1} << row;
+    rows->max_energy = std::max(rows->max_energy, energy[row]);
     if (!(norm[row] >= kLeastNorm)) continue;
     rows->inverse[row] = 1 / norm[row];
     rows->ratio[row] = constant[row] * rows->inverse[row];
@@ -249,10 +241,6 @@ void set_bound_rows(const float* norm, const float* constant, BoundRows* rows) {
 int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
                     const float* thresholds, const BoundRows& rows, DenseHit* hits) {
   return HWY_DYNAMIC_DISPATCH(bound_hits)(dots, panels, constants, thresholds, rows, hits);
-}
-float longest_row(const int8_t* levels, int lanes, int count) {
-  const int32_t squares = HWY_DYNAMIC_DISPATCH(most_squares)(levels, lanes, count);
-  return std::sqrt(static_cast<float>(squares)) * (1 + 4 * std::numeric_limits<float>::epsilon());
 }
 int keep_bound_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
                     bool first_is_known, DenseHit* hits, int count) {

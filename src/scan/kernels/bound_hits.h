@@ -11,29 +11,28 @@
 namespace polarquant {
 
 /// Rows of a chunk as bounds of their dot products are solved: base + weight·constant + norm·(dot
-/// scale·dot + margin) ≥ threshold for a dot of at least (threshold − base)/dot_scale·(1/norm) −
-/// weight/dot_scale·(constant/norm) − margin/dot_scale.
+/// scale·dot + margin − energy slope·energy) ≥ threshold for a dot of at least (threshold −
+/// base)/dot_scale·(1/norm) − weight/dot_scale·(constant/norm) − margin/dot_scale + energy
+/// slope/dot_scale·energy.
 struct BoundRows {
   alignas(64) float norm[kChunkRows];
   alignas(64) float constant[kChunkRows];
   alignas(64) float inverse[kChunkRows];  // 1/norm; NaN, which any dot reaches, of none
   alignas(64) float ratio[kChunkRows];    // constant/norm
+  alignas(64) float energy[kChunkRows];
   float max_inverse = 0;
-  float max_ratio = 0;   // of the magnitudes
+  float max_ratio = 0;  // of the magnitudes
+  float max_energy = 0;
   uint64_t allowed = 0;  // bit r: row r takes part
   ChunkTerms terms;      // of norm and constant
 };
-/// As in make_chunk_terms.
-void set_bound_rows(const float* norm, const float* constant, BoundRows* rows);
+/// As in make_chunk_terms. energy: (kChunkRows); any value of rows that take no part.
+void set_bound_rows(const float* norm, const float* constant, const float* energy, BoundRows* rows);
 
 /// Writes the (row, query) whose bound is at least the query's threshold, and some where it is less
 /// by roundings. Made for one in a hundred, where find_dense_hits is for one in a thousand.
 int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
                     const float* thresholds, const BoundRows& rows, DenseHit* hits);
-
-/// The largest √Σ level² of `count` rows of (lanes) levels, one behind the other, on 64-byte
-/// boundaries; rounded up.
-float longest_row(const int8_t* levels, int lanes, int count);
 
 /// What scores take of a chunk's rows, by stage: levels every `stride` bytes.
 struct HitRows {

@@ -31,7 +31,8 @@ class BoundsOfFour {
         weight_(_mm_set1_ps(score.weight)),
         slope_(_mm_set1_ps(bound.slope)),
         other_slope_(_mm_set1_ps(bound.other_slope)),
-        margin_(_mm_set1_ps(bound.margin)) {}
+        margin_(_mm_set1_ps(bound.margin)),
+        energy_slope_(_mm_set1_ps(bound.energy_slope)) {}
 
   HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
     __m128 low;
@@ -54,32 +55,33 @@ class BoundsOfFour {
         _mm_mul_ps(_mm_shuffle_ps(low, high, 0b11011101), _mm_set1_ps(format_.bias_unit));
     constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
     norm_ = l2_ ? bias : scale_;
+    energy_ = _mm_setzero_ps();
   }
+  /// Of split stages.
+  HWY_ATTR HWY_INLINE void set_energies(__m128 energies) { energy_ = energies; }
 
   HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i other_sum) const {
     const __m128 by_sums =
         _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
                               _mm_mul_ps(other_slope_, _mm_cvtepi32_ps(other_sum))),
                    margin_);
+    const __m128 by_energy = _mm_sub_ps(by_sums, _mm_mul_ps(energy_slope_, energy_));
     return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
-                      _mm_mul_ps(norm_, by_sums));
+                      _mm_mul_ps(norm_, by_energy));
   }
 
+  static_assert(sizeof(ScanTerms) == sizeof(__m128));
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
-    alignas(16) float scale[4];
-    alignas(16) float constant[4];
-    alignas(16) float norm[4];
-    _mm_store_ps(scale, scale_);
-    _mm_store_ps(constant, constant_);
-    _mm_store_ps(norm, norm_);
-    for (int j = 0; j < 4; ++j) terms[j] = {scale[j], constant[j], norm[j]};
+    __m128 of[4] = {scale_, constant_, norm_, energy_};
+    _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
+    for (int j = 0; j < 4; ++j) _mm_storeu_ps(&terms[j].scale, of[j]);
   }
 
  private:
   const FactorFormat& format_;
   bool l2_;
-  __m128 base_, weight_, slope_, other_slope_, margin_;
-  __m128 scale_, constant_, norm_;
+  __m128 base_, weight_, slope_, other_slope_, margin_, energy_slope_;
+  __m128 scale_, constant_, norm_, energy_;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -36,23 +36,24 @@ struct Slots {
         dot_scale(hn::Load(D(), panel.dot_scale[0] + slot)),
         second_scale(hn::Load(D(), panel.dot_scale[1] + slot)),
         margin(hn::Mul(hn::Load(D(), panel.margin + slot), hn::Set(D(), terms.margin_unit))),
+        energy_slope(hn::Load(D(), panel.energy_slope + slot)),
         threshold(hn::Load(D(), thresholds + slot)) {}
 
-  HWY_ATTR hn::Mask<D> reached(const int32_t* dots, const int32_t* second_dots, float scale,
-                               float constant) const {
+  HWY_ATTR hn::Mask<D> reached(const int32_t* dots, const int32_t* second_dots,
+                               const ChunkTerms& terms, int row) const {
     const D df;
     V sum = hn::Mul(dot_scale, hn::ConvertTo(df, hn::Load(DI(), dots)));
     if constexpr (kTwoStages) {
       sum = hn::Add(sum, hn::Mul(second_scale, hn::ConvertTo(df, hn::Load(DI(), second_dots))));
     } else {
-      sum = hn::Add(sum, margin);
+      sum = hn::Sub(hn::Add(sum, margin), hn::Mul(energy_slope, hn::Set(df, terms.energy[row])));
     }
-    const V offset = hn::Add(base, hn::Mul(weight, hn::Set(df, constant)));
-    return hn::Ge(hn::Add(offset, hn::Mul(hn::Set(df, scale), sum)), threshold);
+    const V offset = hn::Add(base, hn::Mul(weight, hn::Set(df, terms.constant[row])));
+    return hn::Ge(hn::Add(offset, hn::Mul(hn::Set(df, terms.scale[row]), sum)), threshold);
   }
 
   /// A dot up to which no row of the chunk reaches the threshold: from
-  ///   base + weight·constant + scale·(dot_scale·dot + margin) ≥ threshold,
+  ///   base + weight·constant + scale·(dot_scale·dot + margin − energy_slope·energy) ≥ threshold,
   /// less what roundings on either side can make of it. Of one stage.
   HWY_ATTR hn::Vec<DI> unreached_dot(const ChunkTerms& terms) const {
     constexpr float kRounding = 2e-6F;  // of what is added: over ten times float's
@@ -66,7 +67,10 @@ struct Slots {
     const V missing =
         hn::NegMulAdd(hn::Set(df, kRounding), sizes, hn::Sub(hn::Sub(threshold, base), best));
     const V reach = hn::Mul(dot_scale, hn::Set(df, terms.max_scale));
-    const V of_margin = hn::Mul(hn::Div(margin, dot_scale), hn::Set(df, 1 + kRounding));
+    const V energy = hn::Mul(energy_slope, hn::Set(df, terms.min_energy));
+    const V most =
+        hn::MulAdd(hn::Set(df, kRounding), hn::Add(margin, energy), hn::Sub(margin, energy));
+    const V of_margin = hn::Div(most, dot_scale);
     const V dot = hn::Sub(hn::Mul(hn::Div(missing, reach), hn::Set(df, 1 - kRounding)), of_margin);
     // A comparison with NaN (an infinite threshold, no query in the slot, all rows at the centre)
     // leaves every row to the test itself.
@@ -77,7 +81,7 @@ struct Slots {
     return hn::ConvertTo(DI(), last);
   }
 
-  V base, weight, dot_scale, second_scale, margin, threshold;
+  V base, weight, dot_scale, second_scale, margin, energy_slope, threshold;
 };
 
 template <bool kTwoStages>
@@ -92,8 +96,7 @@ HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots,
     const Slots<kTwoStages> slots(panel, thresholds, terms, slot);
     const auto reached = [&](int row) HWY_ATTR {
       const int at = row * kPanelQueries + slot;
-      return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms.scale[row],
-                           terms.constant[row]);
+      return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms, row);
     };
     const auto unreached_dot = slots.unreached_dot(terms);
     const auto may_reach = [&](int row) HWY_ATTR {
@@ -153,14 +156,15 @@ namespace polarquant {
 
 HWY_EXPORT(find_hits);
 
-ChunkTerms make_chunk_terms(const float* scale, const float* constant) {
-  ChunkTerms terms = {scale, constant};
+ChunkTerms make_chunk_terms(const float* scale, const float* constant, const float* energy) {
+  ChunkTerms terms = {scale, constant, energy};
   bool any = false;
   for (int row = 0; row < kChunkRows; ++row) {
     if (std::isnan(constant[row])) continue;
     terms.max_scale = std::max(terms.max_scale, scale[row]);
     terms.min_constant = any ? std::min(terms.min_constant, constant[row]) : constant[row];
     terms.max_constant = any ? std::max(terms.max_constant, constant[row]) : constant[row];
+    terms.min_energy = any ? std::min(terms.min_energy, energy[row]) : energy[row];
     any = true;
   }
   return terms;

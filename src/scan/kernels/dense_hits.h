@@ -10,12 +10,13 @@ namespace polarquant {
 
 /// Score constants (scan_query.h) of a panel's queries; 0 in slots without a query. dot_scale ≥ 0.
 /// Of a bound the margin, too, which is added to the scaled dot products, ChunkTerms::margin_unit
-/// times.
+/// times, and the slope of the row's energy, which is taken off.
 struct PanelConstants {
   alignas(64) float base[kPanelQueries] = {};
   alignas(64) float weight[kPanelQueries] = {};
   alignas(64) float dot_scale[2][kPanelQueries] = {};
   alignas(64) float margin[kPanelQueries] = {};
+  alignas(64) float energy_slope[kPanelQueries] = {};
 };
 
 struct DenseHit {
@@ -24,17 +25,23 @@ struct DenseHit {
   int32_t dot[2];
 };
 
+/// Of scores, and of bounds that take no energy.
+alignas(64) inline constexpr float kNoEnergies[kChunkRows] = {};
+
 /// Terms of a chunk's rows, (kChunkRows) each on 64-byte boundaries. A constant that is NaN keeps
 /// its row out.
 struct ChunkTerms {
   const float* scale;  // ≥ 0; of bounds their norm
   const float* constant;
+  const float* energy;  // ≥ 0
   float margin_unit = 1;
+  float min_energy = 0;  // of rows whose constants are numbers
   float max_scale = 0;
   float min_constant = 0;  // of those that are numbers
   float max_constant = 0;
 };
-ChunkTerms make_chunk_terms(const float* scale, const float* constant);
+ChunkTerms make_chunk_terms(const float* scale, const float* constant,
+                            const float* energy = kNoEnergies);
 
 /// Writes the (row, query) whose goodness, or bound, is at least the query's threshold; `hits` has
 /// room for all. thresholds: (16·panels) on a 64-byte boundary, +infinity in slots without a query.

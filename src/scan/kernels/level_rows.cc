@@ -14,7 +14,6 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/dot_row-inl.h"
 #include "src/scan/kernels/window_decode-inl.h"
 
@@ -250,6 +249,26 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
 
 #endif
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int stride, int8_t* levels) {
+  const HalfSegmentFields fields(part.step_bits);
+  const int half_bytes = kSegmentLanes / 2 * part.step_bits / 8;
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    for (int segment = 0; segment < part.segments(); ++segment) {
+      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
+      for (int half = 0; half < 2; ++half, codes += half_bytes, of_row += kSegmentPairs)
+        store_signed({look_up(part.x, 1 << part.step_bits, fields.read(codes))},
+                     signs >> (half * kSegmentPairs), of_row);
+    }
+  }
+}
+
+#else
+
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
                                 int count, int stride, int8_t* levels) {
@@ -271,6 +290,8 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
     }
   }
 }
+
+#endif
 
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
                            int count, int stride, int8_t* levels) {

@@ -41,23 +41,54 @@ class RowDots {
   }
 
   HWY_ATTR HWY_INLINE __m128i four(const RowParts (&at)[4]) const {
-    __m512i sums[4] = {};
+    RowSums<4, false> sums;
     add_rows(at, sums);
-    return _mm_add_epi32(_mm_set1_epi32(bias_), sum_each(sums[0], sums[1], sums[2], sums[3]));
+    return dots_of(sums);
+  }
+  /// And the rows' Σ level².
+  HWY_ATTR HWY_INLINE __m128i four(const RowParts (&at)[4], __m128i* energies) const {
+    RowSums<4, true> sums;
+    add_rows(at, sums);
+    *energies = sum_each(sums.energies[0], sums.energies[1], sums.energies[2], sums.energies[3]);
+    return dots_of(sums);
   }
 
   HWY_ATTR HWY_INLINE int32_t one(const RowParts& at) const {
     const RowParts places[1] = {at};
-    __m512i sums[1] = {};
+    RowSums<1, false> sums;
     add_rows(places, sums);
-    return bias_ + _mm512_reduce_add_epi32(sums[0]);
+    return bias_ + _mm512_reduce_add_epi32(sums.dots[0]);
   }
 
  private:
-  /// Adds to registers whose lanes, and the bias, add up to the rows' dot products. Part by part,
-  /// so that tables and the query's levels are loaded once for all rows.
-  template <int kRows>
-  HWY_ATTR HWY_INLINE void add_rows(const RowParts (&at)[kRows], __m512i (&sums)[kRows]) const {
+  /// Registers whose lanes add up to the rows' dot products less the bias, and to their Σ level².
+  template <int kRows, bool kEnergies>
+  struct RowSums {
+    __m512i dots[kRows] = {};
+    __m512i energies[kEnergies ? kRows : 1] = {};
+
+    HWY_ATTR HWY_INLINE void add(int row, __m512i unsigned_bytes, __m512i signed_bytes) {
+      dots[row] = dot_bytes(dots[row], unsigned_bytes, signed_bytes);
+    }
+    template <bool kAreMagnitudes>
+    HWY_ATTR HWY_INLINE void add_energy(int row, __m512i levels) {
+      if constexpr (kEnergies) {
+        const __m512i magnitudes = kAreMagnitudes ? levels : _mm512_abs_epi8(levels);
+        energies[row] = dot_bytes(energies[row], magnitudes, magnitudes);
+      }
+    }
+  };
+
+  template <bool kEnergies>
+  HWY_ATTR HWY_INLINE __m128i dots_of(const RowSums<4, kEnergies>& sums) const {
+    return _mm_add_epi32(_mm_set1_epi32(bias_),
+                         sum_each(sums.dots[0], sums.dots[1], sums.dots[2], sums.dots[3]));
+  }
+
+  /// Part by part, so that tables and the query's levels are loaded once for all rows.
+  template <int kRows, bool kEnergies>
+  HWY_ATTR HWY_INLINE void add_rows(const RowParts (&at)[kRows],
+                                    RowSums<kRows, kEnergies>& sums) const {
     for (const LevelPart& part : stage_.parts) {
       if (part.kind == LevelPart::Kind::magnitudes) {
         magnitudes(part, at, sums);
@@ -84,9 +115,9 @@ class RowDots {
     return _mm512_reduce_add_epi32(sums);
   }
 
-  template <bool kSigns, int kRows>
+  template <bool kSigns, int kRows, bool kEnergies>
   HWY_ATTR HWY_INLINE void windows(const LevelPart& part, const RowParts (&at)[kRows],
-                                   __m512i (&sums)[kRows]) const {
+                                   RowSums<kRows, kEnergies>& sums) const {
     const WindowReader reader(part);
     const int bits = pairs_of(part.dim) * part.step_bits;
     const bool whole_bytes = bits % 8 == 0;
@@ -120,6 +151,8 @@ class RowDots {
         const __m512i y = look_up(part.y, windows);
         __m512i front = _mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1);
         __m512i back = _mm512_shuffle_i64x2(x, y, 0xEE);
+        sums.template add_energy<kSigns>(j, front);
+        if (both) sums.template add_energy<kSigns>(j, back);
         __m512i signed_front = query_front;
         __m512i signed_back = query_back;
         if constexpr (kSigns) {
@@ -131,16 +164,16 @@ class RowDots {
           front = _mm512_xor_si512(front, bias);
           back = _mm512_xor_si512(back, bias);
         }
-        sums[j] = dot_bytes(sums[j], front, signed_front);
-        if (both) sums[j] = dot_bytes(sums[j], back, signed_back);
+        sums.add(j, front, signed_front);
+        if (both) sums.add(j, back, signed_back);
       }
     }
   }
 
   /// An odd last segment: the windows of two rows fill a register.
-  template <bool kSigns, int kRows>
+  template <bool kSigns, int kRows, bool kEnergies>
   HWY_ATTR HWY_INLINE void last_windows(const LevelPart& part, const RowParts (&at)[kRows],
-                                        __m512i (&sums)[kRows]) const {
+                                        RowSums<kRows, kEnergies>& sums) const {
     const int segment = part.segments() - 1;
     const int ring_bytes = pairs_of(part.dim) * part.step_bits / 8;
     // Of a ring that begins here, the byte before it is its last.
@@ -177,19 +210,19 @@ class RowDots {
                                  _mm512_shuffle_i64x2(x, y, 0xEE)};
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i) {
+        sums.template add_energy<kSigns>(j + i, levels[i]);
         if constexpr (kSigns) {
-          sums[j + i] = dot_bytes(sums[j + i], levels[i],
-                                  _mm512_mask_sub_epi8(query, signs.of(at[j + i]), zero, query));
+          sums.add(j + i, levels[i], _mm512_mask_sub_epi8(query, signs.of(at[j + i]), zero, query));
         } else {
-          sums[j + i] = dot_bytes(sums[j + i], _mm512_xor_si512(levels[i], bias), query);
+          sums.add(j + i, _mm512_xor_si512(levels[i], bias), query);
         }
       }
     }
   }
 
-  template <int kRows>
+  template <int kRows, bool kEnergies>
   HWY_ATTR HWY_INLINE void magnitudes(const LevelPart& part, const RowParts (&at)[kRows],
-                                      __m512i (&sums)[kRows]) const {
+                                      RowSums<kRows, kEnergies>& sums) const {
     const WindowReader reader(part);
     // One register holds the levels of up to six bits.
     const bool small = part.step_bits <= 6;
@@ -204,16 +237,16 @@ class RowDots {
         const __m512i index = reader.read_fields(fields, segment);
         const __m512i levels =
             small ? _mm512_permutexvar_epi8(index, table) : look_up(part.x, index);
-        sums[j] =
-            dot_bytes(sums[j], levels,
-                      _mm512_mask_sub_epi8(query, signs.of(at[j]), _mm512_setzero_si512(), query));
+        sums.template add_energy<true>(j, levels);
+        sums.add(j, levels,
+                 _mm512_mask_sub_epi8(query, signs.of(at[j]), _mm512_setzero_si512(), query));
       }
     }
   }
 
-  template <int kRows>
+  template <int kRows, bool kEnergies>
   HWY_ATTR HWY_INLINE void bytes(const LevelPart& part, const RowParts (&at)[kRows],
-                                 __m512i (&sums)[kRows]) const {
+                                 RowSums<kRows, kEnergies>& sums) const {
     const int8_t* query = levels_of(part);
     const __m512i bias = _mm512_set1_epi8(-128);
     for (int first = 0; first < part.dim; first += kSegmentLanes) {
@@ -223,8 +256,9 @@ class RowDots {
         const uint8_t* codes = at[j].rest + part.codes_offset + first;
         const __m512i indices =
             left >= kSegmentLanes ? _mm512_loadu_si512(codes) : halves(codes, left);
-        sums[j] = dot_bytes(sums[j], _mm512_xor_si512(look_up(part.x, indices), bias),
-                            _mm512_load_si512(query + first));
+        const __m512i levels = look_up(part.x, indices);
+        sums.template add_energy<false>(j, levels);
+        sums.add(j, _mm512_xor_si512(levels, bias), _mm512_load_si512(query + first));
       }
     }
   }

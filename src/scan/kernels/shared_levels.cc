@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "src/scan/kernels/level_energies.h"
 #include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/load_terms.h"
 
@@ -28,7 +29,7 @@ namespace HWY_NAMESPACE {
 
 /// Four rows' terms.
 struct FourTerms {
-  __m128 scale, constant, norm;
+  __m128 scale, constant, norm, energy;
 
   HWY_ATTR HWY_INLINE explicit FourTerms(const SharedTerms* const (&rows)[4]) {
     __m128 of[4];
@@ -37,8 +38,9 @@ struct FourTerms {
     scale = of[0];
     constant = of[1];
     norm = of[2];
+    energy = of[3];
   }
-  static_assert(sizeof(SharedTerms) >= offsetof(SharedTerms, terms) + sizeof(__m128));
+  static_assert(sizeof(ScanTerms) == sizeof(__m128));
 };
 
 /// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
@@ -55,6 +57,7 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
       _mm_set1_ps(kTwoStages ? query.first_stage.slope : query.score.dot_scale[0]);
   const __m128 other_slope = _mm_set1_ps(query.first_stage.other_slope);
   const __m128 margin = _mm_set1_ps(query.first_stage.margin);
+  const __m128 energy_slope = _mm_set1_ps(query.first_stage.energy_slope);
   const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
   const __m128i in_goals = _mm_set1_epi32(goal);
   uint16_t* const all = picked->rows;
@@ -81,7 +84,7 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
             _mm_setr_epi32(other_sum(0), other_sum(1), other_sum(2), other_sum(3));
         sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, _mm_cvtepi32_ps(other_sums)));
       }
-      sum = _mm_add_ps(sum, margin);
+      sum = _mm_sub_ps(_mm_add_ps(sum, margin), _mm_mul_ps(energy_slope, four.energy));
       factor = four.norm;
     }
     const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
@@ -275,7 +278,7 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
   for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
     const auto row = static_cast<uint32_t>(std::countr_zero(left));
     SharedTerms& terms = rows->terms_of(first + row);
-    terms.terms = {scale[row], constant[row], norm[row]};
+    terms.terms = {scale[row], constant[row], norm[row], 0};
     const RowPlace at = place_of(tile, static_cast<uint32_t>(block * kBlockRows) + row);
     for (int word = 0; word < words; ++word)
       terms.words[word] = *codec.layout().front_word(at, codec.first_stage_words() + word);
@@ -294,6 +297,12 @@ void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int 
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     const LevelStage& of = codec.stages()[stage];
     decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
+    if (stage == 0 && codec.has_split_stages()) {
+      float energies[kBlockRows];
+      level_energies(rows->levels_of(0, to), of.lanes(), count, rows->stride(0), energies);
+      for (int i = 0; i < count; ++i)
+        rows->terms_of(to + static_cast<uint32_t>(i)).terms.energy = energies[i];
+    }
     set_operand_rows(rows->levels_of(stage, to), count, of.lanes(), rows->stride(stage));
   }
 }

@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "src/scan/kernels/level_rows.h"
 #include "src/scan/kernels/sign_survivors.h"
-#include "src/scan/kernels/survivor_dots.h"
 #include "src/scan/row_levels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -17,6 +17,7 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/bounds_of_four-inl.h"
+#include "src/scan/kernels/dot_row-inl.h"
 #include "src/scan/kernels/four_rows-inl.h"
 #include "src/scan/kernels/negative_levels-inl.h"
 #include "src/scan/kernels/row_dots-inl.h"
@@ -59,14 +60,22 @@ HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, co
 
 #if HWY_TARGET != HWY_AVX3_DL
 
-/// The dots of first_stage_bound of all rows, into out.first_dots: decoding them is the larger
-/// part.
+/// What first_stage_bound takes of all rows' levels, into out.first_dots and the terms' energies:
+/// decoding them is the larger part.
 HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                               const uint32_t* survivors, int count, const KeptRows& out) {
   const LevelStage& stage = codec.stages()[0];
-  for (int i = 0; i < count; ++i) out.rows[i] = row_of(survivors[i]);
   AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
-  survivor_dots(tile, codec, stage, query, out.rows, count, levels.data(), out.first_dots);
+  for (int i = 0; i < std::min(count, kFetchAhead); ++i)
+    fetch_signs(codec, place_of(tile, row_of(survivors[i])));
+  for (int i = 0; i < count; ++i) {
+    if (i + kFetchAhead < count)
+      fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
+    const RowPlace at = place_of(tile, row_of(survivors[i]));
+    decode_level_rows(codec, stage, &at, 1, levels.data());
+    out.first_dots[i] = dot_row(query.levels.data(), levels.data(), stage.lanes());
+    out.terms[i].energy = static_cast<float>(dot_row(levels.data(), levels.data(), stage.lanes()));
+  }
 }
 
 #endif
@@ -107,7 +116,8 @@ struct SumsBySigns {
   const ScanQuery& query;
 
   HWY_ATTR HWY_INLINE void of(const RowParts* at, int /*first*/, const uint32_t* survivors,
-                              int count, int32_t* sums, int32_t* other_sums) const {
+                              int count, int32_t* sums, int32_t* other_sums,
+                              float* /*energies*/) const {
     for (int i = 0; i < count; ++i) sums[i] = query.front_weight - 2 * distance_of(survivors[i]);
     sign_level_dots(codec, query, at, count, other_sums);
   }
@@ -115,30 +125,37 @@ struct SumsBySigns {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// The first sum of first_stage_bound, four rows at a time.
+/// The first sum of first_stage_bound, and the rows' energies, four rows at a time.
 struct FirstStageDots {
   RowDots dots;
 
-  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query,
-                          const int32_t* /*first_dots*/)
+  HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query, const KeptRows& /*rows*/)
       : dots(codec.layout(), codec.stages()[0], query) {}
-  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums) const {
-    for (int i = 0; i < count; i += 4)
-      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i)));
+  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums,
+                                float* energies) const {
+    for (int i = 0; i < count; i += 4) {
+      __m128i of_four;
+      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i), &of_four));
+      _mm_store_ps(energies + i, _mm_cvtepi32_ps(of_four));
+    }
   }
 };
 
 #else
 
-/// The first sum of first_stage_bound, as dot_first_stage has left it.
+/// The first sum of first_stage_bound, and the rows' energies, as dot_first_stage has left them.
 struct FirstStageDots {
-  const int32_t* first_dots;
+  const KeptRows& rows;
 
   HWY_ATTR FirstStageDots(const ScanCodec& /*codec*/, const ScanQuery& /*query*/,
-                          const int32_t* dots)
-      : first_dots(dots) {}
-  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, int count, int32_t* sums) const {
-    std::copy_n(first_dots + first, count, sums);
+                          const KeptRows& of_rows)
+      : rows(of_rows) {}
+  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, int count, int32_t* sums,
+                              float* energies) const {
+    for (int i = 0; i < count; ++i) {
+      sums[i] = rows.first_dots[first + i];
+      energies[i] = rows.terms[first + i].energy;
+    }
   }
 };
 
@@ -154,13 +171,12 @@ struct SumsByFirstStage {
   int words;
   FirstStageDots dots;
 
-  HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& of_query,
-                            const int32_t* first_dots)
-      : query(of_query), words(codec.first_stage_words()), dots(codec, of_query, first_dots) {}
+  HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& of_query, const KeptRows& rows)
+      : query(of_query), words(codec.first_stage_words()), dots(codec, of_query, rows) {}
 
   HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* survivors, int count,
-                              int32_t* sums, int32_t* other_sums) const {
-    dots.of(at, first, count, sums);
+                              int32_t* sums, int32_t* other_sums, float* energies) const {
+    dots.of(at, first, count, sums, energies);
     for (int i = 0; i < count; ++i) {
       const int32_t behind = distance_of(survivors[i]) - words_distance(query, at[i].words, words);
       other_sums[i] = sum_behind_first_stage(query.weight_behind, behind);
@@ -203,9 +219,11 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     const int some = std::min(count - first, kTogether);
     alignas(16) int32_t sums[kTogether];
     alignas(16) int32_t other_sums[kTogether];
-    sums_of.of(at, first, survivors + first, some, sums, other_sums);
+    alignas(16) float energies[kTogether];
+    sums_of.of(at, first, survivors + first, some, sums, other_sums, energies);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(at + i));
+      if constexpr (Sums::kHasFirstDots) four.set_energies(_mm_load_ps(energies + i));
       const __m128 bounds =
           four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(sums + i)),
                      _mm_load_si128(reinterpret_cast<const __m128i*>(other_sums + i)));
@@ -242,9 +260,8 @@ HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const
 #if HWY_TARGET != HWY_AVX3_DL
   dot_first_stage(codec, tile, query, survivors, count, out);
 #endif
-  return keep_fours(codec, tile, query, query.first_stage,
-                    SumsByFirstStage(codec, query, out.first_dots), threshold, survivors, count,
-                    out);
+  return keep_fours(codec, tile, query, query.first_stage, SumsByFirstStage(codec, query, out),
+                    threshold, survivors, count, out);
 }
 
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
@@ -289,8 +306,10 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
       fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
+    const float energy = out.terms[i].energy;  // as dot_first_stage has left it, if it was called
     out.rows[kept] = row;
     out.terms[kept] = load_terms(codec, at);
+    out.terms[kept].energy = codec.has_split_stages() ? energy : 0;
     const int32_t distance = distance_of(survivors[i]);
     out.sums[kept] = {distance, other_sum_of(codec, query, at, distance)};
     kept += bound(i, kept) >= threshold ? 1 : 0;

@@ -126,16 +126,17 @@ HWY_ATTR HWY_INLINE __m512i look_up(const void* bytes, __m512i index) {
 
 #elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-/// By bits a pair, below 8, how eight windows are cut from the 16 bytes that begin with theirs: the
-/// two bytes that a window lies in, and what shifts it to the upper one.
-struct WindowCuts {
+/// By how many bits apart, below 8, how eight bytes are cut from the 16 that begin with the first
+/// one's: the two bytes that each lies in, and what shifts it to the upper one.
+struct ByteCuts {
   alignas(16) uint8_t bytes[8][16];
   alignas(16) uint16_t factors[8][8];
 
-  constexpr WindowCuts() : bytes(), factors() {
+  /// `skips_one`: the first begins that many bits behind the first byte's start.
+  constexpr explicit ByteCuts(bool skips_one) : bytes(), factors() {
     for (int step = 1; step < 8; ++step) {
       for (int i = 0; i < 8; ++i) {
-        const int bit = step + i * step;
+        const int bit = (skips_one ? step : 0) + i * step;
         bytes[step][2 * i] = static_cast<uint8_t>(bit / 8);
         bytes[step][2 * i + 1] = static_cast<uint8_t>(bit / 8 + 1);
         factors[step][i] = static_cast<uint16_t>(256 >> bit % 8);
@@ -143,19 +144,24 @@ struct WindowCuts {
     }
   }
 };
-inline constexpr WindowCuts kWindowCuts;
+inline constexpr ByteCuts kWindowCuts(true);
+inline constexpr ByteCuts kFieldCuts(false);
+
+HWY_ATTR HWY_INLINE __m256i cut_bytes(__m256i bytes, __m256i places, __m256i factors) {
+  return _mm256_srli_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, places), factors), 8);
+}
+HWY_ATTR HWY_INLINE __m256i both_halves(const void* sixteen) {
+  return _mm256_broadcastsi128_si256(_mm_load_si128(static_cast<const __m128i*>(sixteen)));
+}
 
 /// The 32 windows of a segment.
 class SegmentWindows {
  public:
   explicit HWY_ATTR HWY_INLINE SegmentWindows(int step) : step_(step) {
     if (step == 8) return;
-    const auto both = [](const void* sixteen) HWY_ATTR {
-      return _mm256_broadcastsi128_si256(_mm_load_si128(static_cast<const __m128i*>(sixteen)));
-    };
-    first_bytes_ = both(kWindowCuts.bytes[step]);
+    first_bytes_ = both_halves(kWindowCuts.bytes[step]);
     next_bytes_ = _mm256_add_epi8(first_bytes_, _mm256_set1_epi8(static_cast<char>(step)));
-    factors_ = both(kWindowCuts.factors[step]);
+    factors_ = both_halves(kWindowCuts.factors[step]);
   }
 
   /// A full segment's; up to 29 bytes of those from its first on are read, and the one before.
@@ -170,40 +176,78 @@ class SegmentWindows {
     const __m256i bytes =
         _mm256_inserti128_si256(_mm256_castsi128_si256(low), load(first + 2 * step_ - 1), 1);
     // Of each 16 bytes the first eight windows and the next.
-    return _mm256_packus_epi16(cut(bytes, first_bytes_), cut(bytes, next_bytes_));
+    return _mm256_packus_epi16(cut_bytes(bytes, first_bytes_, factors_),
+                               cut_bytes(bytes, next_bytes_, factors_));
   }
 
  private:
-  HWY_ATTR HWY_INLINE __m256i cut(__m256i bytes, __m256i places) const {
-    return _mm256_srli_epi16(_mm256_mullo_epi16(_mm256_shuffle_epi8(bytes, places), factors_), 8);
-  }
-
   int step_;
   __m256i first_bytes_, next_bytes_, factors_;
 };
+
+/// The 32 fields of half a segment, 4 to 7 bits each.
+class HalfSegmentFields {
+ public:
+  explicit HWY_ATTR HWY_INLINE HalfSegmentFields(int bits) : bits_(bits) {
+    // The last 16 bytes are read, so that none behind them are.
+    const auto behind = static_cast<char>(16 - 2 * bits);
+    const __m256i of_upper_half =
+        _mm256_inserti128_si256(_mm256_setzero_si256(), _mm_set1_epi8(behind), 1);
+    first_bytes_ = _mm256_add_epi8(both_halves(kFieldCuts.bytes[bits]), of_upper_half);
+    next_bytes_ = _mm256_add_epi8(first_bytes_, _mm256_set1_epi8(static_cast<char>(bits)));
+    factors_ = both_halves(kFieldCuts.factors[bits]);
+    mask_ = _mm256_set1_epi8(static_cast<char>((1 << bits) - 1));
+  }
+
+  HWY_ATTR HWY_INLINE __m256i read(const uint8_t* fields) const {
+    const auto load = [](const uint8_t* at) HWY_ATTR {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    };
+    const __m256i bytes = _mm256_inserti128_si256(_mm256_castsi128_si256(load(fields)),
+                                                  load(fields + 4 * bits_ - 16), 1);
+    return _mm256_and_si256(_mm256_packus_epi16(cut_bytes(bytes, first_bytes_, factors_),
+                                                cut_bytes(bytes, next_bytes_, factors_)),
+                            mask_);
+  }
+
+ private:
+  int bits_;
+  __m256i first_bytes_, next_bytes_, factors_, mask_;
+};
+
+/// What a table of `entries` bytes, a multiple of 16, says of the indices: sixteen entries at a
+/// time, of which an index of others finds 0.
+HWY_ATTR HWY_INLINE __m256i look_up(const int8_t* table, int entries, __m256i indices) {
+  const __m256i most = _mm256_set1_epi8(0x70);
+  __m256i found = _mm256_setzero_si256();
+  for (int first = 0; first < entries; first += 16) {
+    // 16 and more become 128 and more.
+    const __m256i here = _mm256_adds_epu8(indices, most);
+    found = _mm256_or_si256(found, _mm256_shuffle_epi8(both_halves(table + first), here));
+    indices = _mm256_sub_epi8(indices, _mm256_set1_epi8(16));
+  }
+  return found;
+}
 
 /// What two tables of 256 bytes say of the same indices.
 struct TwoBytes {
   __m256i x;
   __m256i y;
 };
-/// Sixteen entries at a time: an index of others finds 0. Looked up one by one, windows take twice
-/// as long.
+/// Looked up one by one, windows take twice as long.
 HWY_ATTR HWY_INLINE TwoBytes look_up(const int8_t* x, const int8_t* y, __m256i indices) {
   const __m256i sixteen = _mm256_set1_epi8(16);
   const __m256i most = _mm256_set1_epi8(0x70);
-  const auto entries = [](const int8_t* table, int first) HWY_ATTR {
-    return _mm256_broadcastsi128_si256(
-        _mm_load_si128(reinterpret_cast<const __m128i*>(table + first)));
-  };
   __m256i found_x = _mm256_setzero_si256();
   __m256i found_y = found_x;
 #pragma GCC unroll 16
   for (int first = 0; first < 256; first += 16) {
     // 16 and more become 128 and more.
     const __m256i here = _mm256_adds_epu8(indices, most);
-    found_x = keep_order(_mm256_or_si256(found_x, _mm256_shuffle_epi8(entries(x, first), here)));
-    found_y = keep_order(_mm256_or_si256(found_y, _mm256_shuffle_epi8(entries(y, first), here)));
+    found_x =
+        keep_order(_mm256_or_si256(found_x, _mm256_shuffle_epi8(both_halves(x + first), here)));
+    found_y =
+        keep_order(_mm256_or_si256(found_y, _mm256_shuffle_epi8(both_halves(y + first), here)));
     indices = keep_order(_mm256_sub_epi8(indices, sixteen));
   }
   return {found_x, found_y};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// How long rows of levels are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace polarquant {
+
+/// energies[i] = Σ level² of row i: `lanes` levels every `stride` bytes, on 64-byte boundaries,
+/// −127 to 127.
+void level_energies(const int8_t* levels, int lanes, int count, size_t stride, float* energies);
+
+/// The largest √Σ level² of up to kBlockRows rows, one behind the other; rounded up.
+float longest_row(const int8_t* levels, int lanes, int count);
+
+}  // namespace polarquant
