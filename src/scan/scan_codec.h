@@ -122,8 +122,8 @@ struct BoundConstants {
   double slope_of_sign = 0;  // √(π/2)/√dim
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
   float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
-  // Of split stages: what Σ level² of a row in the first one is in the mean, and the share that its
-  // score in the second is taken to lose for each 1 above.
+  // Of split stages: what Σ level² of a row in the first one is in the mean, and what Σ q'·û in the
+  // second is taken to lose for each 1 above, by ‖q'‖ there.
   double mean_energy = 0;
   double loss_of_energy = 0;
   // Of a residual code.

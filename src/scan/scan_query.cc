@@ -239,16 +239,12 @@ SumBound residual_bound(const ScanCodec& codec, double norm, double length, floa
           static_cast<float>(exactness * norm * length * constants.first_stage_error)};
 }
 
-/// What rows near a query have in the second of split stages, in terms of the query with itself.
-/// Of 117,659 × 384 real embeddings the ten nearest have .47 of it, of clustered Gaussians of 768
-/// dimensions .6; with .4 to .6 here as many rows are lost and scored.
-constexpr double kNearCosine = .5;
-
 /// Of split stages: the first one's part of the score is known. Of the second's, the front's words
 /// `behind` it give an estimate: a coordinate of variance 1 is √(π/2) for its sign, so that
 /// √(π/2)·Σ ±v_j has an error of variance Σ x_j² − 2·Σ v_j·|x_j| + π/2·Σ v_j². v_j, the weights
 /// times their unit, are such that Σ v_j·|x_j| = Σ v_j². Coordinates that have bits but no word in
 /// the front are taken to say as much for their share of ‖q‖², and to have an error of variance 1.
+/// What a row's energy in the first stage takes off is set_energy_bounds' (scan_codec.cc).
 SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactness,
                      const FrontSums& behind) {
   const BoundConstants& constants = codec.bounds();
@@ -272,10 +268,7 @@ SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactne
       of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
   const double factor = codec.metric() == Metric::l2 ? 2 : 1;
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
-  const double second = behind_first + unknown;
-  const double near_score =
-      second > 0 ? kNearCosine * second * std::sqrt(codec.dim() / (first + second)) : 0;
-  const double energy_slope = unit * near_score * constants.loss_of_energy;
+  const double energy_slope = unit * std::sqrt(behind_first + unknown) * constants.loss_of_energy;
   const double margin = constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance));
   return {static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
           static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
