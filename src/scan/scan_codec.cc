@@ -209,7 +209,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
     if (total > 0) {
       const double uncovered = 1 - covered / total;
-      bounds_.margin = kTrainedBoundMargin;
+      bounds_.margin = first > 0 ? kTrainedBoundMargin : kTrainedSignsMargin;
       bounds_.front_margin = kTrainedFrontMargin + kUncoveredFrontMargin * uncovered;
     }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {

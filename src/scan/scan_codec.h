@@ -106,13 +106,14 @@ struct LevelStage {
 /// embeddings at 4 bits and z = 2.25 lost .0010 of recall@10 with 1 for the first stage's bound,
 /// .0002 with 1.2, nothing with 1.3, which leaves 3 % of the rows to the next stage instead of 2 %.
 inline constexpr double kBoundMargin = 1.3;
-/// Of trained codes, whose coordinates are not alike: for the front, and for the first of split
-/// stages.
-inline constexpr double kTrainedFrontMargin = 1.22;
+/// Of trained codes, whose coordinates are not alike: for the front, for all signs, and for the
+/// first of split stages.
+inline constexpr double kTrainedFrontMargin = .93;
+inline constexpr double kTrainedSignsMargin = 2.0;
 inline constexpr double kTrainedBoundMargin = 1.65;
 /// Added to the front's for the share of Σ scale⁴ that sign words do not cover, which has ways of
-/// its own: Polar1-pca, .2 of it, lost .0021 without it, nothing with it.
-inline constexpr double kUncoveredFrontMargin = 2;
+/// its own: Polar1-pca, .2 of it, loses .0015 to .0019 without it, .0004 to .0009 with it.
+inline constexpr double kUncoveredFrontMargin = 1;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.

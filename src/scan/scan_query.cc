@@ -197,6 +197,28 @@ FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* 
   return sums;
 }
 
+/// What words first … end−1 have of ‖q‖², where x is q times the scales: those that have bits.
+double query_energy(const ScanCodec& codec, const QueryWords& of, int first, int end) {
+  if (!codec.is_trained()) return of.energy(first, end);
+  double sum = 0;
+  for (int word = first; word < end; ++word) {
+    const double scale = codec.scales()[static_cast<size_t>(word * kSegmentLanes)];
+    if (scale > 0) sum += of.energy(word, word + 1) / (scale * scale);
+  }
+  return sum;
+}
+
+/// Rows near the query are at one cosine with it everywhere: words say as much of a score as their
+/// share of ‖q‖². This by their share of ‖x‖², by which the estimates below have it.
+double front_factor(const ScanCodec& codec, const QueryWords& of, double norm2) {
+  if (!codec.is_trained()) return 1;
+  const int words = static_cast<int>(of.words.size());
+  const int front_words = codec.layout().front_words();
+  const double of_front = query_energy(codec, of, 0, front_words);
+  if (!(of_front > 0) || !(norm2 > 0)) return 1;
+  return query_energy(codec, of, 0, words) / of_front * of.energy(0, front_words) / norm2;
+}
+
 /// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
 /// of the front times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
@@ -223,7 +245,8 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const FrontSu
     return bound;
   };
   const auto front = bound_of(front_energy, codec.bounds().front_margin);
-  query->front = {static_cast<float>(front.slope * unit), static_cast<float>(front.margin)};
+  query->front = {static_cast<float>(front_factor(codec, of, norm2) * front.slope * unit),
+                  static_cast<float>(front.margin)};
   const auto both = bound_of(energy, codec.bounds().margin);
   query->signs = {static_cast<float>(both.slope * unit),
                   static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
@@ -251,24 +274,15 @@ SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactne
   const int words = static_cast<int>(of.words.size());
   const int lead = codec.stages()[0].segments;
   const int known = std::max(lead, codec.layout().front_words());
-  // Of ‖q‖², where x is q times the scales: of the first stage, of the words behind it, and of what
-  // else has bits.
-  double first = 0;
-  double behind_first = 0;
-  double unknown = 0;
-  for (int word = 0; word < words; ++word) {
-    const auto lane = static_cast<size_t>(word * kSegmentLanes);
-    const double scale = codec.is_trained() ? double{codec.scales()[lane]} : 1;
-    double& part = word < lead ? first : word < known ? behind_first : unknown;
-    if (scale > 0) part += of.energy(word, word + 1) / (scale * scale);
-  }
-  const double seen = first + behind_first;
+  const double behind_first = query_energy(codec, of, lead, words);
+  const double seen = query_energy(codec, of, 0, known);
+  const double unknown = query_energy(codec, of, known, words);
   const double more = seen > 0 ? 1 + unknown / seen : 1;
   const double variance =
       of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
   const double factor = codec.metric() == Metric::l2 ? 2 : 1;
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
-  const double energy_slope = unit * std::sqrt(behind_first + unknown) * constants.loss_of_energy;
+  const double energy_slope = unit * std::sqrt(behind_first) * constants.loss_of_energy;
   const double margin = constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance));
   return {static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
           static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
