@@ -208,6 +208,10 @@ double query_energy(const ScanCodec& codec, const QueryWords& of, int first, int
   return sum;
 }
 
+/// Of queries like the rows it is 1.1 to 1.3; one that has next to nothing in the front would make
+/// more of chance than the margin allows for.
+constexpr double kMostFrontFactor = 1.5;
+
 /// Rows near the query are at one cosine with it everywhere: words say as much of a score as their
 /// share of ‖q‖². This by their share of ‖x‖², by which the estimates below have it.
 double front_factor(const ScanCodec& codec, const QueryWords& of, double norm2) {
@@ -216,7 +220,9 @@ double front_factor(const ScanCodec& codec, const QueryWords& of, double norm2) 
   const int front_words = codec.layout().front_words();
   const double of_front = query_energy(codec, of, 0, front_words);
   if (!(of_front > 0) || !(norm2 > 0)) return 1;
-  return query_energy(codec, of, 0, words) / of_front * of.energy(0, front_words) / norm2;
+  const double factor =
+      query_energy(codec, of, 0, words) / of_front * of.energy(0, front_words) / norm2;
+  return std::min(factor, kMostFrontFactor);
 }
 
 /// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
