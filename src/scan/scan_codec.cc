@@ -129,10 +129,6 @@ LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, si
 /// here as many rows are lost and scored.
 constexpr double kNearCosine = .5;
 
-/// Share of its score in the second stage that a row of a standard deviation more than others in
-/// the first is taken to lose at the most.
-constexpr double kMostLossOfEnergy = .5;
-
 }  // namespace
 
 void LevelPart::make_tables() {
@@ -236,9 +232,9 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
 }
 
 // A row's û is about √dim long: the more of it the first stage has, e = Σ (step·level)² above the
-// number of its coordinates, the less is left, √(1 − σ²e/others) of the √others that it has in the
-// second stage in the mean, with σ² the mean scale² of the first and others the Σ scale² of the
-// second. A line is no shorter.
+// number n of its coordinates, the less is left, √(1 − e/t) of what others have in the second
+// stage, t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is no shorter. e
+// has an error of about √n, the code's own, and where t is not larger than that it says the less.
 void ScanCodec::set_energy_bounds() {
   const LevelStage& stage = stages_[0];
   const double lanes = stage.lanes();
@@ -248,11 +244,9 @@ void ScanCodec::set_energy_bounds() {
   for (size_t j = 0; j < scales_.size(); ++j)
     (static_cast<double>(j) < lanes ? first : others) += double{scales_[j]} * scales_[j];
   bounds_.mean_energy = lanes / step2;
-  if (!(others > 0)) return;
-  // Where little is left, e says more of the code's own error.
-  const double most_loss = kMostLossOfEnergy / std::sqrt(2 * lanes);
-  const double loss = std::min(first / lanes / (2 * others), most_loss);
-  bounds_.loss_of_energy = kNearCosine * std::sqrt(others) * loss * step2;
+  if (!(first > 0)) return;
+  const double t = others / (first / lanes);
+  bounds_.loss_of_energy = kNearCosine * std::sqrt(others) * t / (2 * (t * t + lanes)) * step2;
 }
 
 }  // namespace polarquant
