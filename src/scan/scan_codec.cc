@@ -190,6 +190,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
     stages_.push_back(planned_stage(*planned, first, segments, offset));
     if (codec.has_basis()) scales_ = planned->scales();
+    // By all scales: what has no bits takes its share of a row's length.
     if (first > 0) set_energy_bounds();
     double coded = 0;
     double covered = 0;

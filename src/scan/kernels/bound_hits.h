@@ -24,7 +24,7 @@ struct BoundRows {
   float max_ratio = 0;  // of the magnitudes
   float max_energy = 0;
   uint64_t allowed = 0;  // bit r: row r takes part
-  ChunkTerms terms;      // of norm and constant
+  ChunkTerms terms;      // of norm, constant and energy
 };
 /// As in make_chunk_terms. energy: (kChunkRows); any value of rows that take no part.
 void set_bound_rows(const float* norm, const float* constant, const float* energy, BoundRows* rows);

@@ -306,10 +306,11 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
       fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
-    const float energy = out.terms[i].energy;  // as dot_first_stage has left it, if it was called
+    // As dot_first_stage has left it.
+    const float energy = codec.has_split_stages() ? out.terms[i].energy : 0;
     out.rows[kept] = row;
     out.terms[kept] = load_terms(codec, at);
-    out.terms[kept].energy = codec.has_split_stages() ? energy : 0;
+    out.terms[kept].energy = energy;
     const int32_t distance = distance_of(survivors[i]);
     out.sums[kept] = {distance, other_sum_of(codec, query, at, distance)};
     kept += bound(i, kept) >= threshold ? 1 : 0;
