@@ -69,16 +69,22 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
   set_front_query(rows.scan, query, &front);
   const std::vector<uint32_t> held = shared->rows_in(tile);
   std::vector<float> bounds;
+  std::vector<float> most;   // a bound by a distance of 255 at the most
+  std::vector<float> steps;  // of a bound, by a distance of 1
   std::vector<int> distances;
   float largest = 0;
   for (const uint32_t row : held) {
     const RowPlace at = place_of(tile, row);
+    const ScanTerms terms = load_terms(rows.scan, at);
     distances.push_back(front_distance(rows.scan, query, at));
-    bounds.push_back(front_bound(query, load_terms(rows.scan, at), distances.back()));
+    bounds.push_back(front_bound(query, terms, distances.back()));
+    most.push_back(front_bound(query, terms, std::min(distances.back(), 255)));
+    steps.push_back(front_bound(query, terms, distances.back() - 1) - bounds.back());
     largest = std::max(largest, std::fabs(bounds.back()));
   }
   if (held.empty()) return;
   const float slack = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
+  const bool has_short_cuts = std::string(kernel_target()) == hwy::TargetName(HWY_AVX3_DL);
   // Kernels take several queries at a time: every other pick is another query's.
   FrontQuery other;
   set_front_query(rows.scan, rows.query(9, 1), &other);
@@ -99,13 +105,15 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
                        pick.picked->rows[i]);
     REQUIRE(std::is_sorted(picked.begin(), picked.end()));
     if (threshold == -kInfinity) REQUIRE(picked == held);
+    const RowsCut cut(front, *shared->fronts, threshold);
+    const float excess = cut.excess(*shared->fronts, has_short_cuts);
     size_t of_held = 0;
     for (size_t i = 0; i < held.size(); ++i) {
       const bool is_picked = std::binary_search(picked.begin(), picked.end(), held[i]);
-      CAPTURE(held[i], bounds[i], threshold, slack);
+      CAPTURE(held[i], distances[i], bounds[i], most[i], steps[i], threshold, slack, excess);
       if (bounds[i] >= threshold && !is_picked) FAIL("a row is missing");
-      const bool fits_byte = distances[i] > 0 && distances[i] < 255;
-      if (tells_rows_apart && fits_byte && is_picked && !(bounds[i] >= threshold - slack))
+      if (tells_rows_apart && distances[i] > 0 && is_picked &&
+          !(most[i] + excess * steps[i] >= threshold - slack))
         FAIL("a row should have gone");
       of_held += is_picked ? 1 : 0;
     }
@@ -297,6 +305,55 @@ TEST_CASE("rows without length are picked by their constant alone", "[scan][kern
         CAPTURE(static_cast<int>(metric), row, bound);
         REQUIRE(std::find(static_cast<const uint16_t*>(shared.picked->rows), end, row) != end);
       }
+    });
+  }
+}
+
+TEST_CASE("rows are picked whatever their lengths", "[scan][kernels]") {
+  // Every seventh row is so much shorter: cuts of 16 bits have some room for it, little, or none.
+  for (const float shorter : {8.0F, 100.0F, 3000.0F}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      ScanRows rows("Polar5", 200, metric);  // whose factors are float32
+      std::vector<uint8_t> codes = made_up_codes(*rows.codec, 300, 3);
+      const size_t bytes = rows.codec->layout().group_bytes;
+      const FactorFormat& format = rows.codec->factor_format();
+      for (size_t row = 0; row < 300; row += 7) {
+        uint8_t* stored = codes.data() + (row + 1) * bytes - format.bytes();
+        Factors factors = load_factors(format, stored);
+        factors.scale /= shorter;
+        factors.bias /= shorter;
+        REQUIRE(store_factors(format, factors, stored));
+      }
+      rows.blocks.append(300, codes.data());
+      const ScanTile tile = tile_of(rows);
+      const ScanQuery query = rows.query(5, 1.5F);
+      on_every_target([&] {
+        if (!can_share_fronts()) return;
+        CAPTURE(shorter, static_cast<int>(metric));
+        Shared shared(rows, tile, 0);
+        check_picked(rows, tile, query, true, &shared);
+      });
+    }
+  }
+}
+
+TEST_CASE("rows are picked by sums of weights beyond a byte", "[scan][kernels]") {
+  for (const int dim : {128, 192, 384}) {
+    const ScanRows rows = made_up_rows("Polar2", dim, Metric::inner_product, 300);
+    const ScanTile tile = tile_of(rows);
+    // Coordinates all as far from 0 are all heavy.
+    PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(dim, 3).data());
+    for (float& x : prepared.rotated) x = x < 0 ? -1 : 1;
+    ScanQuery query = make_scan_query(rows.scan, prepared, 1.5F);
+    for (size_t word = 0; word < query.front_words; ++word)
+      query.sign_words[word] =
+          ~rows.scan.layout().sign_word(place_of(tile, 70), static_cast<int>(word));
+    REQUIRE(query.front_weight == 3 * std::min(dim, 64 * kMaxFrontWords));
+    on_every_target([&] {
+      if (!can_share_fronts()) return;
+      CAPTURE(dim);
+      Shared shared(rows, tile, 0);
+      check_picked(rows, tile, query, true, &shared);
     });
   }
 }

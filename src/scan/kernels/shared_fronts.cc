@@ -42,13 +42,18 @@ void set_parts(uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
 
+#if HWY_TARGET != HWY_AVX3_DL
+bool sums_fit_bytes(const ScanQuery&, bool) { return false; }
+#endif
+
 bool shares_fronts() { return HWY_TARGET != HWY_SCALAR; }
 
-HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
+HWY_ATTR void set_front_parts(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front) {
   static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
   for (size_t word = 0; word < query.front_words; ++word)
     set_parts(query.sign_words[word], query.heavy_words[word], front->parts + word * kPartsOfWord);
   set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
+  front->sums_fit_bytes = sums_fit_bytes(query, codec.has_third_bit());
 }
 
 }  // namespace HWY_NAMESPACE
@@ -76,7 +81,7 @@ void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_bloc
 
 void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front) {
   *front = {};
-  HWY_DYNAMIC_DISPATCH(set_front_parts)(query, front);
+  HWY_DYNAMIC_DISPATCH(set_front_parts)(codec, query, front);
   const SurvivorLine line = survivor_line(codec, query, 0);
   front->height = line.height / line.tilt;
   front->base = line.base;

@@ -7,6 +7,7 @@
 // those that do not.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -32,6 +33,9 @@ struct SharedFronts {
   /// 1/‖x−c‖ and constant/‖x−c‖ as stored, units left out, in an order that kernels want.
   alignas(64) float inverse_norms[kMostBlocks][kBlockRows];
   alignas(64) float ratios[kMostBlocks][kBlockRows];
+  /// The same over the largest of them, times 32767, for kernels that make cuts of 16 bits.
+  alignas(64) int16_t short_inverse_norms[kMostBlocks][kBlockRows];
+  alignas(64) int16_t short_ratios[kMostBlocks][kBlockRows];
   uint64_t allowed[kMostBlocks];      // as of the tile
   uint64_t without_cut[kMostBlocks];  // rows that pass at any distance: their norm has no inverse
   float most_inverse = 0;             // of the magnitudes in all blocks
@@ -53,6 +57,9 @@ struct FrontQuery {
   float base;
   float inverse_tilt;
   float ratio;
+  /// Whether the parts of a distance that kernels add up in bytes are 255 at the most, each of
+  /// them.
+  bool sums_fit_bytes;
 };
 
 /// The distance up to which rows reach a threshold, of a row at + inverse·(1/‖x−c‖) +
@@ -61,18 +68,30 @@ struct FrontQuery {
 struct RowsCut {
   static constexpr float kMost = 32767;  // above any distance
 
-  float at;
+  float at;  // with `rounding` added
   float inverse;
   float ratio;
+  float rounding;  // what roundings, those of the bounds themselves too, can take from the cut
 
   RowsCut() = default;
   RowsCut(const FrontQuery& query, const SharedFronts& fronts, float threshold)
       : inverse((query.base - threshold) * query.inverse_tilt), ratio(query.ratio) {
-    // What roundings, those of the bounds themselves too, can take from the cut.
     constexpr float kRounding = 1.0F / (1 << 20);
     const float sizes = (std::fabs(query.base) + std::fabs(threshold)) * query.inverse_tilt;
-    at = query.height + kRounding * (std::fabs(query.height) + sizes * fronts.most_inverse +
-                                     std::fabs(query.ratio) * fronts.most_ratio);
+    rounding = kRounding * (std::fabs(query.height) + sizes * fronts.most_inverse +
+                            std::fabs(query.ratio) * fronts.most_ratio);
+    at = query.height + rounding;
+  }
+
+  /// No cut of these fronts is larger, nor what it is a sum of.
+  float size(const SharedFronts& fronts) const {
+    return std::fabs(at) + std::fabs(inverse) * fronts.most_inverse +
+           std::fabs(ratio) * fronts.most_ratio;
+  }
+  /// What cuts are too large by, at the most; of kernels that make them of 16 bits by another 7.5
+  /// in the last bit, which is 1/64, or more where that has no room.
+  float excess(const SharedFronts& fronts, bool of_shorts) const {
+    return 2 * rounding + (of_shorts ? 7.5F * std::max(1.0F / 64, size(fronts) / 16000) : 0);
   }
 };
 
@@ -97,9 +116,9 @@ struct FrontPick {
   float threshold;
   PickedRows* picked;  // to be written
 };
-/// For each query, the rows whose bound by the front reaches its threshold, and few others: where
-/// that leaves 255 or more of the distance, or nothing, rows of so much, or of 0, may be picked
-/// besides. Kernels take two or four queries at a time.
+/// For each query, the rows whose bound by the front reaches its threshold, and few others: those
+/// whose distance is beyond the cut by less than RowsCut::excess, and where a cut is 255 or more,
+/// or below 0, those of so much, or of 0. Kernels take two or four queries at a time.
 void pick_rows(const ScanCodec& codec, const SharedFronts& fronts,
                std::span<const FrontPick> picks);
 
