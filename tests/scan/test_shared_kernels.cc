@@ -84,7 +84,6 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
   }
   if (held.empty()) return;
   const float slack = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
-  const bool has_short_cuts = std::string(kernel_target()) == hwy::TargetName(HWY_AVX3_DL);
   // Kernels take several queries at a time: every other pick is another query's.
   FrontQuery other;
   set_front_query(rows.scan, rows.query(9, 1), &other);
@@ -105,8 +104,7 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
                        pick.picked->rows[i]);
     REQUIRE(std::is_sorted(picked.begin(), picked.end()));
     if (threshold == -kInfinity) REQUIRE(picked == held);
-    const RowsCut cut(front, *shared->fronts, threshold);
-    const float excess = cut.excess(*shared->fronts, has_short_cuts);
+    const float excess = RowsCut(front, *shared->fronts, threshold).excess(*shared->fronts);
     size_t of_held = 0;
     for (size_t i = 0; i < held.size(); ++i) {
       const bool is_picked = std::binary_search(picked.begin(), picked.end(), held[i]);

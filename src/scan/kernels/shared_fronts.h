@@ -33,7 +33,7 @@ struct SharedFronts {
   /// 1/‖x−c‖ and constant/‖x−c‖ as stored, units left out, in an order that kernels want.
   alignas(64) float inverse_norms[kMostBlocks][kBlockRows];
   alignas(64) float ratios[kMostBlocks][kBlockRows];
-  /// The same over the largest of them, times 32767, for kernels that make cuts of 16 bits.
+  /// The same over the largest of them, times 32767.
   alignas(64) int16_t short_inverse_norms[kMostBlocks][kBlockRows];
   alignas(64) int16_t short_ratios[kMostBlocks][kBlockRows];
   uint64_t allowed[kMostBlocks];      // as of the tile
@@ -41,6 +41,12 @@ struct SharedFronts {
   float most_inverse = 0;             // of the magnitudes in all blocks
   float most_ratio = 0;
 };
+
+/// Distances of some words are added up in a byte first, without saturation, which takes longer: of
+/// two words, but of the first by itself where it has a third bit. The first word of such a sum.
+constexpr int first_word_of_sum(int sum, bool third_bit) {
+  return third_bit && sum > 0 ? 2 * sum - 1 : 2 * sum;
+}
 
 /// A query as it meets shared fronts: few bytes, since many queries take turns in a second-level
 /// cache.
@@ -88,10 +94,10 @@ struct RowsCut {
     return std::fabs(at) + std::fabs(inverse) * fronts.most_inverse +
            std::fabs(ratio) * fronts.most_ratio;
   }
-  /// What cuts are too large by, at the most; of kernels that make them of 16 bits by another 7.5
-  /// in the last bit, which is 1/64, or more where that has no room.
-  float excess(const SharedFronts& fronts, bool of_shorts) const {
-    return 2 * rounding + (of_shorts ? 7.5F * std::max(1.0F / 64, size(fronts) / 16000) : 0);
+  /// What cuts are too large by, at the most. Those of 16 bits are by 7.5 in the last bit, which is
+  /// 1/64, or more where that has no room.
+  float excess(const SharedFronts& fronts) const {
+    return 2 * rounding + 7.5F * std::max(1.0F / 64, size(fronts) / 16000);
   }
 };
 

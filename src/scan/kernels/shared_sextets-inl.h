@@ -16,7 +16,7 @@
 #include <type_traits>
 
 #include "src/scan/kernels/block_factors-inl.h"
-#include "src/scan/kernels/shared_cuts_avx512-inl.h"
+#include "src/scan/kernels/shared_cuts-inl.h"
 #include "src/scan/kernels/shared_fronts.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
@@ -103,6 +103,16 @@ HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words,
   for (int i = 0; i < count; ++i) _mm512_store_si512(sextets[i], v[i]);
 }
 
+/// Four rows of the 16 from `first` on in each of the block's four registers, so that cuts packed
+/// to bytes come out in order.
+HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
+  float* fours = block + first / 4;
+  _mm_store_ps(fours, _mm512_castps512_ps128(rows));
+  _mm_store_ps(fours + 16, _mm512_extractf32x4_ps(rows, 1));
+  _mm_store_ps(fours + 32, _mm512_extractf32x4_ps(rows, 2));
+  _mm_store_ps(fours + 48, _mm512_extractf32x4_ps(rows, 3));
+}
+
 HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                       SharedFronts* fronts) {
   const BlockLayout& layout = codec.layout();
@@ -152,10 +162,7 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
   }
   fronts->most_inverse = _mm512_reduce_max_ps(most_inverse);
   fronts->most_ratio = _mm512_reduce_max_ps(most_ratio);
-  for (int i = 0; i < fronts->blocks; ++i) {
-    shorten(fronts->inverse_norms[i], fronts->most_inverse, fronts->short_inverse_norms[i]);
-    shorten(fronts->ratios[i], fronts->most_ratio, fronts->short_ratios[i]);
-  }
+  shorten(fronts);
 }
 
 /// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
@@ -202,12 +209,6 @@ HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[
   }
 }
 
-/// Distances of some words are added up in a byte, if they fit there (FrontQuery::sums_fit_bytes):
-/// of two words, but of the first by itself where it has a third bit. The first word of such a sum.
-constexpr int first_word_of_sum(int sum, bool third_bit) {
-  return third_bit && sum > 0 ? 2 * sum - 1 : 2 * sum;
-}
-
 /// Tables of some queries, and sums of what rows of two blocks find in them.
 template <int kQueries>
 struct Lookups {
@@ -247,12 +248,12 @@ template <int kWords, bool kThirdBit, int kQueries>
 HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
   using Tables = Lookups<kQueries>;
   Tables tables;
-  BlockCuts cuts[kQueries];
+  FrontCuts cuts[kQueries];
   uint16_t* rows[kQueries];
   bool sums_fit = true;
   for (int q = 0; q < kQueries; ++q) {
     make_tables<kWords, kThirdBit>(*picks[q].query, tables.tables[q]);
-    cuts[q] = BlockCuts(picks[q], fronts);
+    cuts[q] = FrontCuts(picks[q], fronts);
     rows[q] = picks[q].picked->rows;
     sums_fit = sums_fit && picks[q].query->sums_fit_bytes;
   }
@@ -283,7 +284,8 @@ HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks)
       for (int i = 0; i < Tables::kBlocks; ++i) {
         const int block = first + i;
         if (block >= fronts.blocks) break;
-        const uint64_t reached = _mm512_cmple_epu8_mask(distances[q][i], cuts[q].of(fronts, block));
+        const uint64_t reached =
+            _mm512_cmple_epu8_mask(distances[q][i], cuts[q].of(fronts, block, 0).raw);
         rows[q] += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
                               block * kBlockRows, rows[q]);
       }
@@ -320,21 +322,6 @@ HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const Fro
   pick_by_words<false>(words, fronts, picks, count);
 }
 static_assert(kMaxFrontWords == 4);
-
-/// Whether distances are 255 at the most in each sum of pick_in_fronts.
-inline bool sums_fit_bytes(const ScanQuery& query, bool third_bit) {
-  const int words = static_cast<int>(query.front_words);
-  for (int sum = 0; first_word_of_sum(sum, third_bit) < words; ++sum) {
-    const int end_word = std::min(first_word_of_sum(sum + 1, third_bit), words);
-    int most = 0;
-    for (int word = first_word_of_sum(sum, third_bit); word < end_word; ++word) {
-      most += kSegmentLanes + 2 * std::popcount(query.heavy_words[word]);
-      if (third_bit && word == 0) most += 4 * std::popcount(query.very_heavy_word);
-    }
-    if (most > 255) return false;
-  }
-  return true;
-}
 
 /// Each three coordinates: signs, and above them which are heavy. A sextet's distances are sums of
 /// those of its two threes.
