@@ -48,9 +48,10 @@ constexpr int kMaxDenseLanes = 512;
 /// thresholds for the same queries, each of which has seen half of the rows. 1,000 queries over
 /// 117,659 × 384 rows by two threads, shared fronts: .93 of the time.
 constexpr int64_t kQueriesApart = 256;
-/// Blocks whose most promising rows set a shared search's first thresholds. 117,659 × 384 rows:
-/// with 64 of 1,839 a query picks 5,000 rows instead of 5,800, and scores 75 into its best instead
-/// of 570; with 256 it picks 4,200, but looking for them takes as long.
+/// Blocks, at even distances, whose most promising rows set a shared search's first thresholds.
+/// 117,659 × 384 rows: with 64 of 1,839 a query picks 4,700 rows (5,500 by what is known alone, not
+/// what is expected), and scores 70 into its best instead of 570; with 256 it picks 4,200, but
+/// looking for them takes as long.
 constexpr int64_t kSeedBlocks = 64;
 /// Where every row is scored, a dense scan pays from the second query on: one over 117,659 × 384
 /// rows by itself takes half its time row by row, two about the same.
@@ -107,7 +108,9 @@ class GroupSearch {
       const int64_t count = std::min(nq - first_query, slice_queries);
       if (count > 0) scan(first_query, count, thread, &claims[static_cast<size_t>(task % slices)]);
     });
-    merge(first, nq);
+    // A lone query is given no limit that is only expected.
+    for (const int64_t query : merge(first, nq))
+      run(first + query, 1, queries + query * codec_.dim());
   }
 
  private:
@@ -219,26 +222,27 @@ class GroupSearch {
     }
   }
 
-  // The first rows are gone through twice: their most promising ones set thresholds.
+  // Some rows are gone through twice: their most promising ones set thresholds.
   void scan_shared(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
     const int64_t end = slice.first + slice.count;
     TopK* best = slice.best - slice.first;
-    int64_t blocks = loader_.packs() ? kSmallTileBlocks : kSeedBlocks;
+    exchange_limits(slice);
+    // A thread that comes later finds thresholds.
+    if (!goal_.is_range() && !std::isfinite(slice.best[0].worst_key())) {
+      const int64_t seeds =
+          std::min(loader_.packs() ? kSmallTileBlocks : kSeedBlocks, loader_.blocks());
+      worker->tile->blocks = 0;
+      loader_.load_spread(seeds, &worker->packed, worker->tile.get());
+      const double share = static_cast<double>(seeds) / static_cast<double>(loader_.blocks());
+      worker->shared->seed(*worker->tile, share, *shared_, slice.first, end, best);
+      exchange_limits(slice);
+    }
     BlockClaims::Range range;
-    for (bool first = true; (range = claims->take(slice.limits.thread, blocks, blocks)).count > 0;
-         first = false) {
+    while ((range = claims->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+           0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
-      if (first && !goal_.is_range()) {
-        exchange_limits(slice);
-        // A thread that comes later finds thresholds.
-        if (!std::isfinite(slice.best[0].worst_key())) {
-          worker->shared->seed(*worker->tile, *shared_, slice.first, end, best);
-          exchange_limits(slice);
-        }
-      }
       worker->shared->search(*worker->tile, *shared_, slice.first, end, best);
-      blocks = kSmallTileBlocks;
       if (std::has_single_bit(++worker->tiles)) exchange_limits(slice);
     }
   }
@@ -288,15 +292,35 @@ class GroupSearch {
     }
   }
 
-  void merge(int64_t first, int64_t nq) {
+  /// Returns the queries of which limits left rows out that are among the best.
+  std::vector<int64_t> merge(int64_t first, int64_t nq) {
+    std::vector<char> missed(static_cast<size_t>(nq), 0);
     goal_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
-      if (!goal_.is_range()) keep_best(all, kept_);
+      if (!goal_.is_range()) {
+        missed[static_cast<size_t>(q)] = !has_all_best(q, nq, all) ? 1 : 0;
+        keep_best(all, kept_);
+      }
       rescore(prepared_[static_cast<size_t>(q)], all);
       goal_.write(first, q, all);
     });
     goal_.end_group();
+    std::vector<int64_t> queries;
+    for (int64_t q = 0; q < nq; ++q)
+      if (missed[static_cast<size_t>(q)] != 0) queries.push_back(q);
+    return queries;
+  }
+
+  // Whether the best rows by limits are the best of all, which they are if there are enough.
+  bool has_all_best(int64_t query, int64_t nq, const std::vector<Candidate>& candidates) const {
+    float limit = std::numeric_limits<float>::infinity();
+    for (int64_t thread = 0; thread < threads_; ++thread)
+      limit = std::min(limit, best_[static_cast<size_t>(thread * nq + query)].limit());
+    return std::isinf(limit) ||
+           std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+             return candidate.key <= limit;
+           }) >= kept_;
   }
 
   // By Codec::score: what is returned. Of more than k rows it chooses, too.

@@ -9,6 +9,24 @@
 #include "src/scan/query_tasks.h"
 
 namespace polarquant {
+namespace {
+
+/// The key of the rank-th best row, one of a block at the most: rows that lie together may be
+/// alike, and which blocks are looked at is what chance decides. +inf with fewer.
+float key_of_rank_by_blocks(const TopK& best, int64_t rank) {
+  std::vector<Candidate> rows = best.candidates();
+  std::sort(rows.begin(), rows.end());
+  std::vector<int64_t> blocks;
+  for (const Candidate& row : rows) {
+    const int64_t block = row.id / kBlockRows;
+    if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) continue;
+    blocks.push_back(block);
+    if (std::ssize(blocks) == rank) return row.key;
+  }
+  return std::numeric_limits<float>::infinity();
+}
+
+}  // namespace
 
 SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries,
                              int threads)
@@ -30,7 +48,7 @@ int SharedSearch::blocks_together(const ScanTile& tile) const {
   return (tile.blocks + shares - 1) / shares;
 }
 
-void SharedSearch::share(const ScanTile& tile, int first_block, int end_block) {
+void SharedSearch::share_blocks(const ScanTile& tile, int first_block, int end_block) {
   lay_out_fronts(codec_, tile, first_block, end_block, fronts_.get());
   decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
 }
@@ -96,8 +114,8 @@ float SharedSearch::promising_bound(const ScanTile& tile, const ScanQuery& query
   return sample.bounds[rank];
 }
 
-void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                        int64_t end, TopK* best) {
+void SharedSearch::seed(const ScanTile& tile, double share, const SharedQueries& queries,
+                        int64_t first, int64_t end, TopK* best) {
   if (tile.blocks == 0) return;
   best += first;
   const auto count = static_cast<size_t>(end - first);
@@ -111,10 +129,14 @@ void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int6
   has_slack_ = false;
   const int together = blocks_together(tile);
   for (int block = 0; block < tile.blocks; block += together) {
-    share(tile, block, std::min(tile.blocks, block + together));
+    share_blocks(tile, block, std::min(tile.blocks, block + together));
     search_shared(tile, queries, first, promising, seeds.data());
   }
-  for (size_t i = 0; i < count; ++i) best[i].lower_limit(seeds[i].worst_key());
+  const int64_t rank = expected_rank(k, share);
+  for (size_t i = 0; i < count; ++i) {
+    best[i].lower_limit(seeds[i].worst_key());
+    best[i].lower_limit(key_of_rank_by_blocks(seeds[i], rank));
+  }
 }
 
 void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, int64_t first,
@@ -127,7 +149,7 @@ void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, in
   has_slack_ = queries[first].scan->slack.per_scale != 0;
   const int together = blocks_together(tile);
   for (int block = 0; block < tile.blocks; block += together) {
-    share(tile, block, std::min(tile.blocks, block + together));
+    share_blocks(tile, block, std::min(tile.blocks, block + together));
     search_shared(tile, queries, first, {}, best);
   }
 }

@@ -39,9 +39,12 @@ class SharedSearch {
   explicit SharedSearch(const ScanCodec& codec);
 
   /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
-  /// most promising rows is: a search so leaves out most rows from its beginning.
-  void seed(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
-            TopK* best);
+  /// most promising rows is, and further: to where the k-th best of all rows is expected, of which
+  /// the tile, at even distances, has this share. A search so leaves out most rows from its
+  /// beginning. Of a thousand queries one may be expected to find better rows than it does: where
+  /// less than k rows are within its limit in the end, it is to be searched for again.
+  void seed(const ScanTile& tile, double share, const SharedQueries& queries, int64_t first,
+            int64_t end, TopK* best);
   /// Brings the tile's rows into best[q] for queries first ≤ q < end.
   void search(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
               TopK* best);
@@ -51,7 +54,7 @@ class SharedSearch {
   static constexpr int kSampleBlocks = 4;
 
   int blocks_together(const ScanTile& tile) const;
-  void share(const ScanTile& tile, int first_block, int end_block);
+  void share_blocks(const ScanTile& tile, int first_block, int end_block);
   float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
   /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps
   /// that at the k-th best, for as many queries from `first` on as there are thresholds. Where

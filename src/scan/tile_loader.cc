@@ -80,20 +80,20 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
   }
 }
 
-void TileLoader::load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
-                             ScanTile* tile) const {
+void TileLoader::make_room(int64_t count, AlignedVector<uint8_t>* packed) const {
+  packed->resize(static_cast<size_t>(count) * codec_.layout().block_bytes() + kReadAhead);
+}
+
+void TileLoader::add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
   const BlockLayout& layout = codec_.layout();
-  packed->resize(static_cast<size_t>(count) * layout.block_bytes() + kReadAhead);
-  for (int64_t block = first; block < first + count; ++block) {
-    const int64_t first_row = block * kBlockRows;
-    const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
-    uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
-    RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
-    if (!add_block(at, first_row, rows, tile)) continue;
-    std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
-    const uint8_t* code = packed_row(first_row);
-    for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);
-  }
+  const int64_t first_row = block * kBlockRows;
+  const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
+  uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
+  RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
+  if (!add_block(at, first_row, rows, tile)) return;
+  std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
+  const uint8_t* code = packed_row(first_row);
+  for (; at.row < rows; ++at.row, code += layout.row_format_bytes()) layout.put_row(code, at);
 }
 
 const BlockRows& TileLoader::span_of(int64_t row) const {
@@ -125,10 +125,23 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
 
 void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                       ScanTile* tile) const {
-  if (packs()) {
-    load_packed(first, count, packed, tile);
-  } else {
+  if (!packs()) {
     load_spans(first, count, tile);
+    return;
+  }
+  make_room(count, packed);
+  for (int64_t block = first; block < first + count; ++block) add_packed(block, packed, tile);
+}
+
+void TileLoader::load_spread(int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
+  if (packs()) make_room(count, packed);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t block = i * blocks_ / count;
+    if (packs()) {
+      add_packed(block, packed, tile);
+    } else {
+      load_spans(block, 1, tile);
+    }
   }
 }
 

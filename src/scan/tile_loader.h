@@ -33,13 +33,17 @@ class TileLoader {
   /// the filter lets no row through. `packed` is memory that the tile may point into; a loader that
   /// packs takes it anew, and begins with an empty tile.
   void load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
+  /// The same for `count` blocks, at most as many as there are, at even distances, into an empty
+  /// tile.
+  void load_spread(int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
 
  private:
   bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
   void add_full_blocks(RowPlace at, size_t front_stride, size_t rest_stride, int64_t first_row,
                        int64_t count, ScanTile* tile) const;
-  void load_packed(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
-                   ScanTile* tile) const;
+  /// The tile's next block, in memory for it.
+  void add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
+  void make_room(int64_t count, AlignedVector<uint8_t>* packed) const;
   const BlockRows& span_of(int64_t row) const;
   const uint8_t* packed_row(int64_t row) const {
     return codes_.data + static_cast<size_t>(row) * codec_.layout().row_format_bytes();

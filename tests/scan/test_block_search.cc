@@ -17,6 +17,17 @@ namespace {
 
 constexpr float kAll = kScoreEveryRow;
 
+/// Encodes x, (n, dim), as the rows of a codec that has none yet.
+void put_rows(const std::vector<float>& x, ScanRows* rows) {
+  const int64_t n = static_cast<int64_t>(x.size()) / rows->codec->dim();
+  rows->codec->adopt_first_rows(n, x.data());
+  rows->scan = ScanCodec(*rows->codec);
+  rows->blocks = CodeBlocks(BlockLayout(*rows->codec));
+  std::vector<uint8_t> codes(rows->codec->layout().bytes(n));
+  rows->codec->encode(n, x.data(), codes.data(), 1);
+  rows->blocks.append(n, codes.data());
+}
+
 /// Encoded normal rows around a centre, some of them twice, some equal to the centre.
 ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n) {
   ScanRows rows(spec, dim, metric);
@@ -31,12 +42,7 @@ ScanRows encoded_rows(const std::string& spec, int dim, Metric metric, int64_t n
   const auto row = [&](int64_t i) { return x.begin() + i * dim; };
   for (int64_t i = 0; i + 1 < n; i += 9) std::copy(row(i), row(i) + dim, row(n - 1 - i));
   for (int64_t i = 5; i < n; i += 67) std::copy(centre.begin(), centre.end(), row(i));
-  rows.codec->adopt_first_rows(n, x.data());
-  rows.scan = ScanCodec(*rows.codec);
-  rows.blocks = CodeBlocks(BlockLayout(*rows.codec));
-  std::vector<uint8_t> codes(rows.codec->layout().bytes(n));
-  rows.codec->encode(n, x.data(), codes.data(), 1);
-  rows.blocks.append(n, codes.data());
+  put_rows(x, &rows);
   return rows;
 }
 
@@ -120,6 +126,38 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
                                 search_options(exactness, threads)) == all.of_first(nq, 20));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("rows that say too much of the others change nothing", "[scan][search]") {
+  // Of some queries the rows that a shared search looks at first, those of 64 blocks at even
+  // distances, are all that is near: the tenth there is much nearer than the tenth of others.
+  constexpr int dim = 96;
+  constexpr int64_t blocks = 200;
+  const std::vector<float> queries = normal_numbers(20 * dim, 22);
+  for (const bool together : {false, true}) {
+    std::vector<float> x = normal_numbers(blocks * kBlockRows * dim, 21);
+    for (int64_t query = 0; query < 10; ++query) {
+      for (int64_t i = 0; i < 10; ++i) {
+        // One a block, or all in one.
+        const int64_t row = together ? query * (blocks / 64) * kBlockRows + i
+                                     : i * blocks / 64 * kBlockRows + query;
+        for (int64_t j = 0; j < dim; ++j)
+          x[static_cast<size_t>(row * dim + j)] +=
+              3 * queries[static_cast<size_t>(query * dim + j)];
+      }
+    }
+    for (const std::string spec : {"Polar2", "Polar4+2"}) {
+      ScanRows rows(spec, dim, Metric::inner_product);
+      put_rows(x, &rows);
+      const Found expected = PlainScores(rows, queries, 2).best(10);
+      const WithoutAmx without;
+      for (const int threads : {1, 2}) {
+        CAPTURE(together, spec, threads);
+        REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 10,
+                              search_options(2, threads)) == expected.of_first(kManyQueries, 10));
       }
     }
   }
