@@ -66,16 +66,14 @@ struct Slots {
         hn::Add(hn::Add(hn::Abs(threshold), hn::Abs(base)), hn::Add(hn::Abs(low), hn::Abs(high)));
     const V missing =
         hn::NegMulAdd(hn::Set(df, kRounding), sizes, hn::Sub(hn::Sub(threshold, base), best));
-    const V reach = hn::Mul(dot_scale, hn::Set(df, terms.max_scale));
     const V energy = hn::Mul(energy_slope, hn::Set(df, terms.min_energy));
     const V most =
         hn::MulAdd(hn::Set(df, kRounding), hn::Add(margin, energy), hn::Sub(margin, energy));
-    const V of_margin = hn::Div(most, dot_scale);
-    const V dot = hn::Sub(hn::Mul(hn::Div(missing, reach), hn::Set(df, 1 - kRounding)), of_margin);
+    const V least = hn::Mul(missing, hn::Set(df, (1 - kRounding) * terms.inverse_max_scale));
+    const V dot = hn::Div(hn::Sub(least, most), dot_scale);
     // A comparison with NaN (an infinite threshold, no query in the slot, all rows at the centre)
     // leaves every row to the test itself.
-    const auto known = hn::And(hn::And(hn::Gt(missing, hn::Zero(df)), hn::Gt(reach, hn::Zero(df))),
-                               hn::Gt(dot, hn::Set(df, -kMaxDot)));
+    const auto known = hn::And(hn::Gt(least, hn::Zero(df)), hn::Gt(dot, hn::Set(df, -kMaxDot)));
     const V last = hn::IfThenElse(
         known, hn::Sub(hn::Min(dot, hn::Set(df, kMaxDot)), hn::Set(df, 2)), hn::Set(df, -kMaxDot));
     return hn::ConvertTo(DI(), last);
@@ -98,20 +96,27 @@ HWY_ATTR int hits_of_panel(const int32_t* dots, const int32_t* second_dots,
       const int at = row * kPanelQueries + slot;
       return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms, row);
     };
-    const auto unreached_dot = slots.unreached_dot(terms);
-    const auto may_reach = [&](int row) HWY_ATTR {
-      return hn::Gt(hn::Load(di, dots + row * kPanelQueries + slot), unreached_dot);
-    };
-    for (int first = 0; first < kChunkRows; first += kRowsTogether) {
-      if constexpr (kTwoStages) {
+    // Bit i: whether any of rows 4i … 4i+3 may reach. By themselves: which do is not predictable.
+    uint32_t groups = 0;
+    if constexpr (kTwoStages) {
+      for (int first = 0; first < kChunkRows; first += kRowsTogether) {
         const auto any = hn::Or(hn::Or(reached(first), reached(first + 1)),
                                 hn::Or(reached(first + 2), reached(first + 3)));
-        if (HWY_LIKELY(hn::AllFalse(df, any))) continue;
-      } else {
-        const auto any = hn::Or(hn::Or(may_reach(first), may_reach(first + 1)),
-                                hn::Or(may_reach(first + 2), may_reach(first + 3)));
-        if (HWY_LIKELY(hn::AllFalse(di, any))) continue;
+        groups |= (hn::AllFalse(df, any) ? 0U : 1U) << first / kRowsTogether;
       }
+    } else {
+      const auto unreached_dot = slots.unreached_dot(terms);
+      const auto dots_of = [&](int row)
+                               HWY_ATTR { return hn::Load(di, dots + row * kPanelQueries + slot); };
+      for (int first = 0; first < kChunkRows; first += kRowsTogether) {
+        const auto most = hn::Max(hn::Max(dots_of(first), dots_of(first + 1)),
+                                  hn::Max(dots_of(first + 2), dots_of(first + 3)));
+        const bool none = hn::AllFalse(di, hn::Gt(most, unreached_dot));
+        groups |= (none ? 0U : 1U) << first / kRowsTogether;
+      }
+    }
+    for (; groups != 0; groups &= groups - 1) {
+      const int first = std::countr_zero(groups) * kRowsTogether;
       for (int row = first; row < first + kRowsTogether; ++row) {
         alignas(8) uint8_t mask_bits[8] = {};
         hn::StoreMaskBits(df, reached(row), mask_bits);
@@ -167,6 +172,7 @@ ChunkTerms make_chunk_terms(const float* scale, const float* constant, const flo
     terms.min_energy = any ? std::min(terms.min_energy, energy[row]) : energy[row];
     any = true;
   }
+  if (terms.max_scale > 0) terms.inverse_max_scale = 1 / terms.max_scale;
   return terms;
 }
 

@@ -37,7 +37,8 @@ struct ChunkTerms {
   float margin_unit = 1;
   float min_energy = 0;  // of rows whose constants are numbers
   float max_scale = 0;
-  float min_constant = 0;  // of those that are numbers
+  float inverse_max_scale = 0;  // 0 where that is 0
+  float min_constant = 0;       // of those that are numbers
   float max_constant = 0;
 };
 ChunkTerms make_chunk_terms(const float* scale, const float* constant,
