@@ -21,13 +21,13 @@ namespace HWY_NAMESPACE {
 
 // Decoding rows is what few queries do not pay back, and a residual code's two levels a coordinate
 // less than any. 117,659 × 384 rows of 2 or 4 bits, against groups of eight queries: as fast from
-// 70 (trained: 90) on with AVX3_DL, from 70 with AVX2, from 100 with SSE4; `Polar4+2` from 130, 110
+// 70 (trained: 78) on with AVX3_DL, from 70 with AVX2, from 100 with SSE4; `Polar4+2` from 130, 110
 // and 200 on.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 #if HWY_TARGET == HWY_AVX3_DL
 int64_t min_queries(const ScanCodec& codec) {
   if (codec.stages().size() == 1) return 72;
-  return codec.has_split_stages() ? 96 : 144;
+  return codec.has_split_stages() ? 80 : 144;
 }
 #elif HWY_TARGET != HWY_SCALAR
 int64_t min_queries(const ScanCodec& codec) {
