@@ -39,10 +39,10 @@ class SharedSearch {
   explicit SharedSearch(const ScanCodec& codec);
 
   /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
-  /// most promising rows is, and further: to where the k-th best of all rows is expected, of which
-  /// the tile, at even distances, has this share. A search so leaves out most rows from its
-  /// beginning. Of a thousand queries one may be expected to find better rows than it does: where
-  /// less than k rows are within its limit in the end, it is to be searched for again.
+  /// most promising rows is, and further, to where the k-th best of all rows is expected: the tile,
+  /// whose blocks lie at even distances, has this share of them. A search so leaves out most rows
+  /// from its beginning. For one query of a thousand the limit is too low: fewer than k rows are
+  /// within it in the end, and it is to be searched for again.
   void seed(const ScanTile& tile, double share, const SharedQueries& queries, int64_t first,
             int64_t end, TopK* best);
   /// Brings the tile's rows into best[q] for queries first ≤ q < end.

@@ -116,11 +116,11 @@ class TopK {
 /// Of many rows, those that promise most: so many scores bring the k-th best near what it will be.
 inline int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
 
-/// The best rows of a part of all rows, if which rows these are says nothing of their scores, are
-/// beaten by so many of the k best of all: the lowest rank, up to k, whose row in the part is not
-/// itself one of the k − 1 best of all, with a probability of .995 at least. share: of the rows, 0
-/// to 1. (Chernoff's bound of a binomial distribution; where k is 11 and the share 1/29, as it is
-/// of 64 blocks of 117,659 rows, the probability is .9997.)
+/// Of a part of all rows, where chance decides which those are: the lowest rank, up to k, whose row
+/// there is none of the k − 1 best of all, with a probability of .995 at least. What this row
+/// reaches, the k-th best of all is so expected to reach. share: of the rows, 0 to 1. (Chernoff's
+/// bound of a binomial distribution. For a k of 11 and one row in 29 the rank is 4, and the
+/// probability .9997.)
 inline int64_t expected_rank(int64_t k, double share) {
   const double most = -std::log(.005);
   const auto n = static_cast<double>(k - 1);
