@@ -133,9 +133,10 @@ void SharedSearch::seed(const ScanTile& tile, double share, const SharedQueries&
     search_shared(tile, queries, first, promising, seeds.data());
   }
   const int64_t rank = expected_rank(k, share);
+  const bool expects_more = rank < k && rank <= tile.blocks;
   for (size_t i = 0; i < count; ++i) {
     best[i].lower_limit(seeds[i].worst_key());
-    best[i].lower_limit(key_of_rank_by_blocks(seeds[i], rank));
+    if (expects_more) best[i].lower_limit(key_of_rank_by_blocks(seeds[i], rank));
   }
 }
 

@@ -71,8 +71,8 @@ struct Slots {
         hn::MulAdd(hn::Set(df, kRounding), hn::Add(margin, energy), hn::Sub(margin, energy));
     const V least = hn::Mul(missing, hn::Set(df, (1 - kRounding) * terms.inverse_max_scale));
     const V dot = hn::Div(hn::Sub(least, most), dot_scale);
-    // A comparison with NaN (an infinite threshold, no query in the slot, all rows at the centre)
-    // leaves every row to the test itself.
+    // A threshold of −infinity, all rows at the centre, and a comparison with NaN leave every row
+    // to the test itself. Where dot_scale is 0 the dot is infinite: none reaches.
     const auto known = hn::And(hn::Gt(least, hn::Zero(df)), hn::Gt(dot, hn::Set(df, -kMaxDot)));
     const V last = hn::IfThenElse(
         known, hn::Sub(hn::Min(dot, hn::Set(df, kMaxDot)), hn::Set(df, 2)), hn::Set(df, -kMaxDot));

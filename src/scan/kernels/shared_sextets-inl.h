@@ -246,42 +246,43 @@ struct Lookups {
 // saturating additions only and cuts by floats.
 template <int kWords, bool kThirdBit, int kQueries>
 HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
-  using Tables = Lookups<kQueries>;
-  Tables tables;
+  using Distances = typename Lookups<kQueries>::Distances;
+  constexpr int kBlocks = Lookups<kQueries>::kBlocks;
+  Lookups<kQueries> lookups;
   FrontCuts cuts[kQueries];
   uint16_t* rows[kQueries];
   bool sums_fit = true;
   for (int q = 0; q < kQueries; ++q) {
-    make_tables<kWords, kThirdBit>(*picks[q].query, tables.tables[q]);
+    make_tables<kWords, kThirdBit>(*picks[q].query, lookups.tables[q]);
     cuts[q] = FrontCuts(picks[q], fronts);
     rows[q] = picks[q].picked->rows;
     sums_fit = sums_fit && picks[q].query->sums_fit_bytes;
   }
   const auto add = [](__m512i a, __m512i b) HWY_ATTR { return _mm512_add_epi8(a, b); };
   const auto add_at_most = [](__m512i a, __m512i b) HWY_ATTR { return _mm512_adds_epu8(a, b); };
-  for (int first = 0; first < fronts.blocks; first += Tables::kBlocks) {
+  for (int first = 0; first < fronts.blocks; first += kBlocks) {
     // Distances beyond a byte are as good as 255.
-    typename Tables::Distances distances = {};
+    Distances distances = {};
     if (HWY_LIKELY(sums_fit)) {
 #pragma GCC unroll 4
       for (int sum = 0; first_word_of_sum(sum, kThirdBit) < kWords; ++sum) {
-        typename Tables::Distances some = {};
+        Distances some = {};
         const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), kWords);
-        tables.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
-                       end_word * kSextetsPerWord, add, some);
+        lookups.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
+                        end_word * kSextetsPerWord, add, some);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q)
 #pragma GCC unroll 2
-          for (int i = 0; i < Tables::kBlocks; ++i)
+          for (int i = 0; i < kBlocks; ++i)
             distances[q][i] = add_at_most(distances[q][i], some[q][i]);
       }
     } else {
-      tables.look_up(fronts, first, 0, kWords * kSextetsPerWord, add_at_most, distances);
+      lookups.look_up(fronts, first, 0, kWords * kSextetsPerWord, add_at_most, distances);
     }
 #pragma GCC unroll 4
     for (int q = 0; q < kQueries; ++q) {
 #pragma GCC unroll 2
-      for (int i = 0; i < Tables::kBlocks; ++i) {
+      for (int i = 0; i < kBlocks; ++i) {
         const int block = first + i;
         if (block >= fronts.blocks) break;
         const uint64_t reached =
