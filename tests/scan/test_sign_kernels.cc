@@ -52,8 +52,8 @@ struct Survivors {
 };
 
 Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
-                       const std::vector<const ScanQuery*>& queries, float threshold,
-                       size_t which) {
+                       const std::vector<const ScanQuery*>& queries, float threshold, size_t which,
+                       bool finds_few = false) {
   const auto room = static_cast<size_t>(tile.blocks * kBlockRows + kListSlack);
   std::vector<SurvivorSearch> searches(queries.size());
   std::vector<uint32_t> survivors(queries.size() * room);
@@ -62,6 +62,7 @@ Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
     searches[i].query = queries[i];
     searches[i].threshold = threshold;
     searches[i].found = {survivors.data() + i * room, bounds.data() + i * room, 0};
+    searches[i].finds_few = finds_few;
   }
   find_sign_survivors(rows.scan, tile, 0, tile.blocks, searches.data(),
                       static_cast<int>(searches.size()));
@@ -135,6 +136,11 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
             for (const float threshold : thresholds_among(bounds)) {
               const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
               check_survivors(rows, tile, query, alone, bounds, threshold, slack);
+              // By the kernel for few survivors, however many there are.
+              const Survivors few = survivors_of(rows, tile, {&query}, threshold, 0, true);
+              REQUIRE(few.rows == alone.rows);
+              REQUIRE(few.distances == alone.distances);
+              REQUIRE(few.bounds == alone.bounds);
               if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
               for (const size_t others : {1, 8}) {
                 std::vector<const ScanQuery*> queries(others, &other);

@@ -9,11 +9,11 @@
 
 #include <hwy/highway.h>
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
+#include "src/scan/kernels/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sign_blocks-inl.h"
 #include "src/scan/kernels/sign_survivors.h"
 
@@ -38,33 +38,23 @@ class LineOfBlock {
         tilt_(hn::Set(Floats(), line.tilt)),
         threshold_(hn::Set(Floats(), line.threshold)) {}
 
-  /// Bits, from the row's place on, of the next kRows rows that reach the line.
-  HWY_ATTR HWY_INLINE uint64_t reached(int row, hn::Vec<D32> distances,
-                                       const BlockFactors& factors) {
+  /// Writes the bounds of the next kRows rows, whose distances stand in *held; returns the bits,
+  /// from the row's place on, of those that reach the line.
+  HWY_ATTR HWY_INLINE uint64_t reached(int row, const BlockFactors& factors, HeldRows* held) {
     const Floats df;
     const hn::RebindToSigned<D32> di;
+    const auto distances = hn::Load(D32(), held->distances + row);
     const auto distance = hn::ConvertTo(df, hn::BitCast(di, distances));
     const auto offset = hn::Add(base_, hn::Mul(weight_, hn::Load(df, factors.constant + row)));
     const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
                                   hn::NegMulAdd(tilt_, distance, height_), offset);
-    hn::Store(bound, df, bounds_ + row);
+    hn::Store(bound, df, held->bounds + row);
     // Read back as wide as it was stored, so that it does not have to reach memory first.
     alignas(8) uint8_t bits[8];
     std::conditional_t<kRows == 16, uint16_t, uint8_t> mask;
     hn::StoreMaskBits(df, hn::Ge(bound, threshold_), bits);
     std::memcpy(&mask, bits, sizeof mask);
     return uint64_t{mask} << row;
-  }
-
-  /// Adds those of the block to `found`.
-  HWY_INLINE void take(const SignBlock& block, uint64_t reached, const uint32_t* distances,
-                       SurvivorList* found) const {
-    for (reached &= block.allowed; reached != 0; reached &= reached - 1) {
-      const int row = std::countr_zero(reached);
-      found->survivors[found->count] =
-          survivor_of(block.first + static_cast<uint32_t>(row), static_cast<int>(distances[row]));
-      found->bounds[found->count++] = bounds_[row];
-    }
   }
 
  private:
@@ -75,7 +65,6 @@ class LineOfBlock {
   hn::Vec<Floats> height_;
   hn::Vec<Floats> tilt_;
   hn::Vec<Floats> threshold_;
-  alignas(64) float bounds_[kBlockRows + kGroupRows];
 };
 
 }  // namespace HWY_NAMESPACE

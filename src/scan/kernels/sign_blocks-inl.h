@@ -37,7 +37,7 @@ struct SignBlocks {
   const ScanTile& tile;
   int first;
   int end;
-  bool fetch_next;
+  int fetched_end;  // fronts of blocks before it are fetched; 0: none
 
   HWY_ATTR HWY_INLINE SignBlock block(int i) const {
     const uint8_t* data = tile.front[i];
@@ -46,7 +46,7 @@ struct SignBlocks {
             tile.room[i],
             tile.allowed[i],
             static_cast<uint32_t>(i * kBlockRows),
-            fetch_next && i + 1 < end ? tile.front[i + 1] : nullptr};
+            i + 1 < fetched_end ? tile.front[i + 1] : nullptr};
   }
 };
 

@@ -30,26 +30,46 @@ constexpr int kSharedBlocks = 16;
 
 using SurvivorsOfBlocks = void (*)(const SignBlocks&, SurvivorSearch*);
 
-/// The kernel for 1 to kMaxFrontWords words.
+/// Blocks after which it is looked again how many rows of a block stay, and the most of them that
+/// are few.
+constexpr int kKernelBlocks = 64;
+constexpr int kFewOfBlock = 4;
+
+/// One for many survivors and one for few.
+struct SurvivorKernels {
+  SurvivorsOfBlocks many;
+  SurvivorsOfBlocks few;
+};
+template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+constexpr SurvivorKernels kSurvivorKernels = {
+    &survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>,
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+    &few_survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>
+#else
+    &survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>
+#endif
+};
+
+/// The kernels for 1 to kMaxFrontWords words.
 template <bool kThirdBit, bool kHalf, bool kL2, int... kFewer>
-SurvivorsOfBlocks kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
-  static constexpr SurvivorsOfBlocks kKernels[] = {
-      &survivors_of_blocks<kFewer + 1, kThirdBit, kHalf, kL2>...};
+SurvivorKernels kernels_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
+  static constexpr SurvivorKernels kKernels[] = {
+      kSurvivorKernels<kFewer + 1, kThirdBit, kHalf, kL2>...};
   return kKernels[words - 1];
 }
 template <bool kThirdBit>
-SurvivorsOfBlocks kernel_for_factors(int words, bool half, bool l2) {
+SurvivorKernels kernels_for_factors(int words, bool half, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxFrontWords>();
   if (half) {
-    return l2 ? kernel_for_words<kThirdBit, true, true>(words, kFewer)
-              : kernel_for_words<kThirdBit, true, false>(words, kFewer);
+    return l2 ? kernels_for_words<kThirdBit, true, true>(words, kFewer)
+              : kernels_for_words<kThirdBit, true, false>(words, kFewer);
   }
-  return l2 ? kernel_for_words<kThirdBit, false, true>(words, kFewer)
-            : kernel_for_words<kThirdBit, false, false>(words, kFewer);
+  return l2 ? kernels_for_words<kThirdBit, false, true>(words, kFewer)
+            : kernels_for_words<kThirdBit, false, false>(words, kFewer);
 }
-SurvivorsOfBlocks survivors_kernel(int words, bool third_bit, bool half, bool l2) {
-  return third_bit ? kernel_for_factors<true>(words, half, l2)
-                   : kernel_for_factors<false>(words, half, l2);
+SurvivorKernels survivor_kernels(int words, bool third_bit, bool half, bool l2) {
+  return third_bit ? kernels_for_factors<true>(words, half, l2)
+                   : kernels_for_factors<false>(words, half, l2);
 }
 
 HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
@@ -63,12 +83,18 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
     return;
   }
 #endif
-  const auto kernel = survivors_kernel(layout.front_words(), codec.has_third_bit(), half, l2);
-  const int together = count == 1 ? end_block - first_block : kSharedBlocks;
+  const SurvivorKernels kernels =
+      survivor_kernels(layout.front_words(), codec.has_third_bit(), half, l2);
+  const int together = count == 1 ? kKernelBlocks : kSharedBlocks;
   for (int first = first_block; first < end_block; first += together) {
     const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),
-                               count == 1};
-    for (int search = 0; search < count; ++search) kernel(blocks, searches + search);
+                               count == 1 ? end_block : 0};
+    for (int i = 0; i < count; ++i) {
+      SurvivorSearch& search = searches[i];
+      const int before = search.found.count;
+      (search.finds_few ? kernels.few : kernels.many)(blocks, &search);
+      search.finds_few = search.found.count - before <= kFewOfBlock * (blocks.end - first);
+    }
   }
 }
 

@@ -38,6 +38,8 @@ struct SurvivorSearch {
   float threshold = 0;  // of the bound; −infinity: every row passes
   SurvivorList found;   // bounds by the line; room for the rows looked at and kListSlack
   SurvivorLine line;    // set by find_sign_survivors
+  /// Of the blocks that were looked at last: which kernel is the faster one.
+  bool finds_few = false;
 };
 
 /// Adds to what each of `searches` has found, ascending, those rows of the tile's blocks

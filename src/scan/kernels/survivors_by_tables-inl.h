@@ -28,15 +28,17 @@ HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* 
                                   SurvivorSearch* search) {
   using D32 = hn::Repartition<uint32_t, RowBytes>;
   LineOfBlock<D32> line(search->line);
-  alignas(64) uint32_t distances_of_rows[kBlockRows];
+  RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++nibbles) {
     const SignBlock block = blocks.block(i);
-    look_up_distances(tables, *nibbles, blocks.layout.front_words(), distances_of_rows);
+    HeldRows* held = found.held();
+    look_up_distances(tables, *nibbles, blocks.layout.front_words(), held->distances);
     uint64_t reached = 0;
     for (int row = 0; row < block.room; row += LineOfBlock<D32>::kRows)
-      reached |= line.reached(row, hn::Load(D32(), distances_of_rows + row), *factors);
-    line.take(block, reached, distances_of_rows, &search->found);
+      reached |= line.reached(row, *factors, held);
+    found.add(block.first, reached & block.allowed);
   }
+  found.finish();
 }
 
 /// Queries from which on a block's signs are laid out for tables: that takes about as long as
@@ -61,8 +63,7 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
   BlockFactors factors[kNibbleBlocks];
   SignNibbles nibbles[kNibbleBlocks];
   for (int first = first_block; first < end_block; first += kNibbleBlocks) {
-    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks),
-                               false};
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks), 0};
     for (int i = first; i < blocks.end; ++i) {
       const SignBlock block = blocks.block(i);
       factors[i - first].load(block, half, l2);

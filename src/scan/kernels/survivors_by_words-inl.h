@@ -60,8 +60,8 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
   const FrontDistances<kWords, kThirdBit> front(*search->query);
   LineOfBlock<decltype(d32)> line(search->line);
+  RowsOfBlocks found(&search->found);
   BlockFactors factors;
-  alignas(64) uint32_t distances_of_rows[kBlockRows + kGroupRows];
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     factors.load(block, kHalf, kL2);
@@ -69,6 +69,7 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       return block.words + static_cast<size_t>(row / kGroupRows) * kWords * kGroupRows +
              row % kGroupRows;
     };
+    HeldRows* held = found.held();
     uint64_t reached = 0;
     for (int row = 0; row < block.room; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
@@ -76,11 +77,12 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       const auto low = front.of(words_of(row));
       const auto high = front.of(words_of(second));
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
-      hn::Store(both, d32, distances_of_rows + row);
-      reached |= line.reached(row, both, factors);
+      hn::Store(both, d32, held->distances + row);
+      reached |= line.reached(row, factors, held);
     }
-    line.take(block, reached, distances_of_rows, &search->found);
+    found.add(block.first, reached & block.allowed);
   }
+  found.finish();
 }
 
 #endif
