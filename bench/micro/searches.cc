@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Whole searches of one thread, held against what the machine can read and multiply.
+// Whole searches, held against what the machine can read and multiply; and what two threads gain.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "bench/micro/micro.h"
@@ -60,10 +62,10 @@ struct Index {
     spans = blocks.spans();
   }
 
-  void search(int64_t first, int64_t nq, float exactness) const {
+  void search(int64_t first, int64_t nq, float exactness, int threads = 1) const {
     SearchOptions options;
     options.exactness = exactness;
-    options.threads = 1;
+    options.threads = threads;
     std::vector<float> scores(static_cast<size_t>(nq * kResults));
     std::vector<int64_t> ids(scores.size());
     block_search(codec, scan_codec, spans, nq, queries.data() + first * kDim, kResults, {}, options,
@@ -111,6 +113,37 @@ void dense_batch(benchmark::State& state, const char* spec, bool amx) {
   state.counters["of_dot_peak"] = rate(products / peak);
 }
 
+/// What two threads do.
+enum class TwoThreads {
+  one_query,  // together
+  apart,      // a search of all rows each
+  halves,     // a search of half of the rows each: what one query by both can be at best
+};
+
+/// Single queries; how many are done by both threads.
+void two_threads(benchmark::State& state, const char* spec, TwoThreads what) {
+  constexpr int64_t kInTurn = 100;
+  const int64_t rows = state.range(0);
+  std::deque<Index> indexes;
+  for (int i = 0; i < 2; ++i)
+    if (i == 0 || what != TwoThreads::one_query)
+      indexes.emplace_back(spec, what == TwoThreads::halves ? rows / 2 : rows);
+  int64_t query = 0;
+  for (auto _ : state) {
+    query = (query + kInTurn) % kQueries;
+    if (what == TwoThreads::one_query) {
+      for (int64_t i = 0; i < kInTurn; ++i) indexes[0].search(query + i, 1, kDefaultExactness, 2);
+      continue;
+    }
+#pragma omp parallel for num_threads(2) schedule(static, 1)
+    for (size_t thread = 0; thread < 2; ++thread) {
+      for (int64_t i = 0; i < kInTurn; ++i) indexes[thread].search(query + i, 1, kDefaultExactness);
+    }
+  }
+  state.counters["queries/s"] =
+      rate(static_cast<double>(what == TwoThreads::apart ? 2 : 1) * kInTurn);
+}
+
 }  // namespace
 
 void register_searches(int64_t rows) {
@@ -118,6 +151,14 @@ void register_searches(int64_t rows) {
     benchmark::RegisterBenchmark((std::string("search/one/") + spec).c_str(), one_query, spec)
         ->Arg(rows)
         ->Unit(benchmark::kMicrosecond);
+  }
+  for (const auto& [name, what] : {std::pair{"search/two_threads/one_query", TwoThreads::one_query},
+                                   std::pair{"search/two_threads/apart", TwoThreads::apart},
+                                   std::pair{"search/two_threads/halves", TwoThreads::halves}}) {
+    benchmark::RegisterBenchmark(name, two_threads, "Polar4", what)
+        ->Arg(rows)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
   }
   for (const bool amx : {true, false}) {
     if (amx && !panel_dots_use_amx()) continue;
