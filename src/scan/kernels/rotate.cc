@@ -34,6 +34,61 @@ HWY_ATTR HWY_INLINE void cross(V& a, V& b) {
   a = sum;
 }
 
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+
+/// A register's values, those that are 1, 2, 4 or 8 apart exchanged.
+template <int kDistance>
+HWY_ATTR HWY_INLINE __m128 exchanged(__m128 v) {
+  static_assert(kDistance < 4);
+  return _mm_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
+}
+template <int kDistance>
+HWY_ATTR HWY_INLINE __m256 exchanged(__m256 v) {
+  static_assert(kDistance < 8);
+  if constexpr (kDistance == 4) return _mm256_permute2f128_ps(v, v, 1);
+  return _mm256_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
+}
+#if HWY_TARGET != HWY_AVX2
+template <int kDistance>
+HWY_ATTR HWY_INLINE __m512 exchanged(__m512 v) {
+  if constexpr (kDistance >= 4) return _mm512_shuffle_f32x4(v, v, kDistance == 4 ? 0xB1 : 0x4E);
+  return _mm512_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
+}
+#endif
+
+/// 1 for a value that its partner is added to, −1 for one that is taken from its partner.
+struct LevelSigns {
+  alignas(64) float of[16];
+
+  constexpr explicit LevelSigns(int distance) : of() {
+    for (int i = 0; i < 16; ++i) of[i] = (i & distance) == 0 ? 1.0F : -1.0F;
+  }
+};
+
+/// A level within a register: a fused multiplication by 1 or −1, which is exact, makes sums and
+/// differences at once. Where even and odd values are brought together from two registers 1,536
+/// dimensions take 1.2 times as long to rotate (Zen 4), with AVX2 1.4 times.
+template <int kDistance, class D, class V>
+HWY_ATTR HWY_INLINE void cross_level(D d, V& v) {
+  static constexpr LevelSigns kSigns(kDistance);
+  v = hn::MulAdd(v, hn::Load(d, kSigns.of), V{exchanged<kDistance>(v.raw)});
+}
+
+/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers.
+template <class D, class V>
+HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
+  constexpr size_t kLanes = hn::MaxLanes(D());
+  for (V* v : {&a, &b}) {
+    cross_level<1>(d, *v);
+    cross_level<2>(d, *v);
+    if constexpr (kLanes >= 8) cross_level<4>(d, *v);
+    if constexpr (kLanes >= 16) cross_level<8>(d, *v);
+  }
+  cross(a, b);
+}
+
+#else
+
 /// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A level brings partners
 /// together as even and odd values, and its sums and differences lie so that the next level can do
 /// the same; after the last level the values are in order again.
@@ -47,6 +102,8 @@ HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
     b = hn::Sub(even, odd);
   }
 }
+
+#endif
 
 /// Three levels of eight registers, `distance` values apart. kInside: the registers are neighbours,
 /// and all levels inside two of them stand for the first. kLast: the multiplication comes behind.
