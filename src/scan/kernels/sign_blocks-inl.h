@@ -26,8 +26,7 @@ struct SignBlock {
   int room;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
-  /// When one query streams through memory, the front behind: fetched early, .1 of the time is
-  /// saved.
+  /// The front behind, if it is to be fetched.
   const uint8_t* next;
 };
 
@@ -37,7 +36,7 @@ struct SignBlocks {
   const ScanTile& tile;
   int first;
   int end;
-  int fetched_end;  // fronts of blocks before it are fetched; 0: none
+  bool fetch_next;
 
   HWY_ATTR HWY_INLINE SignBlock block(int i) const {
     const uint8_t* data = tile.front[i];
@@ -46,7 +45,7 @@ struct SignBlocks {
             tile.room[i],
             tile.allowed[i],
             static_cast<uint32_t>(i * kBlockRows),
-            i + 1 < fetched_end ? tile.front[i + 1] : nullptr};
+            fetch_next && i + 1 < tile.blocks ? tile.front[i + 1] : nullptr};
   }
 };
 

@@ -72,6 +72,18 @@ SurvivorKernels survivor_kernels(int words, bool third_bit, bool half, bool l2) 
                    : kernels_for_factors<false>(words, half, l2);
 }
 
+/// Whether fronts are fetched a block ahead where one query streams through memory. On Zen 4
+/// (family 19h) that is in the way of what the core fetches by itself: one query over 4.2 MB of
+/// fronts takes 1.02 times as long with it, over 1.5 GB 1.3 times. On a Xeon of the Sapphire Rapids
+/// kind it takes 1.25 times as long without it over 1.5 GB, and on Zen 5 1.1 times over 4.2 MB.
+bool fetches_fronts() {
+#if HWY_ARCH_X86
+  return __builtin_cpu_is("amdfam19h") == 0;
+#else
+  return true;
+#endif
+}
+
 HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
                              int end_block, SurvivorSearch* searches, int count) {
   const BlockLayout& layout = codec.layout();
@@ -88,7 +100,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
   const int together = count == 1 ? kKernelBlocks : kSharedBlocks;
   for (int first = first_block; first < end_block; first += together) {
     const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),
-                               count == 1 ? end_block : 0};
+                               count == 1 && fetches_fronts()};
     for (int i = 0; i < count; ++i) {
       SurvivorSearch& search = searches[i];
       const int before = search.found.count;

@@ -63,7 +63,8 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
   BlockFactors factors[kNibbleBlocks];
   SignNibbles nibbles[kNibbleBlocks];
   for (int first = first_block; first < end_block; first += kNibbleBlocks) {
-    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks), 0};
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks),
+                               false};
     for (int i = first; i < blocks.end; ++i) {
       const SignBlock block = blocks.block(i);
       factors[i - first].load(block, half, l2);
