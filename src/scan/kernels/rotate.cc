@@ -37,24 +37,13 @@ HWY_ATTR HWY_INLINE void cross(V& a, V& b) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
 /// A register's values, those that are 1, 2, 4 or 8 apart exchanged.
-template <int kDistance>
-HWY_ATTR HWY_INLINE __m128 exchanged(__m128 v) {
-  static_assert(kDistance < 4);
-  return _mm_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
+template <int kDistance, class D, class V>
+HWY_ATTR HWY_INLINE V exchanged(D d, V v) {
+  if constexpr (kDistance == 1) return hn::Shuffle2301(v);
+  if constexpr (kDistance == 2) return hn::Shuffle1032(v);
+  if constexpr (2 * kDistance == hn::MaxLanes(D())) return hn::ConcatLowerUpper(d, v, v);
+  if constexpr (kDistance == 4) return hn::SwapAdjacentBlocks(v);
 }
-template <int kDistance>
-HWY_ATTR HWY_INLINE __m256 exchanged(__m256 v) {
-  static_assert(kDistance < 8);
-  if constexpr (kDistance == 4) return _mm256_permute2f128_ps(v, v, 1);
-  return _mm256_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
-}
-#if HWY_TARGET != HWY_AVX2
-template <int kDistance>
-HWY_ATTR HWY_INLINE __m512 exchanged(__m512 v) {
-  if constexpr (kDistance >= 4) return _mm512_shuffle_f32x4(v, v, kDistance == 4 ? 0xB1 : 0x4E);
-  return _mm512_permute_ps(v, kDistance == 1 ? 0xB1 : 0x4E);
-}
-#endif
 
 /// 1 for a value that its partner is added to, −1 for one that is taken from its partner.
 struct LevelSigns {
@@ -71,7 +60,7 @@ struct LevelSigns {
 template <int kDistance, class D, class V>
 HWY_ATTR HWY_INLINE void cross_level(D d, V& v) {
   static constexpr LevelSigns kSigns(kDistance);
-  v = hn::MulAdd(v, hn::Load(d, kSigns.of), V{exchanged<kDistance>(v.raw)});
+  v = hn::MulAdd(v, hn::Load(d, kSigns.of), exchanged<kDistance>(d, v));
 }
 
 /// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers.
