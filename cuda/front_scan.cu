@@ -88,7 +88,8 @@ __global__ void __launch_bounds__(kThreads)
 #pragma unroll
         for (int w = 0; w < kWords; ++w) {
           const uint64_t differ = signs[r][w] ^ constants[q].sign_words[w];
-          distance += __popcll(differ) + 2 * __popcll(differ & constants[q].heavy_words[w]);
+          distance += __popcll(differ & constants[q].ones_words[w]) +
+                      2 * __popcll(differ & constants[q].twos_words[w]);
         }
         const float bound = front_bound(constants[q], terms, distance);
         if (kept && bound > best[q]) {

@@ -16,7 +16,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 5;
+inline constexpr uint32_t kInterfaceVersion = 6;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -105,7 +105,8 @@ struct QueryConstants {
   float offset;  // of Codec::score_decoded
   float bias_weight;
   uint64_t sign_words[kMaxFrontWords];
-  uint64_t heavy_words[kMaxFrontWords];
+  uint64_t ones_words[kMaxFrontWords];
+  uint64_t twos_words[kMaxFrontWords];
 };
 
 /// PreparedQuery beside its vector.

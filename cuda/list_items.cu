@@ -117,12 +117,15 @@ __device__ int coordinate_of(int lane, int count) {
   return second < count - half ? half + second : -1;
 }
 
-/// What a query's bounds are made of: LevelWord and FrontSums of src/scan/scan_query.cc.
+/// What a query's bounds are made of: a LevelWord's signs and WordWeights
+/// (src/scan/kernels/level_words.h).
 struct FrontWord {
   uint64_t negative = 0;
-  uint64_t heavy = 0;
-  int32_t magnitudes = 0;
-  int32_t heavy_magnitudes = 0;
+  uint64_t ones = 0;
+  uint64_t twos = 0;
+  int32_t sum = 0;
+  int32_t squares = 0;
+  int32_t along = 0;
 };
 struct LevelSums {
   FrontWord front[kMaxFrontWords];
@@ -136,25 +139,30 @@ struct LaneLevels {
   int lane[4];  // of the segment
 };
 
-constexpr float kHeavyFrom = .98F;
+/// kBorders of src/scan/scan_query.cc.
+__device__ constexpr float kBorders[] = {.35F, 1, 1.7F};
 
 /// The front's word with this sum of squares; all lanes of the half get it.
 __device__ FrontWord sum_front_word(const LaneLevels& own, int32_t squares, int dims) {
-  const float mean_square = static_cast<float>(squares) / static_cast<float>(dims);
-  const int light = static_cast<int>(kHeavyFrom * sqrtf(mean_square));
+  const float root = sqrtf(static_cast<float>(squares) / static_cast<float>(dims));
   FrontWord word;
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
     const int magnitude = abs(own.level[b]);
     const uint64_t bit = uint64_t{1} << own.lane[b];
     if (own.level[b] < 0) word.negative |= bit;
-    word.magnitudes += magnitude;
-    if (magnitude <= light) continue;
-    word.heavy |= bit;
-    word.heavy_magnitudes += magnitude;
+    int weight = 0;
+#pragma unroll
+    for (const float border : kBorders)
+      weight += magnitude > static_cast<int>(border * root) ? 1 : 0;
+    if ((weight & 1) != 0) word.ones |= bit;
+    if ((weight & 2) != 0) word.twos |= bit;
+    word.sum += weight;
+    word.squares += weight * weight;
+    word.along += weight * magnitude;
   }
-  return {half_warp_or(word.negative), half_warp_or(word.heavy), half_warp_sum(word.magnitudes),
-          half_warp_sum(word.heavy_magnitudes)};
+  return {half_warp_or(word.negative), half_warp_or(word.ones),     half_warp_or(word.twos),
+          half_warp_sum(word.sum),     half_warp_sum(word.squares), half_warp_sum(word.along)};
 }
 
 /// Levels of a moved query, of steps of `step`, and their sums.
@@ -206,13 +214,12 @@ __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
   int squares = 0;
   for (int w = 0; w < code.front_words; ++w) {
     const FrontWord& word = sums.front[w];
-    const int dims = segment_count(code.dim, w);
-    const int heavy_count = __popcll(word.heavy);
     query->sign_words[w] = word.negative;
-    query->heavy_words[w] = word.heavy;
-    along += static_cast<double>(step) * (word.magnitudes + 2 * word.heavy_magnitudes);
-    weights += dims + 2 * heavy_count;
-    squares += dims + 8 * heavy_count;
+    query->ones_words[w] = word.ones;
+    query->twos_words[w] = word.twos;
+    along += static_cast<double>(step) * word.along;
+    weights += word.sum;
+    squares += word.squares;
   }
   query->front_weight = weights;
   const double unit = squares > 0 ? along / squares : 0;

@@ -28,7 +28,7 @@ struct RowSums {
 /// What one of the front's words adds to the distance.
 __device__ inline int word_distance(const QueryConstants& query, int word, uint64_t signs) {
   const uint64_t differ = signs ^ query.sign_words[word];
-  return __popcll(differ) + 2 * __popcll(differ & query.heavy_words[word]);
+  return __popcll(differ & query.ones_words[word]) + 2 * __popcll(differ & query.twos_words[word]);
 }
 
 /// `bounded_score` of src/scan/scan_query.h.

@@ -117,7 +117,8 @@ double front_scan_bandwidth(long rows, int queries) {
     query.front_slope = 1e-3F;
     for (int w = 0; w < 4; ++w) {
       query.sign_words[w] = 0x9e3779b97f4a7c15U * static_cast<uint64_t>(w + 1);
-      query.heavy_words[w] = 0xc2b2ae3d27d4eb4fU * static_cast<uint64_t>(w + 1);
+      query.ones_words[w] = 0xc2b2ae3d27d4eb4fU * static_cast<uint64_t>(w + 1);
+      query.twos_words[w] = 0x165667b19e3779f9U * static_cast<uint64_t>(w + 1);
     }
   }
   DeviceBuffer on_device;

@@ -128,7 +128,8 @@ void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   to.offset = terms[query].offset;
   to.bias_weight = terms[query].bias_weight;
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
-  std::copy(scan.heavy_words.begin(), scan.heavy_words.end(), to.heavy_words);
+  std::copy(scan.ones_words.begin(), scan.ones_words.end(), to.ones_words);
+  std::copy(scan.twos_words.begin(), scan.twos_words.end(), to.twos_words);
   std::copy(scan.levels.begin(), scan.levels.end(), levels.data() + query * lanes);
 }
 

@@ -48,46 +48,25 @@ float round_to_lanes(const float* x, int dim, int8_t* levels) {
   return step;
 }
 
-/// A coordinate of a normal vector is best rounded to two bits, ±1 and ±3 in some unit, with the
-/// border at .98 standard deviations (Max 1960).
-constexpr float kHeavyFrom = .98F;
+/// Weights of a query's coordinates, by how many of these they are beyond, in standard deviations.
+/// Over 117,659 × 384 real embeddings stage 1 leaves a fifth more rows with them than with weights
+/// that are not rounded, and a quarter fewer than with 1 and 3 in place of 0 to 3; other borders
+/// leave as many. Those of 64 coordinates, whatever they are, add up to 127 at the most, less than
+/// half of a byte: of coordinates beyond 1 there are at most 63.
+constexpr float kBorders[] = {.35F, 1, 1.7F};
 
-/// Where a place may be heavy in one word alone (part_heavy_places). 117,659 × 384 real embeddings
-/// at 4 bits: stage 1 finds one in ten fewer rows than with .98 in every word by itself, at a
-/// margin that loses as few; with .98 here as many as there.
-constexpr float kPartedHeavyFrom = 1.2F;
+/// Of the first word of a trained code, which says most of a score. Steps of .33 are the best ones
+/// where few rows are lost. From .287 on the weights of 64 coordinates, whatever they are, add up
+/// to 255 at the most, a byte: Σ w is largest where all are at one border, (w − ½)·step = 1.
+constexpr float kFirstWordStep = .33F;
+constexpr float kFirstWordBorders[kMostBorders] = {
+    .5F * kFirstWordStep,  1.5F * kFirstWordStep, 2.5F * kFirstWordStep, 3.5F * kFirstWordStep,
+    4.5F * kFirstWordStep, 5.5F * kFirstWordStep, 6.5F * kFirstWordStep};
 
-/// As that for three bits, ±1 to ±7: borders so many standard deviations apart. .586 would be best;
-/// from .636 on the weights of 64 coordinates, whatever they are, add up to 255 at the most, a
-/// byte.
-constexpr float kThirdBitStep = .64F;
-
-/// What three bits say of a word: LevelWord's heavy ones are 2 further away and these 4.
-struct ThirdBit {
-  uint64_t very_heavy = 0;
-  int32_t very_heavy_magnitudes = 0;
-
-  ThirdBit() = default;
-  /// Sets *word's heavy coordinates, those of weights 3 and 7, too.
-  ThirdBit(const int8_t* levels, int dims, LevelWord* word) {
-    LevelWord beyond[3];
-    for (int i = 0; i < 3; ++i) {
-      const float border = kThirdBitStep * static_cast<float>(i + 1);
-      sum_level_words(levels, 1, 1, dims, border, &beyond[i]);
-    }
-    very_heavy = beyond[1].heavy;
-    very_heavy_magnitudes = beyond[1].heavy_magnitudes;
-    *word = beyond[0];
-    word->heavy ^= beyond[1].heavy ^ beyond[2].heavy;
-    word->heavy_count = std::popcount(word->heavy);
-    word->heavy_magnitudes += beyond[2].heavy_magnitudes - very_heavy_magnitudes;
-  }
-};
-
-/// Leaves a place that is heavy in several words of the front behind the first to the one whose
-/// level there is the largest for the word's root mean square.
-void part_heavy_places(const ScanCodec& codec, const int8_t* levels,
-                       std::vector<LevelWord>& words) {
+/// Leaves a place that weighs 2 or 3 in several words of the front behind the first to the one
+/// whose level there is the largest for the word's root mean square. In the others it weighs 1.
+void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<LevelWord>& words,
+               WordWeights* weights) {
   const auto front_words = static_cast<size_t>(codec.layout().front_words());
   // Two words' squares over their mean squares, by what both would be divided by.
   const auto farness = [&](size_t word, int place, size_t other) {
@@ -96,13 +75,17 @@ void part_heavy_places(const ScanCodec& codec, const int8_t* levels,
   };
   for (size_t a = 1; a < front_words; ++a) {
     for (size_t b = a + 1; b < front_words; ++b) {
-      for (uint64_t both = words[a].heavy & words[b].heavy; both != 0; both &= both - 1) {
+      for (uint64_t both = weights[a].twos & weights[b].twos; both != 0; both &= both - 1) {
         const int place = std::countr_zero(both);
         const size_t nearer = farness(a, place, b) < farness(b, place, a) ? a : b;
-        words[nearer].heavy ^= uint64_t{1} << place;
-        --words[nearer].heavy_count;
-        words[nearer].heavy_magnitudes -=
-            std::abs(levels[nearer * kSegmentLanes + static_cast<size_t>(place)]);
+        WordWeights& of = weights[nearer];
+        const int weight = of.of(place);
+        of.ones |= uint64_t{1} << place;
+        of.twos ^= uint64_t{1} << place;
+        of.sum -= weight - 1;
+        of.squares -= weight * weight - 1;
+        of.along -=
+            (weight - 1) * std::abs(levels[nearer * kSegmentLanes + static_cast<size_t>(place)]);
       }
     }
   }
@@ -112,9 +95,9 @@ void part_heavy_places(const ScanCodec& codec, const int8_t* levels,
 /// sums of integers are the same on every machine.
 struct QueryWords {
   const std::vector<LevelWord>& words;
-  const float (&steps)[2];  // of the levels of each stage
-  size_t second_stage;      // its first word, of split stages
-  ThirdBit third;           // of the first word
+  WordWeights weights[kMaxFrontWords];  // of the front
+  const float (&steps)[2];              // of the levels of each stage
+  size_t second_stage;                  // its first word, of split stages
 
   /// Makes scan->words.
   QueryWords(const ScanCodec& codec, const float (&of)[2], ScanQuery* scan)
@@ -124,12 +107,13 @@ struct QueryWords {
                                               : std::numeric_limits<size_t>::max()) {
     scan->words.resize(scan->levels.size() / kSegmentLanes);
     const int8_t* levels = scan->levels.data();
-    sum_level_words(levels, static_cast<int>(words.size()), codec.layout().front_words(),
-                    codec.dim(), codec.has_third_bit() ? kPartedHeavyFrom : kHeavyFrom,
-                    scan->words.data());
+    const LevelWord* sums = scan->words.data();
+    const int front_words = codec.layout().front_words();
+    sum_level_words(levels, static_cast<int>(words.size()), scan->words.data());
+    weigh_levels(levels, sums, front_words, codec.dim(), kBorders, weights);
     if (!codec.has_third_bit()) return;
-    third = ThirdBit(levels, codec.dim(), &scan->words[0]);
-    part_heavy_places(codec, levels, scan->words);
+    weigh_levels(levels, sums, 1, codec.dim(), kFirstWordBorders, weights);
+    part_twos(codec, levels, words, weights);
   }
   double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
   /// Σ x² of words first … end−1.
@@ -146,7 +130,7 @@ struct QueryWords {
   }
 };
 
-/// A front, or a word of it, in ±1 and ±3, or up to ±7.
+/// Of a front, or some words of it.
 struct FrontSums {
   double along = 0;     // Σ weight·|x_j|
   int32_t weights = 0;  // Σ weight
@@ -161,15 +145,6 @@ struct FrontSums {
   double unit() const { return squares > 0 ? along / squares : 0; }
 };
 
-// (1 + 2h + 4v)² = 1 + 8h + 24v + 16hv for bits h and v.
-FrontSums front_sums(const LevelWord& word, const ThirdBit& third, double step, int dims) {
-  const int very_heavy_count = std::popcount(third.very_heavy);
-  const int both_count = std::popcount(third.very_heavy & word.heavy);
-  return {step * (word.magnitudes + 2 * word.heavy_magnitudes + 4 * third.very_heavy_magnitudes),
-          dims + 2 * word.heavy_count + 4 * very_heavy_count,
-          dims + 8 * word.heavy_count + 24 * very_heavy_count + 16 * both_count};
-}
-
 struct FrontWeights {
   FrontSums all;
   FrontSums behind_first_stage;
@@ -179,16 +154,16 @@ struct FrontWeights {
 /// the same, and of a trained one, though most of a score is the first one's, rows that are near
 /// are so in all of them, while those that only seem to be are near in the first.
 FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* query) {
-  query->very_heavy_word = of.third.very_heavy;
   query->front_words = static_cast<size_t>(codec.layout().front_words());
+  query->fours_word = of.weights[0].fours;
   const size_t behind = query->front_words - static_cast<size_t>(codec.words_behind_first_stage());
   FrontWeights sums;
   for (size_t word = 0; word < query->front_words; ++word) {
+    const WordWeights& weights = of.weights[word];
     query->sign_words[word] = of.words[word].negative;
-    query->heavy_words[word] = of.words[word].heavy;
-    const FrontSums own =
-        front_sums(of.words[word], word == 0 ? of.third : ThirdBit(), of.step(word),
-                   segment_dims(codec.dim(), static_cast<int>(word)));
+    query->ones_words[word] = weights.ones;
+    query->twos_words[word] = weights.twos;
+    const FrontSums own = {of.step(word) * weights.along, weights.sum, weights.squares};
     sums.all.add(own);
     if (word >= behind) sums.behind_first_stage.add(own);
   }

@@ -56,23 +56,25 @@ struct ScoreSlack {
 };
 
 struct ScanQuery {
-  /// Two bits of each coordinate of the front: the sign of its level, and whether a row whose sign
-  /// differs is 3 further away instead of 1. The first front_words are set. Where the first has a
-  /// third bit, no bit is heavy in two of the others, so that one count of bits serves them all.
+  /// Of each coordinate of the front, the sign of its level and, bit by bit, its weight: a row
+  /// whose sign differs is as much further away. The first front_words are set. Where the first has
+  /// a third bit, no coordinate of two of the others has its bit in both's twos, so that one count
+  /// of bits serves them all.
   std::array<uint64_t, kMaxFrontWords> sign_words{};
-  std::array<uint64_t, kMaxFrontWords> heavy_words{};
+  std::array<uint64_t, kMaxFrontWords> ones_words{};
+  std::array<uint64_t, kMaxFrontWords> twos_words{};
   size_t front_words = 0;
-  /// A third bit of the first word's coordinates, of codes that have one
-  /// (ScanCodec::has_third_bit()): the row is 4 further away than it were without.
-  uint64_t very_heavy_word = 0;
-  int32_t front_weight = 0;      // Σ of those 1, 3, 5 and 7
+  /// The third bit of the first word's weights, of codes that have one
+  /// (ScanCodec::has_third_bit()).
+  uint64_t fours_word = 0;
+  int32_t front_weight = 0;      // Σ weight
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
   std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
   int32_t sign_level_sum = 0;    // Σ levels of the sign words behind the front
   int32_t weight_behind = 0;     // of split stages: Σ weights of the front behind the first one
   ScoreConstants score;
   ScoreSlack slack;      // 0 in a search of the k best
-  DotBound front;        // by Σ (±1 … ±7)·(±1) over the front: front_weight − 2·distance
+  DotBound front;        // by Σ ±weight over the front: front_weight − 2·distance
   SumBound signs;        // by the front's Σ ±w and the other sum; no bound of split stages
   SumBound first_stage;  // by the first of two stages' Σ level·level, and the other sum
 };
@@ -86,14 +88,14 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
 ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
                             const ScanQuery& scan);
 
-/// What a word of two bits adds to a row's distance; `differ`: the signs that do.
-inline int32_t word_distance(uint64_t differ, uint64_t heavy) {
-  return std::popcount(differ) + 2 * std::popcount(differ & heavy);
+/// What a word of the front adds to a row's distance; `differ`: the signs that do.
+inline int32_t word_distance(uint64_t differ, uint64_t ones, uint64_t twos) {
+  return std::popcount(differ & ones) + 2 * std::popcount(differ & twos);
 }
-/// And a word of the front.
 inline int32_t word_distance(const ScanQuery& query, size_t word, uint64_t differ) {
-  const uint64_t very_heavy = word == 0 ? query.very_heavy_word : 0;
-  return word_distance(differ, query.heavy_words[word]) + 4 * std::popcount(differ & very_heavy);
+  const uint64_t fours = word == 0 ? query.fours_word : 0;
+  return word_distance(differ, query.ones_words[word], query.twos_words[word]) +
+         4 * std::popcount(differ & fours);
 }
 
 inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {

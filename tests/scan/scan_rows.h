@@ -137,7 +137,7 @@ struct ScanRows {
 inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
   PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(rows.codec->dim(), 3).data());
   for (size_t j = 0; j < prepared.rotated.size(); ++j) {
-    const float scaled = j < 30 ? 127 : j < 64 ? 64 : 0;
+    const float scaled = j < 31 ? 127 : 91;
     prepared.rotated[j] = j < 64 ? scaled / rows.scan.scales()[j] : 0;
   }
   ScanQuery query = make_scan_query(rows.scan, prepared, 1);

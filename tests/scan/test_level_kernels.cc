@@ -164,6 +164,30 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
   });
 }
 
+namespace {
+
+void check_weights(const int8_t* levels, const LevelWord& word, int dims,
+                   const std::vector<float>& borders, const WordWeights& weights) {
+  const float root = std::sqrt(static_cast<float>(word.squares) / static_cast<float>(dims));
+  int sum = 0;
+  int squares = 0;
+  int along = 0;
+  for (int j = 0; j < 64; ++j) {
+    const int magnitude = std::abs(levels[j]);
+    int weight = 0;
+    for (const float border : borders) weight += magnitude > std::floor(border * root) ? 1 : 0;
+    REQUIRE(weights.of(j) == weight);
+    sum += weight;
+    squares += weight * weight;
+    along += weight * magnitude;
+  }
+  REQUIRE(weights.sum == sum);
+  REQUIRE(weights.squares == squares);
+  REQUIRE(weights.along == along);
+}
+
+}  // namespace
+
 TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
   constexpr int kWords = 3;
   for (const bool extreme : {false, true}) {
@@ -175,41 +199,70 @@ TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
     }
     for (const int dims : {64 * kWords, 64 * kWords - 1, 129}) {
       std::fill(levels.begin() + dims, levels.end(), int8_t{0});
-      for (const float heavy_from : {.98F, 0.0F, 99.0F}) {
-        CAPTURE(extreme, dims, heavy_from);
-        on_every_target([&] {
-          LevelWord words[kWords];
-          const int weighed = heavy_from > 0 ? kWords : kWords - 1;
-          sum_level_words(levels.data(), kWords, weighed, dims, heavy_from, words);
-          for (int w = 0; w < kWords; ++w) {
-            LevelWord expected;
-            for (int j = 0; j < 64; ++j) {
-              const int level = levels[static_cast<size_t>(64 * w + j)];
-              expected.negative |= static_cast<uint64_t>(level < 0) << j;
-              expected.sum += level;
-              expected.squares += level * level;
-              expected.magnitudes += std::abs(level);
-            }
-            const double mean_square = expected.squares / std::min(64.0, dims - 64.0 * w);
-            for (int j = 0; j < 64 && w < weighed; ++j) {
-              const int level = levels[static_cast<size_t>(64 * w + j)];
-              if (std::abs(level) <= std::floor(heavy_from * std::sqrt(mean_square))) continue;
-              expected.heavy |= uint64_t{1} << j;
-              ++expected.heavy_count;
-              expected.heavy_magnitudes += std::abs(level);
-            }
-            REQUIRE(words[w].negative == expected.negative);
-            REQUIRE(words[w].heavy == expected.heavy);
-            REQUIRE(words[w].heavy_count == expected.heavy_count);
-            REQUIRE(words[w].sum == expected.sum);
-            REQUIRE(words[w].squares == expected.squares);
-            REQUIRE(words[w].magnitudes == expected.magnitudes);
-            REQUIRE(words[w].heavy_magnitudes == expected.heavy_magnitudes);
+      CAPTURE(extreme, dims);
+      on_every_target([&] {
+        LevelWord words[kWords];
+        sum_level_words(levels.data(), kWords, words);
+        for (int w = 0; w < kWords; ++w) {
+          LevelWord expected;
+          for (int j = 0; j < 64; ++j) {
+            const int level = levels[static_cast<size_t>(64 * w + j)];
+            expected.negative |= static_cast<uint64_t>(level < 0) << j;
+            expected.sum += level;
+            expected.squares += level * level;
+            expected.magnitudes += std::abs(level);
           }
-        });
-      }
+          REQUIRE(words[w].negative == expected.negative);
+          REQUIRE(words[w].sum == expected.sum);
+          REQUIRE(words[w].squares == expected.squares);
+          REQUIRE(words[w].magnitudes == expected.magnitudes);
+        }
+        for (const std::vector<float>& borders : {std::vector<float>{.35F, 1, 1.7F},
+                                                  {0, 0, 0},
+                                                  {.5F, 1, 99},
+                                                  {.2F, .5F, .8F, 1.1F, 1.4F, 1.7F, 2}}) {
+          for (const int count : {1, kWords}) {
+            WordWeights weights[kWords];
+            weigh_levels(levels.data(), words, count, dims, borders, weights);
+            for (int w = 0; w < count; ++w)
+              check_weights(&levels[static_cast<size_t>(64 * w)], words[w],
+                            std::min(64, dims - 64 * w), borders, weights[w]);
+          }
+        }
+      });
     }
   }
+}
+
+TEST_CASE("weights of whatever word add up to what sums of bytes are made for", "[scan][kernels]") {
+  const std::vector<float> borders = {.35F, 1, 1.7F};
+  std::vector<float> of_three_bits;
+  for (int i = 0; i < 7; ++i) of_three_bits.push_back((static_cast<float>(i) + .5F) * .33F);
+  Random random(7);
+  int most = 0;
+  int most_of_three_bits = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    // Some far, some near, some 0: from all alike to one alone.
+    AlignedVector<int8_t> levels(64);
+    const int far = static_cast<int>(random.below(64)) + 1;
+    const int near_level = static_cast<int>(random.below(128));
+    const int near = static_cast<int>(random.below(static_cast<uint64_t>(65 - far)));
+    for (int j = 0; j < 64; ++j) {
+      const int level = j < far ? kMaxLevel : j < far + near ? near_level : 0;
+      levels[static_cast<size_t>(j)] = static_cast<int8_t>(random.below(2) == 0 ? level : -level);
+    }
+    LevelWord word;
+    sum_level_words(levels.data(), 1, &word);
+    WordWeights weights;
+    weigh_levels(levels.data(), &word, 1, 64, borders, &weights);
+    most = std::max(most, weights.sum);
+    weigh_levels(levels.data(), &word, 1, 64, of_three_bits, &weights);
+    most_of_three_bits = std::max(most_of_three_bits, weights.sum);
+  }
+  CHECK(most > 120);
+  CHECK(most <= 127);
+  CHECK(most_of_three_bits > 180);
+  CHECK(most_of_three_bits <= 255);
 }
 
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {

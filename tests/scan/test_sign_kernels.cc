@@ -158,25 +158,39 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
   REQUIRE(words_with_third_bit == std::set<int>{1, 2, 3, 4});
 }
 
+namespace {
+
+int weight_of(const ScanQuery& query, int lane) {
+  const auto word = static_cast<size_t>(lane / 64);
+  const uint64_t fours = word == 0 ? query.fours_word : 0;
+  return static_cast<int>((query.ones_words[word] >> lane % 64 & 1) +
+                          2 * (query.twos_words[word] >> lane % 64 & 1) +
+                          4 * (fours >> lane % 64 & 1));
+}
+
+}  // namespace
+
 TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][kernels]") {
   for (const int dim : {64, 100, 256, 384, 2100}) {
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::l2, 100, 3, Terms::alike);
     const ScanTile tile = tile_of(rows);
     ScanQuery query = rows.query(4, 1);
     const int front_dims = std::min(dim, 64 * kMaxFrontWords);
+    std::set<int> weights;
     // A query whose signs all differ from row 70's.
-    int heavy = 0;
+    int weight = 0;
     std::fill(query.sign_words.begin(), query.sign_words.end(), 0);
     for (int j = 0; j < front_dims; ++j) {
       const int lane = lane_of(j, dim);
       const auto at = static_cast<size_t>(lane / 64);
       const uint64_t word = rows.blocks.layout().sign_word(place_of(tile, 70), lane / 64);
       query.sign_words[at] |= (~word >> lane % 64 & 1) << lane % 64;
-      heavy += static_cast<int>(query.heavy_words[at] >> lane % 64 & 1);
+      const int own = weight_of(query, lane);
+      weight += own;
+      weights.insert(own);
     }
-    REQUIRE(heavy > front_dims / 5);
-    REQUIRE(heavy < front_dims / 2);
-    REQUIRE(query.front_weight == front_dims + 2 * heavy);
+    REQUIRE(weights == std::set<int>{0, 1, 2, 3});
+    REQUIRE(query.front_weight == weight);
     REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == query.front_weight);
     const std::vector<float> bounds = front_bounds(rows, tile, query);
     on_every_target([&] {
@@ -199,6 +213,7 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
     const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::l2, 10);
     REQUIRE(rows.scan.has_third_bit());
     const int front_words = rows.scan.layout().front_words();
+    std::set<int> weights;
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
       const ScanQuery query = rows.query(seed, 1);
       float squares = 0;
@@ -206,30 +221,27 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
         squares += static_cast<float>(query.levels[j] * query.levels[j]);
       const float deviation = std::sqrt(squares / 64);
       int front_weight = 0;
-      std::set<int> weights;
       for (int lane = 0; lane < std::min(dim, 64 * front_words); ++lane) {
-        const auto word = static_cast<size_t>(lane / 64);
-        int weight = 1 + 2 * static_cast<int>(query.heavy_words[word] >> lane % 64 & 1);
-        if (word == 0) {
-          weight += 4 * static_cast<int>(query.very_heavy_word >> lane & 1);
+        const int weight = weight_of(query, lane);
+        if (lane < 64) {
           int borders = 0;
-          for (int i = 1; i <= 3; ++i) {
-            const float border = .64F * static_cast<float>(i) * deviation;
+          for (int i = 0; i < 7; ++i) {
+            const float border = (static_cast<float>(i) + .5F) * .33F * deviation;
             borders += std::abs(query.levels[static_cast<size_t>(lane)]) > std::floor(border);
           }
-          REQUIRE(weight == 1 + 2 * borders);
+          REQUIRE(weight == borders);
           weights.insert(weight);
         }
         front_weight += weight;
       }
-      REQUIRE(weights == std::set<int>{1, 3, 5, 7});
       REQUIRE(query.front_weight == front_weight);
     }
+    REQUIRE(weights == std::set<int>{0, 1, 2, 3, 4, 5, 6, 7});
   }
   REQUIRE(!made_up_rows("Polar3", 384, Metric::l2, 10).scan.has_third_bit());
 }
 
-TEST_CASE("behind a trained code's first word a place is heavy in the word where it is farthest",
+TEST_CASE("behind a trained code's first word a place weighs most in the word where it is farthest",
           "[scan][kernels]") {
   for (const Spectrum spectrum : {Spectrum::gentle, Spectrum::led}) {
     const ScanRows rows =
@@ -237,10 +249,11 @@ TEST_CASE("behind a trained code's first word a place is heavy in the word where
     REQUIRE(rows.scan.has_third_bit());
     const int front_words = rows.scan.layout().front_words();
     CAPTURE(front_words);
-    int heavy = 0;
+    int far_places = 0;
     int parted = 0;
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
       const ScanQuery query = rows.query(seed, 1);
+      int weight_behind = 0;
       const auto level = [&](int word, int place) {
         return std::abs(int{query.levels[static_cast<size_t>(64 * word + place)]});
       };
@@ -254,21 +267,27 @@ TEST_CASE("behind a trained code's first word a place is heavy in the word where
         int farthest = 0;
         float most = 0;
         for (int word = 1; word < front_words; ++word) {
-          if (static_cast<float>(level(word, place)) <= std::floor(1.2F * deviation(word)))
-            continue;
+          if (static_cast<float>(level(word, place)) <= std::floor(deviation(word))) continue;
           parted += farthest > 0 ? 1 : 0;
           const float far = static_cast<float>(level(word, place)) / deviation(word);
           if (far > most) farthest = word;
           most = std::max(most, far);
         }
-        for (int word = 1; word < front_words; ++word)
-          REQUIRE((query.heavy_words[static_cast<size_t>(word)] >> place & 1) ==
-                  (word == farthest ? 1U : 0U));
-        heavy += farthest > 0 ? 1 : 0;
+        for (int word = 1; word < front_words; ++word) {
+          const float far = static_cast<float>(level(word, place));
+          const int weight = far <= std::floor(.35F * deviation(word))   ? 0
+                             : word != farthest                          ? 1
+                             : far <= std::floor(1.7F * deviation(word)) ? 2
+                                                                         : 3;
+          REQUIRE(weight_of(query, 64 * word + place) == weight);
+          weight_behind += weight;
+        }
+        far_places += farthest > 0 ? 1 : 0;
       }
+      if (rows.scan.first_stage_words() == 1) REQUIRE(query.weight_behind == weight_behind);
     }
     REQUIRE(front_words > 2);
-    REQUIRE(heavy > 5 * 64 / 8);
+    REQUIRE(far_places > 5 * 64 / 8);
     REQUIRE(parted > 0);
   }
 }
@@ -278,10 +297,9 @@ TEST_CASE("the largest distance of three bits is right on every target", "[scan]
     const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::inner_product, 100);
     const ScanTile tile = tile_of(rows);
     const ScanQuery query = heaviest_query(rows, place_of(tile, 70));
-    constexpr int kOfFirstWord = 30 * 5 + 34 * 3;  // all that a byte holds, but 3
-    const int others = std::min(dim, 64 * rows.scan.layout().front_words()) - 64;
-    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == kOfFirstWord + others);
-    REQUIRE(sign_sums(rows.scan, query, place_of(tile, 70)).distance == kOfFirstWord + others);
+    constexpr int kLargest = 31 * 4 + 33 * 3;  // of the first word; 2 more is what any can have
+    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == kLargest);
+    REQUIRE(sign_sums(rows.scan, query, place_of(tile, 70)).distance == kLargest);
     on_every_target([&] {
       CAPTURE(dim);
       for (const size_t queries : {1, 2}) {
@@ -291,7 +309,7 @@ TEST_CASE("the largest distance of three bits is right on every target", "[scan]
         for (size_t i = 0; i < found.rows.size(); ++i)
           REQUIRE(found.distances[i] ==
                   front_distance(rows.scan, query, place_of(tile, found.rows[i])));
-        REQUIRE(found.distances[70] == kOfFirstWord + others);
+        REQUIRE(found.distances[70] == kLargest);
       }
     });
   }

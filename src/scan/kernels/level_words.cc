@@ -22,15 +22,25 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The largest level of a word that is not heavy.
-inline int largest_light(int32_t squares, int dims, float heavy_from) {
+/// The largest level of a word that has a border, in root mean squares, not below it.
+inline int largest_below(float border, int32_t squares, int dims) {
   const float mean_square = static_cast<float>(squares) / static_cast<float>(std::max(dims, 1));
-  return static_cast<int>(heavy_from * std::sqrt(mean_square));
+  return std::min(kMaxLevel, static_cast<int>(border * std::sqrt(mean_square)));
+}
+
+/// Weights of levels beyond border 0, 1, … as binary numbers: beyond[i] has the levels that weigh
+/// more than i.
+inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weights) {
+  uint64_t odd = 0;
+  for (size_t i = 0; i < borders; ++i) odd ^= beyond[i];
+  weights->ones = odd;
+  weights->twos = borders > 3 ? beyond[1] ^ beyond[3] ^ beyond[5] : beyond[1];
+  weights->fours = borders > 3 ? beyond[3] : 0;
 }
 
 #if HWY_TARGET == HWY_SCALAR
 
-LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
+LevelWord sum_word(const int8_t* levels) {
   LevelWord word;
   for (int j = 0; j < kSegmentLanes; ++j) {
     word.negative |= static_cast<uint64_t>(levels[j] < 0) << j;
@@ -38,14 +48,27 @@ LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_fro
     word.squares += levels[j] * levels[j];
     word.magnitudes += std::abs(levels[j]);
   }
-  if (!weighed) return word;
-  const int light = largest_light(word.squares, dims, heavy_from);
-  for (int j = 0; j < kSegmentLanes; ++j) {
-    if (std::abs(levels[j]) <= light) continue;
-    word.heavy |= uint64_t{1} << j;
-    word.heavy_magnitudes += std::abs(levels[j]);
-  }
   return word;
+}
+
+WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
+                       std::span<const float> borders) {
+  WordWeights weights;
+  uint64_t beyond[kMostBorders] = {};
+  for (int j = 0; j < kSegmentLanes; ++j) {
+    const int magnitude = std::abs(levels[j]);
+    int weight = 0;
+    for (size_t i = 0; i < borders.size(); ++i) {
+      if (magnitude <= largest_below(borders[i], word.squares, dims)) break;
+      beyond[i] |= uint64_t{1} << j;
+      ++weight;
+    }
+    weights.sum += weight;
+    weights.squares += weight * weight;
+    weights.along += weight * magnitude;
+  }
+  set_planes(beyond, borders.size(), &weights);
+  return weights;
 }
 
 #elif HWY_TARGET != HWY_AVX3_DL
@@ -54,9 +77,20 @@ LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_fro
 struct WideWord {
   using D = hn::CappedTag<int16_t, 32>;
 
+  alignas(64) int16_t wide[kSegmentLanes];
+
+  /// Levels as such numbers.
+  explicit HWY_ATTR HWY_INLINE WideWord(const int8_t* levels) {
+    const D d;
+    const hn::Rebind<int8_t, D> d8;
+    const int lanes = static_cast<int>(hn::Lanes(d));
+    for (int j = 0; j < kSegmentLanes; j += lanes)
+      hn::Store(hn::PromoteTo(d, hn::LoadU(d8, levels + j)), d, wide + j);
+  }
+
   /// Bits of the lanes for which `test` holds.
   template <class Test>
-  HWY_ATTR HWY_INLINE static uint64_t bits(const int16_t* wide, const Test& test) {
+  HWY_ATTR HWY_INLINE uint64_t bits(const Test& test) const {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     uint64_t all = 0;
@@ -72,7 +106,7 @@ struct WideWord {
 
   /// Σ a·b over the lanes.
   template <class A, class B>
-  HWY_ATTR HWY_INLINE static int32_t sum(const int16_t* wide, const A& a, const B& b) {
+  HWY_ATTR HWY_INLINE int32_t sum(const A& a, const B& b) const {
     const D d;
     const hn::Repartition<int32_t, D> d32;
     const int lanes = static_cast<int>(hn::Lanes(d));
@@ -86,36 +120,60 @@ struct WideWord {
   }
 };
 
-HWY_ATTR LevelWord sum_word(const int8_t* levels, bool weighed, int dims, float heavy_from) {
+HWY_ATTR LevelWord sum_word(const int8_t* levels) {
   const WideWord::D d;
-  const hn::Rebind<int8_t, WideWord::D> d8;
   using V = hn::Vec<WideWord::D>;
-  const int lanes = static_cast<int>(hn::Lanes(d));
-  alignas(64) int16_t wide[kSegmentLanes];
-  for (int j = 0; j < kSegmentLanes; j += lanes)
-    hn::Store(hn::PromoteTo(d, hn::LoadU(d8, levels + j)), d, wide + j);
+  const WideWord wide(levels);
   const auto one = hn::Set(d, int16_t{1});
   const auto itself = [](V v) HWY_ATTR { return v; };
   const auto magnitude = [](V v) HWY_ATTR { return hn::Abs(v); };
   const auto ones = [one](V) HWY_ATTR { return one; };
   LevelWord word;
-  word.negative = WideWord::bits(wide, [d](V v) HWY_ATTR { return hn::Lt(v, hn::Zero(d)); });
-  word.sum = WideWord::sum(wide, itself, ones);
-  word.squares = WideWord::sum(wide, itself, itself);
-  word.magnitudes = WideWord::sum(wide, magnitude, ones);
-  if (!weighed) return word;
-  const auto light =
-      hn::Set(d, static_cast<int16_t>(largest_light(word.squares, dims, heavy_from)));
-  const auto is_heavy = [light](V v) HWY_ATTR { return hn::Gt(hn::Abs(v), light); };
-  word.heavy = WideWord::bits(wide, is_heavy);
-  word.heavy_magnitudes = WideWord::sum(
-      wide, [is_heavy](V v) HWY_ATTR { return hn::IfThenElseZero(is_heavy(v), hn::Abs(v)); }, ones);
+  word.negative = wide.bits([d](V v) HWY_ATTR { return hn::Lt(v, hn::Zero(d)); });
+  word.sum = wide.sum(itself, ones);
+  word.squares = wide.sum(itself, itself);
+  word.magnitudes = wide.sum(magnitude, ones);
   return word;
+}
+
+HWY_ATTR WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
+                                std::span<const float> borders) {
+  const WideWord::D d;
+  using V = hn::Vec<WideWord::D>;
+  const WideWord wide(levels);
+  int16_t below[kMostBorders];
+  uint64_t beyond[kMostBorders];
+  for (size_t i = 0; i < borders.size(); ++i) {
+    below[i] = static_cast<int16_t>(largest_below(borders[i], word.squares, dims));
+    const auto largest = hn::Set(d, below[i]);
+    beyond[i] = wide.bits([largest](V v) HWY_ATTR { return hn::Gt(hn::Abs(v), largest); });
+  }
+  const auto one = hn::Set(d, int16_t{1});
+  const auto magnitude = [](V v) HWY_ATTR { return hn::Abs(v); };
+  const auto ones = [one](V) HWY_ATTR { return one; };
+  const auto weight = [&](V v) HWY_ATTR {
+    auto count = hn::Zero(d);
+    for (size_t i = 0; i < borders.size(); ++i) {
+      const auto more = hn::Gt(hn::Abs(v), hn::Set(d, below[i]));
+      count = hn::Add(count, hn::IfThenElseZero(more, one));
+    }
+    return count;
+  };
+  WordWeights weights;
+  weights.sum = wide.sum(weight, ones);
+  weights.squares = wide.sum(weight, weight);
+  weights.along = wide.sum(weight, magnitude);
+  set_planes(beyond, borders.size(), &weights);
+  return weights;
 }
 
 #endif
 
 #if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR HWY_INLINE void store(int32_t* four, __m128i values) {
+  _mm_store_si128(reinterpret_cast<__m128i*>(four), values);
+}
 
 /// Four words at a time: sums over lanes, roots and quotients cost no more than for one. Words
 /// behind the last are read as zeros.
@@ -139,63 +197,81 @@ struct FourWords {
   }
 };
 
-HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
-                        LevelWord* sums) {
+HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
   const __m512i one = _mm512_set1_epi8(1);
   const __m512i ones[4] = {one, one, one, one};
   for (int first = 0; first < words; first += 4) {
     const int count = std::min(4, words - first);
     const FourWords four(levels + first * kSegmentLanes, count);
-    const __m128i squares = FourWords::sums(four.magnitudes, four.magnitudes);
     alignas(16) int32_t sum[4];
     alignas(16) int32_t square[4];
     alignas(16) int32_t magnitude[4];
-    _mm_store_si128(reinterpret_cast<__m128i*>(sum), FourWords::sums(ones, four.values));
-    _mm_store_si128(reinterpret_cast<__m128i*>(square), squares);
-    _mm_store_si128(reinterpret_cast<__m128i*>(magnitude), FourWords::sums(four.magnitudes, ones));
+    store(sum, FourWords::sums(ones, four.values));
+    store(square, FourWords::sums(four.magnitudes, four.magnitudes));
+    store(magnitude, FourWords::sums(four.magnitudes, ones));
     for (int i = 0; i < count; ++i) {
-      sums[first + i] = {};
-      sums[first + i].negative = _mm512_movepi8_mask(four.values[i]);
-      sums[first + i].sum = sum[i];
-      sums[first + i].squares = square[i];
-      sums[first + i].magnitudes = magnitude[i];
+      sums[first + i] = {_mm512_movepi8_mask(four.values[i]), sum[i], square[i], magnitude[i]};
     }
-    if (first >= weighed) continue;
+  }
+}
+
+HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int count, int dims,
+                          std::span<const float> borders, WordWeights* weights) {
+  const __m512i one = _mm512_set1_epi8(1);
+  const __m512i ones[4] = {one, one, one, one};
+  for (int first = 0; first < count; first += 4) {
+    const int some = std::min(4, count - first);
+    const FourWords four(levels + first * kSegmentLanes, some);
+    alignas(16) int32_t square[4] = {};
     alignas(16) float dims_of[4];
     for (int i = 0; i < 4; ++i) {
-      const int left = dims - (first + i) * kSegmentLanes;
-      dims_of[i] = static_cast<float>(std::clamp(left, 1, kSegmentLanes));
+      if (i < some) square[i] = words[first + i].squares;
+      dims_of[i] =
+          static_cast<float>(std::clamp(dims - (first + i) * kSegmentLanes, 1, kSegmentLanes));
     }
-    // largest_light() of each.
-    const __m128 mean = _mm_div_ps(_mm_cvtepi32_ps(squares), _mm_load_ps(dims_of));
-    alignas(16) int32_t light[4];
-    _mm_store_si128(
-        reinterpret_cast<__m128i*>(light),
-        _mm_min_epi32(_mm_cvttps_epi32(_mm_mul_ps(_mm_set1_ps(heavy_from), _mm_sqrt_ps(mean))),
-                      _mm_set1_epi32(kMaxLevel)));
-    __m512i heavy[4];
-    for (int i = 0; i < 4; ++i) {
-      const __m512i of = _mm512_set1_epi8(static_cast<int8_t>(light[i]));
-      const __mmask64 is_heavy = _mm512_cmpgt_epi8_mask(four.magnitudes[i], of);
-      heavy[i] = _mm512_maskz_mov_epi8(is_heavy, four.magnitudes[i]);
-      if (first + i < weighed) sums[first + i].heavy = is_heavy;
+    const __m128 root = _mm_sqrt_ps(
+        _mm_div_ps(_mm_cvtepi32_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(square))),
+                   _mm_load_ps(dims_of)));
+    uint64_t beyond[4][kMostBorders];
+    __m512i weight[4] = {};
+    for (size_t border = 0; border < borders.size(); ++border) {
+      // largest_below() of each.
+      alignas(16) int32_t below[4];
+      store(below, _mm_min_epi32(_mm_cvttps_epi32(_mm_mul_ps(_mm_set1_ps(borders[border]), root)),
+                                 _mm_set1_epi32(kMaxLevel)));
+      for (int i = 0; i < 4; ++i) {
+        const __mmask64 more = _mm512_cmpgt_epi8_mask(
+            four.magnitudes[i], _mm512_set1_epi8(static_cast<int8_t>(below[i])));
+        weight[i] = _mm512_mask_add_epi8(weight[i], more, weight[i], one);
+        beyond[i][border] = more;
+      }
     }
-    _mm_store_si128(reinterpret_cast<__m128i*>(magnitude), FourWords::sums(heavy, ones));
-    for (int i = 0; i < std::min(count, weighed - first); ++i) {
-      sums[first + i].heavy_magnitudes = magnitude[i];
-      sums[first + i].heavy_count = std::popcount(sums[first + i].heavy);
+    alignas(16) int32_t sum[4];
+    alignas(16) int32_t along[4];
+    store(sum, FourWords::sums(weight, ones));
+    store(square, FourWords::sums(weight, weight));
+    store(along, FourWords::sums(four.magnitudes, weight));
+    for (int i = 0; i < some; ++i) {
+      WordWeights& of = weights[first + i];
+      set_planes(beyond[i], borders.size(), &of);
+      of.sum = sum[i];
+      of.squares = square[i];
+      of.along = along[i];
     }
   }
 }
 
 #else
 
-HWY_ATTR void sum_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
-                        LevelWord* sums) {
-  for (int word = 0; word < words; ++word) {
+HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
+  for (int word = 0; word < words; ++word) sums[word] = sum_word(levels + word * kSegmentLanes);
+}
+
+HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int count, int dims,
+                          std::span<const float> borders, WordWeights* weights) {
+  for (int word = 0; word < count; ++word) {
     const int of_word = std::min(kSegmentLanes, dims - word * kSegmentLanes);
-    sums[word] = sum_word(levels + word * kSegmentLanes, word < weighed, of_word, heavy_from);
-    sums[word].heavy_count = std::popcount(sums[word].heavy);
+    weights[word] = weigh_word(levels + word * kSegmentLanes, words[word], of_word, borders);
   }
 }
 
@@ -209,10 +285,14 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(sum_words);
+HWY_EXPORT(weigh_words);
 
-void sum_level_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
-                     LevelWord* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_words)(levels, words, weighed, dims, heavy_from, sums);
+void sum_level_words(const int8_t* levels, int words, LevelWord* sums) {
+  HWY_DYNAMIC_DISPATCH(sum_words)(levels, words, sums);
+}
+void weigh_levels(const int8_t* levels, const LevelWord* words, int count, int dims,
+                  std::span<const float> borders, WordWeights* weights) {
+  HWY_DYNAMIC_DISPATCH(weigh_words)(levels, words, count, dims, borders, weights);
 }
 
 }  // namespace polarquant

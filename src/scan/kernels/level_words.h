@@ -3,24 +3,41 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace polarquant {
 
 /// Bit j is of level j.
 struct LevelWord {
   uint64_t negative = 0;  // below 0
-  uint64_t heavy = 0;     // far from 0
-  int32_t heavy_count = 0;
   int32_t sum = 0;
-  int32_t squares = 0;           // Σ level²
-  int32_t magnitudes = 0;        // Σ |level|
-  int32_t heavy_magnitudes = 0;  // Σ |level| of the heavy ones
+  int32_t squares = 0;     // Σ level²
+  int32_t magnitudes = 0;  // Σ |level|
 };
 
-/// Of levels, (words, 64), −127 to 127, on a 64-byte boundary, of which the first `dims` are
-/// coordinates and the others 0. Heavy are those of more than `heavy_from` times the word's root
-/// mean square over its coordinates; they are told of the first `weighed` words.
-void sum_level_words(const int8_t* levels, int words, int weighed, int dims, float heavy_from,
-                     LevelWord* sums);
+/// Of levels, (words, 64), −127 to 127, on a 64-byte boundary.
+void sum_level_words(const int8_t* levels, int words, LevelWord* sums);
+
+/// What a word's coordinates weigh, 0 to 7 each, bit by bit.
+struct WordWeights {
+  uint64_t ones = 0;
+  uint64_t twos = 0;
+  uint64_t fours = 0;
+  int32_t sum = 0;
+  int32_t squares = 0;  // Σ weight²
+  int32_t along = 0;    // Σ weight·|level|
+
+  int of(int j) const {
+    return static_cast<int>((ones >> j & 1) + 2 * (twos >> j & 1) + 4 * (fours >> j & 1));
+  }
+};
+
+/// 3 for weights up to 3, 7 for weights up to 7.
+inline constexpr size_t kMostBorders = 7;
+
+/// A level weighs as many as it has borders below it: 3 or 7, rising, in root mean squares of its
+/// word over its coordinates, the first `dims` of all `count` words. `words`: their sums.
+void weigh_levels(const int8_t* levels, const LevelWord* words, int count, int dims,
+                  std::span<const float> borders, WordWeights* weights);
 
 }  // namespace polarquant

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/kernels/shared_fronts.h"
 
-#include <algorithm>
-#include <bit>
 #include <limits>
 
 #undef HWY_TARGET_INCLUDE
@@ -39,7 +37,7 @@ int64_t min_queries(const ScanCodec& codec) {
 int64_t min_queries(const ScanCodec&) { return kNever; }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
 void pick(const ScanCodec&, const SharedFronts&, const FrontPick*, int) {}
-void set_parts(uint64_t, uint64_t, uint8_t*) {}
+void set_parts(uint64_t, uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
 
@@ -48,8 +46,9 @@ bool shares_fronts() { return HWY_TARGET != HWY_SCALAR; }
 HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
   static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
   for (size_t word = 0; word < query.front_words; ++word)
-    set_parts(query.sign_words[word], query.heavy_words[word], front->parts + word * kPartsOfWord);
-  set_parts(query.sign_words[0], query.very_heavy_word, front->third_parts);
+    set_parts(query.sign_words[word], query.ones_words[word], query.twos_words[word],
+              front->parts + word * kPartsOfWord);
+  set_parts(query.sign_words[0], query.fours_word, 0, front->third_parts);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -65,24 +64,6 @@ HWY_EXPORT(lay_out);
 HWY_EXPORT(set_front_parts);
 HWY_EXPORT(pick);
 
-namespace {
-
-bool sums_fit_bytes(const ScanQuery& query, bool third_bit) {
-  const int words = static_cast<int>(query.front_words);
-  for (int sum = 0; first_word_of_sum(sum, third_bit) < words; ++sum) {
-    const int end_word = std::min(first_word_of_sum(sum + 1, third_bit), words);
-    int most = 0;
-    for (int word = first_word_of_sum(sum, third_bit); word < end_word; ++word) {
-      most += kSegmentLanes + 2 * std::popcount(query.heavy_words[word]);
-      if (third_bit && word == 0) most += 4 * std::popcount(query.very_heavy_word);
-    }
-    if (most > 255) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 int64_t min_shared_queries(const ScanCodec& codec) {
   return HWY_DYNAMIC_DISPATCH(min_queries)(codec);
 }
@@ -96,7 +77,6 @@ void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_bloc
 void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front) {
   *front = {};
   HWY_DYNAMIC_DISPATCH(set_front_parts)(query, front);
-  front->sums_fit_bytes = sums_fit_bytes(query, codec.has_third_bit());
   const SurvivorLine line = survivor_line(codec, query, 0);
   front->height = line.height / line.tilt;
   front->base = line.base;

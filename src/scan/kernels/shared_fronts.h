@@ -43,7 +43,8 @@ struct SharedFronts {
 };
 
 /// Distances of some words are added up in a byte first, without saturation, which takes longer: of
-/// two words, but of the first by itself where it has a third bit. The first word of such a sum.
+/// two words, but of the first by itself where it has a third bit; none is larger than 255
+/// (scan_query.cc). The first word of such a sum.
 constexpr int first_word_of_sum(int sum, bool third_bit) {
   return third_bit && sum > 0 ? 2 * sum - 1 : 2 * sum;
 }
@@ -51,21 +52,18 @@ constexpr int first_word_of_sum(int sum, bool third_bit) {
 /// A query as it meets shared fronts: few bytes, since many queries take turns in a second-level
 /// cache.
 struct FrontQuery {
-  static constexpr int kMostParts = kMaxFrontWords * 22;
+  static constexpr int kMostParts = kMaxFrontWords * 44;
 
-  /// Its two bits of some coordinates each, as the kernels of this machine want them.
-  uint8_t parts[kMostParts];
-  /// Of the first word, where it has a third bit: the signs again and, above them, that bit.
-  uint8_t third_parts[kMostParts / kMaxFrontWords];
+  /// Signs and weights of some coordinates each, as the kernels of this machine want them.
+  alignas(2) uint8_t parts[kMostParts];
+  /// Of the first word, where it has a third bit: the same with that as the lowest bit of weights.
+  alignas(2) uint8_t third_parts[kMostParts / kMaxFrontWords];
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.
   float height;
   float base;
   float inverse_tilt;
   float ratio;
-  /// Whether the parts of a distance that kernels add up in bytes are 255 at the most, each of
-  /// them.
-  bool sums_fit_bytes;
 };
 
 /// The distance up to which rows reach a threshold, of a row at + inverse·(1/‖x−c‖) +

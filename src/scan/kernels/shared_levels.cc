@@ -254,8 +254,10 @@ void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery*
   levels->first_stage = query.first_stage;
   levels->weight_behind = query.weight_behind;
   const int behind = codec.words_behind_first_stage();
-  std::copy_n(query.sign_words.begin() + codec.first_stage_words(), behind, levels->sign_words);
-  std::copy_n(query.heavy_words.begin() + codec.first_stage_words(), behind, levels->heavy_words);
+  const int first = codec.first_stage_words();
+  std::copy_n(query.sign_words.begin() + first, behind, levels->sign_words);
+  std::copy_n(query.ones_words.begin() + first, behind, levels->ones_words);
+  std::copy_n(query.twos_words.begin() + first, behind, levels->twos_words);
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     levels->level_sum[i] = 0;

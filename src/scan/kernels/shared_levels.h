@@ -73,13 +73,14 @@ struct LevelQuery {
   // Of split ones, as in ScanQuery, of the front's words behind the first one.
   int32_t weight_behind;
   uint64_t sign_words[kMaxFrontWords - 1];
-  uint64_t heavy_words[kMaxFrontWords - 1];
+  uint64_t ones_words[kMaxFrontWords - 1];
+  uint64_t twos_words[kMaxFrontWords - 1];
 
   /// SignSums' other sum, by `count` words of a row.
   int32_t other_sum(const uint64_t* words, int count) const {
     int32_t distance = 0;
     for (int i = 0; i < count; ++i)
-      distance += word_distance(sign_words[i] ^ words[i], heavy_words[i]);
+      distance += word_distance(sign_words[i] ^ words[i], ones_words[i], twos_words[i]);
     return sum_behind_first_stage(weight_behind, distance);
   }
 };

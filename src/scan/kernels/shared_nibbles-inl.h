@@ -25,31 +25,27 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// By four signs of a query and, above them, which of its coordinates are heavy: the distances of
-/// the 16 ways that a row's signs can be there.
-struct NibbleDistances {
+/// By four signs of a query and, above them, a bit of the weights there: of the 16 ways that a
+/// row's signs can be there, how many of these bits differ.
+struct NibbleCounts {
   alignas(16) uint8_t of[256][kTableEntries];
 
-  constexpr NibbleDistances(int for_each, int more_for_heavy) : of() {
+  constexpr NibbleCounts() : of() {
     for (unsigned query = 0; query < 256; ++query) {
-      for (unsigned way = 0; way < kTableEntries; ++way) {
-        const unsigned differ = (way ^ query) & 15;
-        const int heavy = std::popcount(differ & query >> 4);
-        of[query][way] =
-            static_cast<uint8_t>(for_each * std::popcount(differ) + more_for_heavy * heavy);
-      }
+      for (unsigned way = 0; way < kTableEntries; ++way)
+        of[query][way] = static_cast<uint8_t>(std::popcount((way ^ query) & 15 & query >> 4));
     }
   }
 };
-constexpr NibbleDistances kNibbleDistances(1, 2);
-/// What a third bit, in the place of heavy ones, adds to them.
-constexpr NibbleDistances kThirdNibbleDistances(0, 4);
+constexpr NibbleCounts kNibbleCounts;
 
-/// Each four coordinates: signs, and above them which are heavy.
-inline constexpr size_t kPartsOfWord = kNibblesPerWord;
-inline void set_parts(uint64_t signs, uint64_t heavy, uint8_t* nibbles) {
-  for (size_t i = 0; i < kPartsOfWord; ++i, signs >>= 4, heavy >>= 4)
-    nibbles[i] = static_cast<uint8_t>((signs & 15) | (heavy & 15) << 4);
+/// Each four coordinates: signs, and above them one bit of their weights, then the other.
+inline constexpr size_t kPartsOfWord = size_t{2} * kNibblesPerWord;
+inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
+  for (int i = 0; i < kNibblesPerWord; ++i, signs >>= 4, ones >>= 4, twos >>= 4) {
+    *parts++ = static_cast<uint8_t>((signs & 15) | (ones & 15) << 4);
+    *parts++ = static_cast<uint8_t>((signs & 15) | (twos & 15) << 4);
+  }
 }
 
 static_assert(sizeof(SignNibbles) == SharedFronts::kMostPlanes * kBlockRows);
@@ -129,11 +125,14 @@ struct FrontTables {
   HWY_ATTR HWY_INLINE void make(const FrontQuery& query, int nibbles) {
     const hn::FixedTag<uint8_t, kTableEntries> d;
     for (int at = 0; at < nibbles; ++at) {
-      auto distances = hn::Load(d, kNibbleDistances.of[query.parts[at]]);
-      if (kThirdBit && at < kNibblesPerWord)
-        distances =
-            hn::Add(distances, hn::Load(d, kThirdNibbleDistances.of[query.third_parts[at]]));
-      hn::Store(distances, d, entries[at]);
+      const auto counts = [&](uint8_t part)
+                              HWY_ATTR { return hn::Load(d, kNibbleCounts.of[part]); };
+      auto twos = counts(query.parts[2 * at + 1]);
+      if (kThirdBit && at < kNibblesPerWord) {
+        const auto fours = counts(query.third_parts[2 * at]);
+        twos = hn::Add(twos, hn::Add(fours, fours));
+      }
+      hn::Store(hn::Add(counts(query.parts[2 * at]), hn::Add(twos, twos)), d, entries[at]);
     }
   }
 };
@@ -158,8 +157,7 @@ struct Lookups {
   }
 
   /// Adds the distances of nibbles begin … end−1, of the rows whose first ones are at `rows`.
-  template <class Add>
-  HWY_ATTR HWY_INLINE void look_up(const uint8_t* rows, int begin, int end, const Add& add,
+  HWY_ATTR HWY_INLINE void look_up(const uint8_t* rows, int begin, int end,
                                    Distances& distances) const {
     const RowBytes d;
     for (int at = begin; at < end; ++at) {
@@ -172,7 +170,7 @@ struct Lookups {
         const auto table = hn::LoadDup128(d, tables[q].entries[at]);
 #pragma GCC unroll 4
         for (int i = 0; i < kRegistersTogether; ++i)
-          distances[q][i] = add(distances[q][i], hn::TableLookupBytes(table, of_rows[i]));
+          distances[q][i] = hn::Add(distances[q][i], hn::TableLookupBytes(table, of_rows[i]));
       }
     }
   }
@@ -187,15 +185,11 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
   Lookups<kQueries> lookups;
   FrontCuts cuts[kQueries];
   uint16_t* rows[kQueries];
-  bool sums_fit = true;
   for (int q = 0; q < kQueries; ++q) {
     lookups.tables[q].template make<kThirdBit>(*picks[q].query, words * kNibblesPerWord);
     cuts[q] = FrontCuts(picks[q], fronts);
     rows[q] = picks[q].picked->rows;
-    sums_fit = sums_fit && picks[q].query->sums_fit_bytes;
   }
-  const auto add = [](auto a, auto b) HWY_ATTR { return hn::Add(a, b); };
-  const auto add_at_most = [](auto a, auto b) HWY_ATTR { return hn::SaturatedAdd(a, b); };
   for (int block = 0; block < fronts.blocks; ++block) {
     uint64_t reached[kQueries] = {};
     for (int first = 0; first < kBlockRows; first += kRegistersTogether * kRegisterRows) {
@@ -203,21 +197,17 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
       // Distances beyond a byte are as good as 255.
       typename Lookups<kQueries>::Distances distances;
       lookups.clear(distances);
-      if (HWY_LIKELY(sums_fit)) {
-        for (int sum = 0; first_word_of_sum(sum, kThirdBit) < words; ++sum) {
-          typename Lookups<kQueries>::Distances some;
-          lookups.clear(some);
-          const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), words);
-          lookups.look_up(of_rows, first_word_of_sum(sum, kThirdBit) * kNibblesPerWord,
-                          end_word * kNibblesPerWord, add, some);
+      for (int sum = 0; first_word_of_sum(sum, kThirdBit) < words; ++sum) {
+        typename Lookups<kQueries>::Distances some;
+        lookups.clear(some);
+        const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), words);
+        lookups.look_up(of_rows, first_word_of_sum(sum, kThirdBit) * kNibblesPerWord,
+                        end_word * kNibblesPerWord, some);
 #pragma GCC unroll 4
-          for (int q = 0; q < kQueries; ++q)
+        for (int q = 0; q < kQueries; ++q)
 #pragma GCC unroll 4
-            for (int i = 0; i < kRegistersTogether; ++i)
-              distances[q][i] = add_at_most(distances[q][i], some[q][i]);
-        }
-      } else {
-        lookups.look_up(of_rows, 0, words * kNibblesPerWord, add_at_most, distances);
+          for (int i = 0; i < kRegistersTogether; ++i)
+            distances[q][i] = hn::SaturatedAdd(distances[q][i], some[q][i]);
       }
 #pragma GCC unroll 4
       for (int q = 0; q < kQueries; ++q) {

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <type_traits>
 
 #include "src/scan/kernels/block_factors-inl.h"
@@ -38,25 +39,22 @@ HWY_INLINE auto sextets_of(Byte* planes, int block) {
          block * kBlockSextets;
 }
 
-/// By the three signs of a query and, above them, which of its coordinates are heavy: the distances
-/// of the 8 ways that a row's signs can be there, a byte each.
+/// By three signs of a query and, above them, the two bits of their weights, the lower one of all
+/// three first: the distances of the 8 ways that a row's signs can be there, a byte each.
 struct ThreeDistances {
-  int64_t of[64];
+  int64_t of[512];
 
-  constexpr ThreeDistances(int for_each, int more_for_heavy) : of() {
-    for (int query = 0; query < 64; ++query) {
-      for (int way = 7; way >= 0; --way) {
-        const auto differ = static_cast<unsigned>((way ^ query) & 7);
-        const auto heavy = differ & static_cast<unsigned>(query >> 3);
+  constexpr ThreeDistances() : of() {
+    for (unsigned query = 0; query < 512; ++query) {
+      for (unsigned way = 8; way-- > 0;) {
+        const unsigned differ = (way ^ query) & 7;
         of[query] = of[query] << 8 |
-                    (for_each * std::popcount(differ) + more_for_heavy * std::popcount(heavy));
+                    (std::popcount(differ & query >> 3) + 2 * std::popcount(differ & query >> 6));
       }
     }
   }
 };
-constexpr ThreeDistances kDistances(1, 2);
-/// What a third bit, in the place of heavy ones, adds to them.
-constexpr ThreeDistances kThirdDistances(0, 4);
+constexpr ThreeDistances kDistances;
 
 /// v[i]'s lane j becomes v[j]'s lane i.
 HWY_ATTR HWY_INLINE void transpose(__m512i (&v)[8]) {
@@ -189,6 +187,12 @@ HWY_ATTR HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
   return count;
 }
 
+HWY_INLINE int64_t distances_of_three(const uint8_t* parts, int i) {
+  uint16_t three;
+  std::memcpy(&three, parts + i * sizeof three, sizeof three);
+  return kDistances.of[three];
+}
+
 /// Tables of a query: of the 64 ways that six signs of a row can be there, the distance of each.
 template <int kWords, bool kThirdBit>
 HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[64]) {
@@ -197,11 +201,11 @@ HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[
       0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
 #pragma GCC unroll 4
   for (int i = 0; i < kWords * kSextetsPerWord; ++i) {
-    int64_t of_low = kDistances.of[query.parts[2 * i]];
-    int64_t of_high = kDistances.of[query.parts[2 * i + 1]];
+    int64_t of_low = distances_of_three(query.parts, 2 * i);
+    int64_t of_high = distances_of_three(query.parts, 2 * i + 1);
     if (kThirdBit && i < kSextetsPerWord) {
-      of_low += kThirdDistances.of[query.third_parts[2 * i]];
-      of_high += kThirdDistances.of[query.third_parts[2 * i + 1]];
+      of_low += 4 * distances_of_three(query.third_parts, 2 * i);
+      of_high += 4 * distances_of_three(query.third_parts, 2 * i + 1);
     }
     const __m512i low = _mm512_set1_epi64(of_low);
     const __m512i high = _mm512_set1_epi64(of_high);
@@ -219,9 +223,8 @@ struct Lookups {
   alignas(64) uint8_t tables[kQueries][kMaxFrontWords * kSextetsPerWord][64];
 
   /// Adds the distances of sextets begin … end−1, of blocks first and first + 1.
-  template <class Add>
   HWY_ATTR HWY_INLINE void look_up(const SharedFronts& fronts, int first, int begin, int end,
-                                   const Add& add, Distances& distances) const {
+                                   Distances& distances) const {
 #pragma GCC unroll 4
     for (int at = begin; at < end; ++at) {
       __m512i of_query[kQueries];
@@ -232,7 +235,8 @@ struct Lookups {
         const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q)
-          distances[q][i] = add(distances[q][i], _mm512_permutexvar_epi8(sextets, of_query[q]));
+          distances[q][i] =
+              _mm512_add_epi8(distances[q][i], _mm512_permutexvar_epi8(sextets, of_query[q]));
       }
     }
   }
@@ -251,33 +255,25 @@ HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks)
   Lookups<kQueries> lookups;
   FrontCuts cuts[kQueries];
   uint16_t* rows[kQueries];
-  bool sums_fit = true;
   for (int q = 0; q < kQueries; ++q) {
     make_tables<kWords, kThirdBit>(*picks[q].query, lookups.tables[q]);
     cuts[q] = FrontCuts(picks[q], fronts);
     rows[q] = picks[q].picked->rows;
-    sums_fit = sums_fit && picks[q].query->sums_fit_bytes;
   }
-  const auto add = [](__m512i a, __m512i b) HWY_ATTR { return _mm512_add_epi8(a, b); };
-  const auto add_at_most = [](__m512i a, __m512i b) HWY_ATTR { return _mm512_adds_epu8(a, b); };
   for (int first = 0; first < fronts.blocks; first += kBlocks) {
     // Distances beyond a byte are as good as 255.
     Distances distances = {};
-    if (HWY_LIKELY(sums_fit)) {
 #pragma GCC unroll 4
-      for (int sum = 0; first_word_of_sum(sum, kThirdBit) < kWords; ++sum) {
-        Distances some = {};
-        const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), kWords);
-        lookups.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
-                        end_word * kSextetsPerWord, add, some);
+    for (int sum = 0; first_word_of_sum(sum, kThirdBit) < kWords; ++sum) {
+      Distances some = {};
+      const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), kWords);
+      lookups.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
+                      end_word * kSextetsPerWord, some);
 #pragma GCC unroll 4
-        for (int q = 0; q < kQueries; ++q)
+      for (int q = 0; q < kQueries; ++q)
 #pragma GCC unroll 2
-          for (int i = 0; i < kBlocks; ++i)
-            distances[q][i] = add_at_most(distances[q][i], some[q][i]);
-      }
-    } else {
-      lookups.look_up(fronts, first, 0, kWords * kSextetsPerWord, add_at_most, distances);
+        for (int i = 0; i < kBlocks; ++i)
+          distances[q][i] = _mm512_adds_epu8(distances[q][i], some[q][i]);
     }
 #pragma GCC unroll 4
     for (int q = 0; q < kQueries; ++q) {
@@ -324,12 +320,19 @@ HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const Fro
 }
 static_assert(kMaxFrontWords == 4);
 
-/// Each three coordinates: signs, and above them which are heavy. A sextet's distances are sums of
-/// those of its two threes.
-inline constexpr size_t kPartsOfWord = size_t{2} * kSextetsPerWord;
-inline void set_parts(uint64_t signs, uint64_t heavy, uint8_t* threes) {
-  for (size_t i = 0; i < kPartsOfWord; ++i, signs >>= 3, heavy >>= 3)
-    threes[i] = static_cast<uint8_t>((signs & 7) | (heavy & 7) << 3);
+/// Each three coordinates, by which ThreeDistances has them, in two bytes. A sextet's distances are
+/// sums of those of its two threes.
+inline constexpr size_t kPartsOfWord = size_t{2} * sizeof(uint16_t) * kSextetsPerWord;
+inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
+  uint16_t threes[2 * kSextetsPerWord];
+  static_assert(sizeof threes == kPartsOfWord);
+  for (uint16_t& three : threes) {
+    three = static_cast<uint16_t>((signs & 7) | (ones & 7) << 3 | (twos & 7) << 6);
+    signs >>= 3;
+    ones >>= 3;
+    twos >>= 3;
+  }
+  std::memcpy(parts, threes, sizeof threes);
 }
 
 }  // namespace HWY_NAMESPACE

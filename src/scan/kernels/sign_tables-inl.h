@@ -44,11 +44,12 @@ struct SignTables {
           return hn::Set(d, static_cast<uint8_t>(of >> (4 * nibble) & 15));
         };
         const auto differ = hn::Xor(hn::Iota(d, 0), bits(query.sign_words[word]));
-        const auto heavy = hn::And(differ, bits(query.heavy_words[word]));
-        const auto very_heavy = hn::And(differ, bits(word == 0 ? query.very_heavy_word : 0));
-        const auto fourth = hn::TableLookupBytes(once, very_heavy);
-        const auto half = hn::Add(hn::TableLookupBytes(once, heavy), hn::Add(fourth, fourth));
-        hn::Store(hn::Add(hn::TableLookupBytes(once, differ), hn::Add(half, half)), d,
+        const auto count = [&](uint64_t of) HWY_ATTR {
+          return hn::TableLookupBytes(once, hn::And(differ, bits(of)));
+        };
+        const auto fours = count(word == 0 ? query.fours_word : 0);
+        const auto twos = hn::Add(count(query.twos_words[word]), hn::Add(fours, fours));
+        hn::Store(hn::Add(count(query.ones_words[word]), hn::Add(twos, twos)), d,
                   entries[word * kNibblesPerWord + static_cast<size_t>(nibble)]);
       }
     }

@@ -51,42 +51,48 @@ HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
 template <int kWords>
 struct FrontWords {
   __m512i signs[kWords];
-  __m512i heavy[kWords];
-  __m512i very_heavy;  // of the first
+  __m512i ones[kWords];
+  __m512i twos[kWords];
+  __m512i fours;  // of the first
 
   explicit HWY_ATTR FrontWords(const ScanQuery& query)
-      : very_heavy(_mm512_set1_epi64(static_cast<int64_t>(query.very_heavy_word))) {
+      : fours(_mm512_set1_epi64(static_cast<int64_t>(query.fours_word))) {
     for (size_t word = 0; word < kWords; ++word) {
       signs[word] = _mm512_set1_epi64(static_cast<int64_t>(query.sign_words[word]));
-      heavy[word] = _mm512_set1_epi64(static_cast<int64_t>(query.heavy_words[word]));
+      ones[word] = _mm512_set1_epi64(static_cast<int64_t>(query.ones_words[word]));
+      twos[word] = _mm512_set1_epi64(static_cast<int64_t>(query.twos_words[word]));
     }
   }
 
   /// Of a group's 8 rows, in 64-bit lanes.
   template <bool kThirdBit>
   HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
-    __m512i all = _mm512_setzero_si512();
-    __m512i of_heavy = all;
-    __m512i parted = all;  // of words without a heavy bit in common
+    __m512i of_ones = _mm512_setzero_si512();
+    __m512i of_twos = of_ones;
+    __m512i parted = of_ones;  // twos of words that have none in common
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
       const __m512i differ =
           _mm512_xor_si512(_mm512_load_si512(group + word * kGroupRows), signs[word]);
-      all = _mm512_add_epi64(all, _mm512_popcnt_epi64(differ));
+      of_ones = _mm512_add_epi64(of_ones, count(differ, ones[word]));
       if (kThirdBit && word > 0) {
         constexpr int kOrOfAnd = 0xF8;  // a | (b & c)
-        parted = _mm512_ternarylogic_epi64(parted, differ, heavy[word], kOrOfAnd);
+        parted = _mm512_ternarylogic_epi64(parted, differ, twos[word], kOrOfAnd);
         continue;
       }
-      const __m512i differ_heavy = _mm512_and_si512(differ, heavy[word]);
-      of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(differ_heavy));
+      of_twos = _mm512_add_epi64(of_twos, count(differ, twos[word]));
       if (kThirdBit) {
-        const __m512i count = _mm512_popcnt_epi64(_mm512_and_si512(differ, very_heavy));
-        of_heavy = _mm512_add_epi64(of_heavy, _mm512_add_epi64(count, count));
+        const __m512i of_fours = count(differ, fours);
+        of_twos = _mm512_add_epi64(of_twos, _mm512_add_epi64(of_fours, of_fours));
       }
     }
-    if (kThirdBit && kWords > 1) of_heavy = _mm512_add_epi64(of_heavy, _mm512_popcnt_epi64(parted));
-    return _mm512_add_epi64(all, _mm512_add_epi64(of_heavy, of_heavy));
+    if (kThirdBit && kWords > 1) of_twos = _mm512_add_epi64(of_twos, _mm512_popcnt_epi64(parted));
+    return _mm512_add_epi64(of_ones, _mm512_add_epi64(of_twos, of_twos));
+  }
+
+ private:
+  static HWY_ATTR HWY_INLINE __m512i count(__m512i differ, __m512i weights) {
+    return _mm512_popcnt_epi64(_mm512_and_si512(weights, differ));
   }
 };
 
@@ -97,8 +103,9 @@ struct SixteenRows {
   __m512 bounds;
 };
 
-// For 4 words 8 each of loads with xor and `and`, 16 of popcount, 16 additions and 12 for the line,
-// so 32 cycles where two ports have 512-bit vectors. Zen 5 has four; but dot products of bytes,
+// For 4 words 8 loads with xor, 16 each of `and`, popcount and additions, and 12 for the line, so
+// 34 cycles where two ports have 512-bit vectors. (One of ternary logic in place of xor and `and`
+// takes as long: on Zen 4 it is in popcount's way.) Zen 5 has four; but dot products of bytes,
 // which add counts up at no cost elsewhere, take more than one's turn there: with them one query
 // takes 1.07 times as long.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
@@ -151,8 +158,8 @@ class HeldAgainstLine {
   __m512 threshold_;
 };
 
-/// Where many rows stay: they are compressed in registers. Of 4 words 16 rows take 43 cycles on Zen
-/// 4, where two stores to any place take 6 of them.
+/// Where many rows stay: they are compressed in registers. Two stores to any place take 6 cycles on
+/// Zen 4.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   using Held = HeldAgainstLine<kWords, kThirdBit, kHalf, kL2>;
@@ -182,8 +189,8 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
   search->found.count = static_cast<int>(survivors - search->found.survivors);
 }
 
-/// Where few rows stay: all are written, and those taken one by one. 36 cycles for 16 rows of 4
-/// words, 33 instead of 40 for 3.
+/// Where few rows stay: all are written, and those taken one by one. On Zen 4 39 cycles for 16 rows
+/// of 4 words.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   using Held = HeldAgainstLine<kWords, kThirdBit, kHalf, kL2>;

@@ -22,91 +22,73 @@ namespace hn = hwy::HWY_NAMESPACE;
 using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
 using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
 
-/// Σ over bytes of the bits that differ, 1 or 3 each. At most 3·8 a word, so that a byte holds the
+/// Σ over bytes of the weights where signs differ. At most 3·8 a word, so that a byte holds the
 /// counts of a front, 7·8 for its first word if that has a third bit.
 static_assert(3 * 8 * (kMaxFrontWords - 1) + 7 * 8 <= 255);
 
-/// Four for each bit that differs of those in `very_heavy`.
-HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> fourfold_counts(hn::Vec<WordLanes> differ,
-                                                       uint64_t very_heavy) {
-  const WordLanes d64;
-  const ByteLanes d8;
-  const hn::Repartition<uint16_t, WordLanes> d16;
-  const auto bits = hn::And(differ, hn::Set(d64, very_heavy));
-#if HWY_ARCH_X86
-  alignas(16) static constexpr uint8_t kFourfold[16] = {0, 4, 4, 8,  4, 8,  8,  12,
-                                                        4, 8, 8, 12, 8, 12, 12, 16};
-  const auto fourfold = hn::LoadDup128(d8, kFourfold);
-  const auto nibbles = hn::Set(d8, 0x0F);
-  const auto low = hn::And(hn::BitCast(d8, bits), nibbles);
-  const auto high = hn::And(hn::BitCast(d8, hn::ShiftRight<4>(hn::BitCast(d16, bits))), nibbles);
-  return hn::Add(hn::TableLookupBytes(fourfold, low), hn::TableLookupBytes(fourfold, high));
-#else
-  // At most 32 a byte: no bit leaves it.
-  const auto counts = hn::PopulationCount(hn::BitCast(d8, bits));
-  return hn::BitCast(d8, hn::ShiftLeft<2>(hn::BitCast(d16, counts)));
-#endif
-}
-
 #if HWY_ARCH_X86
 
-/// Counted by tables of four bits, in which shifts and masks serve both weights.
-class WeightedCounts {
+/// Signs that differ, as what tables of four bits are asked for once they are masked.
+struct DifferingSigns {
+  hn::Vec<ByteLanes> low;
+  hn::Vec<ByteLanes> high;
+
+  explicit HWY_ATTR HWY_INLINE DifferingSigns(hn::Vec<WordLanes> differ)
+      : low(hn::BitCast(ByteLanes(), differ)),
+        high(hn::BitCast(ByteLanes(), hn::ShiftRight<4>(hn::BitCast(
+                                          hn::Repartition<uint16_t, WordLanes>(), differ)))) {}
+};
+
+/// By byte, kEach for every sign that differs of those in a word.
+template <int kEach>
+class PlaneCounts {
  public:
   // The compiler's own would lack the target's attributes.
-  HWY_ATTR HWY_INLINE WeightedCounts() {}
-  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy) {
-    const auto bits = hn::BitCast(ByteLanes(), hn::Set(WordLanes(), heavy));
-    heavy_low_ = low_nibbles(bits);
-    heavy_high_ = high_nibbles(bits);
-  }
+  HWY_ATTR HWY_INLINE PlaneCounts() {}
+  explicit HWY_ATTR HWY_INLINE PlaneCounts(uint64_t word)
+      : low_(hn::And(DifferingSigns(hn::Set(WordLanes(), word)).low, hn::Set(ByteLanes(), 0x0F))),
+        high_(
+            hn::And(DifferingSigns(hn::Set(WordLanes(), word)).high, hn::Set(ByteLanes(), 0x0F))) {}
 
-  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
-    const ByteLanes d8;
-    alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
-                                                      1, 2, 2, 3, 2, 3, 3, 4};
-    alignas(16) static constexpr uint8_t kTwice[16] = {0, 2, 2, 4, 2, 4, 4, 6,
-                                                       2, 4, 4, 6, 4, 6, 6, 8};
-    const auto once = hn::LoadDup128(d8, kOnce);
-    const auto twice = hn::LoadDup128(d8, kTwice);
-    const auto low = low_nibbles(hn::BitCast(d8, differ));
-    const auto high = high_nibbles(hn::BitCast(d8, differ));
-    return hn::Add(hn::Add(hn::TableLookupBytes(once, low), hn::TableLookupBytes(once, high)),
-                   hn::Add(hn::TableLookupBytes(twice, hn::And(low, heavy_low_)),
-                           hn::TableLookupBytes(twice, hn::And(high, heavy_high_))));
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(const DifferingSigns& differ) const {
+    alignas(16) static constexpr uint8_t kCounts[16] = {
+        0,     kEach,     kEach,     2 * kEach, kEach,     2 * kEach, 2 * kEach, 3 * kEach,
+        kEach, 2 * kEach, 2 * kEach, 3 * kEach, 2 * kEach, 3 * kEach, 3 * kEach, 4 * kEach};
+    const auto counts = hn::LoadDup128(ByteLanes(), kCounts);
+    return hn::Add(hn::TableLookupBytes(counts, hn::And(differ.low, low_)),
+                   hn::TableLookupBytes(counts, hn::And(differ.high, high_)));
   }
 
  private:
-  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> low_nibbles(hn::Vec<ByteLanes> bits) {
-    return hn::And(bits, hn::Set(ByteLanes(), 0x0F));
-  }
-  static HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> high_nibbles(hn::Vec<ByteLanes> bits) {
-    const hn::Repartition<uint16_t, WordLanes> d16;
-    return low_nibbles(hn::BitCast(ByteLanes(), hn::ShiftRight<4>(hn::BitCast(d16, bits))));
-  }
-
-  hn::Vec<ByteLanes> heavy_low_;
-  hn::Vec<ByteLanes> heavy_high_;
+  hn::Vec<ByteLanes> low_;
+  hn::Vec<ByteLanes> high_;
 };
 
 #else
 
-class WeightedCounts {
+struct DifferingSigns {
+  hn::Vec<WordLanes> signs;
+
+  explicit HWY_ATTR HWY_INLINE DifferingSigns(hn::Vec<WordLanes> differ) : signs(differ) {}
+};
+
+/// By byte, kEach, a power of two up to 4, for every sign that differs of those in a word.
+template <int kEach>
+class PlaneCounts {
  public:
   // The compiler's own would lack the target's attributes.
-  HWY_ATTR HWY_INLINE WeightedCounts() {}
-  explicit HWY_ATTR HWY_INLINE WeightedCounts(uint64_t heavy)
-      : heavy_(hn::Set(WordLanes(), heavy)) {}
+  HWY_ATTR HWY_INLINE PlaneCounts() {}
+  explicit HWY_ATTR HWY_INLINE PlaneCounts(uint64_t word) : word_(hn::Set(WordLanes(), word)) {}
 
-  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(hn::Vec<WordLanes> differ) const {
-    const ByteLanes d8;
-    const auto all = hn::PopulationCount(hn::BitCast(d8, differ));
-    const auto heavy = hn::PopulationCount(hn::BitCast(d8, hn::And(differ, heavy_)));
-    return hn::Add(all, hn::Add(heavy, heavy));
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(const DifferingSigns& differ) const {
+    const hn::Repartition<uint16_t, WordLanes> d16;
+    const auto counts = hn::PopulationCount(hn::BitCast(ByteLanes(), hn::And(differ.signs, word_)));
+    // At most 32 a byte: no bit leaves it.
+    return hn::BitCast(ByteLanes(), hn::ShiftLeft<kEach / 2>(hn::BitCast(d16, counts)));
   }
 
  private:
-  hn::Vec<WordLanes> heavy_;
+  hn::Vec<WordLanes> word_;
 };
 
 #endif
@@ -115,12 +97,12 @@ class WeightedCounts {
 template <int kWords, bool kThirdBit>
 class FrontDistances {
  public:
-  explicit HWY_ATTR HWY_INLINE FrontDistances(const ScanQuery& query)
-      : very_heavy_(query.very_heavy_word) {
+  explicit HWY_ATTR HWY_INLINE FrontDistances(const ScanQuery& query) : fours_(query.fours_word) {
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
       signs_[word] = hn::Set(WordLanes(), query.sign_words[word]);
-      heavy_[word] = WeightedCounts(query.heavy_words[word]);
+      ones_[word] = PlaneCounts<1>(query.ones_words[word]);
+      twos_[word] = PlaneCounts<2>(query.twos_words[word]);
     }
   }
 
@@ -129,17 +111,19 @@ class FrontDistances {
     auto sums = hn::Zero(ByteLanes());
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
-      const auto differ = hn::Xor(signs_[word], hn::Load(WordLanes(), words + word * kGroupRows));
-      sums = hn::Add(sums, heavy_[word].of(differ));
-      if (kThirdBit && word == 0) sums = hn::Add(sums, fourfold_counts(differ, very_heavy_));
+      const DifferingSigns differ(
+          hn::Xor(signs_[word], hn::Load(WordLanes(), words + word * kGroupRows)));
+      sums = hn::Add(sums, hn::Add(ones_[word].of(differ), twos_[word].of(differ)));
+      if (kThirdBit && word == 0) sums = hn::Add(sums, fours_.of(differ));
     }
     return hn::SumsOf8(sums);
   }
 
  private:
   hn::Vec<WordLanes> signs_[kWords];
-  WeightedCounts heavy_[kWords];
-  uint64_t very_heavy_;
+  PlaneCounts<1> ones_[kWords];
+  PlaneCounts<2> twos_[kWords];
+  PlaneCounts<4> fours_;
 };
 
 }  // namespace HWY_NAMESPACE
