@@ -72,11 +72,11 @@ namespace polarquant::micro {
 
 HWY_EXPORT(dot_rounds);
 
-namespace {
-
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+namespace {
 
 /// The best rate of five runs of `work`, which returns how much it did.
 template <typename Work>
@@ -118,14 +118,12 @@ double amx_products_per_second() {
   return rate;
 }
 
-double read_bytes_per_second() {
-  const std::vector<uint64_t> words((size_t{256} << 20) / sizeof(uint64_t), 1);
-  return best_rate([&] {
-    uint64_t sum = 0;
-    for (const uint64_t word : words) sum ^= word;
-    benchmark::DoNotOptimize(sum);
-    return words.size() * sizeof(uint64_t);
-  });
+double MemoryReads::seconds_per_byte() const {
+  const double start = seconds();
+  uint64_t sum = 0;
+  for (const uint64_t word : words_) sum ^= word;
+  benchmark::DoNotOptimize(sum);
+  return (seconds() - start) / static_cast<double>(words_.size() * sizeof(uint64_t));
 }
 
 }  // namespace polarquant::micro

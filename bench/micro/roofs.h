@@ -2,7 +2,9 @@
 // What this machine can do at most, measured: the roofs that kernels are held against.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace polarquant::micro {
 
@@ -11,7 +13,17 @@ namespace polarquant::micro {
 double dot_products_per_second();
 /// The same of AMX; 0 without.
 double amx_products_per_second();
-/// Bytes a second that one thread reads from memory, 256 MiB in a row.
-double read_bytes_per_second();
+/// Seconds of a clock that only goes forward.
+double seconds();
+
+/// What one thread reads from memory, 256 MiB in a row.
+class MemoryReads {
+ public:
+  /// Reads once; the seconds that a byte took.
+  double seconds_per_byte() const;
+
+ private:
+  std::vector<uint64_t> words_ = std::vector<uint64_t>((size_t{256} << 20) / sizeof(uint64_t), 1);
+};
 
 }  // namespace polarquant::micro
