@@ -123,7 +123,7 @@ double MemoryReads::seconds_per_byte() const {
   uint64_t sum = 0;
   for (const uint64_t word : words_) sum ^= word;
   benchmark::DoNotOptimize(sum);
-  return (seconds() - start) / static_cast<double>(words_.size() * sizeof(uint64_t));
+  return (seconds() - start) / static_cast<double>(kBytes);
 }
 
 }  // namespace polarquant::micro

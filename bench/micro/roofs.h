@@ -19,11 +19,13 @@ double seconds();
 /// What one thread reads from memory, 256 MiB in a row.
 class MemoryReads {
  public:
+  static constexpr size_t kBytes = size_t{256} << 20;
+
   /// Reads once; the seconds that a byte took.
   double seconds_per_byte() const;
 
  private:
-  std::vector<uint64_t> words_ = std::vector<uint64_t>((size_t{256} << 20) / sizeof(uint64_t), 1);
+  std::vector<uint64_t> words_ = std::vector<uint64_t>(kBytes / sizeof(uint64_t), 1);
 };
 
 }  // namespace polarquant::micro

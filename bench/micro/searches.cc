@@ -92,20 +92,24 @@ double median(std::vector<double> values) {
 }
 
 /// One query a call; its share of the read speed counts the signs and factors of every row. Of both
-/// the median counts: memory is read after every search, so that what others do on the machine
-/// slows both down.
+/// the median counts: memory is read for as long as is searched, in turn, so that what others do on
+/// the machine slows both down.
 void one_query(benchmark::State& state, const char* spec) {
   const int64_t rows = state.range(0);
   const Index index(spec, rows);
   const MemoryReads memory;
   std::vector<double> searches;
-  std::vector<double> reads;  // of a byte
+  std::vector<double> reads = {memory.seconds_per_byte()};
+  double searched = 0;  // since memory was read
   for (auto _ : state) {
     const double start = seconds();
     index.search(std::ssize(searches) % kQueries, 1, kDefaultExactness);
     searches.push_back(seconds() - start);
+    searched += searches.back();
+    if (searched < reads.back() * static_cast<double>(MemoryReads::kBytes)) continue;
     state.PauseTiming();
     reads.push_back(memory.seconds_per_byte());
+    searched = 0;
     state.ResumeTiming();
   }
   const double bytes = static_cast<double>(rows / kBlockRows) *
