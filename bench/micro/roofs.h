@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include "src/core/aligned_buffer.h"
 
 namespace polarquant::micro {
 
@@ -25,7 +25,7 @@ class MemoryReads {
   double seconds_per_byte() const;
 
  private:
-  std::vector<uint64_t> words_ = std::vector<uint64_t>(kBytes / sizeof(uint64_t), 1);
+  AlignedVector<uint64_t> words_ = AlignedVector<uint64_t>(kBytes / sizeof(uint64_t), 1);
 };
 
 }  // namespace polarquant::micro
