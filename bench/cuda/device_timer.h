@@ -3,21 +3,15 @@
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "bench/median.h"
 #include "cuda/cuda_check.h"
 
 namespace polarquant::bench {
 
 inline constexpr int kTimedRuns = 15;
-
-inline double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<int64_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
-}
 
 /// Milliseconds of device time of `body`, which puts work on the default stream: the median of
 /// `runs`, behind two that are not counted.

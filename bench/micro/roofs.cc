@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
 
 #include "src/core/aligned_buffer.h"
 #include "src/scan/kernels/amx_dots.h"

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+
 #include "src/core/aligned_buffer.h"
 
 namespace polarquant::micro {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/median.h"
 #include "bench/micro/micro.h"
 #include "bench/micro/roofs.h"
 #include "src/scan/block_search.h"
@@ -85,12 +86,6 @@ benchmark::Counter rate(double work) {
   return benchmark::Counter(work, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + std::ssize(values) / 2;
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// One query a call; its share of the read speed counts the signs and factors of every row. Of both
 /// the median counts: memory is read for as long as is searched, in turn, so that what others do on
 /// the machine slows both down.
@@ -116,7 +111,7 @@ void one_query(benchmark::State& state, const char* spec) {
                        static_cast<double>(index.scan_codec.layout().front_bytes(kBlockRows));
   state.counters["queries/s"] = rate(1);
   state.counters["GB/s"] = rate(bytes / 1e9);
-  state.counters["of_read_speed"] = bytes * median(reads) / median(searches);
+  state.counters["of_read_speed"] = bytes * bench::median(reads) / bench::median(searches);
 }
 
 /// All queries in one call, every row scored; its share of the peak of the dot-product instruction

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "bench/median.h"
 #include "bench/recall/folded_stderr.h"
 #include "bench/recall/progress.h"
 #include "include/polarquant/faiss.h"
@@ -191,12 +192,6 @@ SearchResult measure_search(const ::faiss::Index& index, const BenchmarkData& da
     result.one = run_singles(index, query, options);
   }
   return result;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 double percentile(std::vector<double> values, double share) {

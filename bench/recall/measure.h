@@ -79,8 +79,6 @@ BuiltIndex build_index(const std::string& description, const BenchmarkData& data
 SearchResult measure_search(const ::faiss::Index& index, const BenchmarkData& data,
                             const MeasureOptions& options, const std::string& label);
 
-/// The middle value, or the mean of the middle two; values not empty.
-double median(std::vector<double> values);
 /// The smallest value that at least `share` (0 to 1) of the values do not exceed.
 double percentile(std::vector<double> values, double share);
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "bench/median.h"
 #include "bench/recall/report_head.h"
 #include "src/core/status.h"
 

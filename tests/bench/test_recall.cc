@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "bench/median.h"
 #include "bench/recall/ground_truth.h"
 #include "bench/recall/measure.h"
 #include "tests/support/catch.h"
