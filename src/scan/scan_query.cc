@@ -110,9 +110,13 @@ struct QueryWords {
     const LevelWord* sums = scan->words.data();
     const int front_words = codec.layout().front_words();
     sum_level_words(levels, static_cast<int>(words.size()), scan->words.data());
-    weigh_levels(levels, sums, front_words, codec.dim(), kBorders, weights);
-    if (!codec.has_third_bit()) return;
+    if (!codec.has_third_bit()) {
+      weigh_levels(levels, sums, front_words, codec.dim(), kBorders, weights);
+      return;
+    }
     weigh_levels(levels, sums, 1, codec.dim(), kFirstWordBorders, weights);
+    weigh_levels(levels + kSegmentLanes, sums + 1, front_words - 1, codec.dim() - kSegmentLanes,
+                 kBorders, weights + 1);
     part_twos(codec, levels, words, weights);
   }
   double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }

@@ -210,12 +210,10 @@ TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
             expected.negative |= static_cast<uint64_t>(level < 0) << j;
             expected.sum += level;
             expected.squares += level * level;
-            expected.magnitudes += std::abs(level);
           }
           REQUIRE(words[w].negative == expected.negative);
           REQUIRE(words[w].sum == expected.sum);
           REQUIRE(words[w].squares == expected.squares);
-          REQUIRE(words[w].magnitudes == expected.magnitudes);
         }
         for (const std::vector<float>& borders : {std::vector<float>{.35F, 1, 1.7F},
                                                   {0, 0, 0},

@@ -2,7 +2,6 @@
 #include "src/scan/kernels/level_words.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -46,7 +45,6 @@ LevelWord sum_word(const int8_t* levels) {
     word.negative |= static_cast<uint64_t>(levels[j] < 0) << j;
     word.sum += levels[j];
     word.squares += levels[j] * levels[j];
-    word.magnitudes += std::abs(levels[j]);
   }
   return word;
 }
@@ -54,12 +52,15 @@ LevelWord sum_word(const int8_t* levels) {
 WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
                        std::span<const float> borders) {
   WordWeights weights;
+  int below[kMostBorders];
+  for (size_t i = 0; i < borders.size(); ++i)
+    below[i] = largest_below(borders[i], word.squares, dims);
   uint64_t beyond[kMostBorders] = {};
   for (int j = 0; j < kSegmentLanes; ++j) {
     const int magnitude = std::abs(levels[j]);
     int weight = 0;
     for (size_t i = 0; i < borders.size(); ++i) {
-      if (magnitude <= largest_below(borders[i], word.squares, dims)) break;
+      if (magnitude <= below[i]) break;
       beyond[i] |= uint64_t{1} << j;
       ++weight;
     }
@@ -126,13 +127,11 @@ HWY_ATTR LevelWord sum_word(const int8_t* levels) {
   const WideWord wide(levels);
   const auto one = hn::Set(d, int16_t{1});
   const auto itself = [](V v) HWY_ATTR { return v; };
-  const auto magnitude = [](V v) HWY_ATTR { return hn::Abs(v); };
   const auto ones = [one](V) HWY_ATTR { return one; };
   LevelWord word;
   word.negative = wide.bits([d](V v) HWY_ATTR { return hn::Lt(v, hn::Zero(d)); });
   word.sum = wide.sum(itself, ones);
   word.squares = wide.sum(itself, itself);
-  word.magnitudes = wide.sum(magnitude, ones);
   return word;
 }
 
@@ -205,13 +204,10 @@ HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
     const FourWords four(levels + first * kSegmentLanes, count);
     alignas(16) int32_t sum[4];
     alignas(16) int32_t square[4];
-    alignas(16) int32_t magnitude[4];
     store(sum, FourWords::sums(ones, four.values));
     store(square, FourWords::sums(four.magnitudes, four.magnitudes));
-    store(magnitude, FourWords::sums(four.magnitudes, ones));
-    for (int i = 0; i < count; ++i) {
-      sums[first + i] = {_mm512_movepi8_mask(four.values[i]), sum[i], square[i], magnitude[i]};
-    }
+    for (int i = 0; i < count; ++i)
+      sums[first + i] = {_mm512_movepi8_mask(four.values[i]), sum[i], square[i]};
   }
 }
 

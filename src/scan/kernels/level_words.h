@@ -11,8 +11,7 @@ namespace polarquant {
 struct LevelWord {
   uint64_t negative = 0;  // below 0
   int32_t sum = 0;
-  int32_t squares = 0;     // Σ level²
-  int32_t magnitudes = 0;  // Σ |level|
+  int32_t squares = 0;  // Σ level²
 };
 
 /// Of levels, (words, 64), −127 to 127, on a 64-byte boundary.

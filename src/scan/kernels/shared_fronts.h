@@ -55,9 +55,9 @@ struct FrontQuery {
   static constexpr int kMostParts = kMaxFrontWords * 44;
 
   /// Signs and weights of some coordinates each, as the kernels of this machine want them.
-  alignas(2) uint8_t parts[kMostParts];
+  uint8_t parts[kMostParts];
   /// Of the first word, where it has a third bit: the same with that as the lowest bit of weights.
-  alignas(2) uint8_t third_parts[kMostParts / kMaxFrontWords];
+  uint8_t third_parts[kMostParts / kMaxFrontWords];
   /// A row reaches a threshold if its distance is at most
   /// height + (base − threshold)·inverse_tilt/norm + ratio·constant/norm.
   float height;
