@@ -54,45 +54,69 @@ struct FrontWords {
   __m512i ones[kWords];
   __m512i twos[kWords];
   __m512i fours;  // of the first
+  // Where the first has fours: of the words behind it, all twos, and the signs there.
+  __m512i parted_twos;
+  __m512i parted_signs;
 
-  explicit HWY_ATTR FrontWords(const ScanQuery& query)
-      : fours(_mm512_set1_epi64(static_cast<int64_t>(query.fours_word))) {
+  explicit HWY_ATTR FrontWords(const ScanQuery& query) : fours(in_all_lanes(query.fours_word)) {
+    uint64_t all_twos = 0;
+    uint64_t signs_of_twos = 0;
     for (size_t word = 0; word < kWords; ++word) {
-      signs[word] = _mm512_set1_epi64(static_cast<int64_t>(query.sign_words[word]));
-      ones[word] = _mm512_set1_epi64(static_cast<int64_t>(query.ones_words[word]));
-      twos[word] = _mm512_set1_epi64(static_cast<int64_t>(query.twos_words[word]));
+      signs[word] = in_all_lanes(query.sign_words[word]);
+      ones[word] = in_all_lanes(query.ones_words[word]);
+      twos[word] = in_all_lanes(query.twos_words[word]);
+      if (word == 0) continue;
+      all_twos |= query.twos_words[word];
+      signs_of_twos |= query.twos_words[word] & query.sign_words[word];
     }
+    parted_twos = in_all_lanes(all_twos);
+    parted_signs = in_all_lanes(signs_of_twos);
   }
 
   /// Of a group's 8 rows, in 64-bit lanes.
   template <bool kThirdBit>
   HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
-    __m512i of_ones = _mm512_setzero_si512();
-    __m512i of_twos = of_ones;
-    __m512i parted = of_ones;  // twos of words that have none in common
+    const __m512i first = _mm512_xor_si512(load(group, 0), signs[0]);
+    __m512i of_ones = count(first, ones[0]);
+    __m512i of_twos = count(first, twos[0]);
+    if constexpr (kThirdBit) {
+      const __m512i of_fours = count(first, fours);
+      of_twos = _mm512_add_epi64(of_twos, _mm512_add_epi64(of_fours, of_fours));
+    }
+    // Of words whose twos are parted, each place from the word that has a two there.
+    __m512i parted = kWords > 1 ? load(group, 1) : first;
 #pragma GCC unroll 4
-    for (size_t word = 0; word < kWords; ++word) {
-      const __m512i differ =
-          _mm512_xor_si512(_mm512_load_si512(group + word * kGroupRows), signs[word]);
-      of_ones = _mm512_add_epi64(of_ones, count(differ, ones[word]));
-      if (kThirdBit && word > 0) {
-        constexpr int kOrOfAnd = 0xF8;  // a | (b & c)
-        parted = _mm512_ternarylogic_epi64(parted, differ, twos[word], kOrOfAnd);
-        continue;
-      }
-      of_twos = _mm512_add_epi64(of_twos, count(differ, twos[word]));
-      if (kThirdBit) {
-        const __m512i of_fours = count(differ, fours);
-        of_twos = _mm512_add_epi64(of_twos, _mm512_add_epi64(of_fours, of_fours));
+    for (size_t word = 1; word < kWords; ++word) {
+      const __m512i own = load(group, word);
+      if constexpr (kThirdBit) {
+        of_ones = _mm512_add_epi64(of_ones, count_differing(own, signs[word], ones[word]));
+        constexpr int kSecondWhereFirst = 0xCA;  // a ? b : c
+        if (word > 1)
+          parted = _mm512_ternarylogic_epi64(twos[word], own, parted, kSecondWhereFirst);
+      } else {
+        const __m512i differ = _mm512_xor_si512(own, signs[word]);
+        of_ones = _mm512_add_epi64(of_ones, count(differ, ones[word]));
+        of_twos = _mm512_add_epi64(of_twos, count(differ, twos[word]));
       }
     }
-    if (kThirdBit && kWords > 1) of_twos = _mm512_add_epi64(of_twos, _mm512_popcnt_epi64(parted));
+    if constexpr (kThirdBit && kWords > 1)
+      of_twos = _mm512_add_epi64(of_twos, count_differing(parted, parted_signs, parted_twos));
     return _mm512_add_epi64(of_ones, _mm512_add_epi64(of_twos, of_twos));
   }
 
  private:
+  static HWY_ATTR HWY_INLINE __m512i in_all_lanes(uint64_t word) {
+    return _mm512_set1_epi64(static_cast<int64_t>(word));
+  }
+  static HWY_ATTR HWY_INLINE __m512i load(const uint64_t* group, size_t word) {
+    return _mm512_load_si512(group + word * kGroupRows);
+  }
   static HWY_ATTR HWY_INLINE __m512i count(__m512i differ, __m512i weights) {
     return _mm512_popcnt_epi64(_mm512_and_si512(weights, differ));
+  }
+  static HWY_ATTR HWY_INLINE __m512i count_differing(__m512i word, __m512i sign, __m512i weights) {
+    constexpr int kDifferingOf = 0x28;  // (a ^ b) & c
+    return _mm512_popcnt_epi64(_mm512_ternarylogic_epi64(word, sign, weights, kDifferingOf));
   }
 };
 
