@@ -111,7 +111,6 @@ HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQue
 /// The two sums of sign_bound, of `count` rows.
 struct SumsBySigns {
   static constexpr bool kHasFirstDots = false;
-  static constexpr int kTogether = kFetchAhead;
   const ScanCodec& codec;
   const ScanQuery& query;
 
@@ -165,8 +164,6 @@ struct FirstStageDots {
 /// it, which is known, less the first stage's words, which were read for its levels.
 struct SumsByFirstStage {
   static constexpr bool kHasFirstDots = true;
-  /// A row has one line more to be fetched: with 16 rows a query takes 1.01 to 1.02 times as long.
-  static constexpr int kTogether = 12;
   const ScanQuery& query;
   int words;
   FirstStageDots dots;
@@ -189,12 +186,12 @@ struct SumsByFirstStage {
 /// rest is two lines.
 bool fetches_kept(const LevelStage& scored) { return scored.rest_bytes > size_t{128}; }
 
-/// Looks at Sums::kTogether rows together: what the next ones are is fetched before.
+/// Looks at kFetchAhead rows together: what the next ones are is fetched before.
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                         const SumBound& bound, const Sums& sums_of, float threshold,
                         uint32_t* survivors, int count, const KeptRows& out) {
-  constexpr int kTogether = Sums::kTogether;
+  constexpr int kTogether = kFetchAhead;
   static_assert(kTogether % 4 == 0);
   const __m128 least = _mm_set1_ps(threshold);
   BoundsOfFour four(codec, query.score, bound);
