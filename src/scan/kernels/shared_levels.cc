@@ -43,6 +43,55 @@ struct FourTerms {
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
 };
 
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR HWY_INLINE __m128i load_two(const uint64_t* words) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words));
+}
+
+/// LevelQuery::other_sum of four rows: two words of each at a time.
+template <int kWords>
+HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+                                       const SharedTerms* const (&rows)[4]) {
+  __m512i distances = _mm512_setzero_si512();
+#pragma GCC unroll 2
+  for (int word = 0; word < kWords; word += 2) {
+    // A last word alone has no weights beside it.
+    const auto in_both = [&](const uint64_t* words) HWY_ATTR {
+      return _mm512_broadcast_i64x2(word + 1 < kWords ? load_two(words + word)
+                                                      : _mm_cvtsi64_si128(
+                                                            static_cast<int64_t>(words[word])));
+    };
+    __m512i of_rows = _mm512_castsi128_si512(load_two(rows[0]->words + word));
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[1]->words + word), 1);
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[2]->words + word), 2);
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[3]->words + word), 3);
+    const __m512i differ = _mm512_xor_si512(of_rows, in_both(query.sign_words));
+    const auto count = [&](const uint64_t* weights) HWY_ATTR {
+      return _mm512_popcnt_epi64(_mm512_and_si512(differ, in_both(weights)));
+    };
+    const __m512i of_twos = count(query.twos_words);
+    distances = _mm512_add_epi64(distances, count(query.ones_words));
+    distances = _mm512_add_epi64(distances, _mm512_add_epi64(of_twos, of_twos));
+  }
+  distances = _mm512_add_epi64(distances, _mm512_bsrli_epi128(distances, 8));
+  const __m512i of_four = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i sums = _mm512_castsi512_si128(_mm512_permutexvar_epi32(of_four, distances));
+  return _mm_sub_epi32(_mm_set1_epi32(query.weight_behind), _mm_add_epi32(sums, sums));
+}
+
+#else
+
+template <int kWords>
+HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+                                       const SharedTerms* const (&rows)[4]) {
+  return _mm_setr_epi32(
+      query.other_sum(rows[0]->words, kWords), query.other_sum(rows[1]->words, kWords),
+      query.other_sum(rows[2]->words, kWords), query.other_sum(rows[3]->words, kWords));
+}
+
+#endif
+
 /// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
 /// operations are those of goodness() and sum_bound() in their order.
 template <bool kTwoStages, int kWords>
@@ -78,11 +127,8 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
     __m128 factor = four.scale;
     if constexpr (kTwoStages) {
       if constexpr (kWords > 0) {
-        const auto other_sum = [&](int j)
-                                   HWY_ATTR { return query.other_sum(terms[j]->words, kWords); };
-        const __m128i other_sums =
-            _mm_setr_epi32(other_sum(0), other_sum(1), other_sum(2), other_sum(3));
-        sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, _mm_cvtepi32_ps(other_sums)));
+        const __m128 others = _mm_cvtepi32_ps(other_sums<kWords>(query, terms));
+        sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, others));
       }
       sum = _mm_sub_ps(_mm_add_ps(sum, margin), _mm_mul_ps(energy_slope, four.energy));
       factor = four.norm;

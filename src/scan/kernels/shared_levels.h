@@ -13,8 +13,9 @@ namespace polarquant {
 
 /// What is read of a shared row beside its levels.
 struct alignas(64) SharedTerms {
-  /// Of split stages, those of the front behind the first one, which its bound needs.
-  uint64_t words[kMaxFrontWords - 1];
+  /// Of split stages, those of the front behind the first one, which its bound needs; kernels read
+  /// two at a time.
+  uint64_t words[kMaxFrontWords];
   alignas(16) ScanTerms terms;
 };
 
