@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sign_blocks-inl.h"
 #include "src/scan/kernels/sign_survivors.h"
@@ -79,10 +80,6 @@ struct FrontWords {
     const __m512i first = _mm512_xor_si512(load(group, 0), signs[0]);
     __m512i of_ones = count(first, ones[0]);
     __m512i of_twos = count(first, twos[0]);
-    if constexpr (kThirdBit) {
-      const __m512i of_fours = count(first, fours);
-      of_twos = _mm512_add_epi64(of_twos, _mm512_add_epi64(of_fours, of_fours));
-    }
     // Of words whose twos are parted, each place from the word that has a two there.
     __m512i parted = kWords > 1 ? load(group, 1) : first;
 #pragma GCC unroll 4
@@ -101,7 +98,9 @@ struct FrontWords {
     }
     if constexpr (kThirdBit && kWords > 1)
       of_twos = _mm512_add_epi64(of_twos, count_differing(parted, parted_signs, parted_twos));
-    return _mm512_add_epi64(of_ones, _mm512_add_epi64(of_twos, of_twos));
+    __m512i sum = add_times(of_ones, of_twos, 2);
+    if constexpr (kThirdBit) sum = add_times(sum, count(first, fours), 4);
+    return sum;
   }
 
  private:
@@ -114,17 +113,23 @@ struct FrontWords {
   static HWY_ATTR HWY_INLINE __m512i count(__m512i differ, __m512i weights) {
     return _mm512_popcnt_epi64(_mm512_and_si512(weights, differ));
   }
+  /// sum + weight·counts, by products of bytes: a word has 63 twos at the most (kBorders in
+  /// scan_query.cc), so that the counts of four fit one.
+  static HWY_ATTR HWY_INLINE __m512i add_times(__m512i sum, __m512i counts, int weight) {
+    return dot_bytes(sum, counts, _mm512_set1_epi32(weight));
+  }
   static HWY_ATTR HWY_INLINE __m512i count_differing(__m512i word, __m512i sign, __m512i weights) {
     constexpr int kDifferingOf = 0x28;  // (a ^ b) & c
     return _mm512_popcnt_epi64(_mm512_ternarylogic_epi64(word, sign, weights, kDifferingOf));
   }
 };
 
-// For 4 words 8 loads with xor, 16 each of `and`, popcount and additions, and 12 for the line, so
-// 34 cycles where two ports have 512-bit vectors. (One of ternary logic in place of xor and `and`
-// takes as long: on Zen 4 it is in popcount's way.) Zen 5 has four; but dot products of bytes,
-// which add counts up at no cost elsewhere, take more than one's turn there: with them one query
-// takes 1.07 times as long.
+// For 4 untrained words 8 loads with xor, 16 each of `and` and population counts, 14 sums, and 13
+// for the line: 34 cycles where two ports have 512-bit vectors. (One of ternary logic in place of
+// xor and `and` takes as long there: on Zen 4 it is in the way of population counts. Trained words
+// have fewer of these: ternary logic pays, and one query takes .97 of the time.) Products of bytes
+// that multiply as they add take one query over trained codes .96 of the time, over others .99. In
+// place of all sums they are in each other's way: on Zen 5 one query takes 1.07 times as long.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 class HeldAgainstLine {
  public:
