@@ -85,16 +85,12 @@ struct FrontWords {
 #pragma GCC unroll 4
     for (size_t word = 1; word < kWords; ++word) {
       const __m512i own = load(group, word);
-      if constexpr (kThirdBit) {
-        of_ones = _mm512_add_epi64(of_ones, count_differing(own, signs[word], ones[word]));
-        constexpr int kSecondWhereFirst = 0xCA;  // a ? b : c
-        if (word > 1)
-          parted = _mm512_ternarylogic_epi64(twos[word], own, parted, kSecondWhereFirst);
-      } else {
-        const __m512i differ = _mm512_xor_si512(own, signs[word]);
-        of_ones = _mm512_add_epi64(of_ones, count(differ, ones[word]));
-        of_twos = _mm512_add_epi64(of_twos, count(differ, twos[word]));
-      }
+      of_ones = _mm512_add_epi64(of_ones, count_differing(own, signs[word], ones[word]));
+      constexpr int kSecondWhereFirst = 0xCA;  // a ? b : c
+      if (!kThirdBit)
+        of_twos = _mm512_add_epi64(of_twos, count_differing(own, signs[word], twos[word]));
+      else if (word > 1)
+        parted = _mm512_ternarylogic_epi64(twos[word], own, parted, kSecondWhereFirst);
     }
     if constexpr (kThirdBit && kWords > 1)
       of_twos = _mm512_add_epi64(of_twos, count_differing(parted, parted_signs, parted_twos));
@@ -124,12 +120,11 @@ struct FrontWords {
   }
 };
 
-// For 4 untrained words 8 loads with xor, 16 each of `and` and population counts, 14 sums, and 13
-// for the line: 34 cycles where two ports have 512-bit vectors. (One of ternary logic in place of
-// xor and `and` takes as long there: on Zen 4 it is in the way of population counts. Trained words
-// have fewer of these: ternary logic pays, and one query takes .97 of the time.) Products of bytes
-// that multiply as they add take one query over trained codes .96 of the time, over others .99. In
-// place of all sums they are in each other's way: on Zen 5 one query takes 1.07 times as long.
+// For 4 untrained words 61 instructions, 31 cycles where two ports have 512-bit vectors. Of the first
+// word xor and `and` are two, of the others one of ternary logic: on Zen 4 it is in the way of
+// population counts, so that one query takes 1.03 times as long with all of either. Products of
+// bytes that multiply as they add take one query .96 (of trained codes) or .98 of the time; in place
+// of all sums they are in each other's way: on Zen 5 one query takes 1.07 times as long.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 class HeldAgainstLine {
  public:
