@@ -198,14 +198,17 @@ class RowDots {
     const __m512i query =
         _mm512_load_si512(levels_of(part) + static_cast<size_t>(segment) * kSegmentLanes);
     const WordOfRows signs(layout_, part.first_segment + segment);
+    // In registers for all rows.
+    const ByteTable table_x(part.x);
+    const ByteTable table_y(part.y);
 #pragma GCC unroll 2
     for (int j = 0; j < kRows; j += 2) {
       const __m512i bytes =
           _mm512_inserti64x4(_mm512_castsi256_si512(load(at[j])), load(at[j + 1]), 1);
       const __m512i windows =
           _mm512_multishift_epi64_epi8(shifts, _mm512_permutexvar_epi8(of_both, bytes));
-      const __m512i x = look_up(part.x, windows);
-      const __m512i y = look_up(part.y, windows);
+      const __m512i x = table_x.look_up(windows);
+      const __m512i y = table_y.look_up(windows);
       const __m512i levels[2] = {_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1),
                                  _mm512_shuffle_i64x2(x, y, 0xEE)};
 #pragma GCC unroll 2
