@@ -132,6 +132,22 @@ struct ScanRows {
   }
 };
 
+/// A query of an untrained code, of full segments, that has twos at 63 places of each word, and no
+/// sign of the row's.
+inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
+  const int dim = rows.scan.dim();
+  // All but one coordinate of a word are as far from 0, and so beyond its root mean square.
+  PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(dim, 3).data());
+  for (int j = 0; j < dim; ++j) {
+    float& x = prepared.rotated[static_cast<size_t>(j)];
+    x = j % 64 == 0 ? 0 : x < 0 ? -1 : 1;
+  }
+  ScanQuery query = make_scan_query(rows.scan, prepared, 1.5F);
+  for (size_t word = 0; word < query.front_words; ++word)
+    query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
+  return query;
+}
+
 /// Of a code whose first word has a third bit, a query that weighs it as heavily as can be, and all
 /// of whose front's signs differ from the row's.
 inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {

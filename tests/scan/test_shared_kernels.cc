@@ -339,17 +339,7 @@ TEST_CASE("rows are picked by sums of weights beyond a byte", "[scan][kernels]")
   for (const int dim : {128, 192, 384}) {
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::inner_product, 300);
     const ScanTile tile = tile_of(rows);
-    // All but one coordinate of a word are as far from 0, and so beyond its root mean square: they
-    // weigh 2.
-    PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(dim, 3).data());
-    for (int j = 0; j < dim; ++j) {
-      float& x = prepared.rotated[static_cast<size_t>(j)];
-      x = j % 64 == 0 ? 0 : x < 0 ? -1 : 1;
-    }
-    ScanQuery query = make_scan_query(rows.scan, prepared, 1.5F);
-    for (size_t word = 0; word < query.front_words; ++word)
-      query.sign_words[word] =
-          ~rows.scan.layout().sign_word(place_of(tile, 70), static_cast<int>(word));
+    const ScanQuery query = query_of_twos(rows, place_of(tile, 70));
     REQUIRE(query.front_weight == 2 * 63 * std::min(dim / 64, kMaxFrontWords));
     on_every_target([&] {
       if (!can_share_fronts()) return;

@@ -315,6 +315,27 @@ TEST_CASE("the largest distance of three bits is right on every target", "[scan]
   }
 }
 
+TEST_CASE("the largest distance of two bits is right on every target", "[scan][kernels]") {
+  for (const int dim : {64, 128, 192, 384}) {
+    const ScanRows rows = made_up_rows("Polar2", dim, Metric::inner_product, 100);
+    const ScanTile tile = tile_of(rows);
+    const ScanQuery query = query_of_twos(rows, place_of(tile, 70));
+    const int largest = 2 * 63 * std::min(dim / 64, kMaxFrontWords);
+    on_every_target([&] {
+      CAPTURE(dim);
+      for (const size_t queries : {1, 2}) {
+        const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
+                                        -kInfinity, queries - 1);
+        REQUIRE(found.rows == rows_of(tile));
+        for (size_t i = 0; i < found.rows.size(); ++i)
+          REQUIRE(found.distances[i] ==
+                  front_distance(rows.scan, query, place_of(tile, found.rows[i])));
+        REQUIRE(found.distances[70] == largest);
+      }
+    });
+  }
+}
+
 TEST_CASE("a full tile survives whole", "[scan][kernels]") {
   const ScanRows rows = made_up_rows("Polar3", 100, Metric::inner_product, kTileRows);
   const ScanTile tile = tile_of(rows);
