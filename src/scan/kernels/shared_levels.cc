@@ -57,18 +57,18 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
 #pragma GCC unroll 2
   for (int word = 0; word < kWords; word += 2) {
     // A last word alone has no weights beside it.
-    const auto in_both = [&](const uint64_t* words) HWY_ATTR {
-      return _mm512_broadcast_i64x2(word + 1 < kWords ? load_two(words + word)
-                                                      : _mm_cvtsi64_si128(
-                                                            static_cast<int64_t>(words[word])));
+    const bool is_alone = word + 1 == kWords;
+    const auto of_query = [&](const uint64_t* words) HWY_ATTR {
+      const auto own = static_cast<int64_t>(words[word]);
+      return _mm512_broadcast_i64x2(is_alone ? _mm_cvtsi64_si128(own) : load_two(words + word));
     };
     __m512i of_rows = _mm512_castsi128_si512(load_two(rows[0]->words + word));
     of_rows = _mm512_inserti64x2(of_rows, load_two(rows[1]->words + word), 1);
     of_rows = _mm512_inserti64x2(of_rows, load_two(rows[2]->words + word), 2);
     of_rows = _mm512_inserti64x2(of_rows, load_two(rows[3]->words + word), 3);
-    const __m512i differ = _mm512_xor_si512(of_rows, in_both(query.sign_words));
+    const __m512i differ = _mm512_xor_si512(of_rows, of_query(query.sign_words));
     const auto count = [&](const uint64_t* weights) HWY_ATTR {
-      return _mm512_popcnt_epi64(_mm512_and_si512(differ, in_both(weights)));
+      return _mm512_popcnt_epi64(_mm512_and_si512(differ, of_query(weights)));
     };
     const __m512i of_twos = count(query.twos_words);
     distances = _mm512_add_epi64(distances, count(query.ones_words));

@@ -120,11 +120,12 @@ struct FrontWords {
   }
 };
 
-// For 4 untrained words 61 instructions, 31 cycles where two ports have 512-bit vectors. Of the first
-// word xor and `and` are two, of the others one of ternary logic: on Zen 4 it is in the way of
-// population counts, so that one query takes 1.03 times as long with all of either. Products of
-// bytes that multiply as they add take one query .96 (of trained codes) or .98 of the time; in place
-// of all sums they are in each other's way: on Zen 5 one query takes 1.07 times as long.
+// For 4 untrained words 61 instructions, so 31 cycles where two ports have 512-bit vectors, and for
+// 3 trained ones 51. Of the first word xor and `and` are two, of the others one of ternary logic:
+// on Zen 4 that is in the way of population counts, and one query takes 1.02 times as long with
+// nothing else, 1.03 times without it. Products of bytes that multiply as they add take one query
+// .95 of the time over trained codes, .98 over others; in place of all sums they are in each
+// other's way: on Zen 5 one query so took 1.07 times as long.
 template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
 class HeldAgainstLine {
  public:
