@@ -132,6 +132,13 @@ struct ScanRows {
   }
 };
 
+/// The query with no sign of the row's in its front.
+inline ScanQuery opposed_to(const ScanRows& rows, const RowPlace& row, ScanQuery query) {
+  for (size_t word = 0; word < query.front_words; ++word)
+    query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
+  return query;
+}
+
 /// A query of an untrained code, of full segments, that has twos at 63 places of each word, and no
 /// sign of the row's.
 inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
@@ -142,10 +149,7 @@ inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
     float& x = prepared.rotated[static_cast<size_t>(j)];
     x = j % 64 == 0 ? 0 : x < 0 ? -1 : 1;
   }
-  ScanQuery query = make_scan_query(rows.scan, prepared, 1.5F);
-  for (size_t word = 0; word < query.front_words; ++word)
-    query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
-  return query;
+  return opposed_to(rows, row, make_scan_query(rows.scan, prepared, 1.5F));
 }
 
 /// Of a code whose first word has a third bit, a query that weighs it as heavily as can be, and all
@@ -156,10 +160,7 @@ inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
     const float scaled = j < 31 ? 127 : 91;
     prepared.rotated[j] = j < 64 ? scaled / rows.scan.scales()[j] : 0;
   }
-  ScanQuery query = make_scan_query(rows.scan, prepared, 1);
-  for (size_t word = 0; word < query.front_words; ++word)
-    query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
-  return query;
+  return opposed_to(rows, row, make_scan_query(rows.scan, prepared, 1));
 }
 
 inline ScanRows made_up_rows(const std::string& spec, int dim, Metric metric, int64_t n,

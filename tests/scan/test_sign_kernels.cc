@@ -292,6 +292,24 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
   }
 }
 
+/// On every target, by itself and with another query: every row's distance is the plain one, row
+/// 70's `of_row_70`.
+void check_distances(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                     int of_row_70) {
+  on_every_target([&] {
+    CAPTURE(rows.scan.dim());
+    for (const size_t queries : {1, 2}) {
+      const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
+                                      -kInfinity, queries - 1);
+      REQUIRE(found.rows == rows_of(tile));
+      for (size_t i = 0; i < found.rows.size(); ++i)
+        REQUIRE(found.distances[i] ==
+                front_distance(rows.scan, query, place_of(tile, found.rows[i])));
+      REQUIRE(found.distances[70] == of_row_70);
+    }
+  });
+}
+
 TEST_CASE("the largest distance of three bits is right on every target", "[scan][kernels]") {
   for (const int dim : {128, 384}) {
     const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::inner_product, 100);
@@ -300,18 +318,7 @@ TEST_CASE("the largest distance of three bits is right on every target", "[scan]
     constexpr int kLargest = 31 * 4 + 33 * 3;  // of the first word; 2 more is what any can have
     REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == kLargest);
     REQUIRE(sign_sums(rows.scan, query, place_of(tile, 70)).distance == kLargest);
-    on_every_target([&] {
-      CAPTURE(dim);
-      for (const size_t queries : {1, 2}) {
-        const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
-                                        -kInfinity, queries - 1);
-        REQUIRE(found.rows == rows_of(tile));
-        for (size_t i = 0; i < found.rows.size(); ++i)
-          REQUIRE(found.distances[i] ==
-                  front_distance(rows.scan, query, place_of(tile, found.rows[i])));
-        REQUIRE(found.distances[70] == kLargest);
-      }
-    });
+    check_distances(rows, tile, query, kLargest);
   }
 }
 
@@ -321,18 +328,7 @@ TEST_CASE("the largest distance of two bits is right on every target", "[scan][k
     const ScanTile tile = tile_of(rows);
     const ScanQuery query = query_of_twos(rows, place_of(tile, 70));
     const int largest = 2 * 63 * std::min(dim / 64, kMaxFrontWords);
-    on_every_target([&] {
-      CAPTURE(dim);
-      for (const size_t queries : {1, 2}) {
-        const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
-                                        -kInfinity, queries - 1);
-        REQUIRE(found.rows == rows_of(tile));
-        for (size_t i = 0; i < found.rows.size(); ++i)
-          REQUIRE(found.distances[i] ==
-                  front_distance(rows.scan, query, place_of(tile, found.rows[i])));
-        REQUIRE(found.distances[70] == largest);
-      }
-    });
+    check_distances(rows, tile, query, largest);
   }
 }
 
