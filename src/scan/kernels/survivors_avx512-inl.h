@@ -122,7 +122,7 @@ struct FrontWords {
 
 // For 4 untrained words 61 instructions, so 31 cycles where two ports have 512-bit vectors, and for
 // 3 trained ones 51. Of the first word xor and `and` are two, of the others one of ternary logic:
-// on Zen 4 that is in the way of population counts, and one query takes 1.02 times as long with
+// on Zen 4 that is in the way of population counts, and one query takes 1.01 times as long with
 // nothing else, 1.03 times without it. Products of bytes that multiply as they add take one query
 // .95 of the time over trained codes, .98 over others; in place of all sums they are in each
 // other's way: on Zen 5 one query so took 1.07 times as long.
