@@ -193,7 +193,8 @@ POLAR_API size_t polar_codec_memory_bytes(const polar_codec* codec);
 /*
  * Learns the centre (the mean), the unit and, where the codec has them, codebooks from n ≥ 1 rows
  * x, (n, dim). Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca,
- * which also learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³).
+ * which also learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³),
+ * and, of 512 rows and more, how far searches' estimates are off.
  * POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. Needs sole use. since 0.1
  */
 POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x);

@@ -12,6 +12,7 @@
 #include "src/advice/recall.h"
 #include "src/codec/codec.h"
 #include "src/core/parallel.h"
+#include "src/scan/measure_margins.h"
 #include "src/scan/row_store.h"
 #include "src/scan/search_progress.h"
 #include "src/scan/simd_codec_kernels.h"
@@ -128,7 +129,7 @@ class Advisor {
     codec.use_kernels(simd_codec_kernels());
     row->needs_training = !codec.is_trained();
     row->bytes = static_cast<double>(codec.layout().group_bytes) / codec.layout().group_rows;
-    codec.train(sample_.train_rows(), sample_.train.data());
+    codec.train(sample_.train_rows(), sample_.train.data(), measure_margins);
     advance(train_work());
 
     const std::unique_ptr<RowStore> store = RowStore::make(codec);

@@ -14,6 +14,7 @@
 #include "src/capi/options.h"
 #include "src/capi/row_blocks.h"
 #include "src/core/format.h"
+#include "src/scan/measure_margins.h"
 #include "src/scan/simd_codec_kernels.h"
 
 namespace polarquant::capi {
@@ -137,7 +138,7 @@ extern "C" polar_status polar_codec_train(polar_codec* codec, int64_t n, const f
     Codec& checked = *require_object("codec", codec).codec;
     require_count("n", n, 1);
     require_array("x", x, n, checked.dim(), sizeof(float));
-    checked.train(n, x);
+    checked.train(n, x, measure_margins);
   });
 }
 

@@ -24,6 +24,7 @@
 #include "src/codec/factors.h"
 #include "src/codec/quantizer.h"
 #include "src/codec/rotation.h"
+#include "src/codec/search_margins.h"
 #include "src/codec/spec.h"
 #include "src/core/aligned_buffer.h"
 
@@ -117,6 +118,8 @@ class Codec {
   size_t memory_bytes() const;
   /// What training found for …-pca: null for other specs.
   const PlannedQuantizer* planned() const;
+  /// What training measured for searches; see train().
+  const SearchMargins& search_margins() const { return search_margins_; }
   /// Whether training found a rotation too: not where the untrained code is as good.
   bool has_basis() const { return !rotation_.basis().empty(); }
   /// Whether codes of this state may exist, so that nothing may change it any more: after an
@@ -129,8 +132,9 @@ class Codec {
   double drift(int64_t n, const float* x) const;
 
   /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Throws state_mismatch once anything
-  /// was encoded: those codes would be of another state.
-  void train(int64_t n, const float* x);
+  /// was encoded: those codes would be of another state. `measure` is asked where a rotation was
+  /// found.
+  void train(int64_t n, const float* x, const MeasureMargins& measure = {});
   /// What an index does before its first add when nothing was trained or encoded: the unit from
   /// these n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect
   /// otherwise.
@@ -192,12 +196,15 @@ class Codec {
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
     AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
+    SearchMargins search_margins;
     StateOrigin origin = StateOrigin::initial;
   };
 
   void adopt(Learned learned);
   Learned learn(int64_t n, const float* x, bool with_centre) const;
   void train_quantizer(int64_t n, const float* x, Learned* learned) const;
+  void measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
+                       Learned* learned) const;
   /// What a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
   struct Centre {
     const float* vector;
@@ -209,6 +216,7 @@ class Codec {
   void require_finite_rows(int64_t n, const float* x) const;
   bool direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
                     float* u) const;
+  uint32_t format_version() const;
   std::vector<uint8_t> state_body() const;
 
   PreparedQuery centre_query(const float* q) const;
@@ -237,6 +245,7 @@ class Codec {
   CodecKernels kernels_;
   std::unique_ptr<Quantizer> quantizer_;
   Rotation rotation_;
+  SearchMargins search_margins_;
   AlignedVector<float> rotated_centre_;
   double centre_norm2_ = 0;
   double centre_norm_ = 0;

@@ -17,9 +17,11 @@ namespace polarquant {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
-constexpr uint32_t kFormatVersion = 2;
+constexpr uint32_t kFormatVersion = 3;
 /// States with a basis are of this version, others of the first.
 constexpr uint32_t kFormatVersionOfBasis = 2;
+/// And those for which searches' margins were measured of this one.
+constexpr uint32_t kFormatVersionOfMargins = 3;
 constexpr size_t kChecksumBytes = 8;
 constexpr uint32_t kMaxSpecBytes = 256;
 
@@ -107,6 +109,19 @@ AlignedVector<int16_t> load_basis(ByteReader& in, int dim, uint32_t version) {
   return {basis.begin(), basis.end()};
 }
 
+SearchMargins load_margins(ByteReader& in) {
+  SearchMargins margins;
+  for (float* margin : {&margins.front, &margins.next}) {
+    *margin = in.get<float>("search margins");
+    require(*margin >= SearchMargins::kLeast && *margin <= SearchMargins::kMost,
+            StatusCode::corrupt_data, "search margins: {} is not allowed; {} to {}", *margin,
+            SearchMargins::kLeast, SearchMargins::kMost);
+  }
+  require(margins != SearchMargins{}, StatusCode::corrupt_data,
+          "search margins: of a state that has some, both are 1");
+  return margins;
+}
+
 }  // namespace
 
 Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options)
@@ -145,6 +160,7 @@ void Codec::adopt(Learned learned) {
   centre_ = std::move(learned.centre);
   unit_exponent_ = learned.unit_exponent;
   origin_ = learned.origin;
+  search_margins_ = learned.search_margins;
   if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
   if (!learned.basis.empty()) {
     rotation_ = Rotation(dim_, std::move(learned.basis));
@@ -265,7 +281,21 @@ double Codec::drift(int64_t n, const float* x) const {
   return now.error / planned()->errors().error;
 }
 
-void Codec::train(int64_t n, const float* x) {
+// A codec of its own has what was learned meanwhile: a failure changes nothing here.
+void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
+                            Learned* learned) const {
+  CodecOptions options;
+  options.seed = seed_;
+  Codec trained(spec_, dim_, metric_, options);
+  trained.use_kernels(kernels_);
+  Learned of_trained = {learned->centre, learned->unit_exponent,  std::move(learned->quantizer),
+                        learned->basis,  learned->search_margins, learned->origin};
+  trained.adopt(std::move(of_trained));
+  learned->search_margins = measure(trained, n, x);
+  learned->quantizer = std::move(trained.quantizer_);
+}
+
+void Codec::train(int64_t n, const float* x, const MeasureMargins& measure) {
   require(!encoded_anything_.load(std::memory_order_relaxed), StatusCode::state_mismatch,
           "train: this codec has encoded rows already, and training would change what their codes "
           "mean; "
@@ -273,6 +303,7 @@ void Codec::train(int64_t n, const float* x) {
   Learned learned = learn(n, x, learn_centre_ && has_factors());
   train_quantizer(n, x, &learned);
   learned.origin = StateOrigin::trained;
+  if (measure && !learned.basis.empty()) measure_margins(n, x, measure, &learned);
   adopt(std::move(learned));
 }
 
@@ -282,6 +313,11 @@ void Codec::adopt_first_rows(int64_t n, const float* x) {
   Learned learned = learn(n, x, learn_centre_ && has_factors() && n >= kMinRowsForCentre);
   learned.origin = StateOrigin::first_rows;
   adopt(std::move(learned));
+}
+
+uint32_t Codec::format_version() const {
+  if (search_margins_ != SearchMargins{}) return kFormatVersionOfMargins;
+  return has_basis() ? kFormatVersionOfBasis : 1;
 }
 
 // The parts that decide codes and their meaning, in the order that difference() compares them.
@@ -295,13 +331,17 @@ std::vector<uint8_t> Codec::state_body() const {
   out.put_array(centre_);
   quantizer_->save_tables(out);
   if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
+  if (format_version() >= kFormatVersionOfMargins) {
+    out.put<float>(search_margins_.front);
+    out.put<float>(search_margins_.next);
+  }
   return out.bytes();
 }
 
 std::vector<uint8_t> Codec::save_state() const {
   ByteWriter out;
   out.put_bytes(kMagic, sizeof kMagic);
-  out.put<uint32_t>(has_basis() ? kFormatVersionOfBasis : 1);
+  out.put<uint32_t>(format_version());
   out.put<uint8_t>(static_cast<uint8_t>(origin_));
   out.put<uint8_t>(learn_centre_ ? 1 : 0);
   out.put<uint8_t>(learn_unit_ ? 1 : 0);
@@ -372,6 +412,7 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
       learned.basis = load_basis(in, codec->dim_, version);
     require(version < kFormatVersionOfBasis || !learned.basis.empty(), StatusCode::corrupt_data,
             "{}: of format version {}, which has a basis, without one", kWhat, version);
+    if (version >= kFormatVersionOfMargins) learned.search_margins = load_margins(in);
     in.expect_end();
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));

@@ -21,6 +21,7 @@
 #include "src/faiss/polar_inverted_lists.h"
 #include "src/faiss/row_checks.h"
 #include "src/scan/centroid_search.h"
+#include "src/scan/measure_margins.h"
 #include "src/scan/scan_codec.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -120,7 +121,7 @@ void IndexIVFPolar::train(idx_t n, const float* x) {
         spread_rows(n, x, d, std::max(kMaxTrainingRows, kMaxTrainingRowsPerDim * d));
     const idx_t count = std::ssize(rows) / d;
     const float scale = options_.by_residual ? subtract_centroids(count, rows.data()) : 1;
-    codec->train(count, rows.data());
+    codec->train(count, rows.data(), measure_margins);
     adopt(std::move(codec), scale);
   });
 }

@@ -16,6 +16,7 @@
 #include "src/faiss/index_polar_mark.h"
 #include "src/faiss/range_result.h"
 #include "src/faiss/row_checks.h"
+#include "src/scan/measure_margins.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -103,7 +104,7 @@ void IndexPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
     require_writable("train", *codes_);
     require_rows("train", n, d, x);
-    codec_->train(n, x);
+    codec_->train(n, x, measure_margins);
     // A trained plan says where signs are.
     codes_ = RowStore::make(*codec_, row_order(options_));
     is_trained = codec_->is_trained();

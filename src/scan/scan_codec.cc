@@ -206,8 +206,10 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
     if (total > 0) {
       const double uncovered = 1 - covered / total;
-      bounds_.margin = first > 0 ? kTrainedBoundMargin : kTrainedSignsMargin;
-      bounds_.front_margin = kTrainedFrontMargin + kUncoveredFrontMargin * uncovered;
+      const SearchMargins& measured = codec.search_margins();
+      bounds_.margin = measured.next * (first > 0 ? kTrainedBoundMargin : kTrainedSignsMargin);
+      bounds_.front_margin =
+          measured.front * (kTrainedFrontMargin + kUncoveredFrontMargin * uncovered);
     }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;

@@ -107,7 +107,7 @@ struct LevelStage {
 /// .0002 with 1.2, nothing with 1.3, which leaves 3 % of the rows to the next stage instead of 2 %.
 inline constexpr double kBoundMargin = 1.3;
 /// Of trained codes, whose coordinates are not alike: for the front, for all signs, and for the
-/// first of split stages.
+/// first of split stages. Times what training measured (measure_margins.h).
 inline constexpr double kTrainedFrontMargin = .93;
 inline constexpr double kTrainedSignsMargin = 2.0;
 inline constexpr double kTrainedBoundMargin = 1.4;

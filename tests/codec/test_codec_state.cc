@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -105,9 +106,9 @@ TEST_CASE("hostile states with a right checksum are refused or load into a valid
 
 TEST_CASE("a newer format is refused by name", "[state]") {
   std::vector<uint8_t> state = make("Polar2").save_state();
-  state[8] = 3;
+  state[8] = 4;
   sign_again(state);
-  require_error(StatusCode::newer_format, "version 3",
+  require_error(StatusCode::newer_format, "version 4",
                 [&] { Codec::load_state(state.data(), state.size()); });
 }
 
@@ -142,6 +143,65 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
   sign_again(without);
   require_error(StatusCode::corrupt_data, "format version 2, which has a basis, without one",
                 [&] { Codec::load_state(without.data(), without.size()); });
+}
+
+TEST_CASE("margins that training measured are part of the state, those of 1 are not", "[state]") {
+  constexpr int kDim = 200;
+  const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
+  const auto trained = [&](SearchMargins margins) {
+    auto codec =
+        std::make_unique<Codec>(parse_spec("Polar2-pca"), kDim, Metric::l2, CodecOptions());
+    codec->train(2000, rows.data(), [&](Codec& of_these, int64_t n, const float* x) {
+      CHECK(of_these.is_trained());
+      CHECK(of_these.has_basis());
+      CHECK(n == 2000);
+      CHECK(x == rows.data());
+      std::vector<uint8_t> code(of_these.layout().bytes(1));
+      of_these.encode(1, x, code.data(), 1);
+      return margins;
+    });
+    CHECK(codec->search_margins() == margins);
+    CHECK(!codec->has_encoded());
+    return codec;
+  };
+  const auto without = trained({});
+  CHECK(without->save_state()[8] == 2);  // behind the magic
+  const auto with = trained({1.5F, 1});
+  const std::vector<uint8_t> state = with->save_state();
+  CHECK(state[8] == 3);
+  CHECK(state.size() == without->save_state().size() + 2 * sizeof(float));
+  CHECK(with->difference(*without) == "trained tables");
+  const auto loaded = Codec::load_state(state.data(), state.size());
+  CHECK(loaded->search_margins() == SearchMargins{1.5F, 1});
+  CHECK(loaded->state_id() == with->state_id());
+
+  const size_t margins_at = state.size() - 8 - 2 * sizeof(float);
+  const auto refused = [&](float front, float next, const char* text) {
+    std::vector<uint8_t> changed = state;
+    std::memcpy(&changed[margins_at], &front, sizeof front);
+    std::memcpy(&changed[margins_at + sizeof front], &next, sizeof next);
+    sign_again(changed);
+    require_error(StatusCode::corrupt_data, text,
+                  [&] { Codec::load_state(changed.data(), changed.size()); });
+  };
+  refused(.75F, 1, "search margins: 0.75 is not allowed; 1 to 4");
+  refused(1, 4.5F, "search margins: 4.5 is not allowed; 1 to 4");
+  refused(std::numeric_limits<float>::quiet_NaN(), 1, "search margins: nan is not allowed");
+  refused(1, 1, "both are 1");
+}
+
+TEST_CASE("a measurement that fails leaves the codec as it was", "[state]") {
+  constexpr int kDim = 200;
+  const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
+  Codec codec = make("Polar2-pca", kDim);
+  const uint64_t before = codec.state_id();
+  require_error(StatusCode::out_of_memory, "none left", [&] {
+    codec.train(2000, rows.data(), [](Codec&, int64_t, const float*) -> SearchMargins {
+      fail(StatusCode::out_of_memory, "none left");
+    });
+  });
+  CHECK(codec.state_id() == before);
+  CHECK(!codec.is_trained());
 }
 
 TEST_CASE("difference names the part that differs", "[state]") {
