@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/core/parallel.h"
+#include "src/core/status.h"
 #include "src/scan/code_blocks.h"
 #include "src/scan/row_levels.h"
 #include "src/scan/scan_query.h"
@@ -130,12 +131,7 @@ float factor_of(std::vector<double> needed, double wanted) {
   return std::clamp(static_cast<float>(*at / wanted), SearchMargins::kLeast, SearchMargins::kMost);
 }
 
-}  // namespace
-
-SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
-  if (!trained.has_basis() || n < kLeastRows || !ScanCodec::supports(trained)) return {};
-  const ScanCodec scan_codec(trained);
-  if (!scan_codec.has_front()) return {};
+SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, const float* x) {
   const SampledRows rows(trained, scan_codec, n, x);
   const int64_t queries = std::min(kMostQueries, rows.count());
   std::vector<NeededExactness> needed(static_cast<size_t>(queries * kNeighbours));
@@ -152,6 +148,21 @@ SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
     next.push_back(of_row.next);
   }
   return {factor_of(std::move(front), kFrontExactness), factor_of(std::move(next), kNextExactness)};
+}
+
+}  // namespace
+
+SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
+  if (!trained.has_basis() || n < kLeastRows || !ScanCodec::supports(trained)) return {};
+  const ScanCodec scan_codec(trained);
+  if (!scan_codec.has_front()) return {};
+  try {
+    return measure(trained, scan_codec, n, x);
+  } catch (const Error& error) {
+    // A row may be too far from the others to be encoded, which is no reason not to train.
+    if (error.code() != StatusCode::bad_argument) throw;
+    return {};
+  }
 }
 
 }  // namespace polarquant

@@ -13,8 +13,8 @@ namespace polarquant {
 
 /// The margins with which a search loses no more of what is nearest to some of the rows among
 /// others than it does of the embeddings that margins of 1 are made for; no smaller ones, since
-/// queries may be unlike the rows. 1 and 1 where searches of the code have no bounds, or n is too
-/// small to tell. `trained` encodes rows. Takes
+/// queries may be unlike the rows. 1 and 1 where searches of the code have no bounds, n is too
+/// small to tell, or one of the rows lies too far out to be encoded. `trained` encodes rows. Takes
 /// the time of n rows' encoding, 8192 at the most, and of as many scores of 1024 queries. The same
 /// for any number of threads.
 SearchMargins measure_margins(Codec& trained, int64_t n, const float* x);
