@@ -326,9 +326,12 @@ TEST_CASE("a dense search of two stages answers as plain code does", "[scan][sea
   constexpr int64_t kQueries = 37;
   constexpr int64_t kBest = 10;
   for (const Case& of : kCases) {
-    for (const auto& [metric, bounded] :
+    for (const auto& kind :
          {std::pair{Metric::inner_product, true}, std::pair{Metric::l2, true},
           std::pair{Metric::cosine, true}, std::pair{Metric::inner_product, false}}) {
+      // No structured binding: Clang before 16 lets no lambda have one.
+      const Metric metric = kind.first;
+      const bool bounded = kind.second;
       const ScanRows rows = rows_of_case(of, metric, 700);
       ScanTile tile = tile_of(rows);
       tile.allowed[1] = 0x8421fedc00000001;

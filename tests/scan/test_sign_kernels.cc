@@ -109,9 +109,11 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
     Spectrum spectrum = Spectrum::steep;
   };
   std::set<int> words_with_third_bit;
-  for (const auto& [spec, spectrum] :
+  for (const Code& code :
        {Code{"Polar2"}, Code{"Polar5"}, Code{"Polar3-pca"}, Code{"Polar3-pca", Spectrum::slow},
         Code{"Polar3-pca", Spectrum::gentle}, Code{"Polar3-pca", Spectrum::led}}) {
+    const std::string& spec = code.spec;
+    const Spectrum spectrum = code.spectrum;
     const bool trained = spec == "Polar3-pca";
     for (const int dim : {1, 7, 64, 65, 96, 128, 129, 384, 512, 1000, 1100, 2100}) {
       if (trained && dim > 512) continue;  // training takes seconds

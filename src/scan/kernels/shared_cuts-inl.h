@@ -48,7 +48,7 @@ HWY_ATTR HWY_INLINE hn::Vec<CutBytes> packed(hn::Vec<CutShorts> low, hn::Vec<Cut
   return hn::Vec<CutBytes>{_mm512_packus_epi16(low.raw, high.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   return hn::Vec<CutBytes>{_mm256_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86
+#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   return hn::Vec<CutBytes>{_mm_packus_epi16(low.raw, high.raw)};
 #else
   const hn::Half<CutBytes> half;
@@ -63,7 +63,7 @@ HWY_ATTR HWY_INLINE hn::Vec<CutInts> truncated(hn::Vec<CutFloats> x) {
   return hn::Vec<CutInts>{_mm512_cvttps_epi32(x.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   return hn::Vec<CutInts>{_mm256_cvttps_epi32(x.raw)};
-#elif HWY_ARCH_X86
+#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
   return hn::Vec<CutInts>{_mm_cvttps_epi32(x.raw)};
 #else
   return hn::ConvertTo(CutInts(), x);
