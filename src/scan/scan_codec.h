@@ -110,7 +110,7 @@ inline constexpr double kBoundMargin = 1.3;
 /// first of split stages. Times what training measured (measure_margins.h).
 inline constexpr double kTrainedFrontMargin = .93;
 inline constexpr double kTrainedSignsMargin = 2.0;
-inline constexpr double kTrainedBoundMargin = 1.4;
+inline constexpr double kTrainedBoundMargin = 1.3;
 /// Added to the front's for the share of Σ scale⁴ that sign words do not cover, which has ways of
 /// its own: Polar1-pca, .2 of it, loses .0015 to .0019 without it, .0004 to .0009 with it.
 inline constexpr double kUncoveredFrontMargin = 1;
