@@ -183,6 +183,7 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
 void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileList> lists,
                                      float threshold) {
   static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListSlack <= kListRoom);
+  const SignFetcher fetch_signs(codec_);
   size_t room = 0;
   int first = 0;
   for (size_t i = 0; i < lists.size(); ++i) {
@@ -193,7 +194,7 @@ void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileL
     const int end = lists[i].end_block;
     find_sign_survivors(codec_, tile, first, end, &search, 1);
     for (int j = 0; j < std::min(search.found.count, kFetchedOfList); ++j)
-      fetch_signs(codec_, place_of(tile, row_of(search.found.survivors[j])));
+      fetch_signs(place_of(tile, row_of(search.found.survivors[j])));
     room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
     first = end;
   }

@@ -71,6 +71,19 @@ class BoundsOfFour {
   }
 
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
+#if HWY_TARGET == HWY_AVX3_DL
+  /// Those of the mask, one behind the other, and 0 up to four.
+  HWY_ATTR HWY_INLINE void store_some(__mmask8 mask, ScanTerms* terms) const {
+    const __m512i row_by_row =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512 all = _mm512_insertf32x4(_mm512_castps128_ps512(scale_), constant_, 1);
+    all = _mm512_insertf32x4(_mm512_insertf32x4(all, norm_, 2), energy_, 3);
+    const __m512i rows = _mm512_castps_si512(_mm512_permutexvar_ps(row_by_row, all));
+    // Each row is two of eight.
+    const auto halves = static_cast<__mmask8>(3 * _pdep_u32(mask, 0x55));
+    _mm512_storeu_si512(terms, _mm512_maskz_compress_epi64(halves, rows));
+  }
+#endif
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
     __m128 of[4] = {scale_, constant_, norm_, energy_};
     _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);

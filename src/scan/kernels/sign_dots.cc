@@ -18,7 +18,9 @@
 
 #include "src/scan/kernels/bounds_of_four-inl.h"
 #include "src/scan/kernels/dot_row-inl.h"
+#include "src/scan/kernels/first_stage_words-inl.h"
 #include "src/scan/kernels/four_rows-inl.h"
+#include "src/scan/kernels/kept_rows-inl.h"
 #include "src/scan/kernels/negative_levels-inl.h"
 #include "src/scan/kernels/row_dots-inl.h"
 #include "src/scan/kernels/row_parts-inl.h"
@@ -31,16 +33,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Of the words behind the front.
 const int8_t* levels_behind_front(const ScanCodec& codec, const ScanQuery& query) {
   return query.levels.data() + static_cast<size_t>(codec.layout().front_words()) * kSegmentLanes;
-}
-
-/// Of a row's first `words` words of the front.
-HWY_ATTR int32_t words_distance(const ScanQuery& query, const uint64_t* front_words, int words) {
-  int32_t distance = 0;
-  for (size_t word = 0; word < static_cast<size_t>(words); ++word) {
-    const uint64_t differ = query.sign_words[word] ^ front_words[word * kGroupRows];
-    distance += word_distance(query, word, differ);
-  }
-  return distance;
 }
 
 /// SignSums' other sum of a row at `distance`.
@@ -66,11 +58,11 @@ HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, cons
                               const uint32_t* survivors, int count, const KeptRows& out) {
   const LevelStage& stage = codec.stages()[0];
   AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  const SignFetcher fetch_signs(codec);
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(codec, place_of(tile, row_of(survivors[i])));
+    fetch_signs(place_of(tile, row_of(survivors[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count)
-      fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
+    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(survivors[i + kFetchAhead])));
     const RowPlace at = place_of(tile, row_of(survivors[i]));
     decode_level_rows(codec, stage, &at, 1, levels.data());
     out.first_dots[i] = dot_row(query.levels.data(), levels.data(), stage.lanes());
@@ -124,7 +116,7 @@ struct SumsBySigns {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// The first sum of first_stage_bound, and the rows' energies, four rows at a time.
+/// The first sum of first_stage_bound, and the rows' energies.
 struct FirstStageDots {
   RowDots dots;
 
@@ -132,11 +124,7 @@ struct FirstStageDots {
       : dots(codec.layout(), codec.stages()[0], query) {}
   HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums,
                                 float* energies) const {
-    for (int i = 0; i < count; i += 4) {
-      __m128i of_four;
-      _mm_store_si128(reinterpret_cast<__m128i*>(sums + i), dots.four(four_of(at + i), &of_four));
-      _mm_store_ps(energies + i, _mm_cvtepi32_ps(of_four));
-    }
+    dots.fours(at, count, sums, energies);
   }
 };
 
@@ -173,10 +161,13 @@ struct SumsByFirstStage {
 
   HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* survivors, int count,
                               int32_t* sums, int32_t* other_sums, float* energies) const {
+    const FirstStageWords own_words(at, count, words);
     dots.of(at, first, count, sums, energies);
+    int32_t own[kFetchAhead];
+    own_words.distances(query, own);
     for (int i = 0; i < count; ++i) {
-      const int32_t behind = distance_of(survivors[i]) - words_distance(query, at[i].words, words);
-      other_sums[i] = sum_behind_first_stage(query.weight_behind, behind);
+      other_sums[i] =
+          sum_behind_first_stage(query.weight_behind, distance_of(survivors[i]) - own[i]);
     }
   }
 };
@@ -198,11 +189,12 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
   const int last = count;
   while (count % 4 != 0) survivors[count++] = survivors[last - 1];
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
+  const SignFetcher fetch_signs(codec);
   const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
     for (int i = first; i < std::min(count, first + kTogether); ++i) {
       const RowPlace place = place_of(tile, row_of(survivors[i]));
       *found++ = RowParts(codec.layout(), place);
-      fetch_signs(codec, place);
+      fetch_signs(place);
     }
   };
   const LevelStage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
@@ -224,20 +216,10 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       const __m128 bounds =
           four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(sums + i)),
                      _mm_load_si128(reinterpret_cast<const __m128i*>(other_sums + i)));
-      const auto reached = static_cast<unsigned>(_mm_movemask_ps(_mm_cmpge_ps(bounds, least)));
-      ScanTerms terms[4];
-      four.store(terms);
-      // Without branches: which rows stay is not predictable.
-      for (int j = 0; j < 4; ++j) {
-        const uint32_t survivor = survivors[first + i + j];
-        out.rows[kept] = row_of(survivor);
-        out.sums[kept] = {distance_of(survivor), other_sums[i + j]};
-        out.terms[kept] = terms[j];
-        if constexpr (Sums::kHasFirstDots) out.first_dots[kept] = sums[i + j];
-        kept += static_cast<int>(reached >> j & 1);
-      }
-      // Places that only fill up the last four.
-      if (first + i + 4 > last) kept -= std::popcount(reached >> (last - first - i));
+      const FourMask reached = not_below(bounds, least, filled_places(first + i, last));
+      const FourSurvivors these = {survivors + first + i, other_sums + i,
+                                   Sums::kHasFirstDots ? sums + i : nullptr};
+      kept = keep_reached(these, four, reached, kept, out);
     }
     for (int i = kept_before; i < std::min(kept, fetched_kept); ++i)
       fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored.rest_bytes);
@@ -296,11 +278,11 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
                        const Bound& bound, float threshold, const uint32_t* survivors, int count,
                        const KeptRows& out) {
   int kept = 0;
+  const SignFetcher fetch_signs(codec);
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(codec, place_of(tile, row_of(survivors[i])));
+    fetch_signs(place_of(tile, row_of(survivors[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count)
-      fetch_signs(codec, place_of(tile, row_of(survivors[i + kFetchAhead])));
+    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(survivors[i + kFetchAhead])));
     const uint32_t row = row_of(survivors[i]);
     const RowPlace at = place_of(tile, row);
     // As dot_first_stage has left it.
@@ -310,7 +292,7 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     out.terms[kept].energy = energy;
     const int32_t distance = distance_of(survivors[i]);
     out.sums[kept] = {distance, other_sum_of(codec, query, at, distance)};
-    kept += bound(i, kept) >= threshold ? 1 : 0;
+    kept += bound(i, kept) < threshold ? 0 : 1;
   }
   return kept;
 }

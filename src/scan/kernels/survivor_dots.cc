@@ -28,15 +28,27 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   if (!fits_row_dots(stage)) return false;
   const BlockLayout& layout = codec.layout();
   const RowDots row_dots(layout, stage, query);
-  for (int i = count; i % 4 != 0; ++i) rows[i] = rows[count - 1];
-  for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_code(layout, place_of(tile, rows[i]), stage.rest_bytes);
-  for (int i = 0; i < count; i += 4) {
-    for (int j = i + kFetchAhead; j < std::min(count, i + kFetchAhead + 4); ++j)
-      fetch_code(layout, place_of(tile, rows[j]), stage.rest_bytes);
-    RowParts at[4];
-    for (int j = 0; j < 4; ++j) at[j] = RowParts(layout, place_of(tile, rows[i + j]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(at));
+  const int last = count;
+  while (count % 4 != 0) rows[count++] = rows[last - 1];
+  // What RowDots reads.
+  const int first_word = stage.first_segment;
+  const size_t rest_bytes = std::min(stage.rest_bytes, layout.rest_bytes());
+  constexpr int kTogether = RowDots::kMostRows;
+  RowParts parts[2][kTogether];  // of the rows at hand and of those to come
+  const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
+    for (int i = first; i < std::min(count, first + kTogether); ++i) {
+      const RowPlace place = place_of(tile, rows[i]);
+      *found++ = RowParts(layout, place);
+      for (int word = first_word; word < layout.front_words(); ++word)
+        __builtin_prefetch(layout.front_word(place, word));
+      fetch(layout.row_rest(place), rest_bytes);
+    }
+  };
+  fetch_rows(0, parts[0]);
+  for (int first = 0; first < count; first += kTogether) {
+    const int at_hand = first / kTogether % 2;
+    fetch_rows(first + kTogether, parts[at_hand ^ 1]);
+    row_dots.fours(parts[at_hand], std::min(count - first, kTogether), dots + first);
   }
   return true;
 }
@@ -51,11 +63,13 @@ HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const LevelStage& 
     dots[0] = row_dots.one(RowParts(codec.layout(), at[0]));
     return true;
   }
-  for (int i = count; i % 4 != 0; ++i) at[i] = at[count - 1];
-  for (int i = 0; i < count; i += 4) {
-    RowParts four[4];
-    for (int j = 0; j < 4; ++j) four[j] = RowParts(codec.layout(), at[i + j]);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(dots + i), row_dots.four(four));
+  const int last = count;
+  while (count % 4 != 0) at[count++] = at[last - 1];
+  for (int first = 0; first < count; first += RowDots::kMostRows) {
+    const int some = std::min(count - first, RowDots::kMostRows);
+    RowParts rows[RowDots::kMostRows];
+    for (int i = 0; i < some; ++i) rows[i] = RowParts(codec.layout(), at[first + i]);
+    row_dots.fours(rows, some, dots + first);
   }
   return true;
 }

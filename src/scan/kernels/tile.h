@@ -65,20 +65,33 @@ HWY_INLINE void fetch_rests(const BlockLayout& layout, const ScanTile& tile, int
     fetch(tile.rest[block], std::min(kBlockRows * layout.rest_bytes(), kMostFetched));
 }
 
-/// Brings near what the second stage reads of a row: factors, and the signs behind the front or the
+/// Brings near what the second stage reads of rows: factors, and the signs behind the front or the
 /// first of split stages.
-HWY_INLINE void fetch_signs(const ScanCodec& codec, const RowPlace& at) {
-  const BlockLayout& layout = codec.layout();
-  __builtin_prefetch(layout.row_factors(at));
-  if (codec.has_split_stages()) {
-    const LevelStage& first = codec.stages()[0];
-    const int words = codec.first_stage_words();
-    for (int word = 0; word < words; ++word) __builtin_prefetch(layout.front_word(at, word));
-    const size_t begin = words == first.segments ? first.codes_begin : 0;
-    fetch(layout.row_rest(at) + begin, first.rest_bytes - begin);
-  } else {
-    fetch(layout.row_rest(at), layout.rest_sign_bytes());
+class SignFetcher {
+ public:
+  explicit SignFetcher(const ScanCodec& codec) : layout_(codec.layout()) {
+    size_t end = layout_.rest_sign_bytes();
+    if (codec.has_split_stages()) {
+      const LevelStage& first = codec.stages()[0];
+      front_words_ = codec.first_stage_words();
+      begin_ = front_words_ == first.segments ? first.codes_begin : 0;
+      end = first.rest_bytes;
+    }
+    bytes_ = end - begin_;
   }
-}
+
+  HWY_INLINE void operator()(const RowPlace& at) const {
+    __builtin_prefetch(layout_.row_factors(at));
+    for (int word = 0; word < front_words_; ++word)
+      __builtin_prefetch(layout_.front_word(at, word));
+    fetch(layout_.row_rest(at) + begin_, bytes_);
+  }
+
+ private:
+  const BlockLayout& layout_;
+  int front_words_ = 0;
+  size_t begin_ = 0;  // of a row's rest
+  size_t bytes_ = 0;
+};
 
 }  // namespace polarquant
