@@ -9,11 +9,13 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "src/scan/block_layout.h"
+#include "src/scan/scan_codec.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -31,6 +33,17 @@ struct RowParts {
         factors(layout.row_factors(at)),
         rest(layout.row_rest(at)) {}
 };
+
+/// Of a row's rest, from its start, how much is read for a stage's scores: by RowDots nothing
+/// behind it, by others up to 32 bytes.
+HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const LevelStage& stage) {
+#if HWY_TARGET == HWY_AVX3_DL
+  return std::min(stage.rest_bytes, layout.rest_bytes());
+#else
+  (void)layout;
+  return stage.rest_bytes;
+#endif
+}
 
 /// Where rows have one of their sign words.
 class WordOfRows {

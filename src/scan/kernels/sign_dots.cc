@@ -172,10 +172,10 @@ struct SumsByFirstStage {
   }
 };
 
-/// Whether what is scored first of the rows that stay is fetched while others are looked at: one
-/// query over 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's
-/// rest is two lines.
-bool fetches_kept(const LevelStage& scored) { return scored.rest_bytes > size_t{128}; }
+/// What is scored first of the rows that stay is fetched while others are looked at: one query over
+/// 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's rest is two
+/// lines.
+constexpr size_t kRestNotFetched = 128;
 
 /// Looks at kFetchAhead rows together: what the next ones are is fetched before.
 template <class Sums>
@@ -198,7 +198,8 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     }
   };
   const LevelStage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
-  const int fetched_kept = fetches_kept(scored) ? kFetchAhead : 0;
+  const size_t scored_rest = scored_bytes(codec.layout(), scored);
+  const int fetched_kept = scored_rest > kRestNotFetched ? kFetchAhead : 0;
   int kept = 0;
   fetch_rows(0, parts[0]);
   for (int first = 0; first < count; first += kTogether) {
@@ -222,7 +223,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       kept = keep_reached(these, four, reached, kept, out);
     }
     for (int i = kept_before; i < std::min(kept, fetched_kept); ++i)
-      fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored.rest_bytes);
+      fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored_rest);
   }
   return kept;
 }

@@ -30,9 +30,8 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   const RowDots row_dots(layout, stage, query);
   const int last = count;
   while (count % 4 != 0) rows[count++] = rows[last - 1];
-  // What RowDots reads.
   const int first_word = stage.first_segment;
-  const size_t rest_bytes = std::min(stage.rest_bytes, layout.rest_bytes());
+  const size_t rest_bytes = scored_bytes(layout, stage);
   constexpr int kTogether = RowDots::kMostRows;
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
   const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
