@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Byte dot products of AVX-512 VNNI, for kernels' AVX3_DL forms.
+// Dot products of AVX-512 VNNI, for kernels' AVX3_DL forms.
 //
 // By inline assembly: Highway 1.0.3 compiles this target without avx512vnni, so that the intrinsic
 // is refused, and the compilers' 256-bit form is AVX-VNNI, which Zen 4 lacks.
@@ -20,6 +20,12 @@ namespace HWY_NAMESPACE {
 /// sums[i] + Σ of the four products of bytes 4i … 4i+3.
 HWY_ATTR inline __m512i dot_bytes(__m512i sums, __m512i unsigned_bytes, __m512i signed_bytes) {
   asm("vpdpbusd %2, %1, %0" : "+v"(sums) : "v"(unsigned_bytes), "v"(signed_bytes));
+  return sums;
+}
+
+/// sums[i] + Σ of the two products of 16-bit integers 2i and 2i+1.
+HWY_ATTR inline __m512i dot_shorts(__m512i sums, __m512i a, __m512i b) {
+  asm("vpdpwssd %2, %1, %0" : "+v"(sums) : "v"(a), "v"(b));
   return sums;
 }
 

@@ -17,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/four_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,7 +80,11 @@ HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
 #pragma GCC unroll 4
     for (int row = 0; row < kFour; ++row) sums[v][row] = more[v][row] = hn::Zero(d32);
   const auto add = [&](int v, int row, hn::Vec<Shorts> of_row, hn::Vec<Shorts> values) HWY_ATTR {
+#if HWY_TARGET == HWY_AVX3_DL
+    sums[v][row] = hn::Vec<Sums>{dot_shorts(sums[v][row].raw, of_row.raw, values.raw)};
+#else
     sums[v][row] = hn::ReorderWidenMulAccumulate(d32, of_row, values, sums[v][row], more[v][row]);
+#endif
   };
   for (int i = 0; i < whole; i += kShorts) {
     hn::Vec<Shorts> values[kVectors];
