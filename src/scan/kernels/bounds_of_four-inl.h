@@ -83,12 +83,13 @@ class BoundsOfFour {
     const auto halves = static_cast<__mmask8>(3 * _pdep_u32(mask, 0x55));
     _mm512_storeu_si512(terms, _mm512_maskz_compress_epi64(halves, rows));
   }
-#endif
+#else
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
     __m128 of[4] = {scale_, constant_, norm_, energy_};
     _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
     for (int j = 0; j < 4; ++j) _mm_storeu_ps(&terms[j].scale, of[j]);
   }
+#endif
 
  private:
   const FactorFormat& format_;

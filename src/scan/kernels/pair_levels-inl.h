@@ -38,13 +38,6 @@ struct PairLevels {
   __m512i y;
 };
 
-HWY_ATTR HWY_INLINE __m256i load_32(const uint8_t* bytes) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-}
-HWY_ATTR HWY_INLINE __m512i side_by_side(__m256i low, __m256i high) {
-  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-}
-
 /// 32 bytes of a row's rest, and where in them wanted ones lie.
 struct HalfRegister {
   size_t offset;  // from the start of the rest
@@ -84,11 +77,6 @@ HWY_ATTR HWY_INLINE __m512i shifts_of(const LevelPart& part) {
 }
 HWY_ATTR HWY_INLINE __m256i first_positions(const LevelPart& part) {
   return _mm256_load_si256(reinterpret_cast<const __m256i*>(part.fields.bytes));
-}
-
-/// Rare, and by itself as many instructions as all else: it would take their registers.
-HWY_ATTR HWY_NOINLINE inline uint8_t bits_before_odd_ring(const uint8_t* ring, int bits) {
-  return bits_before_ring(ring, bits);
 }
 
 class PairWindows {
@@ -148,8 +136,7 @@ class PairWindows {
   HWY_ATTR HWY_INLINE __m256i load(const SegmentBytes& segment, const RowParts& row) const {
     const __m256i bytes = segment.bytes.load(row);
     if (!segment.takes_before) return bytes;
-    const uint8_t* ring = row.rest + codes_offset_;
-    const uint8_t before = bits_ % 8 == 0 ? ring[bits_ / 8 - 1] : bits_before_odd_ring(ring, bits_);
+    const uint8_t before = bits_before_ring(row.rest + codes_offset_, bits_);
     return _mm256_mask_set1_epi8(bytes, uint32_t{1} << 31, static_cast<char>(before));
   }
 

@@ -2,7 +2,6 @@
 #include "src/scan/kernels/sign_dots.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "src/scan/kernels/level_rows.h"

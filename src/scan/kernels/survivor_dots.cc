@@ -30,7 +30,6 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   const RowDots row_dots(layout, stage, query);
   const int last = count;
   while (count % 4 != 0) rows[count++] = rows[last - 1];
-  const int first_word = stage.first_segment;
   const size_t rest_bytes = scored_bytes(layout, stage);
   constexpr int kTogether = RowDots::kMostRows;
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
@@ -38,9 +37,7 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
     for (int i = first; i < std::min(count, first + kTogether); ++i) {
       const RowPlace place = place_of(tile, rows[i]);
       *found++ = RowParts(layout, place);
-      for (int word = first_word; word < layout.front_words(); ++word)
-        __builtin_prefetch(layout.front_word(place, word));
-      fetch(layout.row_rest(place), rest_bytes);
+      fetch_code(layout, place, rest_bytes, stage.first_segment);
     }
   };
   fetch_rows(0, parts[0]);

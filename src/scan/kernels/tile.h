@@ -50,9 +50,10 @@ HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at, 0, kSecondLevel);
   __builtin_prefetch(data + bytes - 1, 0, kSecondLevel);
 }
-/// Brings near what a score reads of a row: its signs and so much of its rest.
-HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t rest_bytes) {
-  for (int word = 0; word < layout.front_words(); ++word)
+/// Brings near what a score reads of a row: its signs from a word on, and so much of its rest.
+HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t rest_bytes,
+                           int first_word = 0) {
+  for (int word = first_word; word < layout.front_words(); ++word)
     __builtin_prefetch(layout.front_word(at, word));
   fetch(layout.row_rest(at), rest_bytes);
 }

@@ -22,12 +22,13 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// The ring's last 8 bits; a ring shorter than that goes round again.
-HWY_ATTR inline uint8_t bits_before_ring(const uint8_t* ring, int bits) {
+/// bits_before_ring of a ring that does not end with a byte. Out of line: it is rare, and would
+/// take the registers of loops.
+HWY_ATTR HWY_NOINLINE inline uint8_t bits_before_odd_ring(const uint8_t* ring, int bits) {
   if (bits >= 8) {
     const int first = bits - 8;
     const int low = ring[first / 8] >> (first % 8);
-    const int high = first % 8 == 0 ? 0 : ring[first / 8 + 1] << (8 - first % 8);
+    const int high = ring[first / 8 + 1] << (8 - first % 8);
     return static_cast<uint8_t>(low | high);
   }
   int before = 0;
@@ -37,8 +38,19 @@ HWY_ATTR inline uint8_t bits_before_ring(const uint8_t* ring, int bits) {
   }
   return static_cast<uint8_t>(before);
 }
+/// The ring's last 8 bits; a ring shorter than that goes round again.
+HWY_ATTR HWY_INLINE uint8_t bits_before_ring(const uint8_t* ring, int bits) {
+  return bits % 8 == 0 ? ring[bits / 8 - 1] : bits_before_odd_ring(ring, bits);
+}
 
 #if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR HWY_INLINE __m256i load_32(const uint8_t* bytes) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+HWY_ATTR HWY_INLINE __m512i side_by_side(__m256i low, __m256i high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
 
 /// What brings 64 windows of a ring, or fields of as many bits, into 64 bytes: vpermb brings each
 /// eight's bytes to a 64-bit lane, vpmultishiftqb cuts them, for any number of bits.
@@ -75,15 +87,12 @@ class WindowReader {
   /// 0; no other bytes are read.
   HWY_ATTR __m512i read_fields(const uint8_t* fields, int group) const {
     const uint8_t* first = fields + 8 * step_ * group;
-    const __m512i bytes = _mm512_inserti64x4(load(first, true), load_32(first + 8 * step_ - 32), 1);
+    const __m512i bytes = side_by_side(load_32(first), load_32(first + 8 * step_ - 32));
     return _mm512_and_si512(cut(bytes, _mm512_load_si512(spread_.bytes)),
                             _mm512_set1_epi8(static_cast<char>((1 << step_) - 1)));
   }
 
  private:
-  static HWY_ATTR HWY_INLINE __m256i load_32(const uint8_t* bytes) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
-  }
   static HWY_ATTR HWY_INLINE __m512i load(const uint8_t* bytes, bool half) {
     return half ? _mm512_zextsi256_si512(load_32(bytes)) : _mm512_loadu_si512(bytes);
   }
