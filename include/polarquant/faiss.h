@@ -214,9 +214,11 @@ using ReadBytes = std::function<size_t(void* data, size_t bytes)>;
 /// index_factory makes, and FAISS's own, whose parts keep FAISS's bytes. docs/format.md has the
 /// format; faiss::read_index does not know it. Nobody may change the index meanwhile.
 ///
-/// To a path (UTF-8) the file appears whole or not at all: it is written beside its place, synced
-/// and renamed. After a failure, a full disk or a crash, a file of that name is as it was; a crash
-/// can leave a file of that name with ".tmp-" and numbers behind it.
+/// To a path (the system's bytes) the file appears whole or not at all: it is written beside its
+/// place, synced and renamed. After a failure, a full disk or a crash, a file of that name is as it
+/// was, but for one failure: where the folder cannot be synced behind the rename, the new file is
+/// in place, and the text says so. A symbolic link stays, and what it names is made or replaced. A
+/// process that is killed can leave a file ".polar-" with 16 hexadecimal digits in the folder.
 /// Cost: every byte is read twice, first for its checksum. FaissException: no such folder, no room,
 /// an index that FAISS cannot write.
 void write_index(const ::faiss::Index& index, const std::string& path);

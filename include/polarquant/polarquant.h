@@ -17,7 +17,7 @@
  * - Structs begin with struct_size, the caller's sizeof; one that no version had is refused. Fill
  *   options with their _init function, then change fields; bytes beyond what the library knows must
  *   be zero.
- * - Texts passed in are UTF-8, at most 1000 bytes long.
+ * - Texts passed in are UTF-8, at most 1000 bytes long; paths are bytes, as long as the system's.
  * - Threads: num_threads 0 means OpenMP's default. The library never sets it globally. A fork()ed
  * child computes on one thread, whatever is asked for.
  */
@@ -644,10 +644,13 @@ POLAR_API void polar_load_options_init(polar_load_options* options);
 /*
  * Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file
  * appears whole or not at all: it is written beside its place, synced and renamed, so that after a
- * failure, a full disk or a crash a file of that name is as it was. A crash can leave a file of
- * that name with ".tmp-" and numbers behind it. POLAR_ERROR_IO: the system refused;
- * POLAR_ERROR_UNSUPPORTED: FAISS cannot write the index. Cost: every byte is read twice, first for
- * its checksum. since 0.1
+ * failure, a full disk or a crash a file of that name is as it was. One failure alone comes behind
+ * the rename: where the folder cannot be synced, the new file is in place, a crash of the system
+ * may still undo that, and the error's text says so. A symbolic link stays, and what it names is
+ * made or replaced. Of threads or processes that save to one path at the same time each writes a
+ * whole file, and the last one's stays. A process that is killed can leave a file ".polar-" with 16
+ * hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:
+ * FAISS cannot write the index. Cost: every byte is read twice, first for its checksum. since 0.1
  */
 POLAR_API polar_status polar_index_save(const polar_index* index, const char* path);
 /* The same bytes by calls of `write`, front to back. since 0.1 */

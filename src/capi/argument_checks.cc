@@ -49,6 +49,11 @@ Metric require_metric(int32_t metric) {
   return static_cast<Metric>(metric);
 }
 
+const char* require_path(const char* name, const char* path) {
+  require_object(name, path);
+  return path;
+}
+
 const char* require_name(const char* name, const char* text) {
   require_object(name, text);
   const size_t bytes = std::strlen(text);

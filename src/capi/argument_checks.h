@@ -36,6 +36,8 @@ void require_finite(const char* name, const float* x, int64_t rows, int64_t cols
 void require_dim(int32_t dim);
 void require_threads(int32_t num_threads);
 Metric require_metric(int32_t metric);
+/// A path given as a C string: not NULL. How long it may be, the system says.
+const char* require_path(const char* name, const char* path);
 /// A name given as a C string: not NULL, at most kMaxNameBytes.
 const char* require_name(const char* name, const char* text);
 /// Codes of n rows of this codec; n_name and codes_name as the function calls its arguments,

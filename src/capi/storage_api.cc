@@ -19,7 +19,7 @@ using namespace polarquant::capi;  // NOLINT
 extern "C" polar_status polar_index_save(const polar_index* index, const char* path) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
-    write_file(sections_of(checked), require_name("path", path));
+    write_file(sections_of(checked), require_path("path", path));
   });
 }
 
@@ -42,7 +42,7 @@ extern "C" polar_status polar_index_load(const char* path, const polar_load_opti
   return run_guarded([&] {
     require_object("out", out);
     const polar_load_options read = read_load_options(options);
-    *out = read_handle(open_file(require_name("path", path), read.memory_map == 1),
+    *out = read_handle(open_file(require_path("path", path), read.memory_map == 1),
                        read.trust_faiss == 1)
                .release();
   });

@@ -6,10 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
-#include <cstdio>
+#include <cstdint>
 #include <filesystem>
+#include <random>
+#include <system_error>
 
 #include "src/core/status.h"
 
@@ -18,57 +19,76 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kNameAttempts = 100;
+constexpr int kMaxLinks = 40;  // as Linux
 
-/// The file behind symbolic links; `path` itself where there is none yet.
-std::string resolved(const std::string& path) {
+/// The file behind symbolic links, which need not be there yet.
+std::filesystem::path behind_links(const std::string& path) {
+  std::filesystem::path found = path;
+  std::error_code error;
+  for (int links = 0; std::filesystem::is_symlink(found, error); ++links) {
+    const std::filesystem::path target = std::filesystem::read_symlink(found, error);
+    require(!error && links < kMaxLinks, StatusCode::io, "{}: cannot follow its links", path);
+    found = found.parent_path() / target;
+  }
+  return found;
+}
+
+void require_file_name(const std::string& path) {
   require(!path.empty(), StatusCode::io, "path: \"\" is not allowed; a file's name is");
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
-  const bool exists = std::filesystem::exists(status);
-  require(!exists || std::filesystem::is_regular_file(status), StatusCode::io,
-          "{}: is not a regular file; a file's name is allowed", path);
-  if (!exists) return path;
-  const std::filesystem::path canonical = std::filesystem::canonical(path, error);
-  return error ? path : canonical.string();
+  require(!std::filesystem::exists(status) || std::filesystem::is_regular_file(status),
+          StatusCode::io, "{}: is not a regular file; a file's name is allowed", path);
 }
 
-/// The folder of a path, "." where it names none.
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
-/// Unlike any other of this process, and, by its number, of others.
-std::string temporary_name(const std::string& path) {
-  static std::atomic<unsigned> counter{0};
-  return path + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
+/// Short, so that there is one wherever there is a name at all. Random, since numbers of processes
+/// are the same in containers that share a folder.
+std::string temporary_name() {
+  std::random_device random;
+  const uint64_t number = uint64_t{random()} << 32 | random();
+  return format_text(".polar-{:016x}", number);
 }
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::string& path) : path_(resolved(path)) {
-  buffer_.reserve(kBufferBytes);
-  for (int attempt = 0; file_ == nullptr; ++attempt) {
-    temporary_ = temporary_name(path_);
-    try {
-      file_ = std::make_unique<PosixFile>(temporary_, O_WRONLY | O_CREAT | O_EXCL, "make", 0666);
-    } catch (const Error&) {
-      // One that a process of this number left behind when it was stopped.
-      std::error_code ignored;
-      if (!std::filesystem::exists(temporary_, ignored) || attempt == kNameAttempts) throw;
-    }
-  }
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  require_file_name(path);
+  const std::filesystem::path place = behind_links(path);
+  name_ = place.filename().string();
+  const std::string folder =
+      place.has_parent_path() ? place.parent_path().string() : std::string(".");
+  // Files can be made in a folder that may not be read.
+  folder_is_readable_ = ::faccessat(AT_FDCWD, folder.c_str(), R_OK, AT_EACCESS) == 0;
+  const int flags = folder_is_readable_ ? O_RDONLY : O_PATH;
+  folder_ = std::make_unique<PosixFile>(folder, flags | O_DIRECTORY, "open");
   struct stat old = {};
+  const bool has_old = fstatat(folder_->descriptor(), name_.c_str(), &old, 0) == 0;
+  // Told now and not when all is written.
+  if (!has_old && errno != ENOENT) fail_with_errno(path_, "make");
+  buffer_.reserve(kBufferBytes);
+  make_temporary();  // the last thing that can fail: there is no destructor before
   // A new file has the rights of the old one where the system allows it.
-  if (stat(path_.c_str(), &old) == 0) {
-    static_cast<void>(fchmod(file_->descriptor(), old.st_mode & 07777));
-  }
+  if (has_old) static_cast<void>(fchmod(file_->descriptor(), old.st_mode & 07777));
 }
 
 AtomicFile::~AtomicFile() {
   if (committed_) return;
   file_.reset();
-  ::unlink(temporary_.c_str());
+  ::unlinkat(folder_->descriptor(), temporary_.c_str(), 0);
+}
+
+void AtomicFile::make_temporary() {
+  for (int attempt = 0; file_ == nullptr; ++attempt) {
+    temporary_ = temporary_name();
+    try {
+      file_ = std::make_unique<PosixFile>(folder_->descriptor(), temporary_, path_,
+                                          O_WRONLY | O_CREAT | O_EXCL, "make", 0666);
+    } catch (const Error&) {
+      struct stat other = {};
+      const bool is_taken = fstatat(folder_->descriptor(), temporary_.c_str(), &other, 0) == 0;
+      if (!is_taken || attempt == kNameAttempts) throw;
+    }
+  }
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
@@ -87,7 +107,7 @@ void AtomicFile::flush() {
     const ssize_t count =
         ::write(file_->descriptor(), buffer_.data() + done, buffer_.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail_with_errno(temporary_, "write");
+    if (count < 0) fail_with_errno(path_, "write");
     done += static_cast<size_t>(count);
   }
   buffer_.clear();
@@ -95,14 +115,28 @@ void AtomicFile::flush() {
 
 void AtomicFile::commit() {
   flush();
-  if (fsync(file_->descriptor()) != 0) fail_with_errno(temporary_, "sync");
+  file_->sync();
   file_->close();
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_with_errno(path_, "replace");
+  const int folder = folder_->descriptor();
+  if (::renameat(folder, temporary_.c_str(), folder, name_.c_str()) != 0) {
+    fail_with_errno(path_, "replace");
+  }
   committed_ = true;
-  // The name is on the disk when its folder is.
-  const std::string folder = folder_of(path_);
-  const PosixFile open_folder(folder, O_RDONLY | O_DIRECTORY, "open");
-  if (fsync(open_folder.descriptor()) != 0 && errno != EINVAL) fail_with_errno(folder, "sync");
+  sync_folder();
+}
+
+void AtomicFile::sync_folder() const {
+  // The name is on the disk when its folder is, where the system has a way to say so.
+  if (!folder_is_readable_) return;
+  while (fsync(folder_->descriptor()) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EINVAL || errno == ENOTSUP) return;
+    const std::string reason = std::generic_category().message(errno);
+    fail(StatusCode::io,
+         "{}: the new file is in place, but its folder cannot be synced: {}; after a crash of the "
+         "system the old one may be there",
+         path_, reason);
+  }
 }
 
 }  // namespace polarquant

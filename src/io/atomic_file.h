@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A file that appears whole or not at all: its bytes go to a temporary file in the same folder,
 // which takes the file's name when everything is on the disk. Until then, and after any failure, a
-// file of that name is as it was.
+// file of that name is as it was. Of several that write one file at the same time the last wins.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace polarquant {
 class AtomicFile final : public ByteSink {
  public:
   /// Throws io when the folder takes no file, or `path` names something that is no regular file. A
-  /// symbolic link stays, and what it names is replaced.
+  /// symbolic link stays, and what it names is made or replaced.
   explicit AtomicFile(const std::string& path);
   /// Removes the temporary file unless commit() succeeded.
   ~AtomicFile() override;
@@ -24,13 +24,21 @@ class AtomicFile final : public ByteSink {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, size_t bytes) override;
-  /// Writes out, syncs, renames, and syncs the folder.
+  /// Writes out, syncs, renames, and syncs the folder. When this last step fails, the new file is
+  /// in place, and the error says so.
   void commit();
 
  private:
+  void make_temporary();
   void flush();
+  void sync_folder() const;
 
   std::string path_;
+  /// Names are looked up in the open folder: a deep path costs nothing, and a folder that is moved
+  /// meanwhile takes its file with it.
+  std::unique_ptr<PosixFile> folder_;
+  bool folder_is_readable_ = true;
+  std::string name_;
   std::string temporary_;
   std::unique_ptr<PosixFile> file_;
   std::vector<unsigned char> buffer_;

@@ -19,7 +19,14 @@ void fail_with_errno(const std::string& path, const char* verb) {
 }
 
 PosixFile::PosixFile(const std::string& path, int flags, const char* verb, int mode)
-    : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
+    : PosixFile(AT_FDCWD, path, path, flags, verb, mode) {}
+
+PosixFile::PosixFile(int folder, const std::string& name, const std::string& path, int flags,
+                     const char* verb, int mode)
+    : path_(path) {
+  do {
+    descriptor_ = ::openat(folder, name.c_str(), flags | O_CLOEXEC, mode);
+  } while (descriptor_ < 0 && errno == EINTR);
   if (descriptor_ < 0) fail_with_errno(path, verb);
 }
 
@@ -34,8 +41,17 @@ uint64_t PosixFile::bytes() const {
   return static_cast<uint64_t>(info.st_size);
 }
 
+void PosixFile::sync() const {
+  while (fsync(descriptor_) != 0) {
+    if (errno != EINTR) fail_with_errno(path_, "sync");
+  }
+}
+
 void PosixFile::close() {
-  if (::close(std::exchange(descriptor_, -1)) != 0) fail_with_errno(path_, "close");
+  // A close that a signal interrupts has closed: another could close a file of another thread.
+  if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+    fail_with_errno(path_, "close");
+  }
 }
 
 }  // namespace polarquant

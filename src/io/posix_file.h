@@ -15,6 +15,9 @@ class PosixFile {
  public:
   /// As open(2); throws io.
   PosixFile(const std::string& path, int flags, const char* verb, int mode = 0);
+  /// As openat(2): `name` in the folder of a descriptor. `path` is what errors call it.
+  PosixFile(int folder, const std::string& name, const std::string& path, int flags,
+            const char* verb, int mode = 0);
   ~PosixFile();
   PosixFile(const PosixFile&) = delete;
   PosixFile& operator=(const PosixFile&) = delete;
@@ -22,6 +25,8 @@ class PosixFile {
   int descriptor() const { return descriptor_; }
   /// Of a regular file; throws io for others.
   uint64_t bytes() const;
+  /// Waits until the disk has it; throws io.
+  void sync() const;
   /// Closes it; throws io when the system then says that something could not be written.
   void close();
 
