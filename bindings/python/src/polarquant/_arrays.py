@@ -53,7 +53,10 @@ def as_text(name: str, value: Any) -> bytes:
         raise TypeError(f"{name}: {value!r} is not a str")
     if "\0" in value:
         raise BadArgumentError(f"{name}: {value!r} has a zero byte; none is allowed")
-    return value.encode()
+    try:
+        return value.encode()
+    except UnicodeEncodeError:
+        raise BadArgumentError(f"{name}: {value!r} is no text that UTF-8 can hold") from None
 
 
 def as_floats(name: str, value: Any) -> Floats:

@@ -7,10 +7,6 @@ number an id has now. Records live in memory; `save` writes them and the index t
 
 from __future__ import annotations
 
-import json
-import os
-import pathlib
-import secrets
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple
@@ -19,20 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant._arrays import Floats, as_floats
+from polarquant._kept_rows import IndexRows, KeptRows, Kind, first_rows
+from polarquant._kept_values import kept_id
+from polarquant._record_files import Stored, load_folder, save_folder
 from polarquant._storage import PathLike
 from polarquant.codec import Codec
-from polarquant.errors import (
-    BadArgumentError,
-    CorruptDataError,
-    NewerFormatError,
-    NotFoundError,
-    PolarError,
-)
+from polarquant.errors import BadArgumentError
 from polarquant.index import Index
 from polarquant.metric import Metric, MetricLike, as_metric
-
-_FORMAT = 1
-_RECORDS_FILE = "records.json"
 
 
 class Record(NamedTuple):
@@ -40,7 +30,7 @@ class Record(NamedTuple):
 
     number: int
     id: str
-    #: What JSON can hold.
+    #: As `_kept_values` allows it.
     payload: dict[str, Any]
 
 
@@ -52,7 +42,7 @@ class Found(NamedTuple):
 
 
 class Records:
-    """Ids, payloads and an index that is made when the first vectors tell their dimensions.
+    """Ids, payloads, and vectors, of which the first tell their dimensions.
 
     Threads may call at the same time; what changes records runs alone.
     """
@@ -63,7 +53,7 @@ class Records:
         # A wrong name of a code is told now; what else a description says, its dimensions decide.
         if description.startswith("Polar") and "," not in description:
             Codec(description, 128, self.metric).close()
-        self._index: Index | None = None
+        self._rows: KeptRows | None = None
         self._next = 0
         self._by_id: dict[str, Record] = {}
         self._by_number: dict[int, Record] = {}
@@ -71,8 +61,8 @@ class Records:
 
     @property
     def index(self) -> Index | None:
-        """None before the first vectors."""
-        return self._index
+        """None before the first vectors, and while they are floats until it can be trained."""
+        return self._rows.index if isinstance(self._rows, IndexRows) else None
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -86,7 +76,7 @@ class Records:
             raise BadArgumentError(
                 f"ids: {len(ids)} ids and {len(payloads)} payloads; as many as vectors are allowed"
             )
-        last = {id: place for place, id in enumerate(ids)}
+        last = {kept_id("ids", id): place for place, id in enumerate(ids)}
         places = list(last.values())
         if not places:
             return
@@ -95,18 +85,15 @@ class Records:
             raise BadArgumentError(f"vectors: shape {rows.shape} is not allowed; (n, dim)")
         rows = rows[places]
         with self._lock:
-            index = self._index
-            if index is None:
-                index = Index(self.description, rows.shape[1], self.metric)
+            rows_now = self._rows
+            if rows_now is None:
+                rows_now = first_rows(Kind(self.description, rows.shape[1], self.metric))
             old = [self._by_id[id].number for id in last if id in self._by_id]
-            if old:
-                index.remove_ids([])  # tells of an index that cannot, while nothing has changed
-            if not index.is_trained:
-                index.train(rows)
             numbers = range(self._next, self._next + len(places))
-            index.add_with_ids(rows, np.arange(numbers.start, numbers.stop))
-            self._index, self._next = index, numbers.stop
-            self._forget(old)
+            self._rows = rows_now.put(old, numbers, rows)
+            self._next = numbers.stop
+            for number in old:
+                del self._by_number[number]
             for number, (id, place) in zip(numbers, last.items()):
                 record = Record(number, id, payloads[place])
                 self._by_id[id] = self._by_number[number] = record
@@ -116,21 +103,16 @@ class Records:
         over."""
         with self._lock:
             held = [self._by_id[id] for id in dict.fromkeys(ids) if id in self._by_id]
-            self._forget([record.number for record in held])
+            if held and self._rows is not None:
+                self._rows.remove([record.number for record in held])
             for record in held:
-                del self._by_id[record.id]
+                del self._by_id[record.id], self._by_number[record.number]
             return len(held)
-
-    def _forget(self, numbers: list[int]) -> None:
-        if numbers and self._index is not None:
-            self._index.remove_ids(numbers)
-            for number in numbers:
-                del self._by_number[number]
 
     def clear(self) -> None:
         """Removes all, and what the index learned."""
         with self._lock:
-            self._index = None
+            self._rows = None
             self._by_id, self._by_number = {}, {}
 
     def get(self, ids: Iterable[str]) -> list[Record]:
@@ -152,15 +134,16 @@ class Records:
     ) -> list[Found]:
         """The k nearest to a query, (dim,), best first, among those that `keep` keeps; options as
         for `Index.search`."""
-        index = self._index
-        if index is None or k < 1:
+        rows = self._rows
+        if rows is None or k < 1:
             return []
+        among = None
         if keep is not None:
             numbers = [record.number for record in self.all() if keep(record)]
             if not numbers:
                 return []
-            options = {**options, "filter": np.array(sorted(numbers))}
-        scores, numbers_found = index.search(query, min(k, max(1, len(self))), **options)
+            among = np.array(sorted(numbers), dtype=np.int64)
+        scores, numbers_found = rows.find(query, min(k, max(1, len(self))), among, **options)
         found = []
         with self._lock:
             for score, number in zip(scores.tolist(), numbers_found.tolist()):
@@ -171,36 +154,19 @@ class Records:
 
     def vectors(self, records: Sequence[Record]) -> Floats:
         """The stored forms of records, (n, dim): near to what was put, normalized for cosine."""
-        if self._index is None or not records:
+        if self._rows is None or not records:
             return np.empty((0, 0), dtype=np.float32)
-        return self._index.reconstruct_batch([record.number for record in records])
+        return self._rows.vectors([record.number for record in records])
 
     def save(self, folder: PathLike) -> None:
         """Writes all to a folder, which is made; what was saved there before stays whole until the
-        new is. Raises BadArgumentError for a payload that JSON cannot hold."""
-        place = pathlib.Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
-        with self._lock:
-            name = f"rows-{secrets.token_hex(8)}.polar" if self._index is not None else None
-            told = {
-                "format": _FORMAT,
-                "description": self.description,
-                "metric": self.metric.name.lower(),
-                "next": self._next,
-                "index": name,
-                "records": [_to_json(record) for record in self._by_id.values()],
-            }
-            if self._index is not None and name is not None:
-                self._index.save(place / name)
-        unfinished = place / f"{_RECORDS_FILE}.tmp-{secrets.token_hex(8)}"
-        with open(unfinished, "w", encoding="utf-8") as file:
-            json.dump(told, file, ensure_ascii=False)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(unfinished, place / _RECORDS_FILE)
-        for other in place.glob("rows-*.polar"):
-            if other.name != name:
-                other.unlink()
+        new is. Nothing is removed or replaced but what a store wrote. Saves to one folder wait for
+        each other. InputOutputError where the system refuses; the folder is then as it was."""
+        save_folder(folder, self._lock, self._take)
+
+    def _take(self) -> Stored:
+        records = [(*record,) for record in self._by_id.values()]
+        return Stored(self.description, self.metric, self._next, self._rows, records)
 
     @classmethod
     def load(cls, folder: PathLike, *, memory_map: bool = False) -> Records:
@@ -208,40 +174,12 @@ class Records:
 
         Raises NotFoundError where there is nothing, CorruptDataError, NewerFormatError.
         """
-        place = pathlib.Path(folder)
-        try:
-            with open(place / _RECORDS_FILE, encoding="utf-8") as file:
-                told = json.load(file)
-            if told["format"] > _FORMAT:
-                raise NewerFormatError(f"{place}: is of format {told['format']}; up to {_FORMAT}")
-            records = cls(told["description"], told["metric"])
-            records._next = int(told["next"])
-            for number, id, payload in told["records"]:
-                record = Record(int(number), str(id), dict(payload))
-                records._by_id[record.id] = records._by_number[record.number] = record
-            name = told["index"]
-        except FileNotFoundError:
-            raise NotFoundError(
-                f"{place}: has no {_RECORDS_FILE}; nothing was saved there"
-            ) from None
-        except PolarError:
-            raise
-        except (KeyError, TypeError, ValueError) as error:
-            raise CorruptDataError(f"{place / _RECORDS_FILE}: is not what was saved ({error!r})")
-        if name is not None:
-            records._index = Index.load(place / pathlib.Path(name).name, memory_map=memory_map)
-        held = 0 if records._index is None else records._index.ntotal
-        if not held == len(records._by_id) == len(records._by_number):
-            raise CorruptDataError(f"{place}: {held} rows and {len(records._by_id)} records")
+        stored = load_folder(folder, memory_map)
+        records = cls(stored.description, stored.metric)
+        records._next, records._rows = stored.next_number, stored.rows
+        for record in map(Record._make, stored.records):
+            records._by_id[record.id] = records._by_number[record.number] = record
         return records
-
-
-def _to_json(record: Record) -> list[Any]:
-    try:
-        json.dumps(record.payload)
-    except (TypeError, ValueError) as error:
-        raise BadArgumentError(f"{record.id!r}: what belongs to it cannot be saved ({error})")
-    return list(record)
 
 
 def larger_is_nearer(metric: Metric, score: float) -> float:

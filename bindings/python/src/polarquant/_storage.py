@@ -8,20 +8,31 @@ import os
 from typing import Union
 
 from polarquant import _structs
-from polarquant._arrays import Codes, address, as_codes, as_text
+from polarquant._arrays import Codes, address, as_codes
 from polarquant._handle import create
 from polarquant._library import check, default_options, lib
+from polarquant.errors import BadArgumentError
 
 #: Where a file lies.
 PathLike = Union[str, "os.PathLike[str]"]
+
+
+def as_path(path: PathLike) -> bytes:
+    """A path for C: the system's bytes, which need be no UTF-8."""
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise BadArgumentError(f"path: {path!r} is no name that a file can have") from None
+    if b"\0" in name:
+        raise BadArgumentError(f"path: {path!r} has a zero byte; none is allowed")
+    return name
 
 
 def load_from_path(path: PathLike, memory_map: bool, trust_faiss: bool) -> int:
     """The handle of a file's index."""
     options = _load_options(trust_faiss)
     options.memory_map = int(bool(memory_map))
-    name = as_text("path", os.fspath(path))
-    return create(lib.polar_index_load, name, ctypes.byref(options))
+    return create(lib.polar_index_load, as_path(path), ctypes.byref(options))
 
 
 def save_to_bytes(handle: int) -> bytes:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from polarquant._handle import Handle, create
 from polarquant._library import check, lib, read_text, search_options, sized
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_search
-from polarquant._storage import PathLike, load_from_bytes, load_from_path, save_to_bytes
+from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
 from polarquant.filters import AppliedFilter, FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
@@ -346,7 +345,7 @@ class Index(Handle):
         Raises InputOutputError where the system refuses, UnsupportedError for an index that FAISS
         cannot write.
         """
-        self._read(lib.polar_index_save, as_text("path", os.fspath(path)))
+        self._read(lib.polar_index_save, as_path(path))
 
     @classmethod
     def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:

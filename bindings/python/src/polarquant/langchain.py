@@ -19,6 +19,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
+from polarquant._kept_values import kept_dict, kept_id, kept_value
 from polarquant._records import Found, Record, Records
 from polarquant._storage import PathLike
 from polarquant.errors import BadArgumentError, UnsupportedError
@@ -36,7 +37,9 @@ class PolarVectorStore(VectorStore):
 
     embedding: makes vectors of texts.
     description: a code, or one in a factory string: "Polar4", "Polar2", "IVF1024,Polar4". What needs
-    training is trained on the first documents that come; graphs cannot delete or replace.
+    training keeps its first documents' embeddings as floats, and searches these exactly, until there
+    are enough to train it: 39 for each list of an inverted file, 10 for each dimension of a code.
+    Graphs cannot delete or replace.
     metric: "cosine", "ip" or "l2".
 
     Documents are in memory, embeddings as codes. `save_local` writes both. Threads may call at the
@@ -65,7 +68,7 @@ class PolarVectorStore(VectorStore):
 
     @property
     def index(self) -> Index | None:
-        """The index; None before the first documents."""
+        """The index; None before there are documents enough."""
         return self._records.index
 
     def __len__(self) -> int:
@@ -84,11 +87,16 @@ class PolarVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[str]:
         """Adds texts, in the place of the documents that have these ids already, and returns their
-        ids. Where there is none, or it is None, one is made."""
+        ids. Where there is none, or it is None, one is made.
+
+        Raises BadArgumentError, and adds nothing, for an id that is no str and for metadata that a
+        saved store would not give back as it was: a tuple, a key that is no str, a date."""
         texts = list(texts)
-        return self.add_embeddings(
-            texts, self._embedding.embed_documents(texts) if texts else [], metadatas, ids=ids
-        )
+        # Before the embeddings are made, which take longest.
+        names, payloads = _as_kept(texts, metadatas, ids)
+        vectors = self._embedding.embed_documents(texts) if texts else []
+        self._records.put(names, vectors, payloads)
+        return names
 
     def add_embeddings(
         self,
@@ -99,16 +107,9 @@ class PolarVectorStore(VectorStore):
         ids: Sequence[str | None] | None = None,
     ) -> list[str]:
         """`add_texts` of texts whose vectors, (n, dim), are there already."""
-        for name, given in (("metadatas", metadatas), ("ids", ids), ("vectors", vectors)):
-            if given is not None and len(given) != len(texts):
-                raise BadArgumentError(
-                    f"{name}: {len(given)} of them; {len(texts)} texts are given"
-                )
-        names = [id or str(uuid.uuid4()) for id in (ids or [None] * len(texts))]
-        payloads = [
-            {"text": text, "metadata": dict(metadata)}
-            for text, metadata in zip(texts, metadatas or [{}] * len(texts))
-        ]
+        if len(vectors) != len(texts):
+            raise BadArgumentError(f"vectors: {len(vectors)} of them; {len(texts)} texts are given")
+        names, payloads = _as_kept(texts, metadatas, ids)
         self._records.put(names, vectors, payloads)
         return names
 
@@ -209,7 +210,10 @@ class PolarVectorStore(VectorStore):
 
     def save_local(self, folder: PathLike) -> None:
         """Writes documents and codes to a folder, which is made. What was saved there before stays
-        whole until the new is. Metadata must be what JSON can hold: BadArgumentError else."""
+        whole until the new is, for those who load it meanwhile too, and files that no store wrote
+        stay as they are. Threads and processes that save to one folder wait for each other.
+
+        Raises InputOutputError where the system refuses; the folder is then as it was."""
         self._records.save(folder)
 
     @classmethod
@@ -245,6 +249,29 @@ class PolarVectorStore(VectorStore):
         # What a retriever asks of every store, and is no option of a search.
         options = {name: value for name, value in options.items() if name != "score_threshold"}
         return self._records.find(vector, k, _as_keep(filter), **options)
+
+
+def _as_kept(
+    texts: Sequence[str],
+    metadatas: Sequence[dict[str, Any]] | None,
+    ids: Sequence[str | None] | None,
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The id of each text, and what is kept beside its vector."""
+    for name, given in (("metadatas", metadatas), ("ids", ids)):
+        if given is not None and len(given) != len(texts):
+            raise BadArgumentError(f"{name}: {len(given)} of them; {len(texts)} texts are given")
+    names = [
+        str(uuid.uuid4()) if id is None or id == "" else kept_id("ids", id)
+        for id in (ids or [None] * len(texts))
+    ]
+    payloads = [
+        {
+            "text": kept_value(f"texts[{i}]", text),
+            "metadata": kept_dict(f"metadatas[{i}]", dict(metadata)),
+        }
+        for i, (text, metadata) in enumerate(zip(texts, metadatas or [{}] * len(texts)))
+    ]
+    return names, payloads
 
 
 def _as_keep(filter: DocumentFilter) -> Callable[[Record], bool] | None:

@@ -28,6 +28,7 @@ from llama_index.core.vector_stores.utils import (
     node_to_metadata_dict,
 )
 
+from polarquant._kept_values import kept_dict
 from polarquant._records import Record, Records, larger_is_nearer
 from polarquant.errors import BadArgumentError
 from polarquant.index import Index
@@ -43,7 +44,9 @@ class PolarVectorStore(BasePydanticVectorStore):
     """Nodes found by codes of their embeddings.
 
     description: a code, or one in a factory string: "Polar4", "Polar2", "IVF1024,Polar4". What needs
-    training is trained on the first nodes that come; graphs cannot delete or replace.
+    training keeps its first nodes' embeddings as floats, and searches these exactly, until there
+    are enough to train it: 39 for each list of an inverted file, 10 for each dimension of a code.
+    Graphs cannot delete or replace.
     metric: "cosine", "ip" or "l2". Similarities are larger the nearer: cosines, inner products, or
     squared distances below 0.
 
@@ -67,16 +70,19 @@ class PolarVectorStore(BasePydanticVectorStore):
 
     @property
     def client(self) -> Optional[Index]:  # noqa: UP045, pydantic reads it
-        """The index; None before the first nodes."""
+        """The index; None before there are nodes enough."""
         return self._records.index
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Adds nodes, which have embeddings, in the place of those that have their ids already;
-        returns the ids."""
+        returns the ids.
+
+        Raises BadArgumentError, and adds nothing, for metadata that a saved store would not give
+        back as it was: a tuple, a key that is no str, a date."""
         self._records.put(
             [node.node_id for node in nodes],
             [node.get_embedding() for node in nodes],
-            [node_to_metadata_dict(node, flat_metadata=False) for node in nodes],
+            [_as_payload(node) for node in nodes],
         )
         return [node.node_id for node in nodes]
 
@@ -138,7 +144,11 @@ class PolarVectorStore(BasePydanticVectorStore):
 
     def persist(self, persist_path: str, fs: Any = None) -> None:
         """Writes nodes and codes to persist_path, a folder of this machine, which is made. What was
-        written there before stays whole until the new is. fs must be None or local."""
+        written there before stays whole until the new is, for those who load it meanwhile too, and
+        files that no store wrote stay as they are. Threads and processes that write to one folder
+        wait for each other. fs must be None or local.
+
+        Raises InputOutputError where the system refuses; the folder is then as it was."""
         _refuse_remote(fs)
         self._records.save(persist_path)
 
@@ -180,6 +190,16 @@ class PolarVectorStore(BasePydanticVectorStore):
             )
 
         return keep
+
+
+def _as_payload(node: BaseNode) -> dict[str, Any]:
+    # LlamaIndex turns what JSON does not know into what it knows.
+    kept_dict(f"node {node.node_id!r}: metadata", node.metadata)
+    try:
+        payload = node_to_metadata_dict(node, flat_metadata=False)
+    except (TypeError, ValueError) as error:
+        raise BadArgumentError(f"node {node.node_id!r}: cannot be kept ({error})") from None
+    return kept_dict(f"node {node.node_id!r}", payload)
 
 
 def _filter_of(records: Sequence[Record], filters: MetadataFilters | None) -> Callable[[str], bool]:
