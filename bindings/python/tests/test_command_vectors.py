@@ -42,6 +42,32 @@ class VectorFilesTest(CommandTest):
     def test_plain_formats(self):
         self.check_formats("x.npy", "x.fvecs", "x.fbin", "x.f16bin")
 
+    def test_formats_of_bytes(self):
+        x = np.random.default_rng(1).integers(0, 256, (50, 9), dtype=np.uint8)
+        dims = np.full((50, 1), 9, "<i4").view(np.uint8)
+        data = {
+            "x.bvecs": np.hstack([dims, x]).tobytes(),
+            "x.u8bin": struct.pack("<II", 50, 9) + x.tobytes(),
+            "x.i8bin": struct.pack("<II", 50, 9) + x.tobytes(),
+        }
+        for name, written in data.items():
+            pathlib.Path(self.path(name)).write_bytes(written)
+            expected = x.view(np.int8) if "i8bin" in name else x
+            with self.subTest(name):
+                vectors = open_vectors(self.path(name))
+                np.testing.assert_array_equal(vectors.rows(), expected)
+                np.testing.assert_array_equal(vectors.take(np.array([3, 49])), expected[[3, 49]])
+                self.polar("convert", self.path(name), self.path("back.fvecs"))
+                back = open_vectors(self.path("back.fvecs")).rows()
+                np.testing.assert_array_equal(back, expected)
+                self.assert_refused(
+                    "is not written", "convert", self.path(name), self.path("y.u8bin")
+                )
+        rows = bytearray(data["x.bvecs"])
+        rows[13 * 7] = 8
+        pathlib.Path(self.path("x.bvecs")).write_bytes(rows)
+        self.assert_refused("row 7 has 8", "convert", self.path("x.bvecs"), self.path("y.npy"))
+
     @needs("h5py")
     def test_hdf5(self):
         self.check_formats("x.hdf5", "x.h5")
@@ -112,11 +138,14 @@ class VectorFilesTest(CommandTest):
             "b.npy": (pathlib.Path(source).read_bytes()[:-8], "cannot be read as .npy"),
             "c.fvecs": (b"", "is empty"),
             "d.fvecs": (row[:-4], "is not .fvecs"),
-            "e.fvecs": (row[:-1], "multiple of 4"),
+            "e.fvecs": (row[:-1], "is not .fvecs: 19 bytes"),
             "f.fvecs": (row + struct.pack("<i4f", 3, 1, 2, 3, 4), "row 1 has 3 numbers"),
             "g.fvecs": (struct.pack("<i", -1), "is not .fvecs"),
             "h.fbin": (struct.pack("<II2f", 2, 2, 1, 2), "2 rows of 2"),
             "i.fbin": (b"12", "0 rows of 0"),
+            "m.bvecs": (struct.pack("<i4B", 4, 1, 2, 3, 4)[:-1], "is not .bvecs: 7 bytes"),
+            "n.bvecs": (b"12", "is not .bvecs: 2 bytes"),
+            "o.u8bin": (struct.pack("<II3B", 2, 2, 1, 2, 3), "2 rows of 2 u1"),
             "j.hdf5": (b"not HDF5", ""),
             "k.parquet": (b"not Parquet", ""),
             "l.txt": (b"1 2 3", "neither an index file"),
@@ -128,6 +157,10 @@ class VectorFilesTest(CommandTest):
                 kind = "convert" if text.startswith("row") else "info"
                 more = [self.path("out.npy")] if kind == "convert" else []
                 self.assert_refused(text, kind, self.path(name), *more)
+        with open(source, "wb") as file:
+            np.savez(file, first=np.zeros((3, 4), np.float32), second=np.zeros(2))
+        for arguments in (("info", source), ("convert", source, self.path("out.npy"))):
+            self.assert_refused("is an archive of arrays, .npz", *arguments)
         np.save(source, np.zeros(5, np.float32))
         with self.assertRaisesRegex(CommandError, r"\(rows, dim\)"):
             open_vectors(source)

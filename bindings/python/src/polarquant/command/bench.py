@@ -15,6 +15,7 @@ from polarquant.command.bench_measure import measure
 from polarquant.command.bench_parts import draw_parts, exact_neighbours
 from polarquant.command.bench_report import by_bytes, format_report, make_json
 from polarquant.command.failure import CommandError
+from polarquant.command.output_files import refuse_overlaps, whole_file
 from polarquant.command.progress import say, shown
 from polarquant.command.shared_arguments import (
     add_dataset,
@@ -107,6 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    refuse_overlaps([given.json, given.chart], [given.vectors, given.queries])
     if given.chart:
         bench_chart.check_chart_file(given.chart)
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
@@ -150,12 +152,13 @@ def run(given: argparse.Namespace) -> int:
             "threads": given.threads,
             "seed": given.seed,
         }
-        with vector_files.whole_file(given.json) as unfinished:
-            with open(unfinished, "w", encoding="utf-8") as file:
+        with whole_file(given.json) as unfinished:
+            # A name that is no UTF-8 is written as JSON's escapes.
+            with open(unfinished, "w", encoding="utf-8", errors="backslashreplace") as file:
                 json.dump(make_json(rows, choice, told), file, indent=2, ensure_ascii=False)
                 file.write("\n")
     if given.chart:
-        with vector_files.whole_file(given.chart) as unfinished:
+        with whole_file(given.chart) as unfinished:
             bench_chart.draw_chart(rows, unfinished, title, given.k)
     return 0 if choice.row is not None else 1
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from polarquant._arrays import Floats
 from polarquant.command import vector_files
 from polarquant.command.failure import CommandError, import_for
+from polarquant.command.output_files import refuse_overlaps
 from polarquant.command.progress import say, shown
 from polarquant.command.shared_arguments import add_dataset, whole_number
 from polarquant.command.text_table import format_bytes
@@ -37,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     endings = ", ".join(vector_files.ENDINGS)
     parser.add_argument("source", help=f"a file: {endings}; or FAISS's")
     parser.add_argument(
-        "target", help=f"a file: {endings}; or an index file; replaced if it is there"
+        "target",
+        help=f"a file: {', '.join(vector_files.WRITTEN_ENDINGS)}; or an index file; replaced if it "
+        "is there",
     )
     parser.add_argument("--dtype", choices=("float32", "float16"), help="of the numbers written")
     parser.add_argument(
@@ -56,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    refuse_overlaps([given.target], [given.source])
     if vector_files.find_format(given.source) is None:
         return _convert_index(given)
     vectors = vector_files.open_vectors(given.source, given.dataset)

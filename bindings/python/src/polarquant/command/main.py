@@ -12,6 +12,7 @@ from typing import Callable, NoReturn
 import polarquant
 from polarquant.command import bench, build, convert, info, search
 from polarquant.command.failure import CommandError
+from polarquant.command.terminal import write_any_text
 
 _OVERVIEW = """\
 Codes for embedding vectors of 0.5 to 8 bits a dimension, searched without decoding.
@@ -22,7 +23,8 @@ Codes for embedding vectors of 0.5 to 8 bits a dimension, searched without decod
   polar info rows.polar                        what is in a file, or what a code is
   polar convert vectors.fvecs vectors.npy      between formats of vectors, and from FAISS
 
-Vectors are read from .npy, .fvecs, .fbin and .f16bin, .hdf5 (needs h5py) and .parquet (needs pyarrow).
+Vectors are read from .npy, .fvecs and .bvecs, .fbin, .f16bin, .u8bin and .i8bin, .hdf5 (needs h5py) and
+.parquet (needs pyarrow).
 polar COMMAND --help tells more, with examples.
 """
 
@@ -60,6 +62,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command with these arguments, by default the process's, and returns its exit code."""
+    write_any_text()
     given = make_parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = given.run
     try:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Formats of vectors that lie in a file as they lie in memory: .npy, .fvecs, .fbin, .f16bin."""
+"""Formats of vectors that lie in a file as they lie in memory: .npy, .fvecs, .fbin and their kin."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,9 +38,9 @@ class MappedVectors(Vectors):
 class FvecsVectors(MappedVectors):
     """Rows that each begin with their dim."""
 
-    def __init__(self, path: str, words: npt.NDArray[Any]) -> None:
-        super().__init__(path, words[:, 1:].view("<f4"))
-        self._words = words
+    def __init__(self, path: str, rows: npt.NDArray[Any]) -> None:
+        super().__init__(path, rows["numbers"])
+        self._dims = rows["dim"]
 
     def read(self, first: int, end: int) -> Floats:
         self._check_dims(np.arange(first, end))
@@ -51,7 +51,7 @@ class FvecsVectors(MappedVectors):
         return super().take(wanted)
 
     def _check_dims(self, rows: Ids) -> None:
-        dims = self._words[rows, 0]
+        dims = self._dims[rows]
         if not np.all(dims == self.dim):
             wrong = int(np.argmax(dims != self.dim))
             raise CommandError(
@@ -59,12 +59,25 @@ class FvecsVectors(MappedVectors):
             )
 
 
+def read_npy(path: str, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[Any]:
+    """The array of a .npy file; CommandError for other files."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(2) == b"PK":
+                raise CommandError(
+                    f"{path}: is an archive of arrays, .npz; save one of its arrays as .npy"
+                )
+        array: npt.NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
+        return array
+    except (ValueError, EOFError, SyntaxError) as error:
+        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    except OSError as error:
+        raise CommandError(f"{path}: cannot be read ({error.strerror or error})") from None
+
+
 def open_npy(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
     refuse_dataset(path, dataset)
-    try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    array = read_npy(path, mmap_mode="r")
     if array.ndim != 2 or array.dtype.kind not in _NUMBERS:
         raise CommandError(f"{path}: {array.dtype} {array.shape}; numbers, (rows, dim), allowed")
     return MappedVectors(path, array)
@@ -72,18 +85,28 @@ def open_npy(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
 
 def open_fvecs(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
     """Each row is its dim, int32, and dim float32."""
+    return _open_vecs(path, dataset, "<f4", ".fvecs")
+
+
+def open_bvecs(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
+    """Each row is its dim, int32, and dim uint8."""
+    return _open_vecs(path, dataset, "u1", ".bvecs")
+
+
+def _open_vecs(path: str, dataset: str, dtype: str, ending: str) -> Vectors:
     refuse_dataset(path, dataset)
-    words = _map(path, "<i4", 0)
-    if len(words) == 0:
-        raise CommandError(f"{path}: is empty; .fvecs tells the dim in its first row")
-    dim = int(words[0])
-    if not 1 <= dim <= 65535 or len(words) % (dim + 1) != 0:
-        raise CommandError(f"{path}: is not .fvecs: {4 * len(words)} bytes, the first row of {dim}")
-    return FvecsVectors(path, words.reshape(-1, dim + 1))
+    data = _map(path, "u1", 0)
+    if len(data) == 0:
+        raise CommandError(f"{path}: is empty; {ending} tells the dim in its first row")
+    dim = int(data[:4].view("<i4")[0]) if len(data) >= 4 else 0
+    row = np.dtype([("dim", "<i4"), ("numbers", dtype, (max(dim, 0),))])
+    if not 1 <= dim <= 65535 or len(data) % row.itemsize != 0:
+        raise CommandError(f"{path}: is not {ending}: {len(data)} bytes, the first row of {dim}")
+    return FvecsVectors(path, data.view(row))
 
 
 def open_fbin(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
-    """Rows and dim, uint32, then the numbers: float32, or float16 in .f16bin."""
+    """Rows and dim, uint32, then the numbers, whose type the file's name tells."""
     refuse_dataset(path, dataset)
     dtype = _fbin_type(path)
     size = os.path.getsize(path)
@@ -95,7 +118,8 @@ def open_fbin(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
 
 
 def _fbin_type(path: str) -> str:
-    return "<f2" if path.lower().endswith(".f16bin") else "<f4"
+    ending = path.lower().rpartition(".")[2]
+    return {"f16bin": "<f2", "u8bin": "u1", "i8bin": "i1"}.get(ending, "<f4")
 
 
 def _map(path: str, dtype: str, offset: int) -> npt.NDArray[Any]:

@@ -12,6 +12,8 @@ import numpy as np
 from polarquant._arrays import Floats, Ids
 from polarquant.command import vector_files
 from polarquant.command.failure import CommandError
+from polarquant.command.output_files import refuse_overlaps, whole_file
+from polarquant.command.plain_vectors import read_npy
 from polarquant.command.progress import shown
 from polarquant.command.shared_arguments import add_dataset, add_threads, number, whole_number
 from polarquant.filters import Bitset
@@ -79,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
+    refuse_overlaps([given.ids, given.scores], [given.index_file, given.queries, given.allow])
     allowed = None if given.allow is None else _read_allowed(given.allow)
     index = Index.load(given.index_file, memory_map=given.memory_map, trust_faiss=given.trust_faiss)
     queries = vector_files.open_vectors(given.queries, given.dataset, ("test", "queries", "train"))
@@ -123,10 +126,7 @@ def _print_rows(out: TextIO, first: int, ids: Ids, scores: Floats) -> None:
 
 
 def _read_allowed(path: str) -> Any:
-    try:
-        allowed = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    allowed = read_npy(path)
     if allowed.ndim != 1 or allowed.dtype.kind not in "iub":
         raise CommandError(
             f"{path}: {allowed.dtype} {allowed.shape}; integers or bools of shape (n,) allowed"
@@ -135,5 +135,5 @@ def _read_allowed(path: str) -> Any:
 
 
 def _save(path: str, array: np.typing.NDArray[Any]) -> None:
-    with vector_files.whole_file(path) as unfinished, open(unfinished, "wb") as file:
+    with whole_file(path) as unfinished, open(unfinished, "wb") as file:
         np.save(file, array)

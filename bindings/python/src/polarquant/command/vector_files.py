@@ -7,10 +7,7 @@ A file is read in blocks of rows, so that it may be larger than memory. Each for
 
 from __future__ import annotations
 
-import contextlib
-import os
 import pathlib
-import tempfile
 from collections.abc import Iterator
 from typing import Callable, NamedTuple
 
@@ -25,8 +22,17 @@ from polarquant.command.library_vectors import (
     write_hdf5,
     write_parquet,
 )
-from polarquant.command.plain_vectors import open_fbin, open_fvecs, open_npy
-from polarquant.command.plain_vectors import write_fbin, write_fvecs, write_npy
+from polarquant.command.output_files import whole_file
+from polarquant.command.plain_vectors import (
+    open_bvecs,
+    open_fbin,
+    open_fvecs,
+    open_npy,
+    read_npy,
+    write_fbin,
+    write_fvecs,
+    write_npy,
+)
 from polarquant.command.vectors import Shape, Vectors
 
 
@@ -36,8 +42,8 @@ class Format(NamedTuple):
     endings: tuple[str, ...]
     #: (path, dataset or "", datasets to prefer) → the vectors
     open: Callable[[str, str, tuple[str, ...]], Vectors]
-    #: (path, shape, dataset or "", blocks of rows)
-    write: Callable[[str, Shape, str, Iterator[Floats]], None]
+    #: (path, shape, dataset or "", blocks of rows); None where it is only read
+    write: Callable[[str, Shape, str, Iterator[Floats]], None] | None
     #: Whether queries can lie beside the rows, in a dataset of this name.
     has_dataset: Callable[[str, str], bool] = lambda path, dataset: False
 
@@ -46,11 +52,14 @@ FORMATS = (
     Format((".npy",), open_npy, write_npy),
     Format((".fvecs",), open_fvecs, write_fvecs),
     Format((".fbin", ".f16bin"), open_fbin, write_fbin),
+    Format((".bvecs",), open_bvecs, None),
+    Format((".u8bin", ".i8bin"), open_fbin, None),
     Format((".hdf5", ".h5"), open_hdf5, write_hdf5, has_hdf5_dataset),
     Format((".parquet",), open_parquet, write_parquet),
 )
 
 ENDINGS = tuple(ending for row in FORMATS for ending in row.endings)
+WRITTEN_ENDINGS = tuple(ending for row in FORMATS if row.write for ending in row.endings)
 
 
 def find_format(path: str) -> Format | None:
@@ -87,6 +96,8 @@ def has_dataset(path: str, dataset: str) -> bool:
 def write_vectors(path: str, shape: Shape, blocks: Iterator[Floats], dataset: str = "") -> None:
     """Writes blocks of rows, shape.rows in all. The file appears whole or not at all."""
     write = _format_of(path).write
+    if write is None:
+        raise CommandError(f"{path}: is not written; {', '.join(WRITTEN_ENDINGS)} are")
     with whole_file(path) as unfinished:
         write(unfinished, shape, dataset, _that_fit(path, shape.dtype, blocks))
 
@@ -99,33 +110,9 @@ def _that_fit(path: str, dtype: str, blocks: Iterator[Floats]) -> Iterator[Float
         yield block
 
 
-@contextlib.contextmanager
-def whole_file(path: str) -> Iterator[str]:
-    """A file beside `path`, with its ending, that takes its place when all went well."""
-    place = pathlib.Path(path)
-    try:
-        file, unfinished = tempfile.mkstemp(place.suffix, f"{place.name}.tmp-", place.parent)
-        os.close(file)
-        try:
-            yield unfinished
-            # mkstemp's are for its owner alone.
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(unfinished, 0o666 & ~mask)
-            os.replace(unfinished, path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
-    except OSError as error:
-        raise CommandError(f"{path}: cannot be written ({error.strerror or error})") from None
-
-
 def read_ids(path: str, count: int) -> Ids:
     """Ids of rows, (count,), of a .npy file."""
-    try:
-        ids = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    ids = read_npy(path)
     if ids.shape != (count,) or ids.dtype.kind not in "iu":
         raise CommandError(f"{path}: {ids.dtype} {ids.shape}; integers of shape ({count},) allowed")
     found: Ids = ids.astype(np.int64)
