@@ -90,7 +90,7 @@ typedef int32_t polar_filter_kind;
 #define POLAR_FILTER_NONE 0     /* every row */
 #define POLAR_FILTER_BITSET 1   /* ids whose bit is 1; ids from num_bits on are left out */
 #define POLAR_FILTER_IDS 2      /* the ids listed, ascending */
-#define POLAR_FILTER_RANGE 3    /* first_id ≤ id < end_id */
+#define POLAR_FILTER_RANGE 3    /* first_id ≤ id < end_id; an end_id of 2^63-1: first_id ≤ id */
 #define POLAR_FILTER_CALLBACK 4 /* ids for which `keep` returns non-zero */
 
 typedef struct polar_search_options {
@@ -99,7 +99,8 @@ typedef struct polar_search_options {
   /* How sure rows are left out without being scored, in standard deviations of what a row's sign
    * bits say about its score; 0 to +inf, which scores every row. The default, 2.25, loses at most
    * .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above;
-   * "Polar8" has none) of 64 dimensions and more; the others always have every row scored. */
+   * "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
+   * POLAR_ERROR_UNSUPPORTED for graphs, unless it is the default. */
   float exactness;
   polar_filter_kind filter; /* POLAR_FILTER_…; the fields below that it names must be set */
   const uint64_t* bits;     /* bit id%64 of word id/64; ⌈num_bits/64⌉ words */
@@ -112,13 +113,12 @@ typedef struct polar_search_options {
   int32_t (*keep)(void* user, int64_t id);
   void* keep_user;
   /* Told now and then, one call at a time but from any thread, the share of the work that is done,
-   * 0 to 1; non-zero stops the search, which returns POLAR_ERROR_CANCELLED. May be NULL. Flat
-   * indexes of one of our specs and code searches call it. */
+   * 0 to 1; non-zero stops the search, which returns POLAR_ERROR_CANCELLED. May be NULL. */
   int32_t (*progress)(void* user, double done);
   void* progress_user;
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
   int64_t nprobe;    /* lists of an inverted file searched a query; default 0: polar_index_nprobe */
-  int64_t ef_search; /* nodes an HNSW graph's search keeps, to 2^31-1; default 0: 16, as FAISS */
+  int64_t ef_search; /* nodes a graph's search keeps, to 2^31-1; default 0: 16, as FAISS has it */
   /* Rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple of k: 1 or
    * more, beyond the rows there are all; default 0: the index's own, 1 in a new index, which only
    * puts the k rows in better order. */
@@ -511,8 +511,9 @@ POLAR_API polar_status polar_index_add_with_ids(polar_index* index, int64_t n, c
 POLAR_API polar_status polar_index_search(const polar_index* index, int64_t nq,
                                           const float* queries, int64_t k, int32_t num_threads,
                                           float* scores, int64_t* ids);
-/* The same with options, NULL for the defaults. POLAR_ERROR_UNSUPPORTED for a filter that a FAISS
- * index in the description does not know. since 0.1 */
+/* The same with options, NULL for the defaults. POLAR_ERROR_UNSUPPORTED, naming the option, for one
+ * that the index has no use for, and for a filter of the few FAISS indexes whose rows are neither
+ * filtered by FAISS nor scored one by one. since 0.1 */
 POLAR_API polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
                                                        const float* queries, int64_t k,
                                                        const polar_search_options* options,
@@ -537,8 +538,9 @@ POLAR_API size_t polar_index_description(const polar_index* index, char* buf, si
  * lims always tells how many there are. Two calls, the first with capacity 0 (scores and ids may
  * then be NULL), get all of them, at the cost of two searches.
  * options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf
- * finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements)
- * or, of FAISS's, without filters. Memory: 16 bytes a row found, besides. since 0.1
+ * finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements,
+ * scalar and product quantizers of FAISS's). Memory: 16 bytes a row found, besides; filters of
+ * FAISS's own indexes are applied to what is found without. since 0.1
  */
 POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_t nq,
                                                 const float* queries, float radius,

@@ -16,12 +16,11 @@
 
 #include "polarquant/faiss.h"
 #include "polarquant/polarquant.h"
+#include "src/capi/applied_options.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
-#include "src/capi/faiss_parameters.h"
 #include "src/capi/faiss_parts.h"
-#include "src/capi/filter_selector.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
@@ -145,18 +144,8 @@ void search_faiss(const polar_index& index, int64_t nq, const float* queries, in
                   const polar_search_options& options, float* scores, int64_t* ids) {
   const MetricInput input(index.metric, index.dim, nq, queries);
   const OmpThreads threads(options.num_threads);
-  FilterSelector selector(make_row_filter(options));
-  ::faiss::IDSelector* selected = options.filter != POLAR_FILTER_NONE ? &selector : nullptr;
-  const auto parameters = make_search_parameters(*index.faiss, options, selected);
-  try {
-    index.faiss->search(nq, input.data(), k, scores, ids, parameters.get());
-  } catch (const FaissError&) {
-    throw;  // ours: its text says what is wrong
-  } catch (const ::faiss::FaissException& error) {
-    if (parameters == nullptr) throw;
-    fail(StatusCode::unsupported, "options: \"{}\" does not {} ({})", index.description,
-         selected != nullptr ? "filter" : "take them", error.what());
-  }
+  const AppliedOptions applied(options);
+  search_index(*index.faiss, nq, input.data(), k, applied.options(), scores, ids);
 }
 
 }  // namespace

@@ -12,9 +12,12 @@
 #include "polarquant/polarquant.h"
 #include "src/capi/caller_ids.h"
 #include "src/codec/codec.h"
+#include "src/faiss/faiss_interrupt.h"
 
 struct polar_index {
   enum class RowIds { undecided, positions, callers };
+
+  polar_index() { polarquant::let_faiss_be_stopped(); }
 
   std::string description;
   int32_t dim = 0;

@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "polarquant/polarquant.h"
+#include "src/capi/applied_options.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
-#include "src/capi/faiss_parameters.h"
-#include "src/capi/filter_selector.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
@@ -24,17 +23,14 @@ void search_range(const polar_index& index, int64_t nq, const float* queries, fl
                   const polar_search_options& options, ::faiss::RangeSearchResult* result) {
   const MetricInput input(index.metric, index.dim, nq, queries);
   const OmpThreads threads(options.num_threads);
-  FilterSelector selector(make_row_filter(options));
-  const bool filtered = options.filter != POLAR_FILTER_NONE;
-  const auto parameters =
-      make_search_parameters(*index.faiss, options, filtered ? &selector : nullptr);
+  const AppliedOptions applied(options);
   try {
-    index.faiss->range_search(nq, input.data(), radius, result, parameters.get());
+    range_search_index(*index.faiss, nq, input.data(), radius, applied.options(), result);
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
-    fail(StatusCode::unsupported, "index: \"{}\" has no range search{} ({})", index.description,
-         filtered ? " with a filter" : "", error.what());
+    fail(StatusCode::unsupported, "index: \"{}\" has no range search ({})", index.description,
+         error.what());
   }
 }
 

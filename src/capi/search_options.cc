@@ -65,15 +65,21 @@ uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int 
 uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int count) {
   uint64_t mask = 0;
   for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first);
-       id != ids + num_ids && *id < first + count; ++id) {
+       id != ids + num_ids && *id - first < count; ++id) {
     mask |= uint64_t{1} << (*id - first);
   }
   return mask;
 }
 
+/// An end that takes the last id there can be in, too.
+constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+
 uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) {
-  const int64_t begin = std::clamp<int64_t>(first_id, first, first + count) - first;
-  const int64_t end = std::clamp<int64_t>(end_id, first, first + count) - first;
+  // Ids are 0 or more, so that these differences are numbers of 64 bits; first + count may not be.
+  const int64_t begin = first_id <= first ? 0 : std::min<int64_t>(first_id - first, count);
+  const int64_t end = end_id == kNoEnd  ? count
+                      : end_id <= first ? 0
+                                        : std::min<int64_t>(end_id - first, count);
   if (begin >= end) return 0;
   const uint64_t below_end = end == 64 ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
   return below_end & ~((uint64_t{1} << begin) - 1);

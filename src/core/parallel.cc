@@ -9,6 +9,8 @@
 #include <exception>
 #include <mutex>
 
+#include "src/core/work_progress.h"
+
 namespace polarquant {
 namespace {
 
@@ -29,8 +31,13 @@ int thread_count(int requested, int64_t iterations) noexcept {
 
 void parallel_for(int64_t iterations, int threads,
                   const std::function<void(int64_t index, int thread)>& body) {
+  WorkProgress* const work = WorkProgress::current();
+  if (work != nullptr) work->begin_loop();
   if (threads <= 1) {
-    for (int64_t i = 0; i < iterations; ++i) body(i, 0);
+    for (int64_t i = 0; i < iterations; ++i) {
+      if (work != nullptr) work->poll();
+      body(i, 0);
+    }
     return;
   }
   std::exception_ptr first_error;
@@ -40,7 +47,10 @@ void parallel_for(int64_t iterations, int threads,
   for (int64_t i = 0; i < iterations; ++i) {
     if (stop.load(std::memory_order_relaxed)) continue;
     try {
-      body(i, omp_get_thread_num());
+      const int thread = omp_get_thread_num();
+      // Thread 0 is the one whose call it is.
+      if (work != nullptr && thread == 0) work->poll();
+      body(i, thread);
     } catch (...) {
       const std::lock_guard<std::mutex> lock(error_mutex);
       if (!first_error) first_error = std::current_exception();

@@ -17,7 +17,8 @@ bool in_forked_child() noexcept;
 int thread_count(int requested, int64_t iterations) noexcept;
 
 /// Calls body(i, thread) for each i in [0, iterations), in no stated order, 0 ≤ thread < threads.
-/// The first exception thrown stops new iterations and is thrown again here.
+/// The first exception thrown stops new iterations and is thrown again here. Each iteration is a
+/// place where the call may be stopped (work_progress.h).
 void parallel_for(int64_t iterations, int threads,
                   const std::function<void(int64_t index, int thread)>& body);
 

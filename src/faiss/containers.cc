@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/core/checked_size.h"
-#include "src/core/parallel.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/graph_over_polar.h"
 #include "src/faiss/index_polar_mark.h"
 #include "src/faiss/omp_threads.h"
+#include "src/faiss/refine_rows.h"
 #include "src/faiss/search_parameters.h"
-#include "src/scan/top_k.h"
 
 namespace polarquant {
 namespace {
@@ -186,28 +184,12 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
             "search: the index is not trained; call train first");
     require(parameters.k_factor >= 1, StatusCode::bad_argument,
             "search: k_factor is {}; at least 1 is needed", parameters.k_factor);
-    const double wanted = static_cast<double>(k) * static_cast<double>(parameters.k_factor);
-    const idx_t most = std::max(k, ntotal);
-    const idx_t k_base = wanted < static_cast<double>(most) ? static_cast<idx_t>(wanted) : most;
-    const size_t results = checked_mul(n, k_base, "n x k x k_factor results");
-    std::vector<float> base_distances(results);
-    std::vector<idx_t> base_labels(results);
-    base_index->search(n, x, k_base, base_distances.data(), base_labels.data(), parameters.base);
-
-    const bool higher_is_nearer = metric_type == ::faiss::METRIC_INNER_PRODUCT;
-    const int threads = thread_count(0, n);
-    std::vector<std::unique_ptr<::faiss::DistanceComputer>> computers(static_cast<size_t>(threads));
-    parallel_for(n, threads, [&](int64_t query, int thread) {
-      auto& computer = computers[static_cast<size_t>(thread)];
-      if (computer == nullptr) computer.reset(refine_index->get_distance_computer());
-      computer->set_query(x + query * d);
-      std::vector<Candidate> candidates;
-      for (idx_t i = query * k_base; i < (query + 1) * k_base; ++i) {
-        const idx_t id = base_labels[static_cast<size_t>(i)];
-        if (id >= 0) candidates.push_back({key_of_score((*computer)(id), higher_is_nearer), id});
-      }
-      write_top_k(candidates, k, higher_is_nearer, distances + query * k, labels + query * k);
-    });
+    refine_rows(
+        *this, n, x, k, parameters.k_factor,
+        [&](idx_t k_base, float* base_distances, idx_t* base_labels) {
+          base_index->search(n, x, k_base, base_distances, base_labels, parameters.base);
+        },
+        distances, labels);
   });
 }
 

@@ -108,6 +108,7 @@ class GraphBeam {
 
   size_t size() const { return nodes_.size(); }
   int32_t id(size_t at) const { return nodes_[at].id; }
+  float key(size_t at) const { return keys_[at]; }
 
  private:
   struct Node {

@@ -6,7 +6,7 @@
 
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_error.h"
-#include "src/faiss/graph_search.h"
+#include "src/faiss/graph_links.h"
 #include "src/faiss/nsg_graph.h"
 #include "src/faiss/row_checks.h"
 
@@ -17,6 +17,16 @@ void require_addable(const ::faiss::Index& graph, idx_t n, const float* x) {
   require_rows("add", n, graph.d, x);
   require(graph.is_trained, StatusCode::not_trained,
           "add: the index is not trained; call train first");
+}
+
+GraphParameters with_given(GraphParameters parameters, const ::faiss::SearchParameters* params) {
+  if (params != nullptr) parameters.sel = params->sel;
+  if (const auto* given = dynamic_cast<const ::faiss::SearchParametersHNSW*>(params)) {
+    parameters.ef = given->efSearch;
+    parameters.ef_name = "efSearch";
+    parameters.stops_by_distance = given->check_relative_distance;
+  }
+  return parameters;
 }
 
 }  // namespace
@@ -31,23 +41,35 @@ void HNSWOverPolar::add(idx_t n, const float* x) {
   });
 }
 
+template <>
+GraphParameters GraphOverPolar<::faiss::IndexHNSW>::own_parameters() const {
+  return {.ef = hnsw.efSearch, .stops_by_distance = hnsw.check_relative_distance};
+}
+
+template <>
+GraphParameters GraphOverPolar<::faiss::IndexNSG>::own_parameters() const {
+  return {.ef = nsg.search_L, .ef_name = "nsg.search_L"};
+}
+
+template <>
+void GraphOverPolar<::faiss::IndexHNSW>::search_nodes(idx_t n, const float* x, idx_t k,
+                                                      const GraphParameters& parameters,
+                                                      float* distances, idx_t* labels) const {
+  search_graph(links_of(*this), rows(), n, x, k, parameters, distances, labels);
+}
+
+template <>
+void GraphOverPolar<::faiss::IndexNSG>::search_nodes(idx_t n, const float* x, idx_t k,
+                                                     const GraphParameters& parameters,
+                                                     float* distances, idx_t* labels) const {
+  const NsgLevels levels(*this);
+  search_graph(levels.links(), rows(), n, x, k, parameters, distances, labels);
+}
+
 void HNSWOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                            const ::faiss::SearchParameters* params) const {
-  with_faiss_errors([&] {
-    GraphParameters parameters = {.ef = hnsw.efSearch,
-                                  .stops_by_distance = hnsw.check_relative_distance,
-                                  .sel = params != nullptr ? params->sel : nullptr};
-    if (const auto* given = dynamic_cast<const ::faiss::SearchParametersHNSW*>(params)) {
-      parameters.ef = given->efSearch;
-      parameters.stops_by_distance = given->check_relative_distance;
-    }
-    const GraphLinks links = {.entry_point = hnsw.entry_point,
-                              .max_level = hnsw.max_level,
-                              .links = hnsw.neighbors.data(),
-                              .offsets = hnsw.offsets.data(),
-                              .level_ends = hnsw.cum_nneighbor_per_level.data()};
-    search_graph(links, rows(), n, x, k, parameters, distances, labels);
-  });
+  with_faiss_errors(
+      [&] { search_nodes(n, x, k, with_given(own_parameters(), params), distances, labels); });
 }
 
 void NSGOverPolar::add(idx_t n, const float* x) {
@@ -94,17 +116,8 @@ void NSGOverPolar::add_comparing_all(idx_t n, const float* x) {
 
 void NSGOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                           const ::faiss::SearchParameters* params) const {
-  with_faiss_errors([&] {
-    const GraphParameters parameters = {.ef = nsg.search_L,
-                                        .ef_name = "nsg.search_L",
-                                        .sel = params != nullptr ? params->sel : nullptr};
-    // A graph without rows has no links.
-    const int level_ends[] = {0, nsg.final_graph != nullptr ? nsg.final_graph->K : 0};
-    const GraphLinks links = {.entry_point = nsg.enterpoint,
-                              .links = nsg.final_graph != nullptr ? nsg.final_graph->data : nullptr,
-                              .level_ends = level_ends};
-    search_graph(links, rows(), n, x, k, parameters, distances, labels);
-  });
+  with_faiss_errors(
+      [&] { search_nodes(n, x, k, with_given(own_parameters(), params), distances, labels); });
 }
 
 }  // namespace polarquant

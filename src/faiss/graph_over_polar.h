@@ -9,6 +9,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/faiss/faiss_compat.h"
+#include "src/faiss/graph_search.h"
 #include "src/faiss/omp_threads.h"
 
 namespace polarquant {
@@ -32,6 +33,11 @@ struct GraphOverPolar : FaissGraph {
   }
 
   const IndexPolar& rows() const { return *static_cast<const IndexPolar*>(this->storage); }
+  /// A search without parameters; what they say goes into it.
+  GraphParameters own_parameters() const;
+  /// `search` with these.
+  void search_nodes(idx_t n, const float* x, idx_t k, const GraphParameters& parameters,
+                    float* distances, idx_t* labels) const;
 };
 
 struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
@@ -50,7 +56,8 @@ struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
   /// All rows at once: FAISS builds the graph of them. The index is empty after an error of
   /// FAISS's.
   void add(idx_t n, const float* x) override;
-  /// As HNSW's, of params `sel` alone. nsg.search_L is how many nodes a search keeps.
+  /// As HNSW's: nsg.search_L is how many nodes a search keeps, or the efSearch of
+  /// SearchParametersHNSW.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
 

@@ -13,6 +13,7 @@
 #include "src/faiss/row_checks.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/row_store.h"
+#include "src/scan/search_progress.h"
 #include "src/scan/spare_memory.h"
 #include "src/scan/top_k.h"
 
@@ -190,10 +191,12 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, idx_t n, cons
   parameters.ef = std::min(std::max<int64_t>(parameters.ef, k), rows.ntotal);
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
+  SearchProgress progress(parameters.progress, static_cast<double>(n));
   parallel_for(n, threads, [&](int64_t query, int thread) {
     auto& search = searches[static_cast<size_t>(thread)];
     if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, k, parameters);
     search->search(x + query * rows.d, distances + query * k, labels + query * k);
+    progress.advance(1);
   });
 }
 

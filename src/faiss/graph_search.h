@@ -9,6 +9,7 @@
 // Codec::score of the best.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "polarquant/faiss.h"
@@ -39,10 +40,11 @@ struct GraphLinks {
 };
 
 struct GraphParameters {
-  int64_t ef;                                // nodes that a search keeps
-  const char* ef_name = "efSearch";          // FAISS's, for error texts
-  bool stops_by_distance = true;             // else after ef nodes
-  const ::faiss::IDSelector* sel = nullptr;  // of what is returned, not of what is visited
+  int64_t ef;                                 // nodes that a search keeps
+  const char* ef_name = "efSearch";           // FAISS's, for error texts
+  bool stops_by_distance = true;              // else after ef nodes
+  const ::faiss::IDSelector* sel = nullptr;   // of what is returned, not of what is visited
+  std::function<bool(double)> progress = {};  // as SearchOptions::progress
 };
 
 /// As faiss::Index::search.

@@ -13,23 +13,6 @@
 #include "src/core/status.h"
 
 namespace polarquant {
-namespace {
-
-class TranslatedSelector final : public ::faiss::IDSelector {
- public:
-  TranslatedSelector(const ::faiss::IDSelector& selector, const std::vector<int64_t>& id_map)
-      : selector_(selector), id_map_(id_map) {}
-  bool is_member(int64_t row) const override {
-    return selector_.is_member(id_map_[static_cast<size_t>(row)]);
-  }
-
- private:
-  const ::faiss::IDSelector& selector_;
-  const std::vector<int64_t>& id_map_;
-};
-
-}  // namespace
-
 TranslatedParameters::TranslatedParameters(const ::faiss::SearchParameters* params,
                                            const std::vector<idx_t>& id_map)
     : id_map_(id_map), translated_(translate(params)) {}
@@ -38,7 +21,7 @@ template <typename Parameters>
 Parameters* TranslatedParameters::copy(const Parameters& params) {
   auto made = std::make_unique<Parameters>(params);
   if (made->sel != nullptr) {
-    selectors_.push_back(std::make_unique<TranslatedSelector>(*made->sel, id_map_));
+    selectors_.push_back(std::make_unique<TranslatedSelector>(made->sel, id_map_));
     made->sel = selectors_.back().get();
   }
   Parameters* result = made.get();

@@ -10,6 +10,20 @@
 
 namespace polarquant {
 
+/// Asks a selector over the map's ids for row numbers. selector may be null, and is not asked then.
+class TranslatedSelector final : public ::faiss::IDSelector {
+ public:
+  TranslatedSelector(const ::faiss::IDSelector* selector, const std::vector<int64_t>& id_map)
+      : selector_(selector), id_map_(id_map) {}
+  bool is_member(int64_t row) const override {
+    return selector_->is_member(id_map_[static_cast<size_t>(row)]);
+  }
+
+ private:
+  const ::faiss::IDSelector* selector_;
+  const std::vector<int64_t>& id_map_;
+};
+
 /// A copy of search parameters in which each selector is asked for id_map[row]. The caller's object
 /// is left alone, since other threads may be searching with it.
 class TranslatedParameters {

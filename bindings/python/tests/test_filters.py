@@ -2,7 +2,7 @@
 import unittest
 
 import numpy as np
-from support import make_rows
+from support import make_rows, needs_indexes
 
 import polarquant
 
@@ -91,6 +91,40 @@ class FilterTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "exactness"):
                 self.codec.search(self.query, self.codes, 1, exactness=wrong)
         self.codec.search(self.query, self.codes, 1, exactness=0)
+
+
+@needs_indexes
+class LastIdTest(unittest.TestCase):
+    def test_every_filter_names_the_last_id_there_can_be(self):
+        last = 2**63 - 1
+        x = make_rows(3, 32)
+        for spec in ("Polar4", "IDMap2,Polar4", "IDMap2,Flat", "IVF1,Polar4", "IVF1,Flat"):
+            index = polarquant.Index(spec, 32)
+            if not index.is_trained:
+                index.train(make_rows(200, 32, seed=2))
+            ids = [5, last - 1, last]
+            index.add_with_ids(x, ids)
+            for filter, kept in [
+                ([last], {last}),
+                ({last}, {last}),
+                (range(last, last + 1), {last}),
+                (range(last - 1, last + 1), {last - 1, last}),
+                (range(last, last), set()),
+                (range(5, last), {5, last - 1}),
+                (range(last + 1, last + 5), set()),
+                (range(0, 10**30), set(ids)),
+                ([5, last], {5, last}),
+                (lambda id: id == last, {last}),
+                (range(5, last + 1, last - 5), {5, last}),
+            ]:
+                with self.subTest(spec=spec, filter=str(filter)):
+                    found = index.search(x[2], 3, filter=filter)[1].tolist()
+                    self.assertEqual({id for id in found if id >= 0}, kept)
+            self.assertEqual(index.remove_ids(range(5, last)), 2)
+            self.assertEqual(index.remove_ids(range(last, last + 1)), 1)
+            index.add_with_ids(x, ids)
+            self.assertEqual(index.remove_ids([last]), 1)
+            self.assertEqual(index.search(x[2], 3)[1].tolist().count(-1), 1)
 
 
 if __name__ == "__main__":

@@ -177,6 +177,38 @@ class IndexLongCallTest(unittest.TestCase):
         with self.assertRaises(polarquant.CancelledError):
             index.search(make_rows(400, DIM), 3, progress=lambda done: False)
 
+    def test_range_searches_tell_progress_and_stop(self):
+        index = polarquant.Index("Polar2", DIM)
+        index.add(make_rows(N, DIM))
+        queries = make_rows(400, DIM)
+        heard = []
+        with_progress = index.range_search(queries, 20.0, progress=heard.append)
+        without = index.range_search(queries, 20.0)
+        for one, other in zip(with_progress, without):
+            np.testing.assert_array_equal(one, other)
+        self.assertEqual(heard, sorted(heard))
+        self.assertAlmostEqual(heard[-1], 1.0)
+        with self.assertRaises(polarquant.CancelledError):
+            index.range_search(queries, 20.0, progress=lambda done: done < 0.7)
+
+        def interrupt(done):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            index.range_search(queries, 20.0, progress=interrupt)
+
+    def test_ctrl_c_is_heard_by_a_range_search_without_progress(self):
+        index = polarquant.Index("Polar2", DIM)
+        index.add(make_rows(N, DIM))
+        queries = make_rows(400, DIM)
+        with unittest.mock.patch.object(_search, "_LONG_WORK", 1):
+            killer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+            with self.assertRaises(KeyboardInterrupt):
+                killer.start()
+                while True:
+                    index.range_search(queries, 20.0)
+            killer.join()
+
     def test_threads_search_while_one_adds(self):
         x = make_rows(3000, DIM)
         index = polarquant.Index("Polar4", DIM, "cosine")

@@ -17,6 +17,7 @@ from types import FrameType, TracebackType
 from typing import Any, Callable, Protocol, Union
 
 from polarquant import _structs
+from polarquant._exit import lending
 from polarquant._library import check
 from polarquant._use import Use, callback_of
 from polarquant.errors import CancelledError
@@ -85,11 +86,15 @@ class LongCall:
         self._error: BaseException | None = None
         self._signal: int | None = None
         self._previous: Any = None
+        self._lending = lending()
+        self._part = (0.0, 1.0)
         self.function = _structs.ProgressFunction(self._hear)
 
     def _hear(self, user: int | None, done: float) -> int:
         try:
-            if self._signal is None:
+            if self._signal is None and not self._lending.must_stop():
+                begin, end = self._part
+                done = begin + done * (end - begin)
                 if self._bar is not None:
                     self._bar.show(done)
                 if self._report is None:
@@ -104,6 +109,10 @@ class LongCall:
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         self._signal = number
 
+    def begin_part(self, begin: float, end: float) -> None:
+        """What the library tells from now on is about a part of the work."""
+        self._part = (begin, end)
+
     def advance(self, done: float) -> None:
         """Between the parts of work that is cut into calls; raises when it is to stop."""
         if self._hear(None, done) != 0:
@@ -115,6 +124,7 @@ class LongCall:
             check(status)
 
     def __enter__(self) -> LongCall:
+        self._lending.__enter__()
         if threading.current_thread() is threading.main_thread():
             previous = signal.getsignal(signal.SIGINT)
             if callable(previous):
@@ -128,6 +138,7 @@ class LongCall:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self._lending.__exit__(kind, error, traceback)
         if self._previous is not None:
             signal.signal(signal.SIGINT, self._previous)
         if self._bar is not None:

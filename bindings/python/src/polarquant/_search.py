@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant import _structs
-from polarquant._arrays import Floats, Ids, address, as_int, as_rows_or_vector
+from polarquant._arrays import Floats, Ids, address, as_int, as_rows, as_rows_or_vector
 from polarquant._library import check, search_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._use import Use
@@ -50,8 +50,7 @@ def run_search(
     shape = (k,) if given.ndim == 1 else (nq, k)
     scores = np.empty(shape, dtype=np.float32)
     ids = np.empty(shape, dtype=np.int64)
-    # A function of the caller's would lose a Ctrl-C that comes while it runs.
-    is_long = nq * rows * dim >= _LONG_WORK or progress or callable(filter)
+    is_long = nq * rows * dim >= _LONG_WORK or progress
     if not is_long and filter is None:
         _, where = _options_of_numbers(exactness, num_threads, nprobe, ef_search, k_factor)
         check(function(nq, address(given), k, where, address(scores), address(ids)))
@@ -59,7 +58,8 @@ def run_search(
     options = make_search_options(exactness, num_threads, nprobe, ef_search, k_factor)
     applied = AppliedFilter(filter, options, use)
     arguments = (nq, address(given), k, ctypes.addressof(options), address(scores), address(ids))
-    if not is_long:
+    # A function of the caller's would lose a Ctrl-C that comes while it runs.
+    if not is_long and not applied.calls_python:
         check(function(*arguments))
         return scores, ids
     with LongCall("search", progress, use) as call:
@@ -70,6 +70,60 @@ def run_search(
     if applied.error is not None:
         raise applied.error
     return scores, ids
+
+
+#: (number of queries, their address, radius, options, capacity, addresses of lims, scores, ids) → status
+RangeSearchFunction = Callable[[int, int, float, Any, int, int, int, int], int]
+
+
+def run_range_search(
+    function: RangeSearchFunction,
+    use: Use,
+    queries: npt.ArrayLike,
+    dim: int,
+    radius: float,
+    rows: int,
+    filter: FilterLike,
+    options: _structs.SearchOptions,
+    progress: ProgressLike,
+) -> tuple[Ids, Floats, Ids]:
+    """lims, (nq + 1,), scores and ids. Searches twice, the first time to count."""
+    given = as_rows("queries", queries, dim)
+    applied = AppliedFilter(filter, options, use)
+    lims = np.zeros(len(given) + 1, dtype=np.int64)
+    scores, ids = np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
+
+    def search() -> int:
+        where = (address(lims), address(scores), address(ids))
+        about = (float(radius), ctypes.addressof(options), len(ids))
+        return function(len(given), address(given), *about, *where)
+
+    def make_room() -> bool:
+        nonlocal scores, ids
+        found = int(lims[-1])
+        if found <= len(ids):
+            return False
+        scores, ids = np.empty(found, dtype=np.float32), np.empty(found, dtype=np.int64)
+        return True
+
+    is_long = len(given) * rows * dim >= _LONG_WORK or progress or applied.calls_python
+    if not is_long:
+        check(search())
+        if make_room():
+            check(search())
+        return lims, scores, ids
+    with LongCall("range_search", progress, use) as call:
+        options.progress = call.function
+        call.begin_part(0, 0.5)
+        status = search()
+        if status == 0 and applied.error is None and make_room():
+            call.begin_part(0.5, 1)
+            status = search()
+        if applied.error is None:
+            call.check(status)
+    if applied.error is not None:
+        raise applied.error
+    return lims, scores, ids
 
 
 def make_search_options(

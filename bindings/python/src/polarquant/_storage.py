@@ -9,6 +9,7 @@ from typing import Union
 
 from polarquant import _structs
 from polarquant._arrays import Codes, address, as_codes
+from polarquant._exit import lending
 from polarquant._handle import create
 from polarquant._library import check, default_options, lib
 from polarquant.errors import BadArgumentError
@@ -48,7 +49,8 @@ def save_to_bytes(handle: int) -> bytes:
             return 1
         return 0
 
-    status = lib.polar_index_save_to(handle, _structs.WriteFunction(write), None)
+    with lending():
+        status = lib.polar_index_save_to(handle, _structs.WriteFunction(write), None)
     if error:
         raise error[0]
     check(status)
@@ -61,7 +63,8 @@ def load_from_bytes(data: bytes, trust_faiss: bool) -> int:
     reader = _Reader(source)
     options = _load_options(trust_faiss)
     function = _structs.ReadFunction(reader.read)
-    return create(lib.polar_index_load_from, function, None, ctypes.byref(options))
+    with lending():
+        return create(lib.polar_index_load_from, function, None, ctypes.byref(options))
 
 
 class _Reader:

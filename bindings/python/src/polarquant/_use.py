@@ -5,6 +5,10 @@ Calls run without the interpreter's lock, and the C library leaves it to its cal
 happens to an object while it changes. Here calls that only read share the object, and one that
 changes it waits for them, and they for it: threads may search while another one adds.
 
+They take turns. Readers that come while a writer waits or works wait for that one's call, and go
+before the next writer, however many there are and however fast they come again; writers go in the
+order they came, each after the readers that were let in before it.
+
 A reader takes no lock: it enters itself, then looks for a writer; a writer announces itself, then looks
 for readers. One of them sees the other.
 """
@@ -72,8 +76,11 @@ class Use:
         # Calls of each thread; more than one is a call inside a callback. What an interrupt between
         # two lines leaves behind ends with the thread's next call.
         self.readers: dict[int, int] = {}
+        # Readers that wait for a writer, which lets them in when it leaves.
+        self.waiting: set[int] = set()
+        # Threads that change the object or wait to, first come first; the first may be at it.
+        self.writers: list[int] = []
         self.writer: int | None = None
-        self.writers_wanted = 0
 
     def is_inside_callback(self) -> bool:
         return self in _callbacks.uses
@@ -95,7 +102,7 @@ class _Shared:
         me = threading.get_ident()
         nested = me in use.readers and use.is_inside_callback()
         use.readers[me] = use.readers[me] + 1 if nested else 1
-        if use.writers_wanted and not nested and not use.is_inside_callback():
+        if use.writers and not nested and not use.is_inside_callback():
             self._wait(use, me)
         if use.handle is None:
             self.__exit__(None, None, None)
@@ -104,12 +111,20 @@ class _Shared:
     @staticmethod
     def _wait(use: Use, me: int) -> None:
         with use.changed:
-            use.readers.pop(me, None)
-            use.changed.notify_all()
-            while use.writers_wanted:
-                use.changed.wait()
             # Writers announce themselves under the lock.
-            use.readers[me] = 1
+            if not use.writers:
+                return
+            use.readers.pop(me, None)
+            use.waiting.add(me)
+            use.changed.notify_all()
+            try:
+                while me in use.waiting:
+                    use.changed.wait()
+            except BaseException:
+                use.waiting.discard(me)
+                use.readers.pop(me, None)
+                use.changed.notify_all()
+                raise
 
     def __exit__(
         self,
@@ -124,7 +139,7 @@ class _Shared:
             use.readers[me] = left
         else:
             use.readers.pop(me, None)
-        if use.writers_wanted:
+        if use.writers:
             with use.changed:
                 use.changed.notify_all()
 
@@ -141,25 +156,30 @@ class _Sole:
             raise RuntimeError(f"{use.what}: a callback of its own search cannot change it")
         me = threading.get_ident()
         with use.changed:
-            if use.writer == me:  # left behind by an interrupt
-                self._leave(use)
+            if me in use.writers:  # left behind by an interrupt
+                self._leave(use, me)
             use.readers.pop(me, None)
-            use.writers_wanted += 1
+            use.writers.append(me)
             try:
-                while use.readers or use.writer is not None:
+                while use.readers or use.writers[0] != me:
                     use.changed.wait()
                 handle = use.open_handle()
                 use.writer = me
             except BaseException:
-                use.writers_wanted -= 1
-                use.changed.notify_all()
+                self._leave(use, me)
                 raise
         return handle
 
     @staticmethod
-    def _leave(use: Use) -> None:
-        use.writer = None
-        use.writers_wanted -= 1
+    def _leave(use: Use, me: int) -> None:
+        use.writers.remove(me)
+        # Only a call that ended is a turn: the readers go on waiting for the next writer else.
+        if use.writer == me or not use.writers:
+            for reader in use.waiting:
+                use.readers[reader] = 1
+            use.waiting.clear()
+        if use.writer == me:
+            use.writer = None
         use.changed.notify_all()
 
     def __exit__(
@@ -169,4 +189,4 @@ class _Sole:
         traceback: TracebackType | None,
     ) -> None:
         with self._use.changed:
-            self._leave(self._use)
+            self._leave(self._use, threading.get_ident())

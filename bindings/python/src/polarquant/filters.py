@@ -69,6 +69,8 @@ class AppliedFilter:
 
     def __init__(self, filter: FilterLike, options: _structs.SearchOptions, use: Use) -> None:
         self.error: BaseException | None = None
+        #: Whether the search asks a function of Python's.
+        self.calls_python = False
         self._use = use
         self._held: Any = None
         if filter is None:
@@ -89,13 +91,19 @@ class AppliedFilter:
         options.num_bits = len(bitset)
 
     def _apply_range(self, ids: range, options: _structs.SearchOptions) -> None:
-        if ids.step != 1:
-            self._apply_ids(np.arange(ids.start, ids.stop, ids.step, dtype=np.int64), options)
-            return
         largest = 2**63 - 1
-        options.filter = _RANGE
-        options.first_id = max(-largest, min(ids.start, largest))
-        options.end_id = max(-largest, min(ids.stop, largest))
+        if ids.step < 0:
+            ids = ids[::-1]
+        count = max(0, -(-(min(ids.stop, largest + 1) - ids.start) // ids.step))
+        if ids.step != 1 or count == 0:
+            numbers = np.arange(count, dtype=np.int64)
+            self._apply_ids(ids.start + ids.step * numbers if count else numbers, options)
+        elif ids.stop == largest:  # which as an end_id stands for no end
+            self._apply_function(ids.__contains__, options)
+        else:
+            options.filter = _RANGE
+            options.first_id = max(-largest, ids.start)
+            options.end_id = max(-largest, min(ids.stop, largest))
 
     def _apply_array(self, given: Any, options: _structs.SearchOptions) -> None:
         array = np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
@@ -123,6 +131,7 @@ class AppliedFilter:
                 self.error = error
                 return 0
 
+        self.calls_python = True
         self._held = _structs.KeepFunction(asked)
         options.filter = _CALLBACK
         options.keep = self._held

@@ -15,7 +15,7 @@ from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import Handle, create
 from polarquant._library import check, lib, read_text, search_options, sized
 from polarquant._progress import LongCall, ProgressLike
-from polarquant._search import make_search_options, run_search
+from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
 from polarquant.filters import AppliedFilter, FilterLike
@@ -37,7 +37,8 @@ class Index(Handle):
     changed.
 
     Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids`, `update` and
-    `merge_from` wait for them and run alone. len() is `ntotal`.
+    `merge_from` wait for them and run alone. They take turns: a search waits for one such call at
+    most, however many wait to change the index. len() is `ntotal`.
     """
 
     _destroy = lib.polar_index_destroy
@@ -206,14 +207,14 @@ class Index(Handle):
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
         None is the library's default. docs/scan.md has the rest.
         nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe`.
-        ef_search: nodes that a search of an HNSW graph keeps; 0 is FAISS's default, 16.
+        ef_search: nodes that a search of a graph, HNSW or NSG, keeps; 0 is FAISS's default, 16.
         k_factor: rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple
         of k, 1 or more; 0 is the index's own, 1 in a new one, which only puts the k in better order.
         num_threads: 0 to 1024; 0 is OpenMP's default.
         progress: True for a bar, or a function that hears the share done and stops by False.
-        Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for a filter that
-        a FAISS index in the description does not know, and options that it has no use for. Ctrl-C
-        ends a long search.
+        Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for options that
+        the index has no use for, and for a filter of the few FAISS indexes that cannot. Ctrl-C ends
+        a long search.
         """
         with self._use.shared as handle:
 
@@ -236,41 +237,26 @@ class Index(Handle):
         exactness: float | None = None,
         nprobe: int = 0,
         num_threads: int = 0,
+        progress: ProgressLike = None,
     ) -> tuple[Ids, Floats, Ids]:
         """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
 
         queries: (nq, dim). Returns lims, (nq + 1,), scores and ids of all queries together: those of
         query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to count.
-        filter, exactness, nprobe, num_threads: as for `search`.
-        Raises NotTrainedError, BadArgumentError; UnsupportedError for graphs and refinements.
+        filter, exactness, nprobe, num_threads, progress: as for `search`; Ctrl-C ends a long one.
+        Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for graphs and
+        refinements.
         """
-        rows = as_rows("queries", queries, self._dim)
         options = make_search_options(exactness, num_threads, nprobe)
-        applied = AppliedFilter(filter, options, self._use)
-        lims = np.empty(len(rows) + 1, dtype=np.int64)
-        scores = np.empty(0, dtype=np.float32)
-        ids = np.empty(0, dtype=np.int64)
         with self._use.shared as handle:
-            for _ in range(2):
-                status = lib.polar_index_range_search(
-                    handle,
-                    len(rows),
-                    address(rows),
-                    float(radius),
-                    ctypes.addressof(options),
-                    len(ids),
-                    address(lims),
-                    address(scores),
-                    address(ids),
-                )
-                if applied.error is not None:
-                    raise applied.error
-                check(status)
-                if lims[-1] <= len(ids):
-                    break
-                scores = np.empty(int(lims[-1]), dtype=np.float32)
-                ids = np.empty(int(lims[-1]), dtype=np.int64)
-        return lims, scores, ids
+
+            def function(nq: int, q: int, *arguments: Any) -> int:
+                status: int = lib.polar_index_range_search(handle, nq, q, *arguments)
+                return status
+
+            rows = lib.polar_index_ntotal(handle)
+            asked = (radius, rows, filter, options, progress)
+            return run_range_search(function, self._use, queries, self._dim, *asked)
 
     def remove_ids(self, ids: FilterLike) -> int:
         """Removes rows by id and returns how many went; ids that are not held are passed over.
