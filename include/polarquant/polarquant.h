@@ -490,8 +490,10 @@ POLAR_API polar_status polar_index_create(const char* description, int32_t dim, 
 /* NULL is fine. since 0.1 */
 POLAR_API void polar_index_destroy(polar_index* index);
 
-/* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before.
- * POLAR_ERROR_STATE_MISMATCH once it holds rows. since 0.1 */
+/* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before. An
+ * inverted file needs a row for each list, better 39; a product quantizer as many for each of its
+ * 2^bits centroids; POLAR_ERROR_BAD_ARGUMENT for fewer. POLAR_ERROR_STATE_MISMATCH once it holds
+ * rows. since 0.1 */
 POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x);
 /* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … A row that is refused leaves the index
  * as it was; so does a lack of memory, unless it is met inside one of FAISS's own indexes.

@@ -4,19 +4,32 @@
 #include <exception>
 #include <new>
 #include <stdexcept>
+#include <string>
 
 #include "src/capi/error_text.h"
 #include "src/core/status.h"
 
 #ifdef POLARQUANT_HAS_FAISS
+#include "src/capi/faiss_text.h"
 #include "src/faiss/faiss_error.h"
 #endif
 
 namespace polarquant::capi {
 namespace {
 
+#ifdef POLARQUANT_HAS_FAISS
+/// Texts of ours have FAISS's in them.
+std::string plain_text(const char* text) { return without_faiss_places(text); }
+#else
+const char* plain_text(const char* text) { return text; }
+#endif
+
 polar_status keep(polar_status status, const char* text) noexcept {
-  set_last_error(text);
+  try {
+    set_last_error(plain_text(text));
+  } catch (const std::bad_alloc&) {
+    set_last_error(text);
+  }
   return status;
 }
 

@@ -27,6 +27,7 @@
 #include "src/capi/new_ids.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
+#include "src/capi/training_rows.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
@@ -97,6 +98,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     // A new index is trained and takes the old one's place: FAISS's parts keep what they learned
     // before a failure.
     auto trained = make_untrained(checked);
+    require_training_rows(*trained, checked.description, n);
     const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     trained->train(n, input.data());

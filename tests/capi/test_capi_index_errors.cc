@@ -224,6 +224,55 @@ TEST_CASE("calls on an untrained index say so", "[capi]") {
   }
 }
 
+TEST_CASE("too few rows to train on are counted before FAISS sees them", "[capi]") {
+  struct Row {
+    const char* description;
+    int64_t needed;
+    const char* what;
+  };
+  const Row rows[] = {
+      {"IVF7,Polar4", 7, "its 7 lists need 7 or more, and do well from 273 on"},
+      {"IDMap2,IVF7,Polar4", 7, "7 lists"},
+      {"PCA4,IVF7,Polar4", 7, "7 lists"},
+      {"PCA6,IVF3,Flat", 6, "PCA to 6 dimensions needs 6 or more"},
+      {"IVF7_HNSW4,Polar4", 7, "7 lists"},
+      {"PQ2x4np", 16, "16 centroids of a product quantizer need 16 or more"},
+      {"HNSW4_PQ2", 256, "256 centroids of a product quantizer"},
+      {"IVF2,PQ2x5np", 32, "32 centroids"},
+      {"PQ2x4fs", 16, "16 centroids"},
+      {"IVF2,PQ2x4fs", 16, "16 centroids"},
+      {"OPQ2,IVF2,Flat", 256, "256 centroids of OPQ's product quantizer"},
+      {"PQ2,RFlat", 256, "256 centroids"},
+  };
+  const std::vector<float> x = normal_rows(256, kDim, 4);
+  for (const Row& row : rows) {
+    INFO(row.description);
+    const IndexHandle index = make_index(row.description, kDim, POLAR_METRIC_L2);
+    const std::string told = "n: " + std::to_string(row.needed - 1) + " training rows are too few";
+    check_failed(polar_index_train(index.get(), row.needed - 1, x.data()), POLAR_ERROR_BAD_ARGUMENT,
+                 {told.c_str(), row.description, row.what});
+    CHECK(polar_index_is_trained(index.get()) == 0);
+    CHECK(polar_index_train(index.get(), row.needed, x.data()) == POLAR_OK);
+  }
+}
+
+TEST_CASE("errors of FAISS's are told without its source", "[capi]") {
+  const auto told_plainly = [](polar_status status) {
+    CHECK(status != POLAR_OK);
+    const std::string text = last_error();
+    INFO(text);
+    for (const char* raw : {"Error in", "faiss::", ".cpp", "failed"})
+      CHECK(text.find(raw) == std::string::npos);
+  };
+  polar_index* none = nullptr;
+  for (const char* description : {"LSH", "PQ3", "OPQ3,PQ3", "IVF2(Flat", "PCA4,Nonsense"})
+    told_plainly(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &none));
+  const IndexHandle graph = make_index("HNSW4,Flat", kDim, POLAR_METRIC_L2);
+  int64_t removed = 0;
+  const int64_t id = 0;
+  told_plainly(polar_index_remove(graph.get(), 1, &id, &removed));
+}
+
 TEST_CASE("train is refused once the index holds rows", "[capi]") {
   for (const char* description : {"Polar2", "PCA8,Polar4", "IVF4,Flat", "Flat"}) {
     Fixture f(description);
