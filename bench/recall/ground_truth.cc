@@ -27,16 +27,16 @@ void keep_best(std::vector<Candidate>& candidates, int64_t count) {
   candidates.resize(static_cast<size_t>(count));
 }
 
-double exact_cost(const float* q, const float* x, int64_t dim, bool l2) {
+}  // namespace
+
+double exact_cost(const float* query, const float* row, int64_t dim, bool l2) {
   double sum = 0;
   for (int64_t i = 0; i < dim; ++i) {
-    const double difference = static_cast<double>(q[i]) - x[i];
-    sum += l2 ? difference * difference : -static_cast<double>(q[i]) * x[i];
+    const double difference = static_cast<double>(query[i]) - row[i];
+    sum += l2 ? difference * difference : -static_cast<double>(query[i]) * row[i];
   }
   return sum;
 }
-
-}  // namespace
 
 IdMatrix exact_neighbours(const FloatMatrix& base, const FloatMatrix& query, bool l2, int64_t k,
                           const OnProgress& on_progress) {

@@ -18,4 +18,7 @@ namespace polarquant::bench {
 IdMatrix exact_neighbours(const FloatMatrix& base, const FloatMatrix& query, bool l2, int64_t k,
                           const OnProgress& on_progress);
 
+/// What a row is away from a query, both (dim), in double: less is nearer.
+double exact_cost(const float* query, const float* row, int64_t dim, bool l2);
+
 }  // namespace polarquant::bench

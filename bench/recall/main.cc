@@ -153,7 +153,7 @@ int run(int argc, const char* const* argv) {
   const RecallOptions& options = parsed.options;
   limit_threads(options.measure.threads);
   // An unwritable path should fail now, not after the measuring.
-  if (!options.json_path.empty()) require_writable(options.json_path);
+  if (!options.json_path.empty()) require_writable(options.json_path, options.data);
   if (options.advise) return run_advice(argc, argv, options);
 
   const BenchmarkData data = load_benchmark_data(options.data, shared_progress);

@@ -13,6 +13,7 @@
 
 #include "bench/median.h"
 #include "bench/recall/folded_stderr.h"
+#include "bench/recall/ground_truth.h"
 #include "bench/recall/progress.h"
 #include "include/polarquant/faiss.h"
 #include "src/core/status.h"
@@ -186,7 +187,11 @@ SearchResult measure_search(const ::faiss::Index& index, const BenchmarkData& da
     // Recall needs every query, which the runs below may cut.
     index.search(query.rows, query.values.data(), options.k, out.distances.data(), out.ids.data());
   }
-  result.recall = count_recall(out.ids, data.ground_truth, options.k);
+  const bool l2 = data.distance == Distance::l2;
+  result.recall =
+      count_recall(out.ids, data.ground_truth, options.k, [&](int64_t one_query, int64_t row) {
+        return exact_cost(query.row(one_query), data.base.row(row), query.dim, l2);
+      });
   if (options.one) {
     progress.step("searching, one query at a time");
     result.one = run_singles(index, query, options);

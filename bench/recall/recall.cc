@@ -6,7 +6,8 @@
 
 namespace polarquant::bench {
 
-Recall count_recall(std::span<const int64_t> result, const IdMatrix& truth, int64_t k) {
+Recall count_recall(std::span<const int64_t> result, const IdMatrix& truth, int64_t k,
+                    const PairCost& cost) {
   require(k >= 1 && k <= truth.k, StatusCode::bad_argument, "k is {} (allowed: 1 to {})", k,
           truth.k);
   require(truth.rows >= 1 && result.size() == static_cast<size_t>(truth.rows * k),
@@ -17,8 +18,9 @@ Recall count_recall(std::span<const int64_t> result, const IdMatrix& truth, int6
   for (int64_t q = 0; q < truth.rows; ++q) {
     const std::span<const int64_t> ids =
         result.subspan(static_cast<size_t>(q * k), static_cast<size_t>(k));
-    firsts += ids[0] == truth.row(q)[0] ? 1 : 0;
-    found += neighbours_found(ids, {truth.row(q), static_cast<size_t>(k)});
+    const RowCost row_cost = cost ? [&](int64_t row) { return cost(q, row); } : RowCost();
+    firsts += neighbours_found(ids.first(1), {truth.row(q), 1}, row_cost);
+    found += neighbours_found(ids, {truth.row(q), static_cast<size_t>(k)}, row_cost);
   }
   const auto queries = static_cast<double>(truth.rows);
   return {static_cast<double>(firsts) / queries,

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "bench/median.h"
 #include "bench/recall/report_head.h"
 #include "src/core/status.h"
+#include "src/io/atomic_file.h"
 
 namespace polarquant::bench {
 namespace {
@@ -20,6 +22,13 @@ using nlohmann::ordered_json;
 
 [[noreturn]] void fail_to_write(const std::string& path) {
   fail(StatusCode::io, "{}: cannot write: {}", path, std::generic_category().message(errno));
+}
+
+/// Pipes and terminals are written to.
+bool is_replaced(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
 }
 
 size_t widest(const std::vector<std::string>& texts, size_t least) {
@@ -158,22 +167,26 @@ std::string report_json(const ReportContext& context, const BenchmarkData& data,
   return dump_report(out);
 }
 
-void require_writable(const std::string& path) {
-  const std::string part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "wb");
-  if (file == nullptr) fail_to_write(path);
-  std::fclose(file);
-  std::remove(part.c_str());
+void require_writable(const std::string& path, const DataRequest& inputs) {
+  for (const std::string& input : {inputs.base, inputs.query, inputs.ground_truth}) {
+    std::error_code none;  // files that are not there are the same as no other
+    require(!std::filesystem::equivalent(path, input, none), StatusCode::bad_argument,
+            "{}: is what is read, as {}; it would be replaced: name another file", path, input);
+  }
+  if (is_replaced(path)) const AtomicFile file(path);
 }
 
 void write_report(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::FILE* file = std::fopen(part.c_str(), "wb");
+  if (is_replaced(path)) {
+    AtomicFile file(path);
+    file.write(text.data(), text.size());
+    file.commit();
+    return;
+  }
+  std::FILE* file = std::fopen(path.c_str(), "wb");
   if (file == nullptr) fail_to_write(path);
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (std::fclose(file) != 0 || !written || std::rename(part.c_str(), path.c_str()) != 0) {
-    fail_to_write(path);
-  }
+  if (std::fclose(file) != 0 || !written) fail_to_write(path);
 }
 
 }  // namespace polarquant::bench

@@ -55,8 +55,10 @@ std::string report_json(const ReportContext& context, const BenchmarkData& data,
                         const std::vector<ReportRow>& rows);
 
 /// Writes `text` to path + ".part" and renames it, so that path never holds half a report.
+/// To a file, which appears whole or not at all, or to what a path names that is no file.
 void write_report(const std::string& path, const std::string& text);
-/// Throws what write_report(path, …) would if it could not write; leaves no file behind.
-void require_writable(const std::string& path);
+/// Throws what write_report(path, …) would if it could not write, and for a path that is one of the
+/// inputs; leaves no file behind.
+void require_writable(const std::string& path, const DataRequest& inputs);
 
 }  // namespace polarquant::bench

@@ -415,12 +415,12 @@ POLAR_API void polar_advice_options_init(polar_advice_options* options);
  * 10·dim.
  *
  * Recall@k is the share of the k exact neighbours among the k that a search with the default
- * exactness finds, over the rows searched. Over more rows it is lower on some data, as neighbours
- * lie closer together. So a quarter of these rows is searched alone, too: by how much more is
- * missed over all of them, expected_recall tells recall over total_rows, and the recommendation
- * goes by it; "surely" above means by more than recall_margin. A trained code is recommended only
- * when it finds more than its untrained one by more than noise: query by query, by more than 1.96
- * standard errors.
+ * exactness finds, over the rows searched; rows as near as the k-th count as found. Over more rows
+ * it is lower on some data, as neighbours lie closer together. So a quarter of these rows is
+ * searched alone, too: by how much more is missed over all of them, expected_recall tells recall
+ * over total_rows, and the recommendation goes by it; "surely" above means by more than
+ * recall_margin. A trained code is recommended only when it finds more than its untrained one by
+ * more than noise: query by query, by more than 1.96 standard errors.
  *
  * The result is the same for the same arguments, whatever the number of threads; where a code is
  * trained, on one machine and LAPACK. A code that cannot be measured has its problem told in its

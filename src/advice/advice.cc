@@ -167,11 +167,17 @@ class Advisor {
                  scores.data(), ids.data());
     std::vector<int64_t> found;
     const auto k = static_cast<size_t>(k_);
-    for (size_t first = 0; first < ids.size(); first += k) {
-      found.push_back(
-          neighbours_found(std::span(ids).subspan(first, k), std::span(truth).subspan(first, k)));
+    const float* query = sample_.queries.data();
+    for (size_t first = 0; first < ids.size(); first += k, query += sample_.dim) {
+      found.push_back(neighbours_found(std::span(ids).subspan(first, k),
+                                       std::span(truth).subspan(first, k),
+                                       [&](int64_t row) { return cost(query, row); }));
     }
     return found;
+  }
+
+  double cost(const float* query, int64_t row) const {
+    return exact_cost(metric_, sample_.dim, query, sample_.base.data() + row * sample_.dim);
   }
 
   double coding_error(const Codec& codec, const RowStore& store) const {

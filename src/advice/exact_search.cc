@@ -48,6 +48,13 @@ class Nearest {
 
 }  // namespace
 
+double exact_cost(Metric metric, int dim, const float* query, const float* row) {
+  const auto dot = simd_codec_kernels().dot_exact;
+  const double product = dot(query, row, dim);
+  // ‖q−x‖² without ‖q‖², which all rows of a query share.
+  return metric == Metric::l2 ? dot(row, row, dim) - 2 * product : -product;
+}
+
 void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
                   const float* queries, int64_t k, int threads,
                   const std::function<void(int64_t queries)>& advance, int64_t* ids) {
@@ -59,7 +66,7 @@ void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
     const float* values = x + static_cast<int64_t>(row) * dim;
     norms2[row] = dot(values, values, dim);
   }
-  // ‖q−x‖² without ‖q‖², which all rows of a query share.
+  // As exact_cost, with the squares at hand.
   const auto cost = [&](const float* query, int64_t row) {
     const double product = dot(query, x + row * dim, dim);
     return l2 ? norms2[static_cast<size_t>(row)] - 2 * product : -product;

@@ -19,4 +19,8 @@ void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
                   const float* queries, int64_t k, int threads,
                   const std::function<void(int64_t queries)>& advance, int64_t* ids);
 
+/// What a row, (dim), is away from a query as exact_search compares them: less is nearer, and equal
+/// rows are equally near.
+double exact_cost(Metric metric, int dim, const float* query, const float* row);
+
 }  // namespace polarquant

@@ -2,16 +2,27 @@
 #include "src/advice/recall.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace polarquant {
 
-int64_t neighbours_found(std::span<const int64_t> got, std::span<const int64_t> wanted) {
-  std::vector<int64_t> sorted(got.begin(), got.end());
+int64_t neighbours_found(std::span<const int64_t> got, std::span<const int64_t> wanted,
+                         const RowCost& cost) {
+  std::vector<int64_t> rows(got.begin(), got.end());
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  std::vector<int64_t> sorted(wanted.begin(), wanted.end());
   std::sort(sorted.begin(), sorted.end());
-  return std::count_if(wanted.begin(), wanted.end(), [&](int64_t id) {
-    return std::binary_search(sorted.begin(), sorted.end(), id);
-  });
+  std::vector<int64_t> others;
+  std::set_difference(rows.begin(), rows.end(), sorted.begin(), sorted.end(),
+                      std::back_inserter(others));
+  const auto found = static_cast<int64_t>(rows.size() - others.size());
+  if (!cost || others.empty() || wanted.empty()) return found;
+  const double farthest = cost(wanted.back());
+  const auto as_near = std::count_if(
+      others.begin(), others.end(), [&](int64_t row) { return row >= 0 && cost(row) <= farthest; });
+  return std::min(found + as_near, static_cast<int64_t>(wanted.size()));
 }
 
 }  // namespace polarquant

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What recall counts: by ids, so that of two equal vectors only the one in the true list is right.
+// What recall counts. Where rows are equally near, as copies of one row are, which of them are the
+// true k is chance: every row as near as the k-th counts as found.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace polarquant {
 
-/// How many of the ids in `wanted`, which are all different, are among `got`. An id got twice
-/// counts once.
-int64_t neighbours_found(std::span<const int64_t> got, std::span<const int64_t> wanted);
+/// What a row is away from the query; less is nearer. The same number for rows that are equal.
+using RowCost = std::function<double(int64_t row)>;
+
+/// How many of the rows in `wanted`, which are all different and best first, are among `got`, or
+/// have one in their place that is as near as the last of them. An id got twice counts once.
+/// Without `cost` ids alone count.
+int64_t neighbours_found(std::span<const int64_t> got, std::span<const int64_t> wanted,
+                         const RowCost& cost = {});
 
 }  // namespace polarquant

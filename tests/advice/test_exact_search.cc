@@ -87,4 +87,33 @@ TEST_CASE("neighbours found are counted by id, each once", "[scan]") {
   CHECK(neighbours_found(std::vector<int64_t>{}, wanted) == 0);
 }
 
+TEST_CASE("rows as near as the last neighbour count as found, no more than there are", "[scan]") {
+  // Rows 0 to 9 are 0, 1, 1, 1, 2, 2, 2, 3, 3, 3 away.
+  const RowCost cost = [](int64_t row) { return static_cast<double>((row + 2) / 3); };
+  const std::vector<int64_t> wanted = {0, 1, 2};
+  const auto found = [&](std::vector<int64_t> got) { return neighbours_found(got, wanted, cost); };
+  CHECK(found({0, 1, 2}) == 3);
+  CHECK(found({0, 3, 2}) == 3);
+  CHECK(found({1, 2, 3}) == 3);  // in the place of row 0 one as near as the last
+  CHECK(found({3, 3, 3}) == 1);
+  CHECK(found({3, 4, 9}) == 1);
+  CHECK(found({0, 3, -1}) == 2);
+  CHECK(found({0, 1, 2, 3}) == 3);
+  CHECK(neighbours_found(std::vector<int64_t>{4, 5, 6}, wanted) == 0);
+}
+
+TEST_CASE("equal rows cost the same wherever they lie", "[scan]") {
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    for (const int dim : {1, 7, 33, 384}) {
+      const std::vector<float> query = normal_numbers(dim, 2);
+      std::vector<float> x = normal_numbers(dim, 1);
+      for (int copy = 0; copy < 9; ++copy) x.insert(x.end(), x.begin(), x.begin() + dim);
+      for (int copy = 1; copy < 10; ++copy) {
+        CHECK(exact_cost(metric, dim, query.data(), x.data() + copy * dim) ==
+              exact_cost(metric, dim, query.data(), x.data()));
+      }
+    }
+  }
+}
+
 }  // namespace polarquant

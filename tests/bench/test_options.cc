@@ -3,6 +3,7 @@
 #include <faiss/impl/FaissException.h>
 #include <faiss/index_factory.h>
 
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -191,9 +192,23 @@ TEST_CASE("the report holds what a reader needs, and no bytes it cannot print", 
   const test::TemporaryFolder folder;
   write_report(folder.file("r.json"), "{}");
   REQUIRE(std::filesystem::file_size(folder.file("r.json")) == 2);
-  REQUIRE_FALSE(std::filesystem::exists(folder.file("r.json.part")));
-  require_error(StatusCode::io, "cannot write",
-                [&] { require_writable(folder.file("none/r.json")); });
+  std::filesystem::create_symlink("r.json", folder.file("link"));
+  DataRequest inputs;
+  inputs.base = folder.write("base.npy", "vectors");
+  require_writable(folder.file("link"), inputs);
+  write_report(folder.file("link"), "[1]");
+  REQUIRE(std::filesystem::is_symlink(folder.file("link")));
+  REQUIRE(std::filesystem::file_size(folder.file("r.json")) == 3);
+  require_writable("/dev/null", inputs);
+  write_report("/dev/null", "{}");
+  require_error(StatusCode::io, "cannot open",
+                [&] { require_writable(folder.file("none/r.json"), inputs); });
+  std::filesystem::create_hard_link(folder.file("base.npy"), folder.file("hard"));
+  for (const char* name : {"base.npy", "./base.npy", "hard"}) {
+    require_error(StatusCode::bad_argument, "is what is read",
+                  [&] { require_writable(folder.file(name), inputs); });
+  }
+  REQUIRE(std::filesystem::file_size(folder.file("base.npy")) == 7);
 }
 
 }  // namespace polarquant::bench

@@ -5,6 +5,7 @@
 #include <faiss/index_factory.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "bench/median.h"
 #include "bench/recall/ground_truth.h"
@@ -60,6 +61,41 @@ TEST_CASE("recall counts ids found among the true ones", "[unit]") {
   REQUIRE(count({1, 3, 7, 9}, 2).at_k == 0.5);
   // An id twice is one find.
   REQUIRE(count({1, 1, 1, 7, 7, 7}, 3).at_k == 2.0 / 6);
+}
+
+TEST_CASE("rows as near as the k-th count as found", "[unit]") {
+  // Rows 0 to 3 are as near as each other, and so are 4 to 7, farther.
+  const IdMatrix truth{.rows = 2, .k = 2, .values = {0, 1, 0, 1}, .rows_in_source = 2};
+  const auto cost = [](int64_t /*query*/, int64_t row) { return static_cast<double>(row / 4); };
+  Recall recall = count_recall(std::vector<int64_t>{2, 3, 3, 4}, truth, 2, cost);
+  REQUIRE(recall.at_1 == 1.0);
+  REQUIRE(recall.at_k == 0.75);
+  recall = count_recall(std::vector<int64_t>{4, 0, -1, -1}, truth, 2, cost);
+  REQUIRE(recall.at_1 == 0.0);
+  REQUIRE(recall.at_k == 0.25);
+}
+
+TEST_CASE("exact search among copies has a recall of 1", "[unit]") {
+  const bool l2 = GENERATE(false, true);
+  const FloatMatrix some = random_matrix(20, 16, 1);
+  BenchmarkData data;
+  data.distance = l2 ? Distance::l2 : Distance::inner_product;
+  data.query = random_matrix(25, 16, 2);
+  data.base = {.rows = 2000, .dim = 16, .values = {}, .rows_in_source = 2000};
+  for (int64_t i = 0; i < 2000; ++i) {
+    const float* row = some.row(i * 7 % 20);
+    data.base.values.insert(data.base.values.end(), row, row + 16);
+  }
+  data.ground_truth = exact_neighbours(data.base, data.query, l2, 10, nullptr);
+  std::unique_ptr<::faiss::Index> flat(
+      ::faiss::index_factory(16, "Flat", faiss_metric(data.distance)));
+  flat->add(2000, data.base.values.data());
+  MeasureOptions options;
+  options.k = 10;
+  options.repeat = 1;
+  const SearchResult result = measure_search(*flat, data, options, "flat");
+  REQUIRE(result.recall.at_k == 1.0);
+  REQUIRE(result.recall.at_1 == 1.0);
 }
 
 TEST_CASE("recall refuses shapes that do not fit", "[unit]") {

@@ -14,7 +14,7 @@ from polarquant.command.bench_chart import best_of, series_of
 from polarquant.command.bench_choice import choose
 from polarquant.command.bench_contenders import Named, default_contenders, parse_contenders
 from polarquant.command.bench_measure import Measured, recalls
-from polarquant.command.bench_parts import draw_parts, exact_neighbours, normalize
+from polarquant.command.bench_parts import Parts, draw_parts, exact_neighbours, normalize
 from polarquant.command.failure import CommandError
 from polarquant.command.vector_files import open_vectors
 from polarquant.metric import Metric
@@ -55,8 +55,58 @@ class PartsTest(CommandTest):
         np.testing.assert_array_equal(normalize(np.zeros((2, 3), np.float32)), np.zeros((2, 3)))
 
     def test_recall_is_the_share_of_the_exact(self):
-        shares = recalls(np.array([[1, 2], [5, -1]]), np.array([[2, 3], [5, 6]]))
-        self.assertEqual(shares.tolist(), [0.5, 0.5])
+        parts = Parts(make_rows(9, 4), make_rows(2, 4), make_rows(2, 4, seed=3), False)
+        for metric in (Metric.INNER_PRODUCT, Metric.L2):
+            exact = exact_neighbours(parts.base, parts.queries, metric, 3)
+            far = exact_neighbours(parts.base, parts.queries, metric, 9)[:, 5:]
+            found = np.array([[exact[0, 0], exact[0, 2], far[0, 0]], [exact[1, 1], -1, far[1, 1]]])
+            shares = recalls(found, exact, parts, metric)
+            np.testing.assert_allclose(shares, [2 / 3, 1 / 3])
+            twice = np.stack([exact[:, 0], exact[:, 0], exact[:, 0]], axis=1)
+            np.testing.assert_allclose(recalls(twice, exact, parts, metric), 1 / 3)
+
+    def test_rows_as_near_as_the_last_are_found(self):
+        x = make_rows(20, 16)
+        order = np.random.default_rng(5).permutation(np.repeat(np.arange(20), 30))
+        for metric in Metric:
+            base, queries = x[order], x[:7] + np.float32(0.1)
+            if metric == Metric.COSINE:
+                base, queries = normalize(base), normalize(queries)
+            parts = Parts(base, base, queries, False)
+            exact = exact_neighbours(base, queries, metric, 10)
+            of_each = [np.flatnonzero(order == order[ids[0]])[-10:] for ids in exact]
+            np.testing.assert_array_equal(recalls(np.array(of_each), exact, parts, metric), 1)
+            # Of 40 the 30 copies of the nearest, and ten of those of the next.
+            exact = exact_neighbours(base, queries, metric, 40)
+            both = [
+                np.concatenate(
+                    [
+                        np.flatnonzero(order == order[ids[0]]),
+                        np.flatnonzero(order == order[ids[-1]])[-10:],
+                    ]
+                )
+                for ids in exact
+            ]
+            np.testing.assert_array_equal(recalls(np.array(both), exact, parts, metric), 1)
+            worse = np.array(both)
+            worse[:, :3] = [np.flatnonzero(order == order[ids[-1]])[:3] for ids in exact]
+            self.assertTrue((recalls(worse, exact, parts, metric) <= 1).all())
+
+    @needs_indexes
+    def test_exact_search_among_copies_has_a_recall_of_1(self):
+        x = make_rows(30, 32)
+        np.save(self.path("x.npy"), np.random.default_rng(1).permutation(np.repeat(x, 60, axis=0)))
+        result = self.path("result.json")
+        for metric in ("ip", "l2", "cosine"):
+            self.polar(
+                *("bench", self.path("x.npy"), "--metric", metric, "--codes", "Polar8;Polar4"),
+                *("--rounds", "1", "--json", result),
+            )
+            with open(result, encoding="utf-8") as file:
+                told = {row["code"]: row["recall"] for row in json.load(file)["rows"]}
+            with self.subTest(metric):
+                self.assertEqual(told["Polar8"], 1.0)
+                self.assertGreater(told["Polar4"], 0.95)
 
 
 class ChoiceTest(unittest.TestCase):

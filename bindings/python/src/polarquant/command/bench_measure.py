@@ -11,9 +11,10 @@ from typing import Callable, NamedTuple
 
 import numpy as np
 
-from polarquant._arrays import Ids
+from polarquant._arrays import Floats, Ids
 from polarquant.command.bench_contenders import Contender, Named, Setting
-from polarquant.command.bench_parts import Parts
+from polarquant.command.bench_parts import Parts, exact_scores
+from polarquant.metric import Metric
 
 #: Threads of the library measured before spin for some milliseconds after their work.
 _PAUSE_S = 0.05
@@ -83,7 +84,7 @@ def _build(
         size = contender.bytes_per_vector()
     except Exception as error:  # of any library: its text is the row's
         return None, Measured(named, " ".join(str(error).split()) or type(error).__name__)
-    shares = recalls(found, exact)
+    shares = recalls(found, exact, parts, setting.metric)
     margin = 1.96 * float(np.std(shares)) / math.sqrt(len(shares))
     row = Measured(
         named, "", size, float(np.mean(shares)), margin, build_s, queries=len(parts.queries)
@@ -91,7 +92,22 @@ def _build(
     return contender, row
 
 
-def recalls(found: Ids, exact: Ids) -> np.typing.NDArray[np.float64]:
-    """Of each query, the share of the k exact neighbours among the k found, (nq,)."""
-    pairs = zip(found.tolist(), exact.tolist())
-    return np.array([len(set(a) & set(b)) / len(b) for a, b in pairs])
+def recalls(found: Ids, exact: Ids, parts: Parts, metric: Metric) -> np.typing.NDArray[np.float64]:
+    """Of each query, the share of the k exact neighbours found, (nq,). Where rows are equally near,
+    as copies of one row are, which of them are the exact ones is chance: every row as near as the
+    k-th counts as found."""
+    return np.array(
+        [
+            _found(got[got >= 0], wanted, query, parts.base, metric) / len(wanted)
+            for got, wanted, query in zip(found, exact, parts.queries)
+        ]
+    )
+
+
+def _found(got: Ids, wanted: Ids, query: Floats, base: Floats, metric: Metric) -> int:
+    others = np.setdiff1d(got, wanted)
+    count = len(np.intersect1d(got, wanted))
+    if len(others):
+        last = exact_scores(base[wanted[-1:]], query, metric)
+        count += int(np.count_nonzero(exact_scores(base[others], query, metric) >= last))
+    return min(count, len(wanted))

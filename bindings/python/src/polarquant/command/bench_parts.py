@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from polarquant._arrays import Floats, Ids
 from polarquant.command.failure import CommandError
@@ -88,10 +89,17 @@ def exact_neighbours(base: Floats, queries: Floats, metric: Metric, k: int) -> I
         candidates = np.argpartition(scores, len(base) - count, axis=1)[:, len(base) - count :]
         for row, (query, rows) in enumerate(zip(part, candidates)):
             rows = np.sort(rows)
-            near = base[rows].astype(np.float64)
-            if metric == Metric.L2:
-                exact = -((near - query) ** 2).sum(axis=1)
-            else:
-                exact = near @ query.astype(np.float64)
+            exact = exact_scores(base[rows], query, metric)
             found[first + row] = rows[np.argsort(-exact, kind="stable")[:k]]
     return found
+
+
+def exact_scores(rows: Floats, query: Floats, metric: Metric) -> npt.NDArray[np.float64]:
+    """How near rows, (n, dim), are to a query, larger is nearer; the same for equal rows."""
+    near = rows.astype(np.float64)
+    # Each row summed alone: a product of matrices adds up in other orders at other places.
+    if metric == Metric.L2:
+        scores: npt.NDArray[np.float64] = -((near - query) ** 2).sum(axis=1)
+    else:
+        scores = (near * query.astype(np.float64)).sum(axis=1)
+    return scores
