@@ -12,6 +12,7 @@ packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev
 packages_python=(python3-venv)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
+packages_fuzz=("${packages_clang[@]}" libclang-rt-14-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
   libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
 
@@ -33,8 +34,14 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --slow           run the slow tests too
       --sanitize LIST  build with -fsanitize=LIST, in a folder of its own
       --werror         build with warnings as errors, in a folder of its own
+      --no-faiss       build without FAISS, in a folder of its own
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --clang          install clang too: the bytes of codes are compared between compilers
+  check [--full]       what a change must pass: test --werror --clang; with --full all that there is: sanitizers,
+                       without FAISS, other FAISS releases, every fuzz target for a minute (an hour or two)
+  fuzz [TARGET] [SECONDS]
+                       build the fuzz targets with clang and libFuzzer and run each, or the one named, for
+                       SECONDS, by default 60; tests/fuzz/README.md lists them
   build                build everything into build/
   wheel                build the Python package into dist/, for every Python 3 and other machines with this
                        glibc or a newer one, and try it in a fresh virtual environment
@@ -50,6 +57,7 @@ examples:
   ./dev.sh test
   ./dev.sh test -R codec --verbose
   ./dev.sh test --sanitize address,undefined
+  ./dev.sh fuzz index_file 3600
   ./dev.sh bench --help
   ./dev.sh format --check
 HELP
@@ -161,6 +169,10 @@ command_test() {
     case $1 in
       --slow) selection=() ;;
       --clang) packages=("${packages_clang[@]}") ;;
+      --no-faiss)
+        options+=(-DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
+        suffix+=-no-faiss
+        ;;
       --aarch64)
         need_architecture arm64
         packages=("${packages_aarch64[@]}")
@@ -195,6 +207,95 @@ command_test() {
   if ((${#packages[@]})); then need_packages "${packages[@]}"; fi
   build "${options[@]}"
   ctest --test-dir "$build_dir" --output-on-failure --parallel 2 "${selection[@]}" "${arguments[@]}"
+}
+
+# fuzz_target NAME SECONDS: from what is checked in and what was found before. Prints one line; the rest
+# is in a log.
+fuzz_target() {
+  local seeds=$root/tests/fuzz/seeds/$1 regressions=$root/tests/fuzz/found/$1
+  local corpus=$build_dir/corpus/$1 found=$build_dir/found/$1 log=$build_dir/fuzz_$1.log
+  mkdir -p "$corpus" "$found"
+  local folders=("$corpus")
+  if [[ -d $seeds ]]; then folders+=("$seeds"); fi
+  if [[ -d $regressions ]]; then folders+=("$regressions"); fi
+  # Memory for one input: what the target itself allows, and the sanitizers' share. Leaks are looked for
+  # at the end.
+  if ! env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1 \
+    "$build_dir/bin/tests/fuzz_$1" -max_total_time="$2" -timeout=60 -rss_limit_mb=2560 -max_len=65536 \
+    -print_final_stats=1 -artifact_prefix="$found/" "${folders[@]}" >"$log" 2>&1; then
+    tail --lines=40 "$log" >&2
+    say "fuzz $1: failed; the input is in ${found#"$root"/}, all that was said in ${log#"$root"/}"
+    return 1
+  fi
+  local inputs edges
+  inputs=$(sed --quiet 's/^stat::number_of_executed_units: *//p' "$log")
+  edges=$(sed --quiet --regexp-extended 's/.* cov: ([0-9]+) .*/\1/p' "$log" | tail --lines=1)
+  say "fuzz $1: $inputs inputs in $2 s, $edges places of the code reached"
+}
+
+command_fuzz() {
+  local wanted=() seconds=60
+  if (($#)) && [[ ! $1 =~ ^[0-9]+$ ]]; then
+    [[ -e $root/tests/fuzz/fuzz_$1.cc ]] || die "fuzz: no target $1; tests/fuzz/README.md lists them"
+    wanted=("$1")
+    shift
+  fi
+  if (($#)); then
+    [[ $1 =~ ^[0-9]+$ ]] || die "fuzz takes a target and seconds, got: $*"
+    seconds=$1
+    shift
+  fi
+  (($# == 0)) || die "fuzz takes a target and seconds, got besides: $*"
+  if ((${#wanted[@]} == 0)); then
+    local source
+    for source in "$root"/tests/fuzz/fuzz_*.cc; do
+      source=${source##*/fuzz_}
+      wanted+=("${source%.cc}")
+    done
+  fi
+  need_packages "${packages_fuzz[@]}"
+  build_dir=$root/build-fuzz
+  targets=(--target fuzz_targets)
+  build -DPOLARQUANT_FUZZ=ON -DPOLARQUANT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang \
+    -DCMAKE_CXX_COMPILER=clang++
+  local target failed=()
+  for target in "${wanted[@]}"; do
+    fuzz_target "$target" "$seconds" || failed+=("$target")
+  done
+  ((${#failed[@]} == 0)) || die "fuzz targets that found something: ${failed[*]}"
+}
+
+# check_step WHAT COMMAND…: says what it does, and remembers what failed.
+failed_steps=()
+check_step() {
+  say "== $1"
+  if ! "${@:2}"; then failed_steps+=("$1"); fi
+}
+
+command_check() {
+  local full=0
+  case ${1-} in
+    '') ;;
+    --full) full=1 ;;
+    *) die "check takes --full or nothing, got: $*" ;;
+  esac
+  check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
+  if ((full)); then
+    check_step "address and undefined-behaviour sanitizers" "$0" test --sanitize address,undefined
+    check_step "thread sanitizer" "$0" test --sanitize thread
+    check_step "without FAISS" "$0" test --no-faiss
+    if ((EUID == 0)) && command -v debootstrap >/dev/null; then
+      check_step "the FAISS of Debian trixie" "$root/tests/faiss_versions/run.sh" trixie
+    else
+      say "== left out: other FAISS releases, which need root and debootstrap"
+    fi
+    check_step "each fuzz target for a minute" "$0" fuzz 60
+  fi
+  if ((${#failed_steps[@]})); then
+    printf 'failed: %s\n' "${failed_steps[@]}" >&2
+    exit 1
+  fi
+  say "all passed"
 }
 
 command_setup() {
@@ -257,7 +358,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | build | wheel | bench | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | check | fuzz | build | wheel | bench | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi

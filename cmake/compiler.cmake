@@ -26,6 +26,13 @@ if(POLARQUANT_SANITIZE)
                                                     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE})
 endif()
+if(POLARQUANT_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    message(FATAL_ERROR "POLARQUANT_FUZZ needs clang: -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++")
+  endif()
+  # What inputs reach is counted everywhere; libFuzzer's main function is in the targets alone.
+  target_compile_options(polarquant_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_include_directories(polarquant_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 
 # One object library per layer: named sources only, hidden symbols, lower layers linked.

@@ -13,6 +13,7 @@ else()
 endif()
 option(POLARQUANT_CUDA "Build libpolarquant_cuda, for searches on NVIDIA GPUs" ${cuda_default})
 option(POLARQUANT_WERROR "Treat compiler warnings as errors" OFF)
+option(POLARQUANT_FUZZ "Build the fuzz targets of tests/fuzz with libFuzzer; needs clang" OFF)
 set(POLARQUANT_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Blocks of codes of any bytes. Input: three bytes for the codec, two for what is done, then codes.
+//
+// Blocks give back the codes that were packed, a search of them is that of the codes, and changes
+// leave the rows that they should. Blocks whose bytes are no codes are searched all the same.
+#include <bit>
+#include <cmath>
+#include <memory>
+
+#include "src/core/random.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/trained_codecs.h"
+
+using namespace polarquant::fuzz;
+
+namespace {
+
+constexpr int64_t kMostRows = 150;
+constexpr size_t kAlignment = 64;
+
+/// Memory of exactly this size on a boundary of 64 bytes.
+class Blocks {
+ public:
+  explicit Blocks(size_t bytes) : bytes_(bytes) {
+    void* memory = nullptr;
+    expect(posix_memalign(&memory, kAlignment, bytes) == 0, "no memory");
+    memory_.reset(static_cast<uint8_t*>(memory));
+    std::memset(memory, 0, bytes);
+  }
+  uint8_t* data() const { return memory_.get(); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* memory) const { std::free(memory); }
+  };
+  std::unique_ptr<uint8_t, Free> memory_;
+  size_t bytes_;
+};
+
+struct Found {
+  std::vector<float> scores;
+  std::vector<int64_t> ids;
+};
+
+struct Search {
+  const TrainedCodec& trained;
+  const polar_search_options* options;
+  std::vector<float> queries;
+  int64_t nq;
+  int64_t k;
+
+  Found of_blocks(const Blocks& blocks, int64_t rows) const {
+    Found found = room();
+    expect_ok("blocks_search", polar_blocks_search(trained.codec, nq, queries.data(), rows,
+                                                   blocks.data(), blocks.bytes(), k, options,
+                                                   found.scores.data(), found.ids.data()));
+    for (size_t i = 0; i < found.ids.size(); ++i) {
+      expect(found.ids[i] >= -1 && found.ids[i] < rows, "an id that no row has");
+      expect(!std::isnan(found.scores[i]), "a score that is no number");
+    }
+    return found;
+  }
+  Found of_codes(const std::vector<uint8_t>& codes, int64_t rows) const {
+    Found found = room();
+    expect_ok("search", polar_codec_search_with_options(trained.codec, nq, queries.data(), rows,
+                                                        codes.data(), codes.size(), k, options,
+                                                        found.scores.data(), found.ids.data()));
+    return found;
+  }
+
+ private:
+  Found room() const {
+    const auto count = static_cast<size_t>(nq * k);
+    return {std::vector<float>(count), std::vector<int64_t>(count)};
+  }
+};
+
+void check_same(const Found& a, const Found& b) {
+  expect(a.ids == b.ids, "a search of blocks finds other rows than one of codes");
+  expect(std::memcmp(a.scores.data(), b.scores.data(), a.scores.size() * sizeof(float)) == 0,
+         "a search of blocks gives other scores than one of codes");
+}
+
+void change(const TrainedCodec& trained, const Blocks& blocks, const uint8_t* code, int64_t rows,
+            polarquant::Random& random) {
+  const size_t code_bytes = trained.info.code_bytes;
+  for (int step = 0; step < 6 && rows > 0; ++step) {
+    const auto row = static_cast<int64_t>(random.below(static_cast<uint64_t>(rows)));
+    switch (random.below(3)) {
+      case 0:
+        expect_ok("overwrite", polar_blocks_overwrite(trained.codec, code, code_bytes, rows,
+                                                      blocks.data(), blocks.bytes(), row));
+        break;
+      case 1:
+        expect_ok("swap_remove", polar_blocks_swap_remove(trained.codec, row, rows, blocks.data(),
+                                                          blocks.bytes()));
+        --rows;
+        break;
+      default: {
+        std::vector<uint64_t> removed(static_cast<size_t>((rows + 63) / 64));
+        int64_t gone = 0;
+        for (uint64_t& word : removed) word = random.next() & random.next();
+        if (rows % 64 != 0) removed.back() &= (uint64_t{1} << (rows % 64)) - 1;
+        for (const uint64_t word : removed) gone += std::popcount(word);
+        int64_t left = -1;
+        expect_ok("remove", polar_blocks_remove(trained.codec, removed.data(), rows, blocks.data(),
+                                                blocks.bytes(), &left));
+        expect(left == rows - gone, "removing leaves another number of rows");
+        rows = left;
+      }
+    }
+  }
+  std::vector<uint8_t> rest(static_cast<size_t>(rows) * code_bytes);
+  expect_ok("get what is left", polar_blocks_get(trained.codec, rows, blocks.data(), blocks.bytes(),
+                                                 0, rows, rest.data(), rest.size()));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
+  Input input(data, bytes);
+  const TrainedCodec trained = take_codec(input);
+  if (trained.codec == nullptr || trained.info.group_rows > 1) return 0;
+  const uint8_t choice = input.byte();
+  const uint8_t seed = input.byte();
+  const CodeCount count = count_codes(trained, input.left(), kMostRows);
+  size_t room = 0;
+  if (!allow_failure("blocks_bytes", polar_blocks_bytes(trained.codec, count.rows, &room)))
+    return 0;
+  const Blocks blocks(room);
+  const std::vector<uint8_t> any_bytes(input.data(), input.data() + input.left());
+  const std::vector<uint8_t> codes = input.take(count.bytes);
+  expect_ok("append", polar_blocks_append(trained.codec, count.rows, codes.data(), codes.size(), 0,
+                                          blocks.data(), blocks.bytes()));
+  std::vector<uint8_t> back(codes.size());
+  expect_ok("get", polar_blocks_get(trained.codec, count.rows, blocks.data(), blocks.bytes(), 0,
+                                    count.rows, back.data(), back.size()));
+  // Where the last byte of a plane is not full, bits that encoding leaves 0 are not kept.
+  expect(trained.info.dim % 64 != 0 || back == codes, "blocks give back other codes");
+
+  const ChosenOptions options(choice, count.rows);
+  const Search search{trained, options.get(), rows_of(3, trained.info.dim, seed),
+                      choice % 2 == 0 ? 1 : 3, 1 + choice / 16 % (count.rows + 4)};
+  check_same(search.of_blocks(blocks, count.rows), search.of_codes(codes, count.rows));
+  if (count.rows == 0) return 0;
+  polarquant::Random random(seed);
+  change(trained, blocks, codes.data(), count.rows, random);
+  std::memcpy(blocks.data(), any_bytes.data(), std::min(any_bytes.size(), blocks.bytes()));
+  search.of_blocks(blocks, count.rows);
+  return 0;
+}
