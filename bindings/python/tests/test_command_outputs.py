@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What commands write: never over an input, through links and pipes, to any terminal."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -8,9 +9,10 @@ import stat
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import numpy as np
-from command_support import CommandTest
+from command_support import CommandTest, needs
 from support import make_rows, needs_indexes
 
 import polarquant
@@ -138,6 +140,46 @@ class OutputsTest(CommandTest):
         for path in ("zero\0byte", "half \ud83d", "n" * 256):
             with self.subTest(path), self.assertRaises(polarquant.PolarError):
                 loaded.save(path)
+
+    @needs("pyarrow")
+    def test_parquet_files_of_any_name(self):
+        x, rows = self.rows(30, 4)
+        target = os.fsencode(self.folder) + b"/caf\xe9.parquet"
+        self.assertEqual(self.run_polar("convert", rows, target)[0], 0)
+        code, out, err = self.run_polar("info", target)
+        self.assertEqual((code, b"30" in out), (0, True), err)
+
+    @needs("faiss")
+    @needs_indexes
+    def test_faiss_s_files_of_any_name_and_its_errors(self):
+        faiss = importlib.import_module("faiss")
+        quantizer = faiss.IndexFlatL2(8)
+        ivf = faiss.IndexIVFFlat(quantizer, 8, 3)
+        ivf.train(make_rows(200, 8))
+        ivf.add(make_rows(200, 8))
+        folder = os.fsencode(self.folder)
+        source = folder + b"/caf\xe9.faiss"
+        with open(source, "wb") as file:
+            file.write(faiss.serialize_index(ivf).tobytes())
+        code, _, err = self.run_polar("convert", source, folder + b"/rows.polar")
+        self.assertEqual((code, b"200 vectors of 8" in err), (0, True), err)
+        with open(source, "r+b") as file:
+            file.truncate(50)
+        code, _, err = self.run_polar("convert", source, folder + b"/rows.polar")
+        self.assertEqual((code, err.count(b"\n")), (1, 1), err)
+        self.assertNotIn(b"Error in", err)
+        _, rows = self.rows(200, 16)
+        codes = ("--codes", "faiss:PQ4x8;faiss:PQ3;Polar4", "-k", "3", "--rounds", "1")
+        out, _ = self.polar("bench", rows, *codes)
+        self.assertIn("PQ4x8: not measured: Number of training points", out)
+        self.assertNotIn("Error in", out)
+
+    def test_a_place_that_takes_no_index_is_told_of_first(self):
+        _, rows = self.rows(30, 4)
+        with mock.patch("polarquant.command.build.Index", side_effect=AssertionError("built")):
+            self.assert_refused("is no folder", "build", rows, self.path("none/rows.polar"))
+            self.assert_refused("not a regular file", "build", rows, "/dev/null")
+            self.assert_refused("not a regular file", "build", rows, self.folder)
 
     @needs_indexes
     def test_terminals_that_know_ascii_alone(self):

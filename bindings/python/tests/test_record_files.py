@@ -238,6 +238,30 @@ class RecordFilesTest(unittest.TestCase):
         make_records().save(self.folder)
         self.assertEqual(len(Records.load(self.folder)), 30)
 
+    def test_a_process_that_was_forked_holds_nothing_up(self):
+        records = make_records()
+        original = os.replace
+        children = []
+
+        def fork_and_replace(*paths):
+            children.append(os.fork())
+            if children[-1] == 0:
+                time.sleep(60)
+                os._exit(0)
+            original(*paths)
+
+        with mock.patch("os.replace", fork_and_replace):
+            records.save(self.folder)
+        try:
+            thread = threading.Thread(target=records.save, args=(self.folder,), daemon=True)
+            thread.start()
+            thread.join(30)
+            self.assertFalse(thread.is_alive())
+        finally:
+            for child in children:
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+
     def test_names_of_any_bytes_and_links(self):
         target = self.folder.with_name("caf\udce9")
         target.mkdir()

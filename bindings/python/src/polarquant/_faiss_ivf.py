@@ -14,6 +14,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 from polarquant._arrays import Floats, Ids, address
+from polarquant._faiss_text import plain_faiss_text
 from polarquant.errors import BadArgumentError, UnsupportedError
 from polarquant.metric import Metric
 
@@ -159,7 +160,8 @@ class FaissIvf:
                 rebuild(number, offset, where)
         except RuntimeError as error:
             raise UnsupportedError(
-                f"index: {type(self._ivf).__name__} cannot rebuild its rows ({error})"
+                f"index: {type(self._ivf).__name__} cannot rebuild its rows "
+                f"({plain_faiss_text(error)})"
             ) from None
         return self._as_callers(x), ids
 

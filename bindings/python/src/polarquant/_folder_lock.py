@@ -35,6 +35,9 @@ def sole_use(folder: pathlib.Path) -> Iterator[bool]:
                     folder.rmdir()
             raise
     finally:
+        # A process that was forked meanwhile has the folder open too.
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 

@@ -12,6 +12,7 @@ from typing import Callable, NamedTuple
 import numpy as np
 
 from polarquant._arrays import Floats, Ids
+from polarquant._faiss_text import plain_faiss_text
 from polarquant.command.bench_contenders import Contender, Named, Setting
 from polarquant.command.bench_parts import Parts, exact_scores
 from polarquant.metric import Metric
@@ -83,7 +84,7 @@ def _build(
         found = contender.search(parts.queries, exact.shape[1])
         size = contender.bytes_per_vector()
     except Exception as error:  # of any library: its text is the row's
-        return None, Measured(named, " ".join(str(error).split()) or type(error).__name__)
+        return None, Measured(named, plain_faiss_text(error))
     shares = recalls(found, exact, parts, setting.metric)
     margin = 1.96 * float(np.std(shares)) / math.sqrt(len(shares))
     row = Measured(

@@ -11,7 +11,7 @@ import numpy as np
 
 from polarquant.command import vector_files
 from polarquant.command.failure import CommandError
-from polarquant.command.output_files import refuse_overlaps
+from polarquant.command.output_files import refuse_overlaps, require_place
 from polarquant.command.progress import say, shown
 from polarquant.command.shared_arguments import add_dataset, add_metric, whole_number
 from polarquant.command.text_table import format_bytes
@@ -63,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(given: argparse.Namespace) -> int:
     refuse_overlaps([given.out], [given.vectors, given.ids])
+    require_place(given.out)
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
     if vectors.count == 0:
         raise CommandError(f"{given.vectors}: has no rows")

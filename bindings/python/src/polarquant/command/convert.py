@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 from polarquant._arrays import Floats
+from polarquant._faiss_text import plain_faiss_text
 from polarquant.command import vector_files
 from polarquant.command.failure import CommandError, import_for
 from polarquant.command.output_files import refuse_overlaps
@@ -75,9 +76,12 @@ def _convert_index(given: argparse.Namespace) -> int:
     if vector_files.find_format(given.target) is not None:
         raise CommandError(f"{given.target}: is a name of vectors; {given.source} is an index")
     try:
-        theirs = faiss.read_index(given.source)
+        # By a file of ours: FAISS knows no names that are no UTF-8.
+        with open(given.source, "rb") as file:
+            theirs = faiss.read_index(faiss.PyCallbackIOReader(file.read))
     except RuntimeError as error:
-        raise CommandError(f"{given.source}: FAISS cannot read it ({error})") from None
+        text = plain_faiss_text(error)
+        raise CommandError(f"{given.source}: FAISS cannot read it ({text})") from None
     with shown("convert") as show:
         index = Index.from_faiss(theirs, given.index, progress=show)
     index.save(given.target)

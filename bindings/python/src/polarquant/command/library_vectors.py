@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -111,7 +112,8 @@ def open_parquet(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
     pyarrow = import_for("pyarrow", "pyarrow", f"{path}: Parquet")
     parquet = import_for("pyarrow.parquet", "pyarrow", f"{path}: Parquet")
     try:
-        file = parquet.ParquetFile(path)
+        # As bytes: a name need be no UTF-8.
+        file = parquet.ParquetFile(pyarrow.OSFile(os.fsencode(path)))
     except pyarrow.ArrowInvalid as error:
         raise CommandError(f"{path}: cannot be read as Parquet ({error})") from None
     is_number = {pyarrow.float16(), pyarrow.float32(), pyarrow.float64()}.__contains__
@@ -165,7 +167,7 @@ def write_parquet(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats
     numbers = pyarrow.from_numpy_dtype(np.dtype(shape.dtype))
     name = dataset or _PARQUET_COLUMN
     schema = pyarrow.schema([(name, pyarrow.list_(numbers, shape.dim))])
-    with parquet.ParquetWriter(path, schema) as writer:
+    with open(path, "wb") as file, parquet.ParquetWriter(file, schema) as writer:
         for block in blocks:
             flat = pyarrow.array(block.astype(shape.dtype).ravel(), type=numbers)
             lists = pyarrow.FixedSizeListArray.from_arrays(flat, shape.dim)

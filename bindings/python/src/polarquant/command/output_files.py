@@ -35,6 +35,15 @@ def refuse_overlaps(outputs: list[Optional[str]], inputs: list[Optional[str]]) -
                 raise CommandError(f"{output}: would be written twice{_known_as(other, output)}")
 
 
+def require_place(path: str) -> None:
+    """CommandError where no file can be written under this name: told before the work, not after."""
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise CommandError(f"{path}: cannot be written ({folder} is no folder)")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise CommandError(f"{path}: is not a regular file; a file's name is allowed")
+
+
 def _known_as(other: str, path: str) -> str:
     return "" if other == path else f", as {other}"
 
@@ -80,7 +89,8 @@ def _beside(target: str) -> Iterator[str]:
         os.chmod(unfinished, _rights(target))
         os.replace(unfinished, target)
     except BaseException:
-        os.unlink(unfinished)
+        with contextlib.suppress(FileNotFoundError):  # it has its name already
+            os.unlink(unfinished)
         raise
 
 
