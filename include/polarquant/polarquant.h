@@ -76,6 +76,24 @@ POLAR_API const char* polar_status_name(polar_status status);
  */
 POLAR_API size_t polar_last_error(char* buf, size_t cap);
 
+/* ---- Progress of long calls ----------------------------------------------------------------- */
+
+/* Told the share of the work that is done, 0 to 1; non-zero stops the call. */
+typedef int32_t (*polar_progress_fn)(void* user, double done);
+
+/*
+ * For the calls that this thread makes from now on: what trains, adds, updates or encodes tells
+ * `progress` now and then, from this thread, what share of the work is done, 0 to 1, as far as that
+ * is known; non-zero stops the call, which returns POLAR_ERROR_CANCELLED and leaves everything as
+ * it was (polar_codec_encode: codes of no use). Calls made inside `progress` tell nobody. NULL, as
+ * at first: nobody is told. Within a second, but for the parts of a training that LAPACK does.
+ * Heard by polar_codec_train, polar_codec_encode, polar_index_train,
+ * polar_index_train_with_centroids, polar_index_add, polar_index_add_with_ids,
+ * polar_index_add_to_lists and polar_index_update, those through FAISS included; searches and
+ * polar_advice_create have options of their own. since 0.1
+ */
+POLAR_API void polar_set_thread_progress(polar_progress_fn progress, void* user);
+
 /* ---- Metrics -------------------------------------------------------------------------------- */
 
 typedef int32_t polar_metric;

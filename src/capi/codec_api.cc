@@ -13,6 +13,7 @@
 #include "src/capi/handles.h"
 #include "src/capi/options.h"
 #include "src/capi/row_blocks.h"
+#include "src/capi/thread_progress.h"
 #include "src/core/format.h"
 #include "src/scan/measure_margins.h"
 #include "src/scan/simd_codec_kernels.h"
@@ -134,7 +135,7 @@ extern "C" size_t polar_codec_memory_bytes(const polar_codec* codec) {
 }
 
 extern "C" polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x) {
-  return run_guarded([&] {
+  return run_long("train", [&] {
     Codec& checked = *require_object("codec", codec).codec;
     require_count("n", n, 1);
     require_array("x", x, n, checked.dim(), sizeof(float));
@@ -154,7 +155,7 @@ extern "C" polar_status polar_codec_encoded_bytes(const polar_codec* codec, int6
 
 extern "C" polar_status polar_codec_encode(const polar_codec* codec, int64_t n, const float* x,
                                            uint8_t* codes, size_t codes_bytes) {
-  return run_guarded([&] {
+  return run_long("encode", [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_codes(checked, "n", n, "codes", codes, codes_bytes);
     require_trained(checked);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,9 +28,12 @@
 #include "src/capi/new_ids.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
+#include "src/capi/thread_progress.h"
 #include "src/capi/training_rows.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
+#include "src/faiss/graph_over_polar.h"
+#include "src/faiss/index_parts.h"
 #include "src/faiss/omp_threads.h"
 
 namespace polarquant::capi {
@@ -38,9 +42,26 @@ namespace {
 // Size in the first version that had the struct; it never changes (test_capi_abi.cc).
 constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
 
+/// While rows are added, a stop of the call waits where FAISS's own index would keep part of them.
+class AddWithoutStop {
+ public:
+  explicit AddWithoutStop(const ::faiss::Index& index) {
+    const ::faiss::Index& finding = finding_index(index);
+    const bool is_ours = dynamic_cast<const IndexPolar*>(&finding) != nullptr ||
+                         dynamic_cast<const IndexIVFPolar*>(&finding) != nullptr ||
+                         dynamic_cast<const HNSWOverPolar*>(&finding) != nullptr ||
+                         dynamic_cast<const NSGOverPolar*>(&finding) != nullptr;
+    if (!is_ours) until_done_.emplace();
+  }
+
+ private:
+  std::optional<WorkWithoutStop> until_done_;
+};
+
 void add_rows(polar_index& index, int64_t n, const float* x) {
   const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
+  const AddWithoutStop until_done(*index.faiss);
   if (id_support(*index.faiss) != IdSupport::required) {
     index.faiss->add(n, input.data());
     return;
@@ -53,6 +74,7 @@ void add_rows(polar_index& index, int64_t n, const float* x) {
 void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
   const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
+  const AddWithoutStop until_done(*index.faiss);
   if (index.is_polar()) {
     index.faiss->add_with_ids(n, input.data(), ids);
     return;
@@ -90,7 +112,7 @@ extern "C" polar_status polar_index_create(const char* description, int32_t dim,
 extern "C" void polar_index_destroy(polar_index* index) { delete index; }
 
 extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x) {
-  return run_guarded([&] {
+  return run_long("train", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 1);
     require_finite("x", x, n, checked.dim);
@@ -108,7 +130,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
 }
 
 extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x) {
-  return run_guarded([&] {
+  return run_long("add", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_finite("x", x, n, checked.dim);
@@ -123,7 +145,7 @@ extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const flo
 
 extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
                                                  const int64_t* ids) {
-  return run_guarded([&] {
+  return run_long("add", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_finite("x", x, n, checked.dim);

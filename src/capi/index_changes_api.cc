@@ -18,6 +18,7 @@
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
+#include "src/capi/thread_progress.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 
@@ -162,7 +163,7 @@ extern "C" polar_status polar_index_remove_filtered(polar_index* index,
 
 extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                            const float* x) {
-  return run_guarded([&] {
+  return run_long("update", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));

@@ -15,6 +15,7 @@
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/new_ids.h"
+#include "src/capi/thread_progress.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 
@@ -77,7 +78,7 @@ extern "C" polar_status polar_index_set_nprobe(polar_index* index, int64_t nprob
 extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int64_t nlist,
                                                          const float* centroids, int64_t n,
                                                          const float* x) {
-  return run_guarded([&] {
+  return run_long("train", [&] {
     polar_index& checked = require_object("index", index);
     require_no_rows(checked);
     auto trained = make_untrained(checked);
@@ -98,7 +99,7 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
 
 extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, const float* x,
                                                  const int64_t* ids, const int64_t* lists) {
-  return run_guarded([&] {
+  return run_long("add", [&] {
     polar_index& checked = require_object("index", index);
     IndexIVFPolar& ivf = require_lists(checked, *checked.faiss);
     require_count("n", n, 0);

@@ -10,6 +10,7 @@
 #include "src/codec/dot.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/core/parallel.h"
+#include "src/core/work_progress.h"
 
 namespace polarquant {
 namespace {
@@ -24,6 +25,9 @@ constexpr double kAlignmentFloor = 0.25;
 constexpr double kCentreRounding = 0x1p-22;
 // Longer queries could overflow float sums.
 constexpr double kMaxQueryNorm = 0x1p63;
+// The inverse of a shorter one's levels of 8 bits could overflow a float. Distances do not depend
+// on it, as the rows' own lengths decide them.
+constexpr double kMinQueryNorm = 0x1p-112;
 
 void require_finite(const float* x, int dim, const char* name, int64_t row) {
   // Without a branch a number: the exponent of what is not finite carries into the sign's place.
@@ -143,6 +147,7 @@ void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, ui
   const int64_t tasks = (groups + task_groups - 1) / task_groups;
   const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
   parallel_for(tasks, thread_count(threads, tasks), [&](int64_t task, int) {
+    report_work(static_cast<double>(task) / static_cast<double>(tasks));
     const int64_t end = std::min(groups, (task + 1) * task_groups);
     for (int64_t group = task * task_groups; group < end; ++group) {
       const int64_t first = group * layout_.group_rows;
@@ -256,6 +261,9 @@ PreparedQuery Codec::centre_query(const float* q) const {
   const double norm = std::sqrt(kernels_.dot_exact(q, q, dim_));
   require(norm <= kMaxQueryNorm, StatusCode::bad_argument,
           "query: its norm is {:.6g}; 0 to {:.6g} are allowed", norm, kMaxQueryNorm);
+  require(metric_ != Metric::inner_product || norm == 0 || norm >= kMinQueryNorm,
+          StatusCode::bad_argument, "query: its norm is {:.6g}; 0, or {:.6g} to {:.6g} are allowed",
+          norm, kMinQueryNorm, kMaxQueryNorm);
   PreparedQuery query;
   query.state_id = state_id_;
   query.rotated.resize(dim_);

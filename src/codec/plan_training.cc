@@ -11,6 +11,7 @@
 #include "src/codec/rotation.h"
 #include "src/core/random.h"
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
 
 namespace polarquant {
 namespace {
@@ -75,6 +76,7 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, i
   CodingError sums;
   int64_t count = 0;
   for (int64_t row = first; row < n; row += stride) {
+    poll_work();
     if (!directions(row, u.data())) continue;
     rotated = u;
     rotation.apply(rotated.data());
@@ -102,6 +104,7 @@ TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint
   AlignedVector<float> u(static_cast<size_t>(dim));
   int64_t count = 0;
   for (int64_t row = 0; row < n; ++row) {
+    report_work(.3 * static_cast<double>(row) / static_cast<double>(n));
     if (row % stride == stride - 1 || !directions(row, u.data())) continue;
     moments.add(u.data());
     ++count;

@@ -40,6 +40,8 @@ void parallel_for(int64_t iterations, int threads,
     }
     return;
   }
+  // Thread 0 may come to no iteration.
+  if (work != nullptr) work->poll();
   std::exception_ptr first_error;
   std::mutex error_mutex;
   std::atomic<bool> stop{false};

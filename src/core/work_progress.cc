@@ -59,6 +59,10 @@ void WorkProgress::set_share(double share) noexcept {
   done_ = std::max(done_, begin_ + std::clamp(share, 0.0, 1.0) * (end_ - begin_));
 }
 
+void WorkProgress::finish() {
+  if (report_ && !asking_) report_(1);
+}
+
 void WorkProgress::fail_stopped() const {
   fail(StatusCode::cancelled, "{}: stopped by its progress function", what_);
 }

@@ -41,6 +41,8 @@ class WorkProgress {
   }
   /// How much of the stage at hand is done, 0 to 1; what is told never falls.
   void set_share(double share) noexcept;
+  /// Tells that all is done, which stops nothing.
+  void finish();
 
  private:
   friend class WorkStage;

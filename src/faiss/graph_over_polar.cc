@@ -7,6 +7,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/graph_links.h"
+#include "src/faiss/nsg_builder.h"
 #include "src/faiss/nsg_graph.h"
 #include "src/faiss/row_checks.h"
 
@@ -80,38 +81,8 @@ void NSGOverPolar::add(idx_t n, const float* x) {
     require(ntotal == 0, StatusCode::unsupported,
             "add: the graph is built of all rows at once, and holds {}; reset it first", ntotal);
     require_buildable(*this, n);
-    try {
-      if (compares_all_rows(*this, n)) {
-        add_comparing_all(n, x);
-      } else {
-        IndexNSG::add(n, x);
-      }
-    } catch (...) {
-      reset();
-      throw;
-    }
+    build_nsg(*this, n, x);
   });
-}
-
-void NSGOverPolar::add_comparing_all(idx_t n, const float* x) {
-  storage->add(n, x);
-  const idx_t k = idx_t{GK} + 1;
-  std::vector<float> distances(static_cast<size_t>(n * k));
-  std::vector<idx_t> found(distances.size());
-  storage->search(n, x, k, distances.data(), found.data());
-  std::vector<idx_t> nearest;  // (n, GK), without the row itself
-  nearest.reserve(static_cast<size_t>(n * GK));
-  for (idx_t row = 0; row < n; ++row) {
-    auto neighbour = found.cbegin() + row * k;
-    for (int taken = 0; taken < GK; ++neighbour) {
-      if (*neighbour == row) continue;
-      nearest.push_back(*neighbour);
-      ++taken;
-    }
-  }
-  nsg.build(storage, n, {nearest.data(), static_cast<int>(n), GK}, verbose);
-  ntotal = n;
-  is_built = true;
 }
 
 void NSGOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

@@ -53,16 +53,13 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
   using GraphOverPolar::GraphOverPolar;
 
-  /// All rows at once: FAISS builds the graph of them. The index is empty after an error of
-  /// FAISS's.
+  /// All rows at once: the graph is built of them (nsg_builder.h). The index is empty after an
+  /// error.
   void add(idx_t n, const float* x) override;
   /// As HNSW's: nsg.search_L is how many nodes a search keeps, or the efSearch of
   /// SearchParametersHNSW.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
-
- private:
-  void add_comparing_all(idx_t n, const float* x);
 };
 
 }  // namespace polarquant

@@ -7,6 +7,7 @@
 
 #include "src/core/parallel.h"
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
 #include "src/scan/code_blocks.h"
 #include "src/scan/row_levels.h"
 #include "src/scan/scan_query.h"
@@ -154,6 +155,7 @@ SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, co
 
 SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
   if (!trained.has_basis() || n < kLeastRows || !ScanCodec::supports(trained)) return {};
+  const WorkStage last(0.9, 1);
   const ScanCodec scan_codec(trained);
   if (!scan_codec.has_front()) return {};
   try {

@@ -20,6 +20,7 @@ _FUNCTION = re.compile(r"POLAR_API\s+([\w\s*]+?)\s*(\w+)\(([^)]*)\);")
 _FUNCTIONS = {
     "polar_write_fn": _structs.WriteFunction,
     "polar_read_fn": _structs.ReadFunction,
+    "polar_progress_fn": _structs.ProgressFunction,
 }
 _SCALARS = {
     "void": None,

@@ -197,6 +197,70 @@ class IndexLongCallTest(unittest.TestCase):
         with self.assertRaises(KeyboardInterrupt):
             index.range_search(queries, 20.0, progress=interrupt)
 
+    def changes(self):
+        """Calls that train and add, by kinds of index: (name, the index before it, the call)."""
+        x = make_rows(3000, DIM)
+        ids = np.arange(len(x))
+
+        def trained(spec):
+            index = polarquant.Index(spec, DIM)
+            if not index.is_trained:
+                index.train(x)
+            return index
+
+        for spec in ("IVF16,Polar2-pca", "Polar2-pca", "IVF16,Flat", "PQ4x4", "IVF16_HNSW8,Polar2"):
+            untrained = polarquant.Index(spec, DIM)
+            yield spec, untrained, lambda i, progress: i.train(x, progress=progress)
+        for spec in ("Polar4", "IVF16,Polar4", "NSG16,Polar4", "IDMap2,Polar4", "PCA32,Polar4"):
+            yield spec, trained(spec), lambda i, progress: i.add(x, progress=progress)
+        for spec in ("Polar4", "IVF16,Polar4", "IDMap2,Polar4"):
+            add = lambda i, progress: i.add_with_ids(x, ids, progress=progress)
+            yield spec, trained(spec), add
+
+    def test_trainings_and_adds_tell_progress(self):
+        for spec, index, change in self.changes():
+            with self.subTest(spec):
+                heard = []
+                change(index, heard.append)
+                self.assertEqual(heard, sorted(heard))
+                self.assertEqual(heard[-1], 1.0)
+
+    def test_trainings_and_adds_stop_and_change_nothing(self):
+        for spec, index, change in self.changes():
+            with self.subTest(spec):
+                before = (index.ntotal, index.is_trained)
+                with self.assertRaises(polarquant.CancelledError):
+                    change(index, lambda done: False)
+                self.assertEqual((index.ntotal, index.is_trained), before)
+                change(index, None)
+
+    def test_ctrl_c_ends_trainings_and_adds(self):
+        def interrupt(done):
+            os.kill(os.getpid(), signal.SIGINT)
+
+        for spec, index, change in self.changes():
+            with self.subTest(spec):
+                before = index.ntotal
+                with self.assertRaises(KeyboardInterrupt):
+                    change(index, interrupt)
+                self.assertEqual(index.ntotal, before)
+
+    def test_codec_training_stops(self):
+        codec = polarquant.Codec("Polar2-pca", DIM)
+        with self.assertRaises(polarquant.CancelledError):
+            codec.train(make_rows(3000, DIM), progress=lambda done: False)
+        self.assertFalse(codec.is_trained)
+        codec.train(make_rows(3000, DIM), progress=lambda done: None)
+
+    def test_progress_of_a_change_cannot_use_what_changes(self):
+        index = polarquant.Index("Polar4", DIM)
+        with self.assertRaisesRegex(RuntimeError, "callback"):
+            index.add(make_rows(3000, DIM), progress=lambda done: index.ntotal)
+        other = polarquant.Index("Polar4", DIM)
+        index.add(make_rows(3000, DIM), progress=lambda done: other.add(make_rows(10, DIM)))
+        self.assertEqual(index.ntotal, 3000)
+        self.assertGreaterEqual(other.ntotal, 10)
+
     def test_ctrl_c_is_heard_by_a_range_search_without_progress(self):
         index = polarquant.Index("Polar2", DIM)
         index.add(make_rows(N, DIM))

@@ -8,7 +8,11 @@ from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
 from polarquant._library import check
+from polarquant._progress import LongCall, ProgressLike
 from polarquant._use import Use
+
+#: Floats of rows whose coding takes some milliseconds.
+_LONG_CHANGE = 200_000
 
 _Self = TypeVar("_Self", bound="Handle")
 
@@ -39,6 +43,22 @@ class Handle:
         """Calls a function that needs sole use of the handle."""
         with self._use.sole as handle:
             check(function(handle, *arguments))
+
+    def _change_long(
+        self,
+        what: str,
+        progress: ProgressLike,
+        numbers: int,
+        function: Any,
+        *arguments: Any,
+    ) -> None:
+        """The same for one that may take long: heard by Ctrl-C from so many floats of rows on."""
+        with self._use.sole as handle:
+            if not progress and numbers < _LONG_CHANGE:
+                check(function(handle, *arguments))
+                return
+            with LongCall(what, progress, self._use) as call:
+                call.run(function, handle, *arguments)
 
     def close(self) -> None:
         """Frees its memory, after the calls that run. Any later call but close is an error."""

@@ -35,6 +35,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_last_error": (c_size_t, [c_char_p, c_size_t]),
     "polar_spec_help": (c_size_t, [c_char_p, c_size_t]),
     "polar_search_options_init": (None, [_OPTIONS]),
+    "polar_set_thread_progress": (None, [_structs.ProgressFunction, c_void_p]),
     # codec
     "polar_codec_options_init": (None, [_OPTIONS]),
     "polar_codec_create": (_STATUS, [c_char_p, c_int32, c_int32, _OPTIONS, _OUT]),

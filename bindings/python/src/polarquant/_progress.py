@@ -18,7 +18,7 @@ from typing import Any, Callable, Protocol, Union
 
 from polarquant import _structs
 from polarquant._exit import lending
-from polarquant._library import check
+from polarquant._library import check, lib
 from polarquant._use import Use, callback_of
 from polarquant.errors import CancelledError
 
@@ -100,14 +100,25 @@ class LongCall:
                 if self._report is None:
                     return 0
                 with callback_of(self._use):
-                    if self._report(done) is not False:
-                        return 0
+                    goes_on = self._report(done) is not False
+                # A signal may have come meanwhile.
+                if goes_on and self._signal is None:
+                    return 0
         except BaseException as error:  # carried over the C library, which knows no exceptions
             self._error = error
         return 1
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         self._signal = number
+
+    def run(self, function: Any, *arguments: Any) -> None:
+        """Calls a function that hears its thread's progress, and checks its status."""
+        lib.polar_set_thread_progress(self.function, None)
+        try:
+            status = function(*arguments)
+        finally:
+            lib.polar_set_thread_progress(_structs.ProgressFunction(), None)
+        self.check(status)
 
     def begin_part(self, begin: float, end: float) -> None:
         """What the library tells from now on is about a part of the work."""

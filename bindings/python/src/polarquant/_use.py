@@ -100,6 +100,8 @@ class _Shared:
         if use.process is not _process:
             use.forget()
         me = threading.get_ident()
+        if use.writer == me and use.is_inside_callback():
+            raise RuntimeError(f"{use.what}: a callback of a call that changes it cannot use it")
         nested = me in use.readers and use.is_inside_callback()
         use.readers[me] = use.readers[me] + 1 if nested else 1
         if use.writers and not nested and not use.is_inside_callback():
@@ -153,7 +155,7 @@ class _Sole:
         if use.process is not _process:
             use.forget()
         if use.is_inside_callback():
-            raise RuntimeError(f"{use.what}: a callback of its own search cannot change it")
+            raise RuntimeError(f"{use.what}: a callback of its own call cannot change it")
         me = threading.get_ident()
         with use.changed:
             if me in use.writers:  # left behind by an interrupt

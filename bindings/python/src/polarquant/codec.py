@@ -147,15 +147,17 @@ class Codec(Handle):
             return "Codec(closed)"
         return f"Codec({self.spec!r}, dim={self._dim}, metric={self._metric.name.lower()!r})"
 
-    def train(self, x: npt.ArrayLike) -> None:
+    def train(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
         """Learns centre, unit and, where the codec has them, codebooks from rows x, (n, dim).
 
         Optional for most codecs; needed by "PolarPair…", "PolarTree…-online" and "…-pca", which
-        wants 2·dim rows, better 10·dim. Raises StateMismatchError once this codec has encoded
-        anything, BadArgumentError for rows that are not finite.
+        wants 2·dim rows, better 10·dim. progress: as for `encode`; Ctrl-C ends it too. Raises
+        StateMismatchError once this codec has encoded anything, BadArgumentError for rows that are
+        not finite, CancelledError.
         """
         rows = as_rows("x", x, self._dim)
-        self._change(lib.polar_codec_train, len(rows), address(rows))
+        arrays = (len(rows), address(rows))
+        self._change_long("train", progress, rows.size, lib.polar_codec_train, *arrays)
         self._read_shape()
 
     @property

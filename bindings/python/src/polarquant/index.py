@@ -21,6 +21,9 @@ from polarquant.errors import BadArgumentError
 from polarquant.filters import AppliedFilter, FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
 
+#: For calls that take long with few rows.
+_ALWAYS = 2**63
+
 
 class Index(Handle):
     """An index made from a factory string.
@@ -132,15 +135,19 @@ class Index(Handle):
         metric = self._metric.name.lower()
         return f"Index({self._description!r}, dim={self._dim}, metric={metric!r}, ntotal={self.ntotal})"
 
-    def train(self, x: npt.ArrayLike) -> None:
+    def train(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
         """Learns what the index needs from rows x, (n, dim), forgetting what it learned before.
 
-        Raises StateMismatchError once it holds rows.
+        progress: as for `search`; Ctrl-C ends it too, with the index as it was.
+        Raises StateMismatchError once it holds rows, CancelledError.
         """
         rows = as_rows("x", x, self._dim)
-        self._change(lib.polar_index_train, len(rows), address(rows))
+        arrays = (len(rows), address(rows))
+        self._change_long("train", progress, _ALWAYS, lib.polar_index_train, *arrays)
 
-    def train_with_centroids(self, centroids: npt.ArrayLike, x: npt.ArrayLike) -> None:
+    def train_with_centroids(
+        self, centroids: npt.ArrayLike, x: npt.ArrayLike, *, progress: ProgressLike = None
+    ) -> None:
         """`train` with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
         as they are, and the code is trained on rows x, (n, dim).
 
@@ -151,17 +158,22 @@ class Index(Handle):
         lists = as_rows("centroids", centroids, self._dim)
         rows = as_rows("x", x, self._dim)
         arrays = (len(lists), address(lists), len(rows), address(rows))
-        self._change(lib.polar_index_train_with_centroids, *arrays)
+        train = lib.polar_index_train_with_centroids
+        self._change_long("train", progress, _ALWAYS, train, *arrays)
 
-    def add(self, x: npt.ArrayLike) -> None:
+    def add(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
         """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
 
-        Raises NotTrainedError, and BadArgumentError in an index of rows with ids.
+        progress: as for `search`; Ctrl-C ends a long call too, with the index as it was.
+        Raises NotTrainedError, CancelledError, and BadArgumentError in an index of rows with ids.
         """
         rows = as_rows("x", x, self._dim)
-        self._change(lib.polar_index_add, len(rows), address(rows))
+        arrays = (len(rows), address(rows))
+        self._change_long("add", progress, rows.size, lib.polar_index_add, *arrays)
 
-    def add_with_ids(self, x: npt.ArrayLike, ids: npt.ArrayLike) -> None:
+    def add_with_ids(
+        self, x: npt.ArrayLike, ids: npt.ArrayLike, *, progress: ProgressLike = None
+    ) -> None:
         """Adds rows x, (n, dim), with ids, (n,), integers of 0 or more that are not in it yet.
 
         Raises NotTrainedError; BadArgumentError in an index of rows without ids; UnsupportedError
@@ -171,9 +183,17 @@ class Index(Handle):
         row_ids = as_ids("ids", ids)
         if len(row_ids) != len(rows):
             raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
-        self._change(lib.polar_index_add_with_ids, len(rows), address(rows), address(row_ids))
+        arrays = (len(rows), address(rows), address(row_ids))
+        self._change_long("add", progress, rows.size, lib.polar_index_add_with_ids, *arrays)
 
-    def add_to_lists(self, x: npt.ArrayLike, ids: npt.ArrayLike, lists: npt.ArrayLike) -> None:
+    def add_to_lists(
+        self,
+        x: npt.ArrayLike,
+        ids: npt.ArrayLike,
+        lists: npt.ArrayLike,
+        *,
+        progress: ProgressLike = None,
+    ) -> None:
         """`add_with_ids` into lists of your choice, (n,), each 0 to nlist − 1, in the place of those
         whose centroids are nearest. For the indexes of `train_with_centroids`."""
         rows = as_rows("x", x, self._dim)
@@ -183,8 +203,8 @@ class Index(Handle):
                 raise BadArgumentError(
                     f"{name}: shape {array.shape} is not allowed; ({len(rows)},)"
                 )
-        arrays = (address(rows), address(row_ids), address(numbers))
-        self._change(lib.polar_index_add_to_lists, len(rows), *arrays)
+        arrays = (len(rows), address(rows), address(row_ids), address(numbers))
+        self._change_long("add", progress, rows.size, lib.polar_index_add_to_lists, *arrays)
 
     def search(
         self,
