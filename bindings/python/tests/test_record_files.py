@@ -25,7 +25,7 @@ _SAVES = """
 import sys, numpy as np
 from polarquant._records import Records
 folder, count = sys.argv[1], int(sys.argv[2])
-records = Records("Polar4", "l2")
+records = Records(sys.argv[3], "l2")
 rows = np.random.default_rng(count).standard_normal((count, 16), dtype=np.float32)
 records.put([str(i) for i in range(count)], rows, [{"of": count}] * count)
 print("ready", flush=True)
@@ -187,6 +187,29 @@ class RecordFilesTest(unittest.TestCase):
         self.assertEqual(len(self.names()), 2)
         self.assert_same(records, Records.load(self.folder))
 
+    def test_processes_are_killed_while_they_save(self):
+        most = 0
+        for turn in range(25):
+            process = start(
+                _SAVES, self.folder, 40 + turn % 2, "IVF4,Polar4" if turn % 3 else "Polar4"
+            )
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            time.sleep(0.002 * turn)
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            if (self.folder / "records.json").exists():
+                most = max(most, len(self.names()))
+                records = Records.load(self.folder)
+                self.assertEqual({row.payload["of"] for row in records.all()}, {len(records)})
+            else:  # the first: no name was promised
+                for name in self.names() if self.folder.exists() else []:
+                    (self.folder / name).unlink()
+        # Vectors, those before, those to come in either form, and records to come.
+        self.assertLessEqual(most, 6)
+        make_records().save(self.folder)
+        self.assertEqual(len(self.names()), 2, self.names())
+
     def test_threads_save_to_one_folder(self):
         stores = [make_records(n) for n in (10, 20, 30, 40)]
         errors = []
@@ -215,7 +238,7 @@ class RecordFilesTest(unittest.TestCase):
 
     def test_processes_save_and_a_reader_loads_whole_versions(self):
         counts = (5, 50, 300)
-        processes = [start(_SAVES, self.folder, count) for count in counts]
+        processes = [start(_SAVES, self.folder, count, "Polar4") for count in counts]
         try:
             for process in processes:
                 self.assertEqual(process.stdout.readline(), "ready\n")

@@ -153,6 +153,20 @@ class RecordsTest(unittest.TestCase):
                 expected = expected / np.linalg.norm(expected, axis=1, keepdims=True)
             np.testing.assert_allclose(vectors, expected, rtol=1e-6)
 
+    def test_floats_of_any_size_are_searched(self):
+        for scale in (1e-30, 1.0, 1e18, 1e30):
+            rows = make_rows(150, DIM) * np.float32(scale)
+            for metric in ("ip", "l2", "cosine"):
+                records = Records("IVF4,Polar4", metric)
+                put(records, 0, rows)
+                x, q = rows.astype(np.float64), rows[3].astype(np.float64)
+                near = -((x - q) ** 2).sum(axis=1) if metric == "l2" else x @ q
+                if metric == "cosine":
+                    near = near / np.linalg.norm(x, axis=1)
+                expected = np.argsort(-near, kind="stable")[:9]
+                with self.subTest(metric, scale=scale), np.errstate(over="ignore"):
+                    self.assertEqual(found_ids(records, rows[3], 9), [str(i) for i in expected])
+
     def test_what_is_refused_changes_nothing(self):
         rows = make_rows(200, DIM)
         for description in ("Polar4", "IVF4,Polar4"):

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant._arrays import Floats, Ids, as_vector
+from polarquant._storage import save_to_file
 from polarquant.errors import BadArgumentError, CorruptDataError, UnsupportedError
 from polarquant.index import Index
 from polarquant.metric import Metric
@@ -29,6 +30,10 @@ _ROWS_PER_DIM = 10
 _LEARNS_DIMS = "-pca|-online|PolarPair|PCA|PQ|ITQ|SQ"
 
 
+#: Beyond k, so that rounding hides none of the k nearest.
+_MORE_CANDIDATES = 32
+#: Below, float32 has lost bits.
+_LEAST_PRODUCT = 1e-30
 _OPTIONS = {"exactness", "nprobe", "ef_search", "k_factor", "num_threads"}
 
 
@@ -117,7 +122,8 @@ class IndexRows:
         return self.index.reconstruct_batch(list(numbers))
 
     def save(self, path: pathlib.Path) -> None:
-        self.index.save(path)
+        with self.index._use.shared as handle:
+            save_to_file(handle, path)
 
     def __len__(self) -> int:
         return self.index.ntotal
@@ -131,77 +137,89 @@ def _takes_ids(index: Index) -> bool:
     return True
 
 
+class _Held(NamedTuple):
+    """Rows and their numbers. Beyond the numbers' count there is room for more, and a row that was
+    removed stays with a number of -1. What a search may be reading is never written to."""
+
+    room: Floats
+    numbers: Ids
+
+    def places(self) -> Ids:
+        """Those of rows that are held; their numbers ascend."""
+        return np.flatnonzero(self.numbers >= 0)
+
+    def without(self, numbers: Sequence[int]) -> _Held:
+        if not len(numbers):
+            return self
+        left = np.where(np.isin(self.numbers, numbers), -1, self.numbers)
+        held = _Held(self.room, left)
+        places = held.places()
+        if 2 * len(places) >= len(left):
+            return held
+        return _Held(self.room[places], left[places])
+
+    def with_more(self, numbers: range, rows: Floats) -> _Held:
+        count, total = len(self.numbers), len(self.numbers) + len(rows)
+        room = self.room
+        if total > len(room):
+            room = np.empty((max(total, 2 * count), rows.shape[1]), dtype=np.float32)
+            room[:count] = self.room[:count]
+        room[count:total] = rows
+        return _Held(room, np.concatenate([self.numbers, np.arange(numbers.start, numbers.stop)]))
+
+
 class FloatRows:
-    """Vectors as floats. Arrays that a search may be reading are never written to."""
+    """Vectors as floats."""
 
     ending = ".npy"
 
     def __init__(self, kind: Kind, wanted: int) -> None:
         self._kind = kind
         self._wanted = wanted
-        # Rows and their numbers; beyond the numbers' count there is room.
-        self._held: tuple[Floats, Ids] = (
-            np.empty((0, kind.dim), dtype=np.float32),
-            np.empty(0, dtype=np.int64),
-        )
+        self._held = _Held(np.empty((0, kind.dim), dtype=np.float32), np.empty(0, dtype=np.int64))
 
     def put(self, old: Sequence[int], numbers: range, rows: Floats) -> KeptRows:
-        rows = _checked(rows, self._kind)
-        room, held = self._held
-        stay = ~np.isin(held, old)
-        count = int(stay.sum())
-        all_numbers = np.concatenate([held[stay], np.arange(numbers.start, numbers.stop)])
-        if len(all_numbers) >= self._wanted:
-            all_rows = np.concatenate([room[: len(held)][stay], rows])
-            return IndexRows.trained_on(self._kind, all_numbers, all_rows)
-        if len(all_numbers) > len(room) or count < len(held):
-            grown = np.empty((max(len(all_numbers), 2 * count), self._kind.dim), dtype=np.float32)
-            grown[:count] = room[: len(held)][stay]
-            room = grown
-        room[count : len(all_numbers)] = rows
-        self._held = (room, all_numbers)
+        held = self._held.without(old).with_more(numbers, _checked(rows, self._kind))
+        places = held.places()
+        if len(places) >= self._wanted:
+            return IndexRows.trained_on(self._kind, held.numbers[places], held.room[places])
+        self._held = held
         return self
 
     def remove(self, numbers: Sequence[int]) -> None:
-        room, held = self._held
-        stay = ~np.isin(held, numbers)
-        self._held = (room[: len(held)][stay], held[stay])
+        self._held = self._held.without(numbers)
 
     def find(
-        self,
-        query: npt.ArrayLike,
-        k: int,
-        among: Ids | None,
-        **options: Any,
+        self, query: npt.ArrayLike, k: int, among: Ids | None, **options: Any
     ) -> tuple[Floats, Ids]:
         """Exact, so that the options, which say how exact a search of the index is, have nothing to
         say yet."""
         unknown = options.keys() - _OPTIONS
         if unknown:
             raise TypeError(f"search: no option {min(unknown)!r}")
-        room, held = self._held
-        rows = room[: len(held)]
-        if among is not None:
-            stay = np.isin(held, among)
-            rows, held = rows[stay], held[stay]
         asked = _checked(as_vector("q", query, self._kind.dim)[None], self._kind)[0]
-        if self._kind.metric == Metric.L2:
-            scores = np.square(rows - asked, dtype=np.float64).sum(axis=1)
-            order = np.argsort(scores, kind="stable")[:k]
-        else:
-            scores = rows @ asked
-            order = np.argsort(-scores, kind="stable")[:k]
-        return scores[order].astype(np.float32), held[order]
+        held, is_l2 = self._held, self._kind.metric == Metric.L2
+        places = held.places()
+        if among is not None:
+            places = places[np.isin(held.numbers[places], among)]
+        rows = held.room[: len(held.numbers)]
+        near = _nearest(rows, places, asked, k + _MORE_CANDIDATES, is_l2)
+        # Again, in double, by sums whose order does not depend on where a row lies.
+        some = rows[near].astype(np.float64)
+        scores = (np.square(some - asked) if is_l2 else some * asked).sum(axis=1)
+        order = np.argsort(scores if is_l2 else -scores, kind="stable")[:k]
+        return scores[order].astype(np.float32), held.numbers[near[order]]
 
     def vectors(self, numbers: Sequence[int]) -> Floats:
-        room, held = self._held
-        found: Floats = room[np.searchsorted(held, np.asarray(numbers, dtype=np.int64))]
+        held = self._held
+        places = held.places()
+        wanted = np.searchsorted(held.numbers[places], np.asarray(numbers, dtype=np.int64))
+        found: Floats = held.room[places[wanted]]
         return found
 
     def save(self, path: pathlib.Path) -> None:
-        room, held = self._held
         with open(path, "wb") as file:
-            np.save(file, room[: len(held)])
+            np.save(file, self._held.room[self._held.places()])
             file.flush()
             os.fsync(file.fileno())
 
@@ -218,13 +236,13 @@ class FloatRows:
                 raise ValueError(f"{len(rows)} rows and {len(numbers)} records")
             kind = Kind(description, rows.shape[1], metric)
             made = cls(kind, rows_to_train(kind))
-            made._held = (_checked(rows, kind), np.array(numbers, dtype=np.int64))
+            made._held = _Held(_checked(rows, kind), np.array(numbers, dtype=np.int64))
         except (EOFError, ValueError) as error:
             raise CorruptDataError(f"{path}: is not what was saved ({error})") from None
         return made
 
     def __len__(self) -> int:
-        return len(self._held[1])
+        return len(self._held.places())
 
 
 def first_rows(kind: Kind) -> KeptRows:
@@ -248,6 +266,21 @@ def rows_to_train(kind: Kind) -> int:
     for bits in re.findall(r"PQ\d+(?:_\d+)?(?:x(\d+))?", kind.description):
         wanted = max(wanted, _ROWS_PER_CENTROID << int(bits or 8))
     return wanted
+
+
+def _nearest(rows: Floats, places: Ids, query: Floats, count: int, is_l2: bool) -> Ids:
+    """Of these places `count` whose rows are near a query, ascending, by a product in float32; all
+    where its numbers are beyond float32."""
+    if count >= len(places):
+        return places
+    with np.errstate(over="ignore", invalid="ignore"):
+        costs = -(rows @ query)
+        if is_l2:
+            costs += 0.5 * np.einsum("ij,ij->i", rows, rows)
+    costs = costs[places]
+    if not np.isfinite(costs).all() or np.abs(costs).max() < _LEAST_PRODUCT:
+        return places
+    return places[np.sort(np.argpartition(costs, count)[:count])]
 
 
 def _checked(rows: Floats, kind: Kind) -> Floats:

@@ -4,7 +4,8 @@
 A save writes the vectors under a name of their own, then a new `records.json` in the place of the old
 one, which makes the new files the store, and then removes the vectors that the old one named. So there
 is one whole store at any time, and nothing is removed or replaced but what a store wrote. The name that
-the next save will use is in `records.json` too: what one that was killed left behind is written over.
+the next save will use is in `records.json` too, and the one before: what a save that was killed left behind
+is written over or removed by the next.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def save_folder(
                 f"{place / _RECORDS_FILE}: is not what a store saved; another folder is allowed"
             )
         stem = _stem(before if is_sole else None)
+        ours = [f"{stem}.polar", f"{stem}.npy"]
+        # What a save that was killed left behind.
+        _remove_unnamed(place, ours if before is None else [*ours, before.get("previous")])
         try:
             with lock:
                 stored = take()
@@ -79,14 +83,14 @@ def save_folder(
                 "metric": stored.metric.name.lower(),
                 "next": stored.next_number,
                 "index": name,
+                "previous": None if before is None else before["index"],
                 "next_index": _new_stem(),
                 # The last, so that the others can be read without it.
                 "records": stored.records,
             }
             _write_manifest(place, stem, told)
         finally:
-            old = [] if before is None else [before["index"]]
-            _remove_unnamed(place, [f"{stem}.polar", f"{stem}.npy", *old])
+            _remove_unnamed(place, ours if before is None else [*ours, before["index"]])
 
 
 def load_folder(folder: PathLike, memory_map: bool) -> Stored:

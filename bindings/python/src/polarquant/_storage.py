@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Union
+from typing import Any, Callable, Union
 
 from polarquant import _structs
 from polarquant._arrays import Codes, address, as_codes
@@ -16,6 +16,8 @@ from polarquant.errors import BadArgumentError
 
 #: Where a file lies.
 PathLike = Union[str, "os.PathLike[str]"]
+
+_BUFFER_BYTES = 1 << 20
 
 
 def as_path(path: PathLike) -> bytes:
@@ -36,25 +38,41 @@ def load_from_path(path: PathLike, memory_map: bool, trust_faiss: bool) -> int:
     return create(lib.polar_index_load, as_path(path), ctypes.byref(options))
 
 
-def save_to_bytes(handle: int) -> bytes:
-    """What a file of the index would have."""
-    parts: list[bytes] = []
+def save_by_calls(handle: int, write: Callable[[int, int], Any]) -> None:
+    """Gives the bytes that a file of the index would have to `write`, part by part: where they lie,
+    and how many. Raises what it raises."""
     error: list[BaseException] = []
 
-    def write(user: int | None, data: int, size: int) -> int:
+    def hear(user: int | None, data: int, size: int) -> int:
         try:
-            parts.append(ctypes.string_at(data, size))
+            write(data, size)
         except BaseException as raised:  # carried over the C library
             error.append(raised)
             return 1
         return 0
 
-    with lending():
-        status = lib.polar_index_save_to(handle, _structs.WriteFunction(write), None)
+    status = lib.polar_index_save_to(handle, _structs.WriteFunction(hear), None)
     if error:
         raise error[0]
     check(status)
+
+
+def save_to_bytes(handle: int) -> bytes:
+    """What a file of the index would have."""
+    parts: list[bytes] = []
+    save_by_calls(handle, lambda data, size: parts.append(ctypes.string_at(data, size)))
     return b"".join(parts)
+
+
+def save_to_file(handle: int, path: PathLike) -> None:
+    """Writes a file that nobody reads yet, and that need not appear whole: under its own name, so
+    that a process that is killed leaves none that is unknown."""
+    with open(path, "wb", buffering=_BUFFER_BYTES) as file:
+        save_by_calls(
+            handle, lambda data, size: file.write((ctypes.c_char * size).from_address(data))
+        )
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def load_from_bytes(data: bytes, trust_faiss: bool) -> int:
