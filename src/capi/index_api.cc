@@ -34,6 +34,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/graph_over_polar.h"
 #include "src/faiss/index_parts.h"
+#include "src/faiss/nsg_builder.h"
 #include "src/faiss/omp_threads.h"
 
 namespace polarquant::capi {
@@ -50,7 +51,7 @@ class AddWithoutStop {
     const bool is_ours = dynamic_cast<const IndexPolar*>(&finding) != nullptr ||
                          dynamic_cast<const IndexIVFPolar*>(&finding) != nullptr ||
                          dynamic_cast<const HNSWOverPolar*>(&finding) != nullptr ||
-                         dynamic_cast<const NSGOverPolar*>(&finding) != nullptr;
+                         dynamic_cast<const ::faiss::IndexNSG*>(&finding) != nullptr;
     if (!is_ours) until_done_.emplace();
   }
 
@@ -63,12 +64,14 @@ void add_rows(polar_index& index, int64_t n, const float* x) {
   const OmpThreads threads(0);
   const AddWithoutStop until_done(*index.faiss);
   if (id_support(*index.faiss) != IdSupport::required) {
-    index.faiss->add(n, input.data());
+    if (!add_building_nsg(*index.faiss, n, input.data(), nullptr))
+      index.faiss->add(n, input.data());
     return;
   }
   std::vector<int64_t> positions(static_cast<size_t>(n));
   std::iota(positions.begin(), positions.end(), index.faiss->ntotal);
-  index.faiss->add_with_ids(n, input.data(), positions.data());
+  if (!add_building_nsg(*index.faiss, n, input.data(), positions.data()))
+    index.faiss->add_with_ids(n, input.data(), positions.data());
 }
 
 void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
@@ -80,7 +83,8 @@ void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int6
     return;
   }
   NewIds new_ids(index.ids.held(), n, ids);
-  index.faiss->add_with_ids(n, input.data(), ids);
+  if (!add_building_nsg(*index.faiss, n, input.data(), ids))
+    index.faiss->add_with_ids(n, input.data(), ids);
   new_ids.commit();
 }
 

@@ -139,6 +139,23 @@ TEST_CASE("range searches tell what they cannot do", "[capi][range]") {
   CHECK(range_search(flat, 2, 1e9F, nullptr).lims == std::vector<int64_t>{0, kRows, 2 * kRows});
 }
 
+TEST_CASE("graphs over many equal rows are built", "[capi][graph]") {
+  for (const int64_t equal : {60, 66, 100, 200}) {
+    std::vector<float> x(rows().begin(), rows().begin() + 200 * kDim);
+    for (int64_t i = 1; i < equal; ++i) std::copy_n(x.data(), kDim, x.data() + i * kDim);
+    for (const char* description : {"NSG16,Polar4", "NSG16,Flat", "PCA8,NSG16,Flat",
+                                    "IDMap2,NSG16,Flat", "HNSW16,Polar4", "HNSW16,Flat"}) {
+      INFO(description << ", " << equal << " equal");
+      const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
+      require_ok(polar_index_train(index.get(), 200, x.data()));
+      require_ok(polar_index_add(index.get(), 200, x.data()));
+      CHECK(polar_index_ntotal(index.get()) == 200);
+      const Results found = search(index, 5, 10);
+      CHECK(std::count(found.ids.begin(), found.ids.end(), -1) == 0);
+    }
+  }
+}
+
 TEST_CASE("rows with ids go, and their ids are free again", "[capi][changes]") {
   for (const char* description : {"Polar4", "L2norm,Polar4", "IDMap,Polar4", "IDMap2,Polar4",
                                   "IDMap2,Flat", "IVF4,Flat", "PCA8,IVF4,SQ8"}) {
