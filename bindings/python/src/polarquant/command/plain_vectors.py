@@ -69,10 +69,12 @@ def read_npy(path: str, mmap_mode: Literal["r"] | None = None) -> npt.NDArray[An
                 )
         array: npt.NDArray[Any] = np.load(path, mmap_mode=mmap_mode, allow_pickle=False)
         return array
-    except (ValueError, EOFError, SyntaxError) as error:
-        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
+    except CommandError:
+        raise
     except OSError as error:
         raise CommandError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except Exception as error:  # NumPy tells of damaged heads by errors of many kinds
+        raise CommandError(f"{path}: cannot be read as .npy ({error})") from None
 
 
 def open_npy(path: str, dataset: str, prefer: tuple[str, ...]) -> Vectors:
@@ -99,7 +101,7 @@ def _open_vecs(path: str, dataset: str, dtype: str, ending: str) -> Vectors:
     if len(data) == 0:
         raise CommandError(f"{path}: is empty; {ending} tells the dim in its first row")
     dim = int(data[:4].view("<i4")[0]) if len(data) >= 4 else 0
-    row = np.dtype([("dim", "<i4"), ("numbers", dtype, (max(dim, 0),))])
+    row = np.dtype([("dim", "<i4"), ("numbers", dtype, (dim if 1 <= dim <= 65535 else 1,))])
     if not 1 <= dim <= 65535 or len(data) % row.itemsize != 0:
         raise CommandError(f"{path}: is not {ending}: {len(data)} bytes, the first row of {dim}")
     return FvecsVectors(path, data.view(row))
