@@ -221,7 +221,7 @@ fuzz_target() {
   # Memory for one input: what the target itself allows, and the sanitizers' share. Leaks are looked for
   # at the end.
   if ! env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 ASAN_OPTIONS=allocator_may_return_null=1 \
-    "$build_dir/bin/tests/fuzz_$1" -max_total_time="$2" -timeout=60 -rss_limit_mb=2560 -max_len=65536 \
+    LSAN_OPTIONS="suppressions=$root/tests/fuzz/faiss_leaks.supp:print_suppressions=0" "$build_dir/bin/tests/fuzz_$1" -max_total_time="$2" -timeout=60 -rss_limit_mb=2560 -max_len=65536 \
     -print_final_stats=1 -artifact_prefix="$found/" "${folders[@]}" >"$log" 2>&1; then
     tail --lines=40 "$log" >&2
     say "fuzz $1: failed; the input is in ${found#"$root"/}, all that was said in ${log#"$root"/}"

@@ -78,6 +78,7 @@ void change_number(std::vector<uint8_t>& bytes, Random& random) {
 /// As libFuzzer changes any bytes.
 void change_bytes(std::vector<uint8_t>& bytes, size_t room) {
   const size_t before = bytes.size();
+  if (before + room == 0) return;
   bytes.resize(before + room);
   bytes.resize(LLVMFuzzerMutate(bytes.data(), before, bytes.size()));
 }
