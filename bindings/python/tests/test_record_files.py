@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The folders of vector stores: whole at any time, and nothing of the user's touched."""
 
+import errno
 import json
 import os
 import pathlib
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -175,6 +177,26 @@ class RecordFilesTest(unittest.TestCase):
                     for file in before:
                         (self.folder / file).unlink()
                     self.folder.rmdir()
+
+    def test_a_folder_that_cannot_be_synced_keeps_both_versions(self):
+        make_records(20).save(self.folder)
+        before = set(self.names())
+        original = os.fsync
+        error = OSError(errno.EIO, "Input/output error")
+
+        def fail_for_folders(descriptor):
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise error
+            original(descriptor)
+
+        with mock.patch("os.fsync", fail_for_folders):
+            with self.assertRaisesRegex(polarquant.InputOutputError, "new files are in place"):
+                make_records(30).save(self.folder)
+            self.assertEqual(len(Records.load(self.folder)), 30)
+            self.assertEqual(len(before - set(self.names())), 0)
+            error = OSError(errno.EINVAL, "Invalid argument")
+            make_records(40).save(self.folder)
+        self.assertEqual((len(Records.load(self.folder)), len(self.names())), (40, 2))
 
     def test_a_save_that_was_killed_is_written_over(self):
         records = make_records()

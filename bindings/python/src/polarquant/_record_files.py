@@ -11,6 +11,7 @@ is written over or removed by the next.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -58,8 +59,9 @@ class Stored(NamedTuple):
 def save_folder(
     folder: PathLike, lock: contextlib.AbstractContextManager[Any], take: Callable[[], Stored]
 ) -> None:
-    """Writes what `take` tells to a folder, which is made; after an error it is as it was. The lock
-    is held while vectors and records must not change."""
+    """Writes what `take` tells to a folder, which is made; after an error it is as it was, unless the
+    error says that the new files are in place. The lock is held while vectors and records must not
+    change."""
     place = pathlib.Path(folder)
     with _system_errors(place, "written to"), sole_use(place) as is_sole:
         before = _read_head(place)
@@ -71,6 +73,7 @@ def save_folder(
         ours = [f"{stem}.polar", f"{stem}.npy"]
         # What a save that was killed left behind.
         _remove_unnamed(place, ours if before is None else [*ours, before.get("previous")])
+        old = []
         try:
             with lock:
                 stored = take()
@@ -89,8 +92,10 @@ def save_folder(
                 "records": stored.records,
             }
             _write_manifest(place, stem, told)
+            # Else a crash of the system could bring the old `records.json` back, without vectors.
+            old = [told["previous"]]
         finally:
-            _remove_unnamed(place, ours if before is None else [*ours, before["index"]])
+            _remove_unnamed(place, [*ours, *old])
 
 
 def load_folder(folder: PathLike, memory_map: bool) -> Stored:
@@ -188,9 +193,22 @@ def _write_manifest(place: pathlib.Path, stem: str, told: dict[str, Any]) -> Non
     finally:
         with contextlib.suppress(FileNotFoundError):
             unfinished.unlink()
-    descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _sync(path.parent)
+    except OSError as error:
+        raise InputOutputError(
+            f"{place}: the new files are in place, but the folder cannot be synced "
+            f"({error.strerror or error}); after a crash of the system the old ones may be there"
+        ) from error
+
+
+def _sync(folder: pathlib.Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that sync no folders
+            raise
     finally:
         os.close(descriptor)
 

@@ -161,7 +161,8 @@ class Records:
     def save(self, folder: PathLike) -> None:
         """Writes all to a folder, which is made; what was saved there before stays whole until the
         new is. Nothing is removed or replaced but what a store wrote. Saves to one folder wait for
-        each other. InputOutputError where the system refuses; the folder is then as it was."""
+        each other. InputOutputError where the system refuses; the folder is then as it was, unless the
+        error says that the new files are in place."""
         save_folder(folder, self._lock, self._take)
 
     def _take(self) -> Stored:

@@ -348,8 +348,9 @@ class Index(Handle):
     def save(self, path: PathLike) -> None:
         """Writes rows, ids and what was trained to a file, which appears whole or not at all.
 
-        Raises InputOutputError where the system refuses, UnsupportedError for an index that FAISS
-        cannot write.
+        A link stays, and what it names is replaced. Raises InputOutputError where the system refuses,
+        and the old file is as it was unless the error says that the new one is in place;
+        UnsupportedError for an index that FAISS cannot write.
         """
         self._read(lib.polar_index_save, as_path(path))
 

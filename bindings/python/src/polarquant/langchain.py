@@ -213,7 +213,8 @@ class PolarVectorStore(VectorStore):
         whole until the new is, for those who load it meanwhile too, and files that no store wrote
         stay as they are. Threads and processes that save to one folder wait for each other.
 
-        Raises InputOutputError where the system refuses; the folder is then as it was."""
+        Raises InputOutputError where the system refuses; the folder is then as it was, unless the
+        error says that the new files are in place, and may not outlast a crash of the system."""
         self._records.save(folder)
 
     @classmethod

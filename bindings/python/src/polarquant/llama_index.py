@@ -148,7 +148,8 @@ class PolarVectorStore(BasePydanticVectorStore):
         files that no store wrote stay as they are. Threads and processes that write to one folder
         wait for each other. fs must be None or local.
 
-        Raises InputOutputError where the system refuses; the folder is then as it was."""
+        Raises InputOutputError where the system refuses; the folder is then as it was, unless the
+        error says that the new files are in place, and may not outlast a crash of the system."""
         _refuse_remote(fs)
         self._records.save(persist_path)
 
