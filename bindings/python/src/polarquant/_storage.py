@@ -51,7 +51,8 @@ def save_by_calls(handle: int, write: Callable[[int, int], Any]) -> None:
             return 1
         return 0
 
-    status = lib.polar_index_save_to(handle, _structs.WriteFunction(hear), None)
+    with lending():
+        status = lib.polar_index_save_to(handle, _structs.WriteFunction(hear), None)
     if error:
         raise error[0]
     check(status)
