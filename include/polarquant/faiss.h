@@ -47,9 +47,11 @@ struct SearchParametersRefine : ::faiss::SearchParameters {
 /// metric: METRIC_INNER_PRODUCT or METRIC_L2; for cosine put "L2norm," in front of the string and
 /// use inner product. search returns inner products or squared distances, as FAISS does; both are
 /// estimates from the codes.
-/// Training is optional for most specs (is_trained is then true from the start). An index never
-/// trained takes its unit, and with 100 rows or more its centre, from its first add; train before
-/// sharding, since only codes of equal states mix.
+/// Training is optional for most specs (is_trained is then true from the start). An index that was
+/// never trained keeps its first rows as floats and searches them exactly; the add, or merge, that
+/// brings them to rows_to_learn teaches it its centre and unit, from those held and the new ones,
+/// and codes all. So it does not matter in which pieces rows come. With centre and unit given
+/// (Options) rows are coded at once. Train before sharding, since only codes of equal states mix.
 /// Threads: const members may run together on one index; the others need sole use. add, search and
 /// decoding use OpenMP's threads (omp_set_num_threads); results do not depend on their number. In a
 /// fork()ed child they run on one thread.
@@ -59,9 +61,14 @@ struct IndexPolar : ::faiss::Index {
   /// FAISS's type of ids: faiss::idx_t, in older releases faiss::Index::idx_t.
   using idx_t = int64_t;
 
+  /// How many rows teach an index that was never trained. Rows' squared distances to the mean of so
+  /// many are on average a thousandth longer than to that of all; as floats they take 1.5 MB at 384
+  /// dimensions, which a query passes in about a tenth of a millisecond.
+  static constexpr idx_t rows_to_learn = 1000;
+
   struct Options {
     uint64_t seed = 1;          ///< of the rotation
-    bool learn_centre = true;   ///< let train, or the first add, set the centre
+    bool learn_centre = true;   ///< let train, or the first rows, set the centre
     std::vector<float> centre;  ///< (d) or empty
     double norm_unit = 0;       ///< typical norm of x − centre; 0: learned
     /// Keep each row's code in one place, for graphs, which take rows in any order; in blocks, as
@@ -82,13 +89,18 @@ struct IndexPolar : ::faiss::Index {
   /// Codec, codes and ids, in bytes; codes that lie in a mapped file are not counted.
   size_t memory_bytes() const;
   const Codec& codec() const { return *codec_; }
-  /// The codes as they are stored, and the ids of rows that have ids of their own, else none.
+  /// The rows as they are stored, and the ids of rows that have ids of their own, else none.
   const RowStore& codes() const { return *codes_; }
+  /// How many rows are kept as floats: all or none.
+  idx_t rows_as_floats() const;
   const std::vector<idx_t>& ids() const { return ids_; }
 
   using ::faiss::Index::train;  // some releases have a second form
-  /// x: (n, d), n ≥ 1, finite. Refused once the index or its codec holds codes.
+  /// x: (n, d), n ≥ 1, finite. Rows that are kept as floats are coded by what is learned. Refused
+  /// once the index or its codec holds codes.
   void train(idx_t n, const float* x) override;
+  /// Codes rows that are kept as floats now, by what they teach; nothing to do for others.
+  void code_rows();
   /// x: (n, d), finite, n ≥ 0. Rows get the ids ntotal, ntotal + 1, …; refused when the index holds
   /// rows with ids of their own.
   void add(idx_t n, const float* x) override;
@@ -106,7 +118,7 @@ struct IndexPolar : ::faiss::Index {
   /// the radius are left out (docs/scan.md). params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
-  /// The reconstruction of least error of the row with this id, (d).
+  /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.
   void reconstruct(idx_t key, float* recons) const override;
   /// The same for the ids i0 … i0+ni−1, (ni, d).
   void reconstruct_n(idx_t i0, idx_t ni, float* recons) const override;
@@ -124,10 +136,12 @@ struct IndexPolar : ::faiss::Index {
   /// last of equal keys counts. Needs sole use.
   void update_vectors(idx_t n, const idx_t* keys, const float* x);
   /// Moves all rows of another IndexPolar of the same codec state behind the rows held; it is empty
-  /// afterwards. Ids of their own grow by add_id and must be new; rows without get the next
-  /// positions, add_id 0 (or ntotal). Indexes with and without ids of their own do not mix.
+  /// afterwards. Rows that other keeps as floats are added as add would; an index that learned
+  /// nothing yet takes over the state of other's codes, and codes by it what it holds. Ids of their
+  /// own grow by add_id and must be new; rows without get the next positions, add_id 0 (or ntotal).
+  /// Indexes with and without ids of their own do not mix.
   void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
-  /// Throws, naming what differs, unless codes of both mix: spec, centre, unit, seed, …
+  /// Throws, naming what differs, unless rows of both can mix: spec, centre, unit, seed, …
   void check_compatible_for_merge(const ::faiss::Index& other) const override;
 
   /// Removes all rows; the codec's state stays.
@@ -137,8 +151,9 @@ struct IndexPolar : ::faiss::Index {
   /// their own): what HNSW and refinement use. It must not outlive the index; adding rows is fine.
   ::faiss::DistanceComputer* get_distance_computer() const override;
 
-  /// Codes of single rows, for callers that keep them; encoding with an index that was never
-  /// trained fixes its state. Not for PolarPair…g128, whose rows share codes.
+  /// Codes of single rows, for callers that keep them; encoding with an index that learned nothing
+  /// yet fixes its state as it is, by which the next add codes rows that are kept as floats. Not
+  /// for PolarPair…g128, whose rows share codes.
   size_t sa_code_size() const override;
   void sa_encode(idx_t n, const float* x, uint8_t* bytes) const override;
   void sa_decode(idx_t n, const uint8_t* bytes, float* x) const override;
@@ -146,13 +161,22 @@ struct IndexPolar : ::faiss::Index {
  private:
   friend struct IndexPolarStorage;  // files
   friend struct RefineOverPolar;    // takes an add back when its other index refuses the rows
+  struct Contents;
   struct Mark;
 
   IndexPolar(int d, ::faiss::MetricType metric);  // without codec and codes
-  std::unique_ptr<Codec> make_codec() const;
-  Mark mark() const;
-  void go_back_to(const Mark& before);
+  bool learns_from_rows() const;
+  std::unique_ptr<RowStore> make_store() const;
+  Mark mark(idx_t coming) const;
+  void go_back_to(Mark before) noexcept;
   void append(const char* call, idx_t n, const float* x);
+  void append_rows(idx_t n, const float* x);
+  bool codes_held_rows_with(idx_t coming) const;
+  std::unique_ptr<Codec> learned_codec(idx_t n, const float* x) const;
+  Contents code_held_rows(std::unique_ptr<Codec> codec) const;
+  void take(Contents contents) noexcept;
+  std::string difference_of_kind(const IndexPolar& other) const;
+  std::string difference(const IndexPolar& other) const;
   RowFilter row_filter(const ::faiss::SearchParameters* params) const;
   SearchOptions search_options(const ::faiss::SearchParameters* params) const;
   idx_t row_of(const char* call, idx_t key) const;

@@ -157,7 +157,7 @@ typedef struct polar_codec_options {
   uint64_t seed;        /* of the random rotation; any value, default 1 */
   const float* centre;  /* (dim), or NULL (default): learned when learn_centre, else 0 */
   double norm_unit;     /* typical ‖x−centre‖, 2^-40 to 2^40; default 0: learned, 1 before */
-  int32_t learn_centre; /* 0 or 1 (default): train, or an index's first add, sets the centre */
+  int32_t learn_centre; /* 0 or 1 (default): train may set the centre to the rows' mean */
   int32_t reserved;     /* 0 */
 } polar_codec_options;
 
@@ -186,7 +186,8 @@ typedef struct polar_codec_info {
   int32_t dim;          /* dimensions of a vector */
   polar_metric metric;  /* POLAR_METRIC_… */
   int32_t is_trained;   /* 0 only while encode must wait for train */
-  int32_t state_origin; /* centre and unit: 0 as created, 1 from an index's first rows, 2 trained */
+  int32_t state_origin; /* centre and unit: 0 as created, 2 trained; 1 in states of earlier versions, from
+                           an index's first rows */
   int32_t group_rows;   /* rows that share a code; 1 for all but PolarPair…g128 */
   uint64_t seed;        /* of the rotation */
   size_t code_bytes;    /* bytes of one code (of group_rows rows), factors included */
@@ -511,11 +512,15 @@ POLAR_API void polar_index_destroy(polar_index* index);
 /* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before. An
  * inverted file needs a row for each list, better 39; a product quantizer as many for each of its
  * 2^bits centroids; POLAR_ERROR_BAD_ARGUMENT for fewer. POLAR_ERROR_STATE_MISMATCH once it holds
- * rows. since 0.1 */
+ * rows, but for those that one of our specs alone still keeps as floats (polar_index_add), which
+ * are coded then. since 0.1 */
 POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x);
 /* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … A row that is refused leaves the index
  * as it was; so does a lack of memory, unless it is met inside one of FAISS's own indexes.
- * since 0.1 */
+ * An index of one of our specs, alone or in containers and graphs, that was not trained keeps its
+ * rows as floats, and searches them exactly, until they are 1,000: from these, and from all others
+ * of the add or merge that brings them there, it learns its codes' centre and unit, and codes them.
+ * So recall does not depend on the pieces in which rows come. since 0.1 */
 POLAR_API polar_status polar_index_add(polar_index* index, int64_t n, const float* x);
 /* Adds n ≥ 0 rows with ids of the caller's, (n), each ≥ 0 and not in the index yet. An index takes
  * rows with ids or rows without, not both. POLAR_ERROR_UNSUPPORTED for a FAISS index that takes
@@ -592,7 +597,9 @@ POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const i
 /* Moves all rows of `other` behind those of `index`; `other` is empty afterwards and stays usable.
  * Ids of the caller's stay and must differ, other rows are numbered on. Both must be made and
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
- * mix (train before sharding, or give all shards one state). since 0.1 */
+ * mix (train before sharding, or give all shards one state). Rows that `other` keeps as floats are
+ * added; an index of our specs that learned nothing yet takes over what the codes of `other` are
+ * made by, and codes by it what it holds. since 0.1 */
 POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other);
 
 /* Inverted files, "IVF1024,Polar4" and FAISS's own, also behind transforms and in id maps. */
@@ -756,7 +763,8 @@ POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
  * "Polar0.5" to "Polar8" and residual codes, and for inverted files of these that find lists by all
  * their centroids ("IVF1024,Polar4"); POLAR_ERROR_UNSUPPORTED for the others, trained codes
  * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
- * in rows. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices
+ * in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what
+ * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices
  * at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since 0.1
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,

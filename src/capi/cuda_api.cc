@@ -75,6 +75,13 @@ void require_options_of(const CudaIndex& index, const polar_search_options& opti
 
 #ifdef POLARQUANT_HAS_FAISS
 std::unique_ptr<CudaIndex> copy_flat(const IndexPolar& polar, const CudaPlaces& places) {
+  if (polar.rows_as_floats() > 0) {
+    // Devices search codes alone: the copy has them, by what its rows teach.
+    const std::unique_ptr<::faiss::Index> coded = clone_index(polar);
+    auto& polar_of_codes = dynamic_cast<IndexPolar&>(*coded);
+    polar_of_codes.code_rows();
+    return copy_flat(polar_of_codes, places);
+  }
   const std::vector<BlockRows> spans = polar.codes().spans();
   return std::make_unique<CudaIndex>(polar.codec(), spans, polar.ids(), places);
 }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "src/capi/codec_copy.h"
 #include "src/core/parallel.h"
+#include "src/scan/codec_copy.h"
 #include "src/scan/query_tasks.h"
 
 namespace polarquant::capi {

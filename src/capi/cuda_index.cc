@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/capi/codec_copy.h"
+#include "src/scan/codec_copy.h"
 #include "src/scan/query_tasks.h"
 #include "src/scan/top_k.h"
 

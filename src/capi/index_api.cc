@@ -120,6 +120,13 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     polar_index& checked = require_object("index", index);
     require_count("n", n, 1);
     require_finite("x", x, n, checked.dim);
+    auto* polar = dynamic_cast<IndexPolar*>(checked.faiss.get());
+    if (polar != nullptr && polar->rows_as_floats() > 0) {
+      const MetricInput input(checked.metric, checked.dim, n, x);
+      const OmpThreads threads(0);
+      polar->train(n, input.data());
+      return;
+    }
     require_no_rows(checked);
     // A new index is trained and takes the old one's place: FAISS's parts keep what they learned
     // before a failure.

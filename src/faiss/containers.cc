@@ -160,12 +160,12 @@ void RefineOverPolar::add(idx_t n, const float* x) {
     Index* second = base_index;
     if (dynamic_cast<IndexPolar*>(first) == nullptr) std::swap(first, second);
     auto* ours = dynamic_cast<IndexPolar*>(first);
-    const IndexPolar::Mark before = ours != nullptr ? ours->mark() : IndexPolar::Mark{};
+    IndexPolar::Mark before = ours != nullptr ? ours->mark(n) : IndexPolar::Mark{};
     first->add(n, x);
     try {
       second->add(n, x);
     } catch (...) {
-      if (ours != nullptr) ours->go_back_to(before);
+      if (ours != nullptr) ours->go_back_to(std::move(before));
       throw;
     }
     ntotal = refine_index->ntotal;

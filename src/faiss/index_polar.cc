@@ -13,10 +13,8 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/index_options.h"
-#include "src/faiss/index_polar_mark.h"
 #include "src/faiss/range_result.h"
 #include "src/faiss/row_checks.h"
-#include "src/scan/measure_margins.h"
 #include "src/scan/row_store.h"
 #include "src/scan/simd_codec_kernels.h"
 
@@ -36,7 +34,7 @@ void decode_rows(int64_t count, const Decode& decode) {
   });
 }
 
-class PolarDistanceComputer final : public ::faiss::DistanceComputer {
+class PolarDistanceComputer : public ::faiss::DistanceComputer {
  public:
   explicit PolarDistanceComputer(std::unique_ptr<RowScorer> scorer) : scorer_(std::move(scorer)) {}
 
@@ -51,8 +49,8 @@ class PolarDistanceComputer final : public ::faiss::DistanceComputer {
   }
   float symmetric_dis(idx_t i, idx_t j) override { return scorer_->score_rows(i, j); }
   // An override where FAISS has it, from 1.8 on.
-  void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3, float& s0,
-                         float& s1, float& s2, float& s3) {
+  virtual void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3,
+                                 float& s0, float& s1, float& s2, float& s3) {
     const int32_t rows[] = {static_cast<int32_t>(i0), static_cast<int32_t>(i1),
                             static_cast<int32_t>(i2), static_cast<int32_t>(i3)};
     float scores[4];
@@ -60,8 +58,46 @@ class PolarDistanceComputer final : public ::faiss::DistanceComputer {
     s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
   }
 
- private:
+ protected:
   std::unique_ptr<RowScorer> scorer_;
+};
+
+/// Of an index whose rows are floats, and may come to be codes meanwhile.
+class HeldRowsDistanceComputer final : public PolarDistanceComputer {
+ public:
+  explicit HeldRowsDistanceComputer(const IndexPolar& index)
+      : PolarDistanceComputer(index.codes().make_scorer(index.codec())), index_(index) {}
+
+  void set_query(const float* x) override {
+    query_.assign(x, x + index_.d);
+    follow();
+    PolarDistanceComputer::set_query(x);
+  }
+  float operator()(idx_t i) override {
+    follow();
+    return PolarDistanceComputer::operator()(i);
+  }
+  float symmetric_dis(idx_t i, idx_t j) override {
+    follow();
+    return PolarDistanceComputer::symmetric_dis(i, j);
+  }
+  void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3, float& s0,
+                         float& s1, float& s2, float& s3) override {
+    follow();
+    PolarDistanceComputer::distances_batch_4(i0, i1, i2, i3, s0, s1, s2, s3);
+  }
+
+ private:
+  void follow() {
+    if (!of_floats_ || index_.codes().holds_floats()) return;
+    scorer_ = index_.codes().make_scorer(index_.codec());
+    of_floats_ = false;
+    if (!query_.empty()) PolarDistanceComputer::set_query(query_.data());
+  }
+
+  const IndexPolar& index_;
+  std::vector<float> query_;
+  bool of_floats_ = true;
 };
 
 }  // namespace
@@ -74,8 +110,10 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
     : Index(dim, metric), options_(options) {
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
-    codec_ = make_codec();
-    codes_ = RowStore::make(*codec_, row_order(options_));
+    codec_ = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
+                                     codec_options(options_));
+    codec_->use_kernels(simd_codec_kernels());
+    codes_ = make_store();
     is_trained = codec_->is_trained();
   });
 }
@@ -83,13 +121,6 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
 IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric) : Index(dim, metric) {}
 
 IndexPolar::~IndexPolar() = default;
-
-std::unique_ptr<Codec> IndexPolar::make_codec() const {
-  auto codec = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
-                                       codec_options(options_));
-  codec->use_kernels(simd_codec_kernels());
-  return codec;
-}
 
 std::string IndexPolar::spec() const { return spec_; }
 
@@ -100,46 +131,11 @@ size_t IndexPolar::memory_bytes() const {
          row_of_id_.bucket_count() * sizeof(void*) + row_of_id_.size() * kNodeBytes;
 }
 
-void IndexPolar::train(idx_t n, const float* x) {
-  with_faiss_errors([&] {
-    require_writable("train", *codes_);
-    require_rows("train", n, d, x);
-    codec_->train(n, x, measure_margins);
-    // A trained plan says where signs are.
-    codes_ = RowStore::make(*codec_, row_order(options_));
-    is_trained = codec_->is_trained();
-  });
-}
-
 void IndexPolar::append(const char* call, idx_t n, const float* x) {
   require_writable(call, *codes_);
   require_rows(call, n, d, x);
   require_trained(call, *codec_);
-  const Mark before = mark();
-  try {
-    if (ntotal == 0) codec_->adopt_first_rows(n, x);
-    codes_->append(*codec_, n, x, 0);
-  } catch (...) {
-    go_back_to(before);
-    throw;
-  }
-  ntotal = codes_->rows();
-}
-
-IndexPolar::Mark IndexPolar::mark() const {
-  return {codec_->origin() == StateOrigin::initial, codes_->mark(*codec_)};
-}
-
-void IndexPolar::go_back_to(const Mark& before) {
-  codes_->go_back_to(*codec_, before.codes);
-  ntotal = codes_->rows();
-  if (ids_.size() > static_cast<size_t>(ntotal)) {
-    for (size_t i = static_cast<size_t>(ntotal); i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
-    ids_.resize(static_cast<size_t>(ntotal));
-  }
-  // The codec adopted the rows that are gone: nothing else was ever coded, so that a new one is
-  // what was here before.
-  if (before.initial_codec && codec_->origin() != StateOrigin::initial) codec_ = make_codec();
+  append_rows(n, x);
 }
 
 void IndexPolar::add(idx_t n, const float* x) {
@@ -288,6 +284,7 @@ void IndexPolar::reset() {
 ::faiss::DistanceComputer* IndexPolar::get_distance_computer() const {
   return with_faiss_errors([&]() -> ::faiss::DistanceComputer* {
     require_trained("get_distance_computer", *codec_);
+    if (codes_->holds_floats()) return new HeldRowsDistanceComputer(*this);
     return new PolarDistanceComputer(codes_->make_scorer(*codec_));
   });
 }

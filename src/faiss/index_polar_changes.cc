@@ -19,6 +19,27 @@ namespace {
 /// Codes that a merge copies at a time.
 constexpr int64_t kMergeRows = 4096;
 
+/// Puts codes of this codec's state behind others.
+void append_codes(const Codec& codec, const RowStore& from, RowStore& to) {
+  const size_t code_bytes = codec.layout().group_bytes;
+  std::vector<uint8_t> codes(static_cast<size_t>(std::min(from.rows(), kMergeRows)) * code_bytes);
+  for (int64_t first = 0; first < from.rows(); first += kMergeRows) {
+    const int64_t count = std::min(from.rows() - first, kMergeRows);
+    for (int64_t i = 0; i < count; ++i)
+      from.get(codec, first + i, codes.data() + static_cast<size_t>(i) * code_bytes);
+    to.append_codes(codec, count, codes.data());
+  }
+}
+void append_codes_or_none(const Codec& codec, const RowStore& from, RowStore& to) {
+  const RowStore::Mark before = to.mark(codec);
+  try {
+    append_codes(codec, from, to);
+  } catch (...) {
+    to.go_back_to(codec, before);
+    throw;
+  }
+}
+
 }  // namespace
 
 size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
@@ -61,11 +82,7 @@ void IndexPolar::update_vectors(idx_t n, const idx_t* keys, const float* x) {
     std::vector<idx_t> rows;
     rows.reserve(static_cast<size_t>(n));
     for (idx_t i = 0; i < n; ++i) rows.push_back(row_of("update_vectors", keys[i]));
-    const size_t code_bytes = codec_->layout().group_bytes;
-    std::vector<uint8_t> codes(codec_->layout().bytes(n));
-    codec_->encode(n, x, codes.data(), 0);
-    for (size_t i = 0; i < rows.size(); ++i)
-      codes_->overwrite(*codec_, rows[i], codes.data() + i * code_bytes);
+    codes_->replace(*codec_, rows, x, 0);
   });
 }
 
@@ -76,7 +93,7 @@ void IndexPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
             "merge: other is no IndexPolar; an index of {} is needed", spec_);
     require(polar != this, StatusCode::bad_argument, "merge: other is the index itself");
     require_row_codes("merge", *codec_);
-    const std::string difference = codec_->difference(*polar->codec_);
+    const std::string difference = this->difference(*polar);
     require(
         difference.empty(), StatusCode::state_mismatch,
         "merge: codes of other are of another state: {} differs; equal states mix (train before "
@@ -99,7 +116,6 @@ void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
     require(with_ids || add_id == 0 || add_id == ntotal, StatusCode::bad_argument,
             "merge: add_id is {}; 0 or ntotal, {}, is allowed, as rows have no ids of their own",
             add_id, ntotal);
-    const Mark before = mark();
     const size_t ids_before = ids_.size();
     try {
       ids_.reserve(ids_.size() + other.ids_.size());
@@ -113,20 +129,20 @@ void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
                 "merge: id {} of other, with add_id {}, is in the index already", id, add_id);
         ids_.push_back(id + add_id);
       }
-      const size_t code_bytes = codec_->layout().group_bytes;
-      std::vector<uint8_t> codes(static_cast<size_t>(std::min(other.ntotal, kMergeRows)) *
-                                 code_bytes);
-      for (idx_t first = 0; first < other.ntotal; first += kMergeRows) {
-        const idx_t count = std::min(other.ntotal - first, kMergeRows);
-        for (idx_t i = 0; i < count; ++i) {
-          other.codes_->get(*codec_, first + i, codes.data() + static_cast<size_t>(i) * code_bytes);
-        }
-        codes_->append_codes(*codec_, count, codes.data());
+      if (other.codes_->holds_floats()) {
+        append_rows(other.ntotal, other.codes_->floats().data());
+      } else if (codes_->holds_floats()) {
+        Contents coded = code_held_rows(copy_codec(learns_from_rows() ? *other.codec_ : *codec_));
+        append_codes(*coded.codec, *other.codes_, *coded.rows);
+        coded.codec->mark_encoded();
+        take(std::move(coded));
+      } else {
+        append_codes_or_none(*codec_, *other.codes_, *codes_);
+        codec_->mark_encoded();
       }
     } catch (...) {
       for (size_t i = ids_before; i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
       ids_.resize(ids_before);
-      codes_->go_back_to(*codec_, before.codes);
       throw;
     }
     ntotal = codes_->rows();

@@ -83,13 +83,11 @@ struct IndexPolarStorage {
                 codec->is_trained() == head.is_trained && codec->seed() == options.seed,
             StatusCode::corrupt_data,
             "{}: its dim, metric, seed and training are not those of the codec's state", kWhat);
-    require((head.ntotal == 0 || (head.is_trained && has_encoded == 1)) &&
-                (has_ids == 0 || head.ntotal > 0),
-            StatusCode::corrupt_data, "{}: {} rows, trained {}, encoded {}, with ids {}", kWhat,
-            head.ntotal, head.is_trained, has_encoded, has_ids);
+    require((head.ntotal == 0 || head.is_trained) && (has_ids == 0 || head.ntotal > 0),
+            StatusCode::corrupt_data, "{}: {} rows, trained {}, with ids {}", kWhat, head.ntotal,
+            head.is_trained, has_ids);
     require_options(options, *codec);
     codec->use_kernels(simd_codec_kernels());
-    if (has_encoded == 1) codec->mark_encoded();
 
     std::unique_ptr<IndexPolar> index(new IndexPolar(head.dim, head.metric));
     index->spec_ = print_spec(codec->spec());
@@ -97,6 +95,12 @@ struct IndexPolarStorage {
     index->codec_ = std::move(codec);
     index->codes_ =
         read_row_sections(sections, *index->codec_, row_order(index->options_), head.ntotal);
+    // Rows that another index encoded, and that were merged, did not set the flag in older files.
+    if (has_encoded == 1 || (head.ntotal > 0 && !index->codes_->holds_floats()))
+      index->codec_->mark_encoded();
+    // One without rows lies in a file as if it had codes.
+    if (head.ntotal == 0 && !index->codes_->is_mapped())
+      index->codes_ = index->make_store();
     index->exactness = exactness;
     index->is_trained = head.is_trained;
     index->ntotal = head.ntotal;

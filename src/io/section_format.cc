@@ -31,10 +31,11 @@ uint64_t offset_behind(uint64_t end, SectionPlace place) {
   return (end + alignment - 1) / alignment * alignment;
 }
 
-std::vector<uint8_t> print_header(const std::vector<SectionEntry>& table, uint64_t file_bytes) {
+std::vector<uint8_t> print_header(uint32_t version, const std::vector<SectionEntry>& table,
+                                  uint64_t file_bytes) {
   ByteWriter out;
   out.put_bytes(kFileMagic, sizeof kFileMagic);
-  out.put<uint32_t>(kFileVersion);
+  out.put<uint32_t>(version);
   out.put<uint32_t>(static_cast<uint32_t>(table.size()));
   out.put<uint64_t>(file_bytes);
   while (out.bytes().size() < kHeaderBytes) out.put<uint64_t>(0);

@@ -27,7 +27,9 @@ constexpr SectionKind section_kind(const char (&name)[5]) {
 std::string print_kind(SectionKind kind);
 
 inline constexpr char kFileMagic[8] = {'P', 'Q', 'I', 'N', 'D', 'E', 'X', '\0'};
-inline constexpr uint32_t kFileVersion = 1;
+inline constexpr uint32_t kFileVersion = 2;
+/// Files that hold rows as floats are of this version, others of the first.
+inline constexpr uint32_t kFileVersionOfFloats = 2;
 inline constexpr uint64_t kHeaderBytes = 64;
 inline constexpr uint64_t kTableEntryBytes = 32;
 inline constexpr uint64_t kSmallAlignment = 8;
@@ -58,7 +60,8 @@ constexpr uint64_t chunks_of(uint64_t bytes) {
 uint64_t offset_behind(uint64_t end, SectionPlace place);
 
 /// Header and table as they stand in a file, their checksum filled in.
-std::vector<uint8_t> print_header(const std::vector<SectionEntry>& table, uint64_t file_bytes);
+std::vector<uint8_t> print_header(uint32_t version, const std::vector<SectionEntry>& table,
+                                  uint64_t file_bytes);
 
 struct FileHeader {
   uint32_t sections = 0;

@@ -97,7 +97,7 @@ void SectionWriter::write(ByteSink& sink) const {
     entry.offset = offset_behind(end, entry.place);
     end = entry.offset + entry.bytes;
   }
-  const std::vector<uint8_t> header = print_header(table, end);
+  const std::vector<uint8_t> header = print_header(version_, table, end);
   sink.write(header.data(), header.size());
   pad_to(sink, header.size(), table[0].offset);
   if (!sums.empty()) sink.write(sums.data(), sums.size() * sizeof(uint64_t));

@@ -5,6 +5,7 @@
 // once to count and sum them, once to write them. Nothing is held in memory meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -20,6 +21,8 @@ class SectionWriter {
   /// Writes a section's bytes, the same ones each time it is called.
   using Produce = std::function<void(ByteSink&)>;
 
+  /// The file is of this format version at least, so that readers that do not know it say so.
+  void need_version(uint32_t version) { version_ = std::max(version_, version); }
   void add_small(SectionKind kind, std::vector<uint8_t> bytes);
   /// What `produce` refers to must live until write().
   void add_data(SectionKind kind, Produce produce);
@@ -36,6 +39,7 @@ class SectionWriter {
     Produce produce;             // of a data section
   };
   std::vector<Section> sections_;
+  uint32_t version_ = 1;
 };
 
 }  // namespace polarquant

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "src/core/checked_size.h"
+#include "src/scan/float_row_store.h"
 #include "src/scan/mapped_row_store.h"
 
 namespace polarquant {
@@ -14,6 +16,7 @@ namespace {
 constexpr SectionKind kFronts = section_kind("FRNT");
 constexpr SectionKind kRests = section_kind("REST");
 constexpr SectionKind kRows = section_kind("ROWS");
+constexpr SectionKind kFloats = section_kind("FLTS");
 
 /// No number of the unfinished group comes near: a row in units of 2^e (docs/format.md).
 constexpr float kLargestTailNumber = 0x1p60F;
@@ -117,10 +120,31 @@ std::unique_ptr<RowStore> read_single_rows(SectionReader& reader, const Codec& c
   return store;
 }
 
+std::unique_ptr<RowStore> read_floats(SectionReader& reader, const Codec& codec, RowOrder order,
+                                      int64_t rows) {
+  const auto numbers = static_cast<uint64_t>(checked_mul(rows, codec.dim(), "rows x dim"));
+  std::vector<float> values = reader.read_array<float>(kFloats, numbers);
+  try {
+    require_float_rows(codec.dim(), rows, values.data());
+  } catch (const Error& error) {
+    fail(StatusCode::corrupt_data, "index file: section {}: {}", print_kind(kFloats), error.what());
+  }
+  const bool read_only = reader.is_mapped() && order == RowOrder::blocks;
+  return make_float_row_store(codec.dim(), std::move(values), read_only);
+}
+
 }  // namespace
 
 void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
                       const RowStore& codes) {
+  // Without rows there is nothing to tell it by from the others.
+  if (codes.holds_floats() && codes.rows() > 0) {
+    writer.need_version(kFileVersionOfFloats);
+    writer.add_data(kFloats, [&codes](ByteSink& sink) {
+      sink.write(codes.floats().data(), codes.floats().size_bytes());
+    });
+    return;
+  }
   if (!ScanCodec::supports(codec)) {
     writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
       const CodeRows rows = codes.row_codes();
@@ -157,6 +181,7 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
 
 std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
                                             RowOrder order, int64_t rows) {
+  if (reader.next_kind() == kFloats) return read_floats(reader, codec, order, rows);
   if (!ScanCodec::supports(codec)) return read_row_codes(reader, codec, rows);
   return order == RowOrder::single ? read_single_rows(reader, codec, rows)
                                    : read_blocks(reader, codec, rows);

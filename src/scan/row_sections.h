@@ -17,7 +17,8 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
                       const RowStore& codes);
 
 /// The store of `rows` rows coded by `codec`. From a reader of a mapped file it stays there, but
-/// for single rows. Throws corrupt_data when the sections have other sizes.
+/// for single rows; rows that are not coded yet are copied. Throws corrupt_data when the sections
+/// have other sizes.
 std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
                                             RowOrder order, int64_t rows);
 

@@ -123,6 +123,18 @@ class BufferStore final : public RowCodeStore {
 
 }  // namespace
 
+void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
+                       int threads) {
+  const auto n = static_cast<int64_t>(rows.size());
+  std::vector<uint8_t> codes(codec.layout().bytes(n));
+  codec.encode(n, x, codes.data(), threads);
+  const uint8_t* code = codes.data();
+  for (const int64_t row : rows) {
+    overwrite(codec, row, code);
+    code += codec.layout().group_bytes;
+  }
+}
+
 void RowStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
                       float* x) const {
   for (int64_t row = 0; row < count; ++row) {

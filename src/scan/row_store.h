@@ -2,6 +2,7 @@
 // The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
 // from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
 // row format for the others (exhaustive_search.h), and one by one for graphs (single_row_store.h).
+// Rows that wait to be coded are floats (float_row_store.h).
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
@@ -35,6 +36,9 @@ class RowStore {
   virtual std::vector<BlockRows> spans() const { return {}; }
   /// The rows as they lie in the row format; none where they do not.
   virtual CodeRows row_codes() const { return {}; }
+  /// Whether rows are not coded, but kept as the floats that they are: then these, (rows, dim).
+  virtual bool holds_floats() const { return false; }
+  virtual std::span<const float> floats() const { return {}; }
   /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.
   virtual void verify() const {}
   /// Whether rows lie in a mapped file, so that none can be added or taken away.
@@ -42,6 +46,10 @@ class RowStore {
   /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;
+  /// Puts x, (rows, dim), in the place of these rows, each of which is held; the last of equal ones
+  /// counts. Of codecs whose rows have codes of their own. Unchanged after an error.
+  virtual void replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
+                       int threads);
 
   // Of codecs whose rows have codes of their own (layout().group_rows is 1).
   /// The row-format code of a row.

@@ -232,12 +232,32 @@ TEST_CASE("cosine indexes do not see lengths and keep zero rows", "[capi]") {
 }
 
 TEST_CASE("the first rows set an untrained index's centre and unit", "[capi]") {
-  std::vector<float> x = normal_rows(kRows, kDim, 1);
+  constexpr int64_t kMany = 1200;
+  std::vector<float> x = normal_rows(kMany, kDim, 1);
   for (float& value : x) value *= 1e6f;  // far outside float16 in units of 1
   const IndexHandle index = make_index("Polar2", kDim, POLAR_METRIC_L2);
   CHECK(polar_index_is_trained(index.get()) == 1);
-  require_ok(polar_index_add(index.get(), kRows, x.data()));
+  const int64_t piece = GENERATE(int64_t{1}, int64_t{99}, int64_t{1200});
+  for (int64_t at = 0; at < kMany; at += piece)
+    require_ok(polar_index_add(index.get(), std::min(piece, kMany - at), x.data() + at * kDim));
   CHECK(search(index, 1, x.data(), 1).ids[0] == 0);
+}
+
+TEST_CASE("training codes rows that are floats, and no others", "[capi]") {
+  const polar_metric metric = GENERATE(POLAR_METRIC_L2, POLAR_METRIC_COSINE);
+  const std::vector<float> x = normal_rows(kRows, kDim, 1);
+  const IndexHandle late = make_index("Polar4", kDim, metric);
+  require_ok(polar_index_add(late.get(), 100, x.data()));
+  require_ok(polar_index_train(late.get(), kRows, x.data()));
+  const IndexHandle early = trained_index("Polar4", metric, x);
+  require_ok(polar_index_add(early.get(), 100, x.data()));
+  CHECK(search(late, 5, x.data(), 10) == search(early, 5, x.data(), 10));
+  check_failed(polar_index_train(late.get(), kRows, x.data()), POLAR_ERROR_STATE_MISMATCH,
+               {"index: holds 100 rows"});
+  const IndexHandle map = make_index("IDMap2,Polar4", kDim, metric);
+  require_ok(polar_index_add(map.get(), 100, x.data()));
+  check_failed(polar_index_train(map.get(), kRows, x.data()), POLAR_ERROR_STATE_MISMATCH,
+               {"index: holds 100 rows"});
 }
 
 TEST_CASE("training again starts anew", "[capi]") {

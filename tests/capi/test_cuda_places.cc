@@ -3,6 +3,7 @@
 // (plain_devices.h), so that arguments, parts, threads, merging and failures are tested everywhere.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <tuple>
@@ -118,6 +119,27 @@ TEST_CASE("an index of several chunks, with ids of its own", "[capi]") {
   const SearchResult expected = search({0}, POLAR_CUDA_SHARDED);
   CHECK(search({2, 0, 1}, POLAR_CUDA_SHARDED) == expected);
   CHECK(search({0, 1}, POLAR_CUDA_REPLICATED) == expected);
+}
+
+TEST_CASE("rows that an index keeps as floats are coded for devices", "[capi]") {
+  polar_index* made = nullptr;
+  const polar_status status = polar_index_create("Polar4", 16, POLAR_METRIC_L2, &made);
+  if (status == POLAR_ERROR_UNSUPPORTED) return;  // built without FAISS
+  require_ok(status);
+  const Handle<polar_index> index(made);
+  const int64_t rows = GENERATE(0, 1, 70);
+  const std::vector<float> x = clustered_rows(140, 16, 7);
+  require_ok(polar_index_add(made, rows, x.data()));
+  polar_cuda_index* copied = nullptr;
+  require_ok(polar_cuda_index_from_index(made, nullptr, &copied));
+  const Handle<polar_cuda_index> copy(copied);
+  CHECK(polar_cuda_index_ntotal(copied) == rows);
+  // The index is as it was.
+  if (rows > 0) {
+    std::vector<float> row(16);
+    require_ok(polar_index_reconstruct(made, 0, row.data()));
+    CHECK(std::equal(row.begin(), row.end(), x.begin()));
+  }
 }
 
 TEST_CASE("what is on which device", "[capi]") {

@@ -25,10 +25,16 @@ struct StoredCase {
   bool with_ids = false;
 };
 
+/// So that few rows have codes: untrained, an index has them as floats.
+inline void train_on_rows(::faiss::Index& index, int64_t rows) {
+  if (rows > 0) index.train(rows, clustered_rows(rows, index.d, 7).data());
+}
+
 /// FAISS's graph over an index of ours.
 inline std::unique_ptr<::faiss::Index> make_graph(const char* spec, int dim, int64_t rows,
                                                   ::faiss::MetricType metric) {
   auto storage = std::make_unique<IndexPolar>(dim, spec, metric);
+  train_on_rows(*storage, rows);
   auto index = std::make_unique<::faiss::IndexHNSW>(storage.get(), 8);
   index->own_fields = true;
   storage.release();
@@ -46,6 +52,7 @@ inline std::unique_ptr<::faiss::Index> make_nsg(const char* spec, int dim, int64
   auto& graph = dynamic_cast<::faiss::IndexNSG&>(*index);
   graph.nsg.search_L = 33;
   if (rows == 0) return index;
+  train_on_rows(*index, rows);
   graph.storage->add(rows, clustered_rows(rows, dim, 7).data());
   const auto n = static_cast<int>(rows);
   graph.ntotal = graph.nsg.ntotal = n;
@@ -106,7 +113,7 @@ inline std::vector<int64_t> scattered_ids(int64_t rows) {
 
 inline void train_and_add(::faiss::Index& index, const StoredCase& made) {
   const std::vector<float> x = clustered_rows(made.rows, made.dim, 7);
-  if (!index.is_trained) index.train(made.rows, x.data());
+  train_on_rows(index, made.rows);
   if (made.with_ids) {
     index.add_with_ids(made.rows, x.data(), scattered_ids(made.rows).data());
   } else {

@@ -150,15 +150,15 @@ TEST_CASE("What was read goes on as the index would have", "[faiss][io]") {
     REQUIRE((written(*read) == written(*index)));
   }
   SECTION("training stays refused once rows are coded") {
-    const std::vector<float> x = clustered_rows(300, 64, 3);
-    index->add(300, x.data());
+    const std::vector<float> x = clustered_rows(1000, 64, 3);
+    index->add(1000, x.data());
     const auto read = read_from(written(*index));
-    require_faiss_error("encoded rows already", [&] { read->train(300, x.data()); });
+    require_faiss_error("encoded rows already", [&] { read->train(1000, x.data()); });
   }
   SECTION("an add that fails is taken back") {
     const auto read = read_from(written(*index));
     std::vector<float> x = clustered_rows(300, 64, 3);
-    x[64 * 250] = 1e30F;  // beyond the unit that the rows before teach
+    x[64 * 250] = 1e30F;  // longer than rows may be
     CHECK_THROWS(read->add(300, x.data()));
     REQUIRE((written(*read) == written(*index)));
   }

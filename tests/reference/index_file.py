@@ -51,7 +51,7 @@ def read_sections(data):
     head = Fields(data)
     assert head.bytes(8) == b"PQINDEX\0"
     version, count, file_bytes, checksum = head.get("IIQQ")
-    assert version == 1 and file_bytes == len(data)
+    assert version in (1, 2) and file_bytes == len(data)
     assert head.bytes(32) == bytes(32)
     end = HEADER_BYTES + count * ENTRY_BYTES
     assert xxh3(data[:24] + bytes(8) + data[32:end]) == checksum

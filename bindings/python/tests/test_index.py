@@ -85,7 +85,7 @@ class IndexTest(unittest.TestCase):
         with self.assertRaises(polarquant.NotTrainedError):
             index.add(make_rows(1, 32))
         index = polarquant.Index("Polar2", 32)
-        index.add(make_rows(1, 32))
+        index.add(make_rows(1000, 32))  # fewer are floats, which training codes
         with self.assertRaises(polarquant.StateMismatchError):
             index.train(make_rows(1, 32))
 
@@ -239,6 +239,7 @@ class IndexTest(unittest.TestCase):
         index, other = polarquant.Index("Polar4", 64), polarquant.Index("Polar4", 64)
         index.train(x)
         index.add(x)
+        other.train(2 * x)
         other.add(2 * x)
         with self.assertRaises(polarquant.StateMismatchError):
             index.merge_from(other)

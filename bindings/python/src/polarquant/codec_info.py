@@ -21,7 +21,7 @@ class CodecInfo(NamedTuple):
     is_trained: bool
     """False only while `Codec.encode` must wait for `Codec.train`."""
     state_origin: int
-    """Centre and unit: 0 as created, 1 from an index's first rows, 2 trained."""
+    """Centre and unit: 0 as created, 2 trained; 1, of earlier versions, from an index's first rows."""
     group_rows: int
     """Rows that share a code; 1 for all but "PolarPair…g128"."""
     seed: int

@@ -139,7 +139,8 @@ class Index(Handle):
         """Learns what the index needs from rows x, (n, dim), forgetting what it learned before.
 
         progress: as for `search`; Ctrl-C ends it too, with the index as it was.
-        Raises StateMismatchError once it holds rows, CancelledError.
+        Raises CancelledError, and StateMismatchError once it holds rows, but for those that one of
+        our specs alone still keeps as floats (see `add`), which are coded then.
         """
         rows = as_rows("x", x, self._dim)
         arrays = (len(rows), address(rows))
@@ -163,6 +164,11 @@ class Index(Handle):
 
     def add(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
         """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
+
+        An index of one of our specs, alone or in containers and graphs, that was not trained keeps
+        its rows as floats, and searches them exactly, until they are 1,000: from these, and from
+        all others of the add that brings them there, it learns its codes' centre and unit, and
+        codes them. So rows can come in pieces of any size, one by one too.
 
         progress: as for `search`; Ctrl-C ends a long call too, with the index as it was.
         Raises NotTrainedError, CancelledError, and BadArgumentError in an index of rows with ids.
@@ -302,8 +308,9 @@ class Index(Handle):
 
         Ids of yours stay and must differ; other rows are numbered on. Both must be made and trained
         alike: StateMismatchError, with the part that differs, when their codes do not mix (train
-        before sharding, or give all shards one state by `clone`). Raises BadArgumentError for ids
-        that both hold, UnsupportedError for graphs. After an error both are as they were.
+        before sharding, or give all shards one state by `clone`). Rows that `other` keeps as floats
+        (see `add`) are added; an index that learned nothing yet takes over what the codes of `other`
+        are made by, and codes by it what it holds. Raises BadArgumentError for ids that both hold, UnsupportedError for graphs. After an error both are as they were.
         """
         if not isinstance(other, Index):
             raise TypeError(f"other: {other!r} is not an Index")

@@ -6,9 +6,9 @@
 
 #include "src/codec/codec.h"
 
-namespace polarquant::capi {
+namespace polarquant {
 
 /// Of the same state, with this machine's kernels.
 std::unique_ptr<Codec> copy_of(const Codec& codec);
 
-}  // namespace polarquant::capi
+}  // namespace polarquant

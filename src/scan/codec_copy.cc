@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "src/capi/codec_copy.h"
+#include "src/scan/codec_copy.h"
 
 #include <vector>
 
 #include "src/scan/simd_codec_kernels.h"
 
-namespace polarquant::capi {
+namespace polarquant {
 
 std::unique_ptr<Codec> copy_of(const Codec& codec) {
   const std::vector<uint8_t> state = codec.save_state();
@@ -14,4 +14,4 @@ std::unique_ptr<Codec> copy_of(const Codec& codec) {
   return copy;
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant
