@@ -141,6 +141,58 @@ class LangChainTest(unittest.TestCase):
             graph.add_texts(["bb"], ids=["a"])
         self.assertEqual((len(graph), graph.index.ntotal), (1, 1))
 
+    def test_what_would_not_come_back_is_refused_before_it_is_embedded(self):
+        embedding = self.store.embeddings
+        embedding.embed_documents = lambda texts: self.fail("embedded")
+        for name, texts, metadatas, ids in (
+            ("ids: 5 is of type int", ["x"], None, [5]),
+            ("ids: 0 is of type int", ["x"], None, [0]),
+            ("ids: b'a' is of type bytes", ["x"], None, [b"a"]),
+            (
+                "metadatas\\[1\\]\\['m'\\]: \\(1,\\) is of type tuple",
+                ["x", "y"],
+                [{}, {"m": (1,)}],
+                None,
+            ),
+            ("metadatas\\[0\\]: key 5 is of type int", ["x"], [{5: 1}], None),
+            ("metadatas\\[0\\]\\['m'\\]: has '.ud83d' at 1", ["x"], [{"m": "x\ud83d"}], None),
+            ("texts\\[0\\]: has '.ud83d' at 0", ["\ud83d"], None, None),
+        ):
+            with self.subTest(name), self.assertRaisesRegex(polarquant.BadArgumentError, name):
+                self.store.add_texts(texts, metadatas, ids=ids)
+        del embedding.embed_documents
+        self.assertEqual((len(self.store), self.store.index.ntotal), (5, 5))
+        made = self.store.add_texts(["x", "y"], ids=[None, ""])
+        self.assertEqual([len(id) for id in made], [36, 36])
+
+    def test_ids_and_metadata_come_back_the_same(self):
+        metadata = {
+            "list": [1, [2.5, None]],
+            "dict": {"a": {"b": True}},
+            "": "é",
+            "nan": float("inf"),
+        }
+        self.store.add_texts(["x"], [metadata], ids=["5"])
+        metadata["list"].append("later")
+        self.store.save_local(self.folder)
+        again = PolarVectorStore.load_local(self.folder, _LetterEmbeddings())
+        for store in (self.store, again):
+            (document,) = store.get_by_ids(["5"])
+            self.assertEqual(document.metadata, {**metadata, "list": [1, [2.5, None]]})
+            self.assertEqual(store.get_by_ids([5]), [])
+
+    def test_strings_that_need_training_work_from_the_first_document(self):
+        for description in ("IVF16,Polar4", "Polar4-pca", "HNSW8,Polar4"):
+            with self.subTest(description):
+                store = PolarVectorStore(_LetterEmbeddings(), description)
+                for text, id in zip(TEXTS, "abcde"):
+                    store.add_texts([text], ids=[id])
+                    self.assertEqual(store.similarity_search(text, 1, nprobe=0)[0].id, id)
+                store.save_local(self.folder)
+                again = PolarVectorStore.load_local(self.folder, _LetterEmbeddings())
+                mmr = again.max_marginal_relevance_search("aaaa", k=2, fetch_k=5)
+                self.assertNotIn(mmr[1].id, "ab")
+
     def test_answers_can_be_diverse(self):
         near = [doc.page_content for doc in self.store.max_marginal_relevance_search("aaaa", k=2)]
         self.assertIn(near[0], ("aaaa", "aaab"))

@@ -190,6 +190,20 @@ class LlamaIndexTest(unittest.TestCase):
         again = VectorStoreIndex.from_vector_store(store, embed_model=MockEmbedding(embed_dim=16))
         self.assertEqual(len(again.as_retriever(similarity_top_k=9).retrieve("x")), 4)
 
+    def test_metadata_that_would_not_come_back_is_refused(self):
+        for metadata, text in (
+            ({"a": (1, 2)}, "metadata\\['a'\\]: \\(1, 2\\) is of type tuple"),
+            ({"a": {3: 1}}, "metadata\\['a'\\]: key 3 is of type int"),
+            ({"a": "x\ud83d"}, "metadata\\['a'\\]: has"),
+        ):
+            node = TextNode(id_="new", text="x", embedding=[0.5] * DIM, metadata=metadata)
+            with self.subTest(text), self.assertRaisesRegex(polarquant.BadArgumentError, text):
+                self.store.add([node])
+        node = TextNode(id_="new", text="\ud83d", embedding=[0.5] * DIM)
+        with self.assertRaises(polarquant.BadArgumentError):
+            self.store.add([node])
+        self.assertEqual(len(self.store.get_nodes()), NODES)
+
     def test_asynchronous_calls(self):
         async def work():
             await self.store.async_add([TextNode(id_="new", text="", embedding=[1.0] * DIM)])

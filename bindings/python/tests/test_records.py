@@ -2,6 +2,7 @@
 """What the vector stores of frameworks share, in memory."""
 
 import enum
+import tempfile
 import unittest
 
 import numpy as np
@@ -188,6 +189,47 @@ class RecordsTest(unittest.TestCase):
                 records.find(rows[0], 3, no_option=1)
             self.assertEqual(len(records), 50)
             self.assertEqual(found_ids(records, rows[7], 1), ["7"])
+
+    def test_any_sequence_of_calls_is_what_a_dict_would_be(self):
+        for description, seed in (
+            ("IVF2,Polar8", 1),
+            ("Polar4+2-pca", 2),
+            ("Polar8", 3),
+            ("IVF3,Flat", 4),
+        ):
+            random = np.random.default_rng(seed)
+            records, model, count = Records(description, "l2"), {}, 0
+            for turn in range(150):
+                call = random.choice(["put", "put", "put", "remove", "refuse", "save", "clear"])
+                ids = [str(number) for number in random.integers(0, 400, random.integers(1, 20))]
+                rows = random.standard_normal((len(ids), DIM), dtype=np.float32)
+                if call == "put":
+                    payloads = [{"n": count + i} for i in range(len(ids))]
+                    records.put(ids, rows, payloads)
+                    model.update(zip(ids, zip(rows, payloads)))
+                    count += len(ids)
+                elif call == "remove":
+                    here = len(set(ids) & model.keys())
+                    self.assertEqual(records.remove(ids), here)
+                    for id in ids:
+                        model.pop(id, None)
+                elif call == "refuse":
+                    rows[-1, 0] = np.nan
+                    with self.assertRaises(polarquant.BadArgumentError):
+                        records.put(ids, rows, [{}] * len(ids))
+                elif call == "save":
+                    with tempfile.TemporaryDirectory() as folder:
+                        records.save(folder)
+                        records = Records.load(folder)
+                elif turn % 5 == 0:
+                    records.clear()
+                    model = {}
+                with self.subTest(description, turn=turn, call=call):
+                    held = {record.id: record.payload for record in records.all()}
+                    self.assertEqual(held, {id: payload for id, (_, payload) in model.items()})
+                    for id in list(model)[-3:]:
+                        found = records.find(model[id][0], 3)
+                        self.assertIn(id, [row.record.id for row in found])
 
     def test_an_index_that_cannot_be_made_or_trained_is_told_of(self):
         rows = make_rows(200, DIM)
