@@ -146,7 +146,7 @@ def write_npy(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -
     with open(path, "wb") as file:
         np.lib.format.write_array_header_1_0(file, header)
         for block in blocks:
-            block.astype(dtype).tofile(file)
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
 
 
 def write_fvecs(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -> None:
@@ -158,7 +158,7 @@ def write_fvecs(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats])
             rows = np.empty((len(block), shape.dim + 1), dtype="<i4")
             rows[:, 0] = shape.dim
             rows[:, 1:] = block.astype("<f4").view("<i4")
-            rows.tofile(file)
+            file.write(rows.data)
 
 
 def write_fbin(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) -> None:
@@ -169,6 +169,6 @@ def write_fbin(path: str, shape: Shape, dataset: str, blocks: Iterator[Floats]) 
     if shape.rows >= 2**32:
         raise CommandError(f".fbin: {shape.rows} rows; fewer than 2^32 are allowed")
     with open(path, "wb") as file:
-        np.array([shape.rows, shape.dim], dtype="<u4").tofile(file)
+        file.write(np.array([shape.rows, shape.dim], dtype="<u4").data)
         for block in blocks:
-            block.astype(dtype).tofile(file)
+            file.write(np.ascontiguousarray(block, dtype=dtype).data)
