@@ -40,6 +40,10 @@ class Index:
     def __del__(self):
         self.lib.polar_index_destroy(self.handle)
 
+    def train(self, x):
+        self.call("polar_index_train", self.handle, ctypes.c_int64(len(x)),
+                  ctypes.c_void_p(x.ctypes.data))
+
     def add(self, x, ids):
         if ids is None:
             self.call("polar_index_add", self.handle, ctypes.c_int64(len(x)),
@@ -84,6 +88,7 @@ def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
     x = gaussian(rng, rows, dim) + np.float32(0.25)
     ids = rng.permutation(10 * rows)[:rows].astype(np.int64) if with_ids else None
     index = Index(lib, spec, dim, metric)
+    index.train(x)
     index.add(x, ids)
     file = index_file.FlatIndex(saved_bytes(index), codebooks)
     state = file.state
@@ -96,6 +101,19 @@ def check_saved(report, lib, codebooks, spec, dim, rows, metric, with_ids):
     ok = same_codes and same_ids and file.rows == rows and off <= DECODE_BOUND
     report.case(f"{spec} d={dim} n={rows} ids={with_ids}", ok and file.description == spec,
                 f"codes {same_codes}, ids {same_ids}, decoded rows off by {off:.1e}")
+
+
+def check_saved_floats(report, lib, codebooks):
+    """An untrained index's first rows."""
+    x = gaussian(np.random.default_rng(1), 40, 20)
+    for ids in (None, np.arange(40, dtype=np.int64) * 7):
+        index = Index(lib, "Polar2", 20, library.L2)
+        index.add(x, ids)
+        file = index_file.FlatIndex(saved_bytes(index), codebooks)
+        same_ids = np.array_equal(file.ids, np.arange(40) if ids is None else ids)
+        report.case(f"rows as floats, ids={ids is not None}",
+                    np.array_equal(file.floats, x) and same_ids and not file.has_encoded,
+                    f"{file.rows} rows")
 
 
 def decode_lists(file):
@@ -135,6 +153,7 @@ def check_saved_nsg(report, lib, codebooks):
     dim, rows = 40, 200
     x = gaussian(np.random.default_rng(dim), rows, dim)
     index = Index(lib, "NSG16,Polar4", dim, library.L2)
+    index.train(x)
     index.add(x, None)
     file = index_file.NsgIndex(saved_bytes(index), codebooks)
     state = file.state
@@ -234,6 +253,7 @@ def main():
             if rows > 64:
                 check_inverted_file(report, lib, codebooks, spec, dim, 3 * rows,
                                     library.L2 if number % 2 else library.INNER_PRODUCT, number > 2)
+    check_saved_floats(report, lib, codebooks)
     check_saved_nsg(report, lib, codebooks)
     check_golden(report, codebooks)
     report.finish()

@@ -174,6 +174,8 @@ class FlatIndex(IndexFile):
         self.dim, _, self.rows, self.is_trained = head.get("iiqI")
         self.has_ids, self.has_encoded, self.exactness, _, lie_one_by_one = head.get("IIfII")
         rows = ["ROWS"] if lie_one_by_one else ["FRNT", "REST"]
+        if "FLTS" in found:  # rows that wait to be coded
+            rows = ["FLTS"]
         kinds = [kind for kind, _ in sections]
         assert kinds == ["POLR", "CODC"] + rows + (["IDS "] if self.has_ids else [])
         self.seed, self.norm_unit = head.get("Qd")
@@ -182,7 +184,9 @@ class FlatIndex(IndexFile):
         self.state = State(found["CODC"])
         assert self.state.dim == self.dim
         self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
-        if lie_one_by_one:
+        if "FLTS" in found:
+            self.floats = np.frombuffer(found["FLTS"], "<f4").reshape(self.rows, self.dim)
+        elif lie_one_by_one:
             self.codes = np.frombuffer(found["ROWS"], np.uint8)
             self.codes = self.codes.reshape(self.rows, self.layout.row_bytes)
         else:
