@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "src/core/checked_size.h"
 #include "src/scan/float_row_store.h"
 #include "src/scan/mapped_row_store.h"
 
@@ -122,8 +121,10 @@ std::unique_ptr<RowStore> read_single_rows(SectionReader& reader, const Codec& c
 
 std::unique_ptr<RowStore> read_floats(SectionReader& reader, const Codec& codec, RowOrder order,
                                       int64_t rows) {
-  const auto numbers = static_cast<uint64_t>(checked_mul(rows, codec.dim(), "rows x dim"));
-  std::vector<float> values = reader.read_array<float>(kFloats, numbers);
+  const auto dim = static_cast<uint64_t>(codec.dim());
+  require(static_cast<uint64_t>(rows) <= UINT64_MAX / dim, StatusCode::corrupt_data,
+          "index file: {} rows are too many", rows);
+  std::vector<float> values = reader.read_array<float>(kFloats, static_cast<uint64_t>(rows) * dim);
   try {
     require_float_rows(codec.dim(), rows, values.data());
   } catch (const Error& error) {

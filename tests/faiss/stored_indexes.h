@@ -23,6 +23,7 @@ struct StoredCase {
   int dim;
   int64_t rows;
   bool with_ids = false;
+  bool untrained = false;  // where it can be: few rows are floats then
 };
 
 /// So that few rows have codes: untrained, an index has them as floats.
@@ -113,7 +114,7 @@ inline std::vector<int64_t> scattered_ids(int64_t rows) {
 
 inline void train_and_add(::faiss::Index& index, const StoredCase& made) {
   const std::vector<float> x = clustered_rows(made.rows, made.dim, 7);
-  train_on_rows(index, made.rows);
+  if (!made.untrained) train_on_rows(index, made.rows);
   if (made.with_ids) {
     index.add_with_ids(made.rows, x.data(), scattered_ids(made.rows).data());
   } else {

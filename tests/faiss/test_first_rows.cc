@@ -17,6 +17,7 @@
 #include "src/codec/codec.h"
 #include "src/core/random.h"
 #include "src/faiss/faiss_compat.h"
+#include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 
 namespace polarquant::test {
@@ -505,6 +506,49 @@ TEST_CASE("First rows are merged", "[faiss][first-rows]") {
     CHECK((written(*index) == before));
     CHECK((written(*other) == other_before));
   }
+}
+
+TEST_CASE("Files whose first rows are none are refused", "[faiss][first-rows]") {
+  constexpr SectionKind kFloats = section_kind("FLTS");
+  IndexPolar index(16, "Polar4", kL2);
+  index.add(10, clustered_rows(10, 16, 1).data());
+  std::vector<FileSection> sections = take_apart(written(index));
+  REQUIRE(sections.back().kind == kFloats);
+  std::vector<uint8_t>& floats = sections.back().bytes;
+  REQUIRE(floats.size() == 10 * 16 * sizeof(float));
+  const auto refused = [&](const std::string& text) {
+    require_faiss_error(text, [&] { read_from(put_together(sections)); });
+  };
+  CHECK(read_from(put_together(sections))->ntotal == 10);
+  SECTION("too few") {
+    floats.resize(floats.size() - 4);
+    refused("FLTS");
+  }
+  SECTION("too many") {
+    floats.resize(floats.size() + 64);
+    refused("FLTS");
+  }
+  SECTION("not finite, or too long") {
+    const float wrong = GENERATE(NAN, INFINITY, 3e30F);
+    std::memcpy(floats.data() + 5 * 16 * sizeof(float), &wrong, sizeof wrong);
+    refused("row 5");
+  }
+  SECTION("of a codec that cannot encode yet") {
+    const IndexPolar untrained(16, "Polar4-pca", kL2);
+    const std::vector<FileSection> others = take_apart(written(untrained));
+    sections[1] = others[1];
+    refused("");
+  }
+}
+
+TEST_CASE("Builds that do not know first rows say so", "[faiss][first-rows]") {
+  IndexPolar index(16, "Polar4", kL2);
+  const auto version_of = [](const std::vector<uint8_t>& file) { return int{file[8]}; };
+  CHECK(version_of(written(index)) == 1);
+  index.add(10, clustered_rows(10, 16, 1).data());
+  CHECK(version_of(written(index)) == 2);
+  index.code_rows();
+  CHECK(version_of(written(index)) == 1);
 }
 
 TEST_CASE("A refused row leaves first rows as they were", "[faiss][first-rows]") {

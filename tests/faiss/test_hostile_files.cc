@@ -22,6 +22,8 @@ namespace {
 const StoredCase kCases[] = {
     {"Polar2", 64, 70},
     {"Polar4", 20, 30, true},
+    {"Polar4", 20, 30, true, true},
+    {"HNSW8,Polar2", 20, 60, false, true},
     {"Polar2-pca", 70, 200},
     {"PolarTree4.2.2.2-online", 16, 60},
     {"PolarPair4x4", 16, 40},

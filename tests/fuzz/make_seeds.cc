@@ -90,8 +90,11 @@ struct StoredKind {
   const char* description;
   int64_t rows;
   bool with_ids;
+  bool untrained = false;  // so that rows are floats
 };
 constexpr StoredKind kStored[] = {{"Polar2", 20, false},
+                                  {"Polar2", 20, true, true},
+                                  {"HNSW8,Polar2", 30, false, true},
                                   {"Polar2", 0, false},
                                   {"Polar4", 20, true},
                                   {"Polar2-pca", 50, false},
@@ -132,7 +135,7 @@ void write_indexes(const std::string& root) {
   for (const StoredKind& kind : kStored) {
     polar_index* index = nullptr;
     expect_ok("create", polar_index_create(kind.description, kDim, POLAR_METRIC_L2, &index));
-    expect_ok("train", polar_index_train(index, 200, x.data()));
+    if (!kind.untrained) expect_ok("train", polar_index_train(index, 200, x.data()));
     std::vector<int64_t> ids;
     for (int64_t row = 0; row < kind.rows; ++row) ids.push_back(3 + 7 * row);
     expect_ok("add", kind.with_ids
@@ -146,9 +149,9 @@ void write_indexes(const std::string& root) {
       return 0;
     };
     expect_ok("save_to", polar_index_save_to(index, append, &file));
-    corpus.add(
-        std::string(kind.description) + (kind.with_ids ? " ids " : " ") + std::to_string(kind.rows),
-        text_of(print_sections(polarquant::test::take_apart(file))));
+    corpus.add(std::string(kind.description) + (kind.with_ids ? " ids " : " ") +
+                   (kind.untrained ? "floats " : "") + std::to_string(kind.rows),
+               text_of(print_sections(polarquant::test::take_apart(file))));
     polar_index_destroy(index);
   }
 }
