@@ -26,6 +26,7 @@
 #include "src/codec/rotation.h"
 #include "src/codec/search_margins.h"
 #include "src/codec/spec.h"
+#include "src/codec/typical_rows.h"
 #include "src/core/aligned_buffer.h"
 
 namespace polarquant {
@@ -35,6 +36,8 @@ class PlannedQuantizer;
 inline constexpr int kMaxDim = 65535;
 /// The unit is 2^-40 to 2^40.
 inline constexpr int kMaxUnitExponent = 40;
+/// Longer rows could overflow scores, which are floats: squared distances of queries up to 2^63.
+inline constexpr double kMaxRowNorm = 0x1p61;
 /// A first add of fewer rows than this fixes the unit but not the centre.
 inline constexpr int64_t kMinRowsForCentre = 100;
 
@@ -131,9 +134,11 @@ class Codec {
   /// and bad_argument when all of them equal the centre.
   double drift(int64_t n, const float* x) const;
 
-  /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Throws state_mismatch once anything
-  /// was encoded: those codes would be of another state. `measure` is asked where a rotation was
-  /// found.
+  /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Rows far beyond the others have no
+  /// say (typical_rows.h), and a centre that is no nearer to the rows than the origin is not taken.
+  /// Throws bad_argument for a row longer than kMaxRowNorm, and state_mismatch once anything was
+  /// encoded: those codes would be of another state. `measure` is asked where a rotation was found,
+  /// about the typical rows.
   void train(int64_t n, const float* x, const MeasureMargins& measure = {});
   /// What an index does before its first add when nothing was trained or encoded: the unit from
   /// these n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect
@@ -198,6 +203,7 @@ class Codec {
     AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
     SearchMargins search_margins;
     StateOrigin origin = StateOrigin::initial;
+    TypicalRows typical;  // of those trained on
   };
 
   void adopt(Learned learned);

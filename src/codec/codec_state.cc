@@ -52,14 +52,9 @@ int exponent_at_least(double positive) {
 }
 
 // Exponent of the unit for a typical norm; 0 for norm 0, which gives no hint.
-int unit_exponent_for(double norm, const char* name) {
+int unit_exponent_for(double norm) {
   if (norm == 0) return 0;
-  const bool allowed =
-      norm >= std::ldexp(1.0, -kMaxUnitExponent) && norm <= std::ldexp(1.0, kMaxUnitExponent);
-  require(allowed, StatusCode::bad_argument,
-          "{}: a typical distance to the centre of {:.6g} is not allowed; 2^-{} to 2^{}", name,
-          norm, kMaxUnitExponent, kMaxUnitExponent);
-  return nearest_exponent(norm);
+  return std::clamp(nearest_exponent(norm), -kMaxUnitExponent, kMaxUnitExponent);
 }
 
 void require_centre(const std::vector<float>& centre, StatusCode code) {
@@ -141,10 +136,12 @@ Codec::Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& optio
     initial.centre.assign(options.centre.begin(), options.centre.end());
     require_centre(initial.centre, StatusCode::bad_argument);
   }
-  require(std::isfinite(options.norm_unit) && options.norm_unit >= 0, StatusCode::bad_argument,
-          "norm_unit: {} is not allowed; 0 (learned) or 2^-{} to 2^{}", options.norm_unit,
-          kMaxUnitExponent, kMaxUnitExponent);
-  initial.unit_exponent = unit_exponent_for(options.norm_unit, "norm_unit");
+  const double unit = options.norm_unit;
+  const double most_unit = std::ldexp(1.0, kMaxUnitExponent);
+  require(unit == 0 || (unit >= 1 / most_unit && unit <= most_unit), StatusCode::bad_argument,
+          "norm_unit: {} is not allowed; 0 (learned) or 2^-{} to 2^{}", unit, kMaxUnitExponent,
+          kMaxUnitExponent);
+  initial.unit_exponent = unit_exponent_for(unit);
   adopt(std::move(initial));
 }
 
@@ -188,37 +185,41 @@ void Codec::require_finite_rows(int64_t n, const float* x) const {
       require(std::isfinite(x[j]), StatusCode::bad_argument,
               "x: row {} column {} is {}; finite numbers are allowed", row, j, x[j]);
     }
+    if (metric_ == Metric::cosine) continue;
+    const double norm = std::sqrt(kernels_.dot_exact(x, x, dim_));
+    require(norm <= kMaxRowNorm, StatusCode::bad_argument,
+            "x: row {}: its length is {:.6g}; up to {:.6g} is allowed, by what scores in floats "
+            "can hold",
+            row, norm, kMaxRowNorm);
   }
 }
 
+// A few rows far beyond the others decide nothing (typical_rows.h).
 Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
   require(n >= 1, StatusCode::bad_argument, "n: {} training rows are not allowed; 1 or more", n);
-  const auto row_of_x = [&](int64_t row) { return x + row * dim_; };
   require_finite_rows(n, x);
   Learned learned;
   learned.centre = centre_;
   learned.unit_exponent = unit_exponent_;
   AlignedVector<float> input(dim_);
-  if (with_centre) {
-    std::vector<double> sum(dim_, 0.0);
-    for (int64_t row = 0; row < n; ++row) {
-      metric_input(row_of_x(row), input.data());
-      for (int j = 0; j < dim_; ++j) sum[j] += input[j];
-    }
-    for (int j = 0; j < dim_; ++j)
-      learned.centre[j] = static_cast<float>(sum[j] / static_cast<double>(n));
-    require_centre(learned.centre, StatusCode::bad_argument);
-  }
-  if (learn_unit_) {
-    double norm2_sum = 0;
-    AlignedVector<float> v(dim_);
-    const double centre_norm2 = dot_exact(learned.centre.data(), learned.centre.data(), dim_);
-    for (int64_t row = 0; row < n; ++row) {
-      metric_input(row_of_x(row), input.data());
-      norm2_sum += centred(input.data(), learned.centre.data(), centre_norm2, v.data());
-    }
-    learned.unit_exponent = unit_exponent_for(std::sqrt(norm2_sum / static_cast<double>(n)), "x");
-  }
+  const auto input_of = [&](int64_t row) {
+    metric_input(x + row * dim_, input.data());
+    return input.data();
+  };
+  if (with_centre) learned.centre = typical_mean(n, dim_, input_of, kernels_);
+  AlignedVector<float> v(dim_);
+  const double centre_norm2 = dot_exact(learned.centre.data(), learned.centre.data(), dim_);
+  std::vector<double> norms2;
+  norms2.reserve(static_cast<size_t>(n));
+  for (int64_t row = 0; row < n; ++row)
+    norms2.push_back(centred(input_of(row), learned.centre.data(), centre_norm2, v.data()));
+  learned.typical = TypicalRows(norms2);
+  if (!learn_unit_) return learned;
+  double sum = 0;
+  for (int64_t row = 0; row < n; ++row)
+    if (learned.typical.has(row)) sum += norms2[static_cast<size_t>(row)];
+  const auto count = static_cast<double>(learned.typical.count(n));
+  learned.unit_exponent = unit_exponent_for(std::sqrt(sum / count));
   return learned;
 }
 
@@ -254,13 +255,16 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
     return;
   }
   const auto dim = static_cast<size_t>(dim_);
-  AlignedVector<float> vectors(checked_mul(n, dim, "n x dim"));
+  const int64_t count = learned->typical.count(n);
+  AlignedVector<float> vectors(checked_mul(count, dim, "n x dim"));
+  float* vector = vectors.data();
   for (int64_t row = 0; row < n; ++row) {
-    rotated_vector(x + row * dim_, learned->centre.data(), learned->unit_exponent,
-                   &vectors[row * dim]);
+    if (!learned->typical.has(row)) continue;
+    rotated_vector(x + row * dim_, learned->centre.data(), learned->unit_exponent, vector);
+    vector += dim;
   }
   learned->quantizer = make_quantizer(spec_, dim_);
-  learned->quantizer->train(n, vectors.data(), seed_);
+  learned->quantizer->train(count, vectors.data(), seed_);
 }
 
 const PlannedQuantizer* Codec::planned() const {
@@ -281,7 +285,8 @@ double Codec::drift(int64_t n, const float* x) const {
   return now.error / planned()->errors().error;
 }
 
-// A codec of its own has what was learned meanwhile: a failure changes nothing here.
+// A codec of its own has what was learned meanwhile: a failure changes nothing here. Few of the
+// rows' nearest ones say how wide a margin is: those of one row far out would be most of them.
 void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
                             Learned* learned) const {
   CodecOptions options;
@@ -289,9 +294,17 @@ void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& mea
   Codec trained(spec_, dim_, metric_, options);
   trained.use_kernels(kernels_);
   Learned of_trained = {learned->centre, learned->unit_exponent,  std::move(learned->quantizer),
-                        learned->basis,  learned->search_margins, learned->origin};
+                        learned->basis,  learned->search_margins, learned->origin,
+                        {}};
   trained.adopt(std::move(of_trained));
-  learned->search_margins = measure(trained, n, x);
+  std::vector<float> typical;
+  for (int64_t row = 0; row < n && !learned->typical.all(); ++row) {
+    const float* from = x + row * dim_;
+    if (learned->typical.has(row)) typical.insert(typical.end(), from, from + dim_);
+  }
+  const bool all = learned->typical.all();
+  learned->search_margins =
+      measure(trained, learned->typical.count(n), all ? x : typical.data());
   learned->quantizer = std::move(trained.quantizer_);
 }
 

@@ -154,9 +154,13 @@ float IndexIVFPolar::subtract_centroids(idx_t n, float* x) const {
   };
   float scale = 1;
   if (metric_type == ::faiss::METRIC_INNER_PRODUCT) {
+    std::vector<double> norms2;
+    for (idx_t i = 0; i < n; ++i) norms2.push_back(dot_exact(x + i * d, x + i * d, d));
+    const TypicalRows typical(norms2);
     double along = 0;
     double norm2 = 0;
     for_each_row([&](const float* row) {
+      if (!typical.has((row - x) / d)) return;
       along += dot_exact(row, centroid.data(), d);
       norm2 += dot_exact(centroid.data(), centroid.data(), d);
     });
