@@ -34,7 +34,7 @@ struct CodeView {
   int32_t sign_words;
   int32_t front_words;
   uint32_t rest_bytes;
-  int32_t half_factors;
+  FactorForm factor_form;
   float scale_unit;
   float bias_unit;
   int32_t is_l2;
@@ -47,7 +47,9 @@ struct CodeView {
   const float2* cells;  // (stages, 256)
 
   __host__ __device__ int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  __host__ __device__ uint32_t factor_bytes() const { return half_factors != 0 ? 4 : 8; }
+  __host__ __device__ uint32_t factor_bytes() const {
+    return factor_form == FactorForm::float32 ? 8 : 4;
+  }
   __host__ __device__ uint32_t front_bytes() const {  // of a block
     return kBlockRows * (8U * static_cast<uint32_t>(front_words) + factor_bytes());
   }

@@ -31,13 +31,13 @@ DeviceEncoder::DeviceEncoder(int device, const EncoderDescription& given) : devi
   view_.sign_bytes = given.has_signs != 0 ? static_cast<uint32_t>(given.dim + 7) / 8 : 0;
   view_.code_bytes =
       view_.sign_bytes + static_cast<uint32_t>(view_.pairs * given.step_bits + 7) / 8;
-  view_.row_bytes = view_.code_bytes + (given.half_factors != 0 ? 4 : 8);
+  view_.row_bytes = view_.code_bytes + (given.factor_form == FactorForm::float32 ? 8 : 4);
   view_.rotation = given.rotation;
   view_.transform_size = given.transform_size;
   view_.transform_scale = given.transform_scale;
   view_.is_l2 = given.is_l2;
   view_.is_cosine = given.is_cosine;
-  view_.half_factors = given.half_factors;
+  view_.factor_form = given.factor_form;
   view_.scale_unit = given.scale_unit;
   view_.bias_unit = given.bias_unit;
   view_.max_scale = given.max_scale;

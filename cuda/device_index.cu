@@ -53,7 +53,7 @@ void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
   view_.sign_words = code.sign_words;
   view_.front_words = code.front_words;
   view_.rest_bytes = code.rest_bytes;
-  view_.half_factors = code.half_factors;
+  view_.factor_form = code.factor_form;
   view_.scale_unit = code.scale_unit;
   view_.bias_unit = code.bias_unit;
   view_.is_l2 = code.is_l2;

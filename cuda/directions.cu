@@ -237,8 +237,8 @@ __global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp
     if (Threads::index() == 0) {
       if (!(norm2 > view.nearly_centre2)) norm2 = 0;
       norm = sqrt(norm2);
-      const bool allowed =
-          finite && (norm2 == 0 || (norm >= view.shortest && norm <= view.longest));
+      if (norm < view.shortest) norm = 0;
+      const bool allowed = finite && norm <= view.longest;
       if (!allowed) {
         const Refusal why = finite ? Refusal::length : Refusal::not_finite;
         atomicMin(refused, static_cast<Refused>(first_row + number) << kRefusalBits |

@@ -27,12 +27,12 @@ struct EncodeView {
   float transform_scale;
   int32_t is_l2;
   int32_t is_cosine;
-  int32_t half_factors;
+  FactorForm factor_form;
   float scale_unit;
   float bias_unit;
   float max_scale;
   double root_dim;
-  double shortest;  // of ‖x−c‖; 0 is allowed too
+  double shortest;  // of ‖x−c‖: below it the row is the centre
   double longest;
   double nearly_centre2;  // ‖x−c‖² up to this is 0
   double least_alignment;

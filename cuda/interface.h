@@ -16,7 +16,7 @@
 namespace polarquant::cuda {
 
 /// Of everything below; a library of another number is not used.
-inline constexpr uint32_t kInterfaceVersion = 6;
+inline constexpr uint32_t kInterfaceVersion = 7;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
@@ -53,10 +53,10 @@ struct StageDescription {
 
 struct CodeDescription {
   int32_t dim;
-  int32_t sign_words;    // of 64 bits, a row
-  int32_t front_words;   // those of the front
-  uint32_t rest_bytes;   // of a row
-  int32_t half_factors;  // float16 factors, else float32
+  int32_t sign_words;   // of 64 bits, a row
+  int32_t front_words;  // those of the front
+  uint32_t rest_bytes;  // of a row
+  FactorForm factor_form;
   float scale_unit;
   float bias_unit;
   int32_t is_l2;
@@ -163,13 +163,13 @@ struct EncoderDescription {
   int32_t transform_size;
   int32_t is_l2;
   int32_t is_cosine;
-  int32_t half_factors;
+  FactorForm factor_form;
   float scale_unit;
   float bias_unit;
   float max_scale;
   float transform_scale;  // 1/√transform_size
   double root_dim;
-  double shortest;  // of ‖x−c‖; 0 is allowed too
+  double shortest;  // of ‖x−c‖: below it the row is the centre
   double longest;
   double nearly_centre2;  // ‖x−c‖² up to this is 0
   double least_alignment;

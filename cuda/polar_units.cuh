@@ -42,7 +42,9 @@ class TreeDecoder {
       if (level == levels) {
 #pragma unroll
         for (int j = 0; j < nodes; ++j)
-          y[j] = first + j < rows_->tree_blocks ? load_half(row.code + 2 * (first + j)) : 0;
+          y[j] = first + j < rows_->tree_blocks
+                     ? load_short_float(rows_->wide_floats != 0, row.code + 2 * (first + j))
+                     : 0;
       }
       const int there = rows_->tree_blocks << (levels - level);
       // From the last node on, so that none is written over before it is read.
@@ -70,7 +72,8 @@ class TreeDecoder {
   /// The radius that is left of the block's for this unit, where blocks are longer than units.
   __device__ float root_radius(const RowPlace& row) const {
     const int start = unit_ * kUnitValues;
-    float radius = load_half(row.code + 2 * (start >> rows_->tree_levels));
+    float radius =
+        load_short_float(rows_->wide_floats != 0, row.code + 2 * (start >> rows_->tree_levels));
     for (int level = rows_->tree_levels; level > kUnitLevels; --level) {
       const float2 angle = point(row, level, start >> level);
       radius *= (start >> (level - 1) & 1) != 0 ? angle.y : angle.x;
@@ -97,7 +100,9 @@ class PaperTreeDecoder {
   static constexpr bool kFactors = false;
 
   __device__ PaperTreeDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
-      : table_(static_cast<int>(points.address())), radius_(2 * unit) {
+      : table_(static_cast<int>(points.address())),
+        radius_(2 * unit),
+        wide_floats_(rows.wide_floats != 0) {
     const int blocks = rows.tree_blocks;
     fine_ = 2 * blocks + 4 * unit;
     second_ = 6 * blocks + unit;
@@ -113,7 +118,7 @@ class PaperTreeDecoder {
 
   __device__ float decode(const RowPlace& row, float (&y)[kUnitValues]) const {
     const uint8_t* code = row.code;
-    const float radius = finite_half(two_bytes(code + radius_));
+    const float radius = short_float(wide_floats_, two_bytes(code + radius_));
     const uint8_t* at = code + fine_;
     const uint32_t fine = two_bytes(at) | two_bytes(at + 2) << 16;
     const uint32_t second = code[second_];
@@ -178,6 +183,7 @@ class PaperTreeDecoder {
   int third_shift_;
   int top_;
   int top_shift_;
+  bool wide_floats_;
 };
 
 /// Fields of up to 16 bits, one a pair: its angle's index in the low bits, its radius's above.
@@ -245,7 +251,8 @@ class GroupDecoder {
       : dim_(rows.dim),
         unit_(unit),
         angle_bits_(rows.angle_bits),
-        width_(rows.angle_bits + rows.radius_bits) {
+        width_(rows.angle_bits + rows.radius_bits),
+        wide_floats_(rows.wide_floats != 0) {
     (void)points;
   }
 
@@ -266,8 +273,8 @@ class GroupDecoder {
       if (pair >= pairs) return;
       const uint8_t* grid = row.group + pair * kPairParameterBytes;
       const uint32_t index = field & ((1U << angle_bits_) - 1);
-      const double angle = fmin(fmax(middle(grid, index), -kLargestAngle), kLargestAngle);
-      const double radius = middle(grid + 4, field >> angle_bits_);
+      const double angle = fmin(fmax(middle(false, grid, index), -kLargestAngle), kLargestAngle);
+      const double radius = middle(wide_floats_, grid + 4, field >> angle_bits_);
       // Within half a turn in double, so that a float's sine is as good as it is there.
       const double turns = rint(angle * kToTurns);
       float sine;
@@ -285,16 +292,17 @@ class GroupDecoder {
   static constexpr double kTurn = 6.283185307179586476925;
   static constexpr double kToTurns = 0.159154943091895335769;
 
-  /// Of a cell of the grid, minimum and step as float16.
-  __device__ static double middle(const uint8_t* grid, uint32_t index) {
-    return static_cast<double>(load_half(grid)) +
-           (index + .5) * static_cast<double>(load_half(grid + 2));
+  /// Of a cell of the grid, minimum and step as 16-bit floats; of angles as float16 always.
+  __device__ static double middle(bool wide, const uint8_t* grid, uint32_t index) {
+    return static_cast<double>(load_short_float(wide, grid)) +
+           (index + .5) * static_cast<double>(load_short_float(wide, grid + 2));
   }
 
   int dim_;
   int unit_;
   int angle_bits_;
   int width_;
+  bool wide_floats_;
 };
 
 }  // namespace polarquant::cuda

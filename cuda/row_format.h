@@ -12,6 +12,9 @@ inline constexpr int kUnitPairs = kUnitValues / 2;
 inline constexpr int kUnitParts = 2;
 inline constexpr int kMaxTreeLevels = 16;
 
+/// As src/codec/factors.h has them.
+enum class FactorForm : int32_t { float16 = 0, wide16 = 1, float32 = 2 };
+
 enum class RowKind : int32_t {
   cells,   // windows over rings of bits, and fields, that number a table's entries
   tree,    // PolarTree
@@ -36,7 +39,7 @@ struct UnitPart {
       signs_offset;  // of the segment's plane of signs, or of the unit's; −1: the table has them
   int32_t count;     // windows: coordinates of the segment
   int32_t octet;     // windows: of the segment
-  int32_t norm_offset;  // of a float16 that all are multiplied by; −1: none
+  int32_t norm_offset;  // of a 16-bit float that all are multiplied by; −1: none
   uint32_t table;       // its first entry
   float scale;
 };
@@ -59,7 +62,9 @@ struct RowDescription {
   uint32_t row_bytes;       // from row to row, of a group where there are
   uint32_t tail_row_bytes;  // floats of a row of the unfinished group
   uint32_t factors_offset;  // in a code
-  int32_t factor_bytes;     // 4: float16, 8: float32, 0: none
+  int32_t factor_bytes;     // 4, 8, or 0: none
+  FactorForm factor_form;
+  int32_t wide_floats;  // tree, groups, and norms of fields: 16-bit floats are wide16, else float16
   float scale_unit;
   float bias_unit;
   float norm_unit;  // of codes without factors

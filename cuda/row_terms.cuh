@@ -7,6 +7,7 @@
 #include <cuda_fp16.h>
 
 #include "cuda/code_view.h"
+#include "cuda/wide_floats.cuh"
 
 namespace polarquant::cuda {
 
@@ -23,7 +24,11 @@ struct RowFactors {
 };
 
 __device__ inline RowFactors load_factors(const CodeView& code, const uint8_t* at) {
-  if (code.half_factors != 0) {
+  if (code.factor_form == FactorForm::wide16) {
+    const uint32_t both = *reinterpret_cast<const uint32_t*>(at);
+    return {lower_wide(both) * code.scale_unit, upper_wide(both, code.is_l2 == 0) * code.bias_unit};
+  }
+  if (code.factor_form == FactorForm::float16) {
     const __half2 halves = *reinterpret_cast<const __half2*>(at);
     return {__low2float(halves) * code.scale_unit, __high2float(halves) * code.bias_unit};
   }

@@ -8,6 +8,7 @@
 
 #include "cuda/octet_decode.cuh"
 #include "cuda/row_format.h"
+#include "cuda/wide_floats.cuh"
 
 namespace polarquant::cuda {
 
@@ -42,8 +43,9 @@ __device__ inline float load_float(const uint8_t* from) {
   for (int i = 0; i < 4; ++i) bits |= static_cast<uint32_t>(from[i]) << (8 * i);
   return __uint_as_float(bits);
 }
-/// read_finite_half.
-__device__ inline float finite_half(uint32_t bits) {
+/// read_short_float.
+__device__ inline float short_float(bool wide, uint32_t bits) {
+  if (wide) return wide_to_float(bits);
   return (bits & 0x7c00U) == 0x7c00U
              ? 0.0F
              : __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
@@ -52,7 +54,9 @@ __device__ inline uint32_t load_two_bytes(const uint8_t* from) {
   if (reinterpret_cast<uintptr_t>(from) % 2 == 0) return *reinterpret_cast<const uint16_t*>(from);
   return from[0] | static_cast<uint32_t>(from[1]) << 8;
 }
-__device__ inline float load_half(const uint8_t* from) { return finite_half(load_two_bytes(from)); }
+__device__ inline float load_short_float(bool wide, const uint8_t* from) {
+  return short_float(wide, load_two_bytes(from));
+}
 /// As a float, of numbers below 2^23: conversions take a unit that has an eighth of the others'
 /// rate.
 __device__ inline float small_float(uint32_t number) {
@@ -115,10 +119,14 @@ struct CodeFactors {
 /// Of codes that have factors; load_factors of src/codec.
 __device__ inline CodeFactors load_code_factors(const RowDescription& rows, const uint8_t* code) {
   const uint8_t* at = code + rows.factors_offset;
+  if (rows.factor_form == FactorForm::wide16) {
+    const uint32_t both = load_two_bytes(at) | load_two_bytes(at + 2) << 16;
+    return {lower_wide(both) * rows.scale_unit, upper_wide(both, rows.is_l2 == 0) * rows.bias_unit};
+  }
   const auto half = [](const uint8_t* from) {
     return __half2float(__ushort_as_half(static_cast<unsigned short>(load_two_bytes(from))));
   };
-  const bool halves = rows.factor_bytes == 4;
+  const bool halves = rows.factor_form == FactorForm::float16;
   const float scale = halves ? half(at) : load_float(at);
   const float bias = halves ? half(at + 2) : load_float(at + 4);
   return {scale * rows.scale_unit, bias * rows.bias_unit};
@@ -216,7 +224,7 @@ class CellDecoder {
   static constexpr bool kFactors = true;
 
   __device__ CellDecoder(const RowDescription& rows, int unit, const SharedPoints& points)
-      : unit_(rows.cells[unit]), points_(points) {}
+      : unit_(rows.cells[unit]), points_(points), wide_floats_(rows.wide_floats != 0) {}
 
   __device__ float decode(const RowPlace& row, float (&y)[kUnitValues]) const {
     float first[kUnitValues];
@@ -229,7 +237,8 @@ class CellDecoder {
       for (int i = 0; i < kUnitValues; ++i) y[i] = __fmaf_rn(unit_.part[1].scale, first[i], y[i]);
     }
     const UnitPart& part = unit_.part[0];
-    return part.norm_offset >= 0 ? part.scale * load_half(row.code + part.norm_offset) : part.scale;
+    if (part.norm_offset < 0) return part.scale;
+    return part.scale * load_short_float(wide_floats_, row.code + part.norm_offset);
   }
 
  private:
@@ -270,6 +279,7 @@ class CellDecoder {
 
   CellUnit unit_;
   SharedPoints points_;
+  bool wide_floats_;
 };
 
 }  // namespace polarquant::cuda

@@ -12,6 +12,7 @@
 #include "cuda/trellis_encode.h"
 #include "cuda/trellis_signs.cuh"
 #include "cuda/trellis_step.cuh"
+#include "cuda/wide_floats.cuh"
 
 namespace polarquant::cuda {
 namespace {
@@ -251,20 +252,24 @@ __device__ void write_ring(const EncodeView& view, const uint8_t* windows, uint8
 __device__ bool store_factors(const EncodeView& view, double scale, double bias, uint8_t* to) {
   constexpr float kHalfMin = 0x1p-16F;
   constexpr float kHalfMax = 65504.0F;
+  constexpr float kWideMin = 0x1p-63F;
+  constexpr float kWideMax = 0x1p64F - 0x1p54F;
   constexpr float kFloatMin = 0x1p-126F;
   constexpr float kFloatMax = 3.402823466e38F;
   const float stored_scale = __fdiv_rn(static_cast<float>(scale), view.scale_unit);
   const float stored_bias = __fdiv_rn(static_cast<float>(bias), view.bias_unit);
-  const bool half = view.half_factors != 0;
-  const float most = half ? kHalfMax : kFloatMax;
-  const bool fits =
-      stored_scale == 0 || (stored_scale >= (half ? kHalfMin : kFloatMin) && stored_scale <= most);
+  const bool half = view.factor_form == FactorForm::float16;
+  const bool wide = view.factor_form == FactorForm::wide16;
+  const float least = half ? kHalfMin : wide ? kWideMin : kFloatMin;
+  const float most = half ? kHalfMax : wide ? kWideMax : kFloatMax;
+  const bool fits = stored_scale == 0 || (stored_scale >= least && stored_scale <= most);
   if (!fits || !(fabsf(stored_bias) <= most)) return false;
   uint32_t words[2] = {__float_as_uint(stored_scale), __float_as_uint(stored_bias)};
   if (half)
     words[0] = __half_as_ushort(__float2half_rn(stored_scale)) |
                static_cast<uint32_t>(__half_as_ushort(__float2half_rn(stored_bias))) << 16;
-  for (int i = 0; i < (half ? 4 : 8); ++i)
+  if (wide && !to_wide_factors(stored_scale, stored_bias, view.is_l2 == 0, &words[0])) return false;
+  for (int i = 0; i < (half || wide ? 4 : 8); ++i)
     to[i] = static_cast<uint8_t>(words[i / 4] >> (8 * (i % 4)));
   return true;
 }

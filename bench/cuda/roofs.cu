@@ -98,12 +98,12 @@ double front_scan_bandwidth(long rows, int queries) {
   code.segments = 12;
   code.sign_words = 12;
   code.front_words = 4;
-  code.half_factors = 1;
+  code.factor_form = cuda::FactorForm::wide16;
   code.scale_unit = 1;
   code.bias_unit = 1;
   DeviceBuffer fronts;
   fronts.need(static_cast<size_t>(code.blocks()) * code.front_bytes() + cuda::kReadAhead);
-  fill(fronts, 0xbbffbbffU);  // factors are finite halves
+  fill(fronts, 0xbbffbbffU);  // any bytes are finite factors
   code.fronts = fronts.as<uint8_t>();
   int device = 0;
   int multiprocessors = 0;

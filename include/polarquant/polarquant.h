@@ -210,10 +210,17 @@ POLAR_API polar_status polar_codec_get_centre(const polar_codec* codec, float* c
 POLAR_API size_t polar_codec_memory_bytes(const polar_codec* codec);
 
 /*
- * Learns the centre (the mean), the unit and, where the codec has them, codebooks from n ≥ 1 rows
- * x, (n, dim). Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca,
- * which also learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³),
- * and, of 512 rows and more, how far searches' estimates are off.
+ * Learns the centre, the unit and, where the codec has them, codebooks from n ≥ 1 rows x, (n, dim),
+ * a sample of what will be encoded. The centre is the mean, and the unit a power of two near the
+ * root mean square of ‖x−centre‖, of the typical rows: those up to eight times as far from it as
+ * nine of ten are, nearly always all, so that a few rows of another scale decide nothing. Where the
+ * mean would be further from the middle row than 0 is, the centre stays 0. What is learned decides
+ * how well rows are coded, never whether they can be (polar_codec_encode). A codec that is not
+ * trained has the centre and unit that it was created with, 0 and 1 by default.
+ * Optional for most codecs, required for PolarPairMxN, PolarTree…-online and …-pca, which also
+ * learns its rotation and plan: from n ≥ 2·dim rows, better 10·dim, in O(n·dim² + dim³), and, of
+ * 512 rows and more, how far searches' estimates are off. A row that is not finite, or longer than
+ * 2^61 (2.3e18) but for cosine, is refused by number, and nothing is learned.
  * POLAR_ERROR_STATE_MISMATCH once this codec has encoded anything. Needs sole use. since 0.1
  */
 POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x);
@@ -260,9 +267,11 @@ POLAR_API polar_status polar_codec_encoded_bytes(const polar_codec* codec, int64
 
 /*
  * Codes n ≥ 0 rows x, (n, dim), into codes; codes_bytes must be polar_codec_encoded_bytes(n). The
- * bytes are the same on every machine and are laid out as docs/format.md says. A row that is not
- * finite, or whose distance to the centre is outside the unit's range (0, or 2^-13 to 2^14 units;
- * above 4 bits a dimension 2^-20 to 2^20), is refused by number. Cost: O(n·dim·256). since 0.1
+ * bytes are the same on every machine and are laid out as docs/format.md says. Every finite row is
+ * coded at any time, whatever the codec was trained on: those nearer to the centre than 2^-61 units
+ * as the centre itself, and only those further away than 2^61 or than 2^61 units, which scores in
+ * floats could not hold, are refused by number. (A state that a library before format 4 wrote has
+ * factors of less range: 2^-13 and 2^14 units.) Cost: O(n·dim·256). since 0.1
  */
 POLAR_API polar_status polar_codec_encode(const polar_codec* codec, int64_t n, const float* x,
                                           uint8_t* codes, size_t codes_bytes);

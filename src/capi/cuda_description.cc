@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "src/capi/cuda_row_description.h"
 #include "src/codec/byte_quantizer.h"
 #include "src/codec/residual_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
@@ -56,7 +57,7 @@ cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_co
   code.sign_words = layout.sign_words();
   code.front_words = layout.front_words();
   code.rest_bytes = static_cast<uint32_t>(layout.rest_bytes());
-  code.half_factors = scan_codec.factor_format().half ? 1 : 0;
+  code.factor_form = cuda_factor_form(scan_codec.factor_format().form);
   code.scale_unit = scan_codec.factor_format().scale_unit;
   code.bias_unit = scan_codec.factor_format().bias_unit;
   code.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;

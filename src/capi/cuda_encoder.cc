@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "src/capi/cuda_row_description.h"
 #include "src/codec/trellis_quantizer.h"
 
 namespace polarquant::capi {
@@ -30,8 +31,7 @@ const TrellisPlanes& require_encodable(const Codec& codec) {
 CudaEncoder::CudaEncoder(const Codec& codec, int32_t device)
     : dim_(codec.dim()),
       row_bytes_(codec.layout().group_bytes),
-      shortest_(codec.norm_unit() * codec.factor_format().min_norm_units()),
-      longest_(codec.norm_unit() * codec.factor_format().max_norm_units()),
+      longest_(codec.most_norm()),
       norm_unit_(codec.norm_unit()) {
   const TrellisPlanes& planes = require_encodable(codec);
   require_cuda_device("options.device", device);
@@ -50,12 +50,12 @@ CudaEncoder::CudaEncoder(const Codec& codec, int32_t device)
   }
   description.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
   description.is_cosine = codec.metric() == Metric::cosine ? 1 : 0;
-  description.half_factors = format.half ? 1 : 0;
+  description.factor_form = cuda_factor_form(format.form);
   description.scale_unit = format.scale_unit;
   description.bias_unit = format.bias_unit;
   description.max_scale = format.max_scale();
   description.root_dim = std::sqrt(static_cast<double>(dim_));
-  description.shortest = shortest_;
+  description.shortest = codec.least_norm();
   description.longest = longest_;
   description.nearly_centre2 = codec.least_norm2();
   description.least_alignment = codec.least_alignment();
@@ -77,9 +77,9 @@ void CudaEncoder::encode(int64_t n, const float* x, uint8_t* codes, void* stream
           "x: row {} is not finite; finite numbers are allowed", request.refused_row);
   require(
       request.refusal != cuda::Refusal::length, StatusCode::bad_argument,
-      "x: row {}: its distance to the centre is outside what is allowed, 0 and {:.3g} to {:.3g}, "
-      "by the unit {:.3g}: train on rows like these, or set norm_unit",
-      request.refused_row, shortest_, longest_, norm_unit_);
+      "x: row {}: its distance to the centre is above {:.3g}; up to this is allowed, by the unit "
+      "{:.3g} and what scores in floats can hold",
+      request.refused_row, longest_, norm_unit_);
   fail(StatusCode::internal, "x: row {}: its factors cannot be stored", request.refused_row);
 }
 

@@ -25,7 +25,6 @@ class CudaEncoder {
  private:
   int dim_;
   size_t row_bytes_;
-  double shortest_;
   double longest_;
   double norm_unit_;
   DeviceEncoderHandle device_encoder_;

@@ -33,6 +33,15 @@ cuda::CellUnit no_cells() {
 
 }  // namespace
 
+cuda::FactorForm cuda_factor_form(FactorForm form) {
+  static_assert(static_cast<int>(cuda::FactorForm::float16) ==
+                static_cast<int>(FactorForm::float16));
+  static_assert(static_cast<int>(cuda::FactorForm::wide16) == static_cast<int>(FactorForm::wide16));
+  static_assert(static_cast<int>(cuda::FactorForm::float32) ==
+                static_cast<int>(FactorForm::float32));
+  return static_cast<cuda::FactorForm>(form);
+}
+
 CudaRowDescription::CudaRowDescription(const Codec& codec) {
   const Quantizer& quantizer = codec.quantizer();
   rows_.dim = codec.dim();
@@ -46,9 +55,11 @@ CudaRowDescription::CudaRowDescription(const Codec& codec) {
     const FactorFormat& format = codec.factor_format();
     rows_.factors_offset = static_cast<uint32_t>(quantizer.code_bytes());
     rows_.factor_bytes = static_cast<int32_t>(format.bytes());
+    rows_.factor_form = cuda_factor_form(format.form);
     rows_.scale_unit = format.scale_unit;
     rows_.bias_unit = format.bias_unit;
   }
+  rows_.wide_floats = codec.short_float() == ShortFloat::wide16 ? 1 : 0;
   if (const auto* tree = dynamic_cast<const TreeQuantizer*>(&quantizer)) {
     describe_tree(*tree);
   } else if (const auto* pairs = dynamic_cast<const PairQuantizer*>(&quantizer)) {

@@ -16,6 +16,8 @@
 
 namespace polarquant::capi {
 
+cuda::FactorForm cuda_factor_form(FactorForm form);
+
 class CudaRowDescription {
  public:
   /// Throws unsupported for rows that devices do not decode.

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Fields of codes: unsigned numbers of 1 to 16 bits at any bit of a byte string, least significant
-// bit first (bit i is bit i mod 8 of byte ⌊i/8⌋), and float16 numbers, little-endian. Only the
-// bytes that hold a field are touched.
+// bit first (bit i is bit i mod 8 of byte ⌊i/8⌋). Only the bytes that hold a field are touched.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-
-#include "src/codec/float16.h"
 
 namespace polarquant {
 
@@ -68,18 +65,6 @@ inline void read_fields(const uint8_t* data, size_t first_bit, int width, int co
   }
   for (; done < count; ++done, bit += step)
     fields[done] = static_cast<uint16_t>(read_bits(data, bit, width));
-}
-
-inline void write_half(uint8_t* data, uint16_t half) noexcept {
-  data[0] = static_cast<uint8_t>(half & 0xffU);
-  data[1] = static_cast<uint8_t>(half >> 8);
-}
-
-/// Infinities and NaNs, which no encoder writes, read as 0: any bytes are a code, and a code never
-/// decodes to a vector that is not finite.
-inline float read_finite_half(const uint8_t* data) noexcept {
-  const auto half = static_cast<uint16_t>(data[0] | (data[1] << 8));
-  return (half & 0x7c00U) == 0x7c00U ? 0.0F : half_to_float(half);
 }
 
 }  // namespace polarquant

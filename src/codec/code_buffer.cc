@@ -21,12 +21,11 @@ size_t full_groups_bytes(const CodeLayout& layout, int64_t rows) {
 }
 
 /// Codes a full group of rows, kept as the vectors that the quantizer takes, in their place.
-/// Quantizers of groups learn nothing, so that a new one is the codec's.
 void close_group(const Codec& codec, uint8_t* group) {
   const auto rows = static_cast<size_t>(codec.layout().group_rows);
   AlignedVector<float> vectors(rows * static_cast<size_t>(codec.dim()));
   std::memcpy(vectors.data(), group, rows * codec.layout().tail_row_bytes);
-  make_quantizer(codec.spec(), codec.dim())->encode(vectors.data(), group);
+  codec.quantizer().encode(vectors.data(), group);
 }
 
 }  // namespace

@@ -47,6 +47,21 @@ double Codec::least_norm2() const { return kCentreRounding * kCentreRounding * c
 
 double Codec::least_alignment() const { return kAlignmentFloor * (1 - mse()); }
 
+double Codec::least_norm() const { return norm_unit() * factor_format_.min_norm_units(); }
+
+double Codec::most_norm() const {
+  const double units =
+      has_factors() ? factor_format_.max_norm_units() : FactorFormat().max_norm_units();
+  return std::min(kMaxRowNorm, norm_unit() * units);
+}
+
+void Codec::require_codable(double norm) const {
+  require(norm <= most_norm(), StatusCode::bad_argument,
+          "its distance to the centre is {:.6g}; up to {:.3g} is allowed, by the unit {:.3g} and "
+          "what scores in floats can hold",
+          norm, most_norm(), norm_unit());
+}
+
 // The vector as the metric sees it: itself, or normalized for cosine (zero stays zero).
 void Codec::metric_input(const float* x, float* input) const {
   std::copy_n(x, dim_, input);
@@ -67,14 +82,17 @@ double Codec::centred(const float* input, const float* centre, double centre_nor
   return 0;
 }
 
-// What quantizers of vectors code: R(x−c)/unit.
-void Codec::rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const {
+// What quantizers of vectors code: R(x−c)/unit. Returns ‖x−c‖.
+double Codec::rotated_vector(const float* x, const float* centre, int unit_exponent,
+                             float* v) const {
   AlignedVector<float> input(dim_);
   metric_input(x, input.data());
   kernels_.subtract_multiple(input.data(), 1, centre, dim_, v);
+  const double norm = std::sqrt(kernels_.dot_exact(v, v, dim_));
   const double to_units = std::ldexp(1.0, -unit_exponent);
   for (int j = 0; j < dim_; ++j) v[j] = static_cast<float>(v[j] * to_units);
   rotation_.apply(v);
+  return norm;
 }
 
 // docs/codec.md, "Factors": code of u = √dim·R(x−c)/‖x−c‖, then s = ‖x−c‖/(√dim·⟨u,û⟩/dim) and b.
@@ -90,13 +108,8 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
   if (norm2 == 0) return;
 
   const double norm = std::sqrt(norm2);
-  const double shortest = norm_unit() * factor_format_.min_norm_units();
-  const double longest = norm_unit() * factor_format_.max_norm_units();
-  require(norm >= shortest && norm <= longest, StatusCode::bad_argument,
-          "its distance to the centre is {:.6g}; 0 and {:.3g} to {:.3g} are allowed, by the unit "
-          "{:.3g}: "
-          "train on rows like these, or set norm_unit",
-          norm, shortest, longest, norm_unit());
+  require_codable(norm);
+  if (norm < least_norm()) return;
   const double root_dim = std::sqrt(static_cast<double>(dim_));
   const double to_direction = root_dim / norm;
   for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(v[j] * to_direction);
@@ -125,7 +138,7 @@ void Codec::encode_group(int64_t first_row, const float* x, const Centre& centre
     AlignedVector<float> vectors(static_cast<size_t>(rows) * dim_);
     for (; row < first_row + rows; ++row) {
       const size_t offset = static_cast<size_t>(row - first_row) * dim_;
-      rotated_vector(x + offset, centre.vector, unit_exponent_, &vectors[offset]);
+      require_codable(rotated_vector(x + offset, centre.vector, unit_exponent_, &vectors[offset]));
     }
     row = first_row;
     quantizer_->encode(vectors.data(), code);
@@ -161,7 +174,13 @@ void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, ui
   AlignedVector<float> vector(dim_);
   for (int64_t row = groups * layout_.group_rows; row < n; ++row, tail += layout_.tail_row_bytes) {
     require_finite(row_of_x(row), dim_, "x", row);
-    rotated_vector(row_of_x(row), centre_of(row).vector, unit_exponent_, vector.data());
+    const double norm =
+        rotated_vector(row_of_x(row), centre_of(row).vector, unit_exponent_, vector.data());
+    try {
+      require_codable(norm);
+    } catch (const Error& error) {
+      fail(error.code(), "x: row {}: {}", row, error.what());
+    }
     std::memcpy(tail, vector.data(), layout_.tail_row_bytes);
   }
   if (n > 0) encoded_anything_.store(true, std::memory_order_relaxed);

@@ -108,8 +108,14 @@ class Codec {
   const Rotation& rotation() const { return rotation_; }
   const CodeLayout& layout() const { return layout_; }
   const FactorFormat& factor_format() const { return factor_format_; }
+  /// The form of 16-bit floats in codes, where there are any.
+  ShortFloat short_float() const { return short_float_; }
   /// x−c of no more than this squared length is the rounding of float inputs: x is the centre.
   double least_norm2() const;
+  /// Rows nearer to their centre than this are coded as the centre, rows further away than the
+  /// other are refused.
+  double least_norm() const;
+  double most_norm() const;
   /// What a direction's alignment ⟨u,û⟩/dim counts as at least.
   double least_alignment() const;
   bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }
@@ -145,8 +151,9 @@ class Codec {
   /// otherwise.
   void adopt_first_rows(int64_t n, const float* x);
 
-  /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Throws
-  /// bad_argument naming the row that is not finite or outside the unit's range, or not_trained.
+  /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Every finite
+  /// row is coded that is no further than most_norm() from the centre, whatever the unit was
+  /// learned from. Throws bad_argument naming the row that is not, or not_trained.
   void encode(int64_t n, const float* x, uint8_t* codes, int threads) const;
   /// The same, each row about a centre of the caller's, (dim), asked for from any thread and read
   /// before the thread asks for another. Such codes mean something beside their centre alone:
@@ -201,6 +208,7 @@ class Codec {
     int unit_exponent = 0;
     std::unique_ptr<Quantizer> quantizer;  // null: keep
     AlignedVector<int16_t> basis;          // of a trained rotation; empty: keep
+    ShortFloat short_float = ShortFloat::wide16;
     SearchMargins search_margins;
     StateOrigin origin = StateOrigin::initial;
     TypicalRows typical;  // of those trained on
@@ -222,13 +230,16 @@ class Codec {
   void require_finite_rows(int64_t n, const float* x) const;
   bool direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
                     float* u) const;
+  bool has_short_floats() const;
+  bool has_wide_floats() const;
   uint32_t format_version() const;
   std::vector<uint8_t> state_body() const;
 
   PreparedQuery centre_query(const float* q) const;
   void metric_input(const float* x, float* input) const;
   double centred(const float* input, const float* centre, double centre_norm2, float* v) const;
-  void rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const;
+  double rotated_vector(const float* x, const float* centre, int unit_exponent, float* v) const;
+  void require_codable(double norm) const;
   void encode_direction(const float* x, const Centre& centre, uint8_t* code) const;
   void encode_group(int64_t first_row, const float* x, const Centre& centre, uint8_t* code) const;
   template <typename CentreOf>
@@ -252,6 +263,7 @@ class Codec {
   std::unique_ptr<Quantizer> quantizer_;
   Rotation rotation_;
   SearchMargins search_margins_;
+  ShortFloat short_float_ = ShortFloat::wide16;
   AlignedVector<float> rotated_centre_;
   double centre_norm2_ = 0;
   double centre_norm_ = 0;

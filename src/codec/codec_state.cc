@@ -17,17 +17,21 @@ namespace polarquant {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'Q', 'C', 'O', 'D', 'E', 'C', '\0'};
-constexpr uint32_t kFormatVersion = 3;
+constexpr uint32_t kFormatVersion = 4;
 /// States with a basis are of this version, others of the first.
 constexpr uint32_t kFormatVersionOfBasis = 2;
 /// And those for which searches' margins were measured of this one.
 constexpr uint32_t kFormatVersionOfMargins = 3;
+/// And those with 16-bit floats that reach far of this one, which begins with flags.
+constexpr uint32_t kFormatVersionOfFlags = 4;
+constexpr uint32_t kFlagWideFloats = 1;
+constexpr uint32_t kFlagMargins = 2;
 constexpr size_t kChecksumBytes = 8;
 constexpr uint32_t kMaxSpecBytes = 256;
 
 constexpr double kMaxCentreNorm = 0x1p62;
-// Factors are float16 up to this many half bits a dimension: 4 bits.
-constexpr int kHalfFactorTwiceBits = 8;
+// Factors have 16 bits each up to this many half bits a dimension: 4 bits.
+constexpr int kShortFactorTwiceBits = 8;
 
 const Spec& checked(const Spec& spec, int dim, Metric metric) {
   require(dim >= 1 && dim <= kMaxDim, StatusCode::bad_argument, "dim: {} is not allowed; 1 to {}",
@@ -69,9 +73,14 @@ void require_centre(const std::vector<float>& centre, StatusCode code) {
 }
 
 FactorFormat factor_format_of(const Spec& spec, int dim, Metric metric, int unit_exponent,
-                              double centre_norm) {
+                              double centre_norm, ShortFloat short_float) {
   FactorFormat format;
-  format.half = twice_bits_of(spec) <= kHalfFactorTwiceBits;
+  if (twice_bits_of(spec) > kShortFactorTwiceBits) {
+    format.form = FactorForm::float32;
+  } else {
+    format.form = short_float == ShortFloat::wide16 ? FactorForm::wide16 : FactorForm::float16;
+  }
+  format.signed_bias = metric != Metric::l2;
   // s ≈ ‖x−c‖/√dim, so its unit is smaller by the power of two under √dim.
   const int root_exponent = (std::bit_width(static_cast<unsigned>(dim)) - 1) / 2;
   format.scale_unit = std::ldexp(1.0F, unit_exponent - root_exponent);
@@ -170,8 +179,11 @@ void Codec::adopt(Learned learned) {
   rotation_.apply(rotated_centre_.data());
   layout_.group_rows = quantizer_->group_rows();
   layout_.group_bytes = quantizer_->code_bytes();
+  short_float_ = learned.short_float;
+  quantizer_->set_short_float(short_float_);
   if (has_factors()) {
-    factor_format_ = factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_);
+    factor_format_ =
+        factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_, short_float_);
     layout_.group_bytes += factor_format_.bytes();
   }
   if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
@@ -293,8 +305,13 @@ void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& mea
   options.seed = seed_;
   Codec trained(spec_, dim_, metric_, options);
   trained.use_kernels(kernels_);
-  Learned of_trained = {learned->centre, learned->unit_exponent,  std::move(learned->quantizer),
-                        learned->basis,  learned->search_margins, learned->origin,
+  Learned of_trained = {learned->centre,
+                        learned->unit_exponent,
+                        std::move(learned->quantizer),
+                        learned->basis,
+                        learned->short_float,
+                        learned->search_margins,
+                        learned->origin,
                         {}};
   trained.adopt(std::move(of_trained));
   std::vector<float> typical;
@@ -303,8 +320,7 @@ void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& mea
     if (learned->typical.has(row)) typical.insert(typical.end(), from, from + dim_);
   }
   const bool all = learned->typical.all();
-  learned->search_margins =
-      measure(trained, learned->typical.count(n), all ? x : typical.data());
+  learned->search_margins = measure(trained, learned->typical.count(n), all ? x : typical.data());
   learned->quantizer = std::move(trained.quantizer_);
 }
 
@@ -328,7 +344,18 @@ void Codec::adopt_first_rows(int64_t n, const float* x) {
   adopt(std::move(learned));
 }
 
+bool Codec::has_short_floats() const {
+  return has_factors() ? factor_format_.form != FactorForm::float32
+                       : quantizer_->has_short_floats();
+}
+
+bool Codec::has_wide_floats() const {
+  return has_short_floats() && short_float_ == ShortFloat::wide16;
+}
+
+// The oldest one that says all.
 uint32_t Codec::format_version() const {
+  if (has_wide_floats()) return kFormatVersionOfFlags;
   if (search_margins_ != SearchMargins{}) return kFormatVersionOfMargins;
   return has_basis() ? kFormatVersionOfBasis : 1;
 }
@@ -336,6 +363,9 @@ uint32_t Codec::format_version() const {
 // The parts that decide codes and their meaning, in the order that difference() compares them.
 std::vector<uint8_t> Codec::state_body() const {
   ByteWriter out;
+  const bool margins = search_margins_ != SearchMargins{};
+  if (format_version() >= kFormatVersionOfFlags)
+    out.put<uint32_t>(kFlagWideFloats | (margins ? kFlagMargins : 0));
   out.put_string(print_spec(spec_));
   out.put<uint32_t>(static_cast<uint32_t>(dim_));
   out.put<int32_t>(static_cast<int32_t>(metric_));
@@ -344,7 +374,7 @@ std::vector<uint8_t> Codec::state_body() const {
   out.put_array(centre_);
   quantizer_->save_tables(out);
   if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
-  if (format_version() >= kFormatVersionOfMargins) {
+  if (margins) {
     out.put<float>(search_margins_.front);
     out.put<float>(search_margins_.next);
   }
@@ -396,6 +426,13 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
           StatusCode::corrupt_data, "{}: origin {}, flags {} {} {}; at most {} 1 1 0 are allowed",
           kWhat, origin, learn_centre, learn_unit, reserved,
           static_cast<int>(StateOrigin::trained));
+  const bool has_flags = version >= kFormatVersionOfFlags;
+  const uint32_t flags = has_flags ? in.get<uint32_t>("flags") : 0;
+  require(!has_flags || (flags | kFlagMargins) == (kFlagMargins | kFlagWideFloats),
+          StatusCode::corrupt_data, "{}: flags {} are not allowed; {} and {}", kWhat, flags,
+          kFlagWideFloats, kFlagWideFloats | kFlagMargins);
+  const bool has_margins =
+      has_flags ? (flags & kFlagMargins) != 0 : version >= kFormatVersionOfMargins;
   const std::string spec_text = in.get_string("spec", kMaxSpecBytes);
   const auto dim = in.get<uint32_t>("dim");
   const auto metric = in.get<int32_t>("metric");
@@ -423,10 +460,14 @@ std::unique_ptr<Codec> Codec::load_state(const uint8_t* data, size_t bytes) {
     learned.quantizer->load_tables(in);
     if (codec->spec_.rotation == RotationKind::pca)
       learned.basis = load_basis(in, codec->dim_, version);
-    require(version < kFormatVersionOfBasis || !learned.basis.empty(), StatusCode::corrupt_data,
+    const bool wants_basis = has_margins || (!has_flags && version >= kFormatVersionOfBasis);
+    require(!wants_basis || !learned.basis.empty(), StatusCode::corrupt_data,
             "{}: of format version {}, which has a basis, without one", kWhat, version);
-    if (version >= kFormatVersionOfMargins) learned.search_margins = load_margins(in);
+    if (has_margins) learned.search_margins = load_margins(in);
     in.expect_end();
+    learned.short_float = has_flags ? ShortFloat::wide16 : ShortFloat::float16;
+    require(!has_flags || codec->has_short_floats(), StatusCode::corrupt_data,
+            "{}: of format version {}, but {} has no 16-bit floats", kWhat, version, spec_text);
     codec->learn_unit_ = learn_unit == 1;
     codec->adopt(std::move(learned));
     return codec;
@@ -447,6 +488,12 @@ std::string Codec::difference(const Codec& other) const {
                        static_cast<int>(other.metric_));
   }
   if (seed_ != other.seed_) return format_text("seed ({} and {})", seed_, other.seed_);
+  if (has_wide_floats() != other.has_wide_floats()) {
+    const auto name = [](const Codec& codec) {
+      return codec.has_wide_floats() ? "wide16" : "float16";
+    };
+    return format_text("format of factors ({} and {})", name(*this), name(other));
+  }
   if (unit_exponent_ != other.unit_exponent_) {
     return format_text("norm_unit ({:.6g} and {:.6g})", norm_unit(), other.norm_unit());
   }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The two numbers beside each direction code (docs/codec.md, "Factors"): a scale s that makes the
-// estimate of an inner product unbiased, and an exact term b that needs no code. Stored as float16
-// up to 4 bits a dimension and as float32 above, in units of a power of two.
+// estimate of an inner product unbiased, and an exact term b that needs no code. Stored in 16 bits
+// each up to 4 bits a dimension and as float32 above, in units of a power of two.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "src/codec/short_float.h"
 
 namespace polarquant {
 
@@ -16,24 +18,30 @@ struct Factors {
   float bias = 0;   // b: ⟨c, x−c⟩ for inner product and cosine, ‖x−c‖ for L2
 };
 
-/// How factors are stored: width, and the powers of two they are divided by.
+enum class FactorForm : uint8_t {
+  float16,  // of states before format 4
+  wide16,   // b has a sign for inner product and cosine
+  float32
+};
+
+/// How factors are stored, and the powers of two they are divided by.
 struct FactorFormat {
-  bool half = true;
+  FactorForm form = FactorForm::wide16;
+  bool signed_bias = true;
   float scale_unit = 1;
   float bias_unit = 1;
 
-  size_t bytes() const { return half ? 4 : 8; }
-  /// Lengths ‖x−c‖ that can be coded, in units. float16 reaches so far; float32 reaches further,
-  /// but squares of longer rows would overflow.
-  double min_norm_units() const { return half ? 0x1p-13 : 0x1p-20; }
-  double max_norm_units() const { return half ? 0x1p14 : 0x1p20; }
+  size_t bytes() const { return form == FactorForm::float32 ? 8 : 4; }
+  /// Of lengths ‖x−c‖, in units: what is shorter is coded as 0, what is longer is refused.
+  double min_norm_units() const { return form == FactorForm::float16 ? 0x1p-13 : 0x1p-61; }
+  double max_norm_units() const { return form == FactorForm::float16 ? 0x1p14 : 0x1p61; }
   /// The largest scale that can be stored.
   float max_scale() const;
 };
 
 /// Writes factors in `format.bytes()` bytes. False when a value is outside what the format holds to
-/// at least 9 bits (float16: 2^-16 to 65504 units for the scale, up to 65504 units for the bias);
-/// nothing is written then. A scale of 0 is always in range.
+/// at least 8 bits (float16: 2^-16 to 65504 units for the scale, up to 65504 units for the bias;
+/// wide16: 2^-63 and 2^64); nothing is written then. A scale of 0 is always in range.
 bool store_factors(const FactorFormat& format, const Factors& factors, uint8_t* out) noexcept;
 Factors load_factors(const FactorFormat& format, const uint8_t* in) noexcept;
 

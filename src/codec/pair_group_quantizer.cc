@@ -32,15 +32,17 @@ struct Grid {
   }
 };
 
-Grid read_grid(const uint8_t* in) { return {read_finite_half(in), read_finite_half(in + 2)}; }
+Grid read_grid(ShortFloat form, const uint8_t* in) {
+  return {read_short_float(form, in), read_short_float(form, in + 2)};
+}
 
 /// Reads the grid back from the bytes just written, so that encoder and decoder have the same one.
-Grid write_grid(const GroupValues& values, int bits, uint8_t* out) {
+Grid write_grid(ShortFloat form, const GroupValues& values, int bits, uint8_t* out) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   const double step = std::ldexp(*most - *least, -bits);
-  write_half(out, float_to_half(static_cast<float>(*least)));
-  write_half(out + 2, float_to_half(static_cast<float>(step)));
-  return read_grid(out);
+  write_short_float(form, static_cast<float>(*least), out);
+  write_short_float(form, static_cast<float>(step), out + 2);
+  return read_grid(form, out);
 }
 
 uint32_t cell_of(const Grid& grid, double value, int bits) {
@@ -82,17 +84,18 @@ void PairGroupQuantizer::encode_pair(const float* v, int pair, uint8_t* code) co
     const auto x = static_cast<double>(source[0]);
     const double y = 2 * pair + 1 < dim_ ? static_cast<double>(source[1]) : 0;
     const double radius = std::sqrt(x * x + y * y);
-    require(radius <= static_cast<double>(kFloat16Max), StatusCode::bad_argument,
-            "PolarPair…g128: the radius of rotated pair {} is {:.6g} units; 0 to {} are allowed",
-            pair, radius, kFloat16Max);
+    require(
+        radius <= max_short_float(radius_form_), StatusCode::bad_argument,
+        "PolarPair…g128: the radius of rotated pair {} is {:.6g} units; 0 to {:.6g} are allowed",
+        pair, radius, max_short_float(radius_form_));
     const double angle = portable_atan2(y, x);
     angles[static_cast<size_t>(row)] = angle < 0 ? angle + 2 * kPi : angle;
     radii[static_cast<size_t>(row)] = radius;
   }
 
   uint8_t* parameters = code + static_cast<size_t>(pair) * kPairParameterBytes;
-  const Grid angle_grid = write_grid(angles, angle_bits_, parameters);
-  const Grid radius_grid = write_grid(radii, radius_bits_, parameters + 4);
+  const Grid angle_grid = write_grid(ShortFloat::float16, angles, angle_bits_, parameters);
+  const Grid radius_grid = write_grid(radius_form_, radii, radius_bits_, parameters + 4);
   const int width = angle_bits_ + radius_bits_;
   for (int row = 0; row < kGroupRows; ++row) {
     const uint32_t angle = cell_of(angle_grid, angles[static_cast<size_t>(row)], angle_bits_);
@@ -111,8 +114,9 @@ void PairGroupQuantizer::decode(const uint8_t* code, int row, float* y) const {
         read_bits(fields, static_cast<size_t>(pair) * static_cast<size_t>(width), width);
     const uint32_t angle_index = field & ((1U << angle_bits_) - 1);
     // Bytes of no encoder may hold angles beyond what portable_sincos takes.
-    const double angle = std::clamp(read_grid(parameters).middle(angle_index), -1e6, 1e6);
-    const double radius = read_grid(parameters + 4).middle(field >> angle_bits_);
+    const double angle =
+        std::clamp(read_grid(ShortFloat::float16, parameters).middle(angle_index), -1e6, 1e6);
+    const double radius = read_grid(radius_form_, parameters + 4).middle(field >> angle_bits_);
     const auto [sine, cosine] = portable_sincos(angle);
     y[2 * pair] = static_cast<float>(radius * cosine);
     if (2 * pair + 1 < dim_) y[2 * pair + 1] = static_cast<float>(radius * sine);

@@ -33,7 +33,9 @@ class PairGroupQuantizer final : public Quantizer {
   Input input() const override { return Input::vector; }
   int group_rows() const override { return kGroupRows; }
   size_t code_bytes() const override;
-  /// Throws bad_argument when a pair's radius exceeds 65504.
+  bool has_short_floats() const override { return true; }
+  void set_short_float(ShortFloat form) override { radius_form_ = form; }
+  /// Throws bad_argument when a pair's radius exceeds max_short_float().
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
   size_t memory_bytes() const override { return 0; }
@@ -51,6 +53,7 @@ class PairGroupQuantizer final : public Quantizer {
   int angle_bits_;
   int radius_bits_;
   int pairs_;
+  ShortFloat radius_form_ = ShortFloat::wide16;
 };
 
 }  // namespace polarquant

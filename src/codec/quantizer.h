@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/codec/short_float.h"
 #include "src/core/byte_stream.h"
 
 namespace polarquant {
@@ -54,6 +55,10 @@ class Quantizer {
   /// Trained tables, as part of the codec's state; load checks every value it reads.
   virtual void save_tables(ByteWriter& out) const { (void)out; }
   virtual void load_tables(ByteReader& in) { (void)in; }
+  /// Whether codes have 16-bit floats of the quantizer's own, and in which of the forms from now
+  /// on.
+  virtual bool has_short_floats() const { return false; }
+  virtual void set_short_float(ShortFloat form) { (void)form; }
   /// Whatever of `kernels` this quantizer has a use for.
   virtual void use_kernels(const CodecKernels& kernels) { (void)kernels; }
   /// Memory of this quantizer's own tables.

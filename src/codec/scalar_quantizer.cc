@@ -50,13 +50,12 @@ void ScalarQuantizer::encode(const float* v, uint8_t* code) const {
     const float* source = v + block * kBlock;
     const int size = std::min(kBlock, dim_ - block * kBlock);
     const double norm = std::sqrt(dot_exact(source, source, size));
-    require(norm <= static_cast<double>(kFloat16Max), StatusCode::bad_argument,
-            "PolarScalar: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {} are "
-            "allowed",
-            block * kBlock, block * kBlock + size - 1, norm, kFloat16Max);
-    const uint16_t half = float_to_half(static_cast<float>(norm));
-    if (half == 0) continue;
-    write_half(code + 2 * block, half);
+    require(norm <= max_short_float(short_float_), StatusCode::bad_argument,
+            "PolarScalar: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {:.6g} "
+            "are allowed",
+            block * kBlock, block * kBlock + size - 1, norm, max_short_float(short_float_));
+    write_short_float(short_float_, static_cast<float>(norm), code + 2 * block);
+    if (code[2 * block] == 0 && code[2 * block + 1] == 0) continue;
 
     float z[kBlock] = {};
     for (int i = 0; i < size; ++i) z[i] = static_cast<float>(static_cast<double>(source[i]) / norm);
@@ -71,7 +70,7 @@ void ScalarQuantizer::encode(const float* v, uint8_t* code) const {
 
 void ScalarQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   for (int block = 0; block < blocks_; ++block) {
-    const float scale = read_finite_half(code + 2 * block) / kSqrtBlock;
+    const float scale = read_short_float(short_float_, code + 2 * block) / kSqrtBlock;
     uint16_t indices[kBlock];
     read_fields(code, index_bit(block), bits_, kBlock, indices);
     float z[kBlock];

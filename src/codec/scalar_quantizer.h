@@ -26,7 +26,9 @@ class ScalarQuantizer final : public Quantizer {
 
   Input input() const override { return Input::vector; }
   size_t code_bytes() const override;
-  /// Throws bad_argument when a block's norm exceeds 65504.
+  bool has_short_floats() const override { return true; }
+  void set_short_float(ShortFloat form) override { short_float_ = form; }
+  /// Throws bad_argument when a block's norm exceeds max_short_float().
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;
@@ -41,6 +43,7 @@ class ScalarQuantizer final : public Quantizer {
   int bits_;
   int blocks_;
   LevelTable table_;
+  ShortFloat short_float_ = ShortFloat::wide16;
   void (*walsh_hadamard_)(float* x, int size);
 };
 

@@ -41,10 +41,11 @@ bool angle_in_range(double angle, int level) {
   return angle >= 0 && (level == 1 ? angle < 2 * kPi : angle <= kPi / 2);
 }
 
-[[noreturn]] void refuse_block(const float* values, int first, int size) {
+[[noreturn]] void refuse_block(const float* values, int first, int size, double most) {
   fail(StatusCode::bad_argument,
-       "PolarTree: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {} are allowed",
-       first, first + size - 1, std::sqrt(dot_exact(values, values, size)), kFloat16Max);
+       "PolarTree: the norm of rotated coordinates {} to {} is {:.6g} units; 0 to {:.6g} are "
+       "allowed",
+       first, first + size - 1, std::sqrt(dot_exact(values, values, size)), most);
 }
 
 }  // namespace
@@ -77,6 +78,7 @@ void TreeQuantizer::encode(const float* v, uint8_t* code) const {
   require_trained();
   std::memset(code, 0, code_bytes());
   std::vector<float> radii(static_cast<size_t>(block_size()));
+  const double most = max_short_float(short_float_);
   for (int block = 0; block < blocks_; ++block) {
     const float* source = v + static_cast<int64_t>(block) * block_size();
     const int size = std::min(block_size(), dim_ - block * block_size());
@@ -95,13 +97,11 @@ void TreeQuantizer::encode(const float* v, uint8_t* code) const {
         const auto wide_y = static_cast<double>(y);
         const double radius = std::sqrt(wide_x * wide_x + wide_y * wide_y);
         // Checked at every level: a radius only grows, and no float may overflow on the way.
-        if (!(radius <= static_cast<double>(kFloat16Max))) {
-          refuse_block(source, block * block_size(), size);
-        }
+        if (!(radius <= most)) refuse_block(source, block * block_size(), size, most);
         radii[static_cast<size_t>(j)] = static_cast<float>(radius);
       }
     }
-    write_half(code + 2 * block, float_to_half(radii[0]));
+    write_short_float(short_float_, radii[0], code + 2 * block);
   }
 }
 
@@ -116,7 +116,7 @@ void TreeQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   parts.resize(size);
   indices.resize(size);
   for (int block = 0; block < blocks_; ++block)
-    radii[static_cast<size_t>(block)] = read_finite_half(code + 2 * block);
+    radii[static_cast<size_t>(block)] = read_short_float(short_float_, code + 2 * block);
   for (int level = levels(); level >= 1; --level) {
     const int angles = blocks_ << (levels() - level);
     read_fields(code, index_bit(level, 0), level_bits(level), angles, indices.data());

@@ -36,7 +36,9 @@ class TreeQuantizer final : public Quantizer {
 
   Input input() const override { return Input::vector; }
   size_t code_bytes() const override;
-  /// Throws bad_argument when a block's norm exceeds 65504, or not_trained.
+  bool has_short_floats() const override { return true; }
+  void set_short_float(ShortFloat form) override { short_float_ = form; }
+  /// Throws bad_argument when a block's norm exceeds max_short_float(), or not_trained.
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
 
@@ -67,6 +69,7 @@ class TreeQuantizer final : public Quantizer {
   std::vector<int> bits_;
   bool online_;
   int blocks_;
+  ShortFloat short_float_ = ShortFloat::wide16;
   std::vector<AngleCodebook> codebooks_;
 };
 

@@ -18,8 +18,6 @@
 namespace polarquant {
 namespace {
 
-/// Scores of longer rows could overflow floats.
-constexpr double kMaxRowNorm = 0x1p61;
 constexpr double kMaxQueryNorm = 0x1p63;
 
 void require_vector(const char* name, int64_t row, const float* x, int dim, double most) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "src/core/parallel.h"
-#include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/scan/code_blocks.h"
 #include "src/scan/row_levels.h"
@@ -158,13 +157,7 @@ SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
   const WorkStage last(0.9, 1);
   const ScanCodec scan_codec(trained);
   if (!scan_codec.has_front()) return {};
-  try {
-    return measure(trained, scan_codec, n, x);
-  } catch (const Error& error) {
-    // A row may be too far from the others to be encoded, which is no reason not to train.
-    if (error.code() != StatusCode::bad_argument) throw;
-    return {};
-  }
+  return measure(trained, scan_codec, n, x);
 }
 
 }  // namespace polarquant

@@ -32,7 +32,7 @@ class DeviceIndex {
   bool centroids_are_l2 = false;
 
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
-  size_t factor_bytes() const { return code.half_factors != 0 ? 4 : 8; }
+  size_t factor_bytes() const { return code.factor_form == FactorForm::float32 ? 8 : 4; }
   size_t front_bytes() const {
     return kBlockRows * (size_t{8} * static_cast<size_t>(code.front_words) + factor_bytes());
   }

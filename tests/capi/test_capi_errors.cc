@@ -300,17 +300,23 @@ TEST_CASE("calls refuse numbers that are not finite, by row", "[capi]") {
   }
 }
 
-TEST_CASE("encode refuses lengths outside the unit's range, by row", "[capi]") {
+TEST_CASE("encode refuses lengths that scores cannot hold, by row, and no others", "[capi]") {
   polar_codec_options options = default_options();
   options.norm_unit = 1;
   for (const polar_metric metric : {POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2}) {
     const CodecHandle codec = make_codec("Polar2", kDim, metric, &options);
-    for (const float length : {1e-7f, 1e7f, 1e30f}) {
+    for (const float length : {1e-30f, 1e-7f, 1e7f, 1e17f, 1e18f, 1e30f}) {
       std::vector<float> x = normal_rows(kRows, kDim, 3);
       for (int32_t i = 0; i < kDim; ++i) x[4 * kDim + static_cast<size_t>(i)] *= length;
       std::vector<uint8_t> codes(static_cast<size_t>(kRows) * info_of(codec).code_bytes);
-      check_failed(polar_codec_encode(codec.get(), kRows, x.data(), codes.data(), codes.size()),
-                   POLAR_ERROR_BAD_ARGUMENT, {"row 4"});
+      const polar_status status =
+          polar_codec_encode(codec.get(), kRows, x.data(), codes.data(), codes.size());
+      if (length < 1e18f) {
+        require_ok(status);
+        continue;
+      }
+      check_failed(status, POLAR_ERROR_BAD_ARGUMENT,
+                   {"row 4: its distance to the centre is", "up to 2.31e+18 is allowed"});
     }
   }
 }

@@ -99,7 +99,8 @@ namespace {
 constexpr size_t kVersionAt = 8;
 constexpr size_t kOriginAt = 12;
 constexpr size_t kReservedAt = 15;
-constexpr size_t kSpecAt = 20;
+constexpr size_t kFlagsAt = 16;
+constexpr size_t kSpecAt = 24;
 constexpr size_t kDimAt = kSpecAt + 6;
 constexpr size_t kMetricAt = kDimAt + 4;
 constexpr size_t kUnitAt = kMetricAt + 4 + 8;
@@ -123,8 +124,8 @@ std::vector<uint8_t> with_checksum(std::vector<uint8_t> state) {
 TEST_CASE("a state of a newer format is refused as that", "[capi]") {
   const std::vector<uint8_t> state = state_of(trained_codec("Polar2", POLAR_METRIC_L2));
   CodecHandle codec;
-  check_failed(load(with_field(state, kVersionAt, uint32_t{4}), &codec), POLAR_ERROR_NEWER_FORMAT,
-               {"version 4", "3"});
+  check_failed(load(with_field(state, kVersionAt, uint32_t{5}), &codec), POLAR_ERROR_NEWER_FORMAT,
+               {"version 5", "4"});
   check_failed(load(with_checksum(with_field(state, kVersionAt, uint32_t{0})), &codec),
                POLAR_ERROR_CORRUPT_DATA, {"version 0"});
 }
@@ -137,6 +138,8 @@ TEST_CASE("a state with a fitting checksum and a field that is not allowed is re
   };
   refused(with_field(state, kOriginAt, uint8_t{3}), "origin 3");
   refused(with_field(state, kReservedAt, uint8_t{1}), "flags");
+  refused(with_field(state, kFlagsAt, uint32_t{0}), "flags 0");
+  refused(with_field(state, kFlagsAt, uint32_t{4}), "flags 4");
   refused(with_field(state, kSpecAt, 'Q'), "Qolar2");
   refused(with_field(state, kSpecAt - 4, uint32_t{0xFFFFFFFF}), "spec");
   refused(with_field(state, kDimAt, uint32_t{0}), "centre");

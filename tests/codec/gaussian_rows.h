@@ -18,6 +18,13 @@ inline std::vector<float> gaussian_rows(int64_t n, int dim, uint64_t seed) {
   return rows;
 }
 
+/// The 16-bit float that a value ≥ 0 is stored as.
+inline double as_stored(double value, ShortFloat form = ShortFloat::wide16) {
+  uint8_t bytes[2];
+  write_short_float(form, static_cast<float>(value), bytes);
+  return static_cast<double>(read_short_float(form, bytes));
+}
+
 /// The codes of all whole groups among `rows`, one after another.
 inline std::vector<uint8_t> encode_rows(const Quantizer& quantizer, const std::vector<float>& rows,
                                         int dim) {

@@ -67,19 +67,3 @@ TEST_CASE("a field leaves its neighbours alone, whatever the value's high bits",
   CHECK(bytes_of_bits(8) == 1);
   CHECK(bytes_of_bits(9) == 2);
 }
-
-TEST_CASE("stored float16 numbers are little-endian and read as finite numbers", "[codec]") {
-  uint8_t bytes[2];
-  write_half(bytes, 0x3c01);
-  CHECK(bytes[0] == 0x01);
-  CHECK(bytes[1] == 0x3c);
-  CHECK(read_finite_half(bytes) == half_to_float(0x3c01));
-  for (uint32_t half = 0; half < 65536; ++half) {
-    write_half(bytes, static_cast<uint16_t>(half));
-    REQUIRE(std::isfinite(read_finite_half(bytes)));
-  }
-  write_half(bytes, 0x7c00);
-  CHECK(read_finite_half(bytes) == 0);
-  write_half(bytes, 0xfbff);
-  CHECK(read_finite_half(bytes) == -kFloat16Max);
-}

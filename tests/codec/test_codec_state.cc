@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/codec/codec.h"
-#include "src/core/checksum.h"
 #include "tests/codec/clustered_rows.h"
 #include "tests/codec/spread_rows.h"
 #include "tests/support/catch.h"
+#include "tests/support/older_state.h"
 
 using namespace polarquant;
 using polarquant::test::clustered_rows;
+using polarquant::test::older_codec;
+using polarquant::test::older_state;
 using polarquant::test::require_error;
+using polarquant::test::sign_again;
 using polarquant::test::spread_rows;
 
 namespace {
@@ -22,12 +27,6 @@ namespace {
 Codec make(const char* spec, int dim = 33, Metric metric = Metric::inner_product,
            const CodecOptions& options = {}) {
   return Codec(parse_spec(spec), dim, metric, options);
-}
-
-// Replaces the checksum, so that what a hostile writer changed reaches the checks behind it.
-void sign_again(std::vector<uint8_t>& state) {
-  const uint64_t sum = checksum64(state.data(), state.size() - 8);
-  std::memcpy(&state[state.size() - 8], &sum, 8);
 }
 
 }  // namespace
@@ -106,9 +105,9 @@ TEST_CASE("hostile states with a right checksum are refused or load into a valid
 
 TEST_CASE("a newer format is refused by name", "[state]") {
   std::vector<uint8_t> state = make("Polar2").save_state();
-  state[8] = 4;
+  state[8] = 5;
   sign_again(state);
-  require_error(StatusCode::newer_format, "version 4",
+  require_error(StatusCode::newer_format, "version 5",
                 [&] { Codec::load_state(state.data(), state.size()); });
 }
 
@@ -119,7 +118,8 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
   Codec codec = make("Polar2-pca", kDim);
   codec.train(2000, rows.data());
   REQUIRE(codec.has_basis());
-  const std::vector<uint8_t> state = codec.save_state();
+  // Of format 2, as those of older libraries and of more than 4 bits a dimension are.
+  const std::vector<uint8_t> state = older_state(codec);
   constexpr size_t kBasisBytes = size_t{kDim} * kDim * sizeof(int16_t);
   const size_t basis = state.size() - 8 - kBasisBytes;
 
@@ -137,7 +137,7 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
   require_error(StatusCode::corrupt_data, "row 3 is 1.7",
                 [&] { Codec::load_state(longer.data(), longer.size()); });
 
-  std::vector<uint8_t> without = make("Polar2", kDim).save_state();
+  std::vector<uint8_t> without = make("Polar5", kDim).save_state();
   CHECK(without[8] == 1);  // as libraries before this format read it
   without[8] = 2;
   sign_again(without);
@@ -148,9 +148,8 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
 TEST_CASE("margins that training measured are part of the state, those of 1 are not", "[state]") {
   constexpr int kDim = 200;
   const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
-  const auto trained = [&](SearchMargins margins) {
-    auto codec =
-        std::make_unique<Codec>(parse_spec("Polar2-pca"), kDim, Metric::l2, CodecOptions());
+  const auto trained = [&](SearchMargins margins, const char* spec = "Polar5-pca") {
+    auto codec = std::make_unique<Codec>(parse_spec(spec), kDim, Metric::l2, CodecOptions());
     codec->train(2000, rows.data(), [&](Codec& of_these, int64_t n, const float* x) {
       CHECK(of_these.is_trained());
       CHECK(of_these.has_basis());
@@ -188,6 +187,95 @@ TEST_CASE("margins that training measured are part of the state, those of 1 are 
   refused(1, 4.5F, "search margins: 4.5 is not allowed; 1 to 4");
   refused(std::numeric_limits<float>::quiet_NaN(), 1, "search margins: nan is not allowed");
   refused(1, 1, "both are 1");
+
+  // Where a state has flags, one says so.
+  const auto short_without = trained({}, "Polar2-pca");
+  const auto short_with = trained({1.5F, 1}, "Polar2-pca");
+  const std::vector<uint8_t> short_state = short_with->save_state();
+  CHECK(short_state[8] == 4);
+  CHECK(short_state[16] == 3);
+  CHECK(short_without->save_state()[16] == 1);
+  CHECK(short_state.size() == short_without->save_state().size() + 2 * sizeof(float));
+  const auto short_loaded = Codec::load_state(short_state.data(), short_state.size());
+  CHECK(short_loaded->search_margins() == SearchMargins{1.5F, 1});
+  CHECK(short_loaded->state_id() == short_with->state_id());
+  CHECK(older_codec(*short_with)->search_margins() == SearchMargins{1.5F, 1});
+}
+
+TEST_CASE("states of before format 4 keep their floats, their codes and their bytes", "[state]") {
+  const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
+  for (const char* spec :
+       {"Polar2", "Polar4", "Polar2-pca", "PolarTree4.2", "PolarScalar4", "PolarPair4x4g128"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+      CAPTURE(spec, static_cast<int>(metric));
+      Codec codec(parse_spec(spec), 33, metric, {});
+      codec.train(300, rows.data());
+      const std::vector<uint8_t> state = older_state(codec);
+      const std::unique_ptr<Codec> older = Codec::load_state(state.data(), state.size());
+      CHECK(older->save_state() == state);
+      CHECK(older->short_float() == ShortFloat::float16);
+      CHECK(older->state_id() != codec.state_id());
+      CHECK(codec.difference(*older) == "format of factors (wide16 and float16)");
+      CHECK(older->difference(codec) == "format of factors (float16 and wide16)");
+      // Both forms hold ordinary lengths: codes differ in these alone, and mean nearly the same.
+      std::vector<uint8_t> codes(codec.layout().bytes(300));
+      std::vector<uint8_t> older_codes(codes.size());
+      codec.encode(300, rows.data(), codes.data(), 1);
+      older->encode(300, rows.data(), older_codes.data(), 1);
+      CHECK(codes != older_codes);
+      std::vector<float> scores(300);
+      std::vector<float> older_scores(300);
+      codec.score(codec.prepare_query(rows.data()), {codes.data(), 300}, 0, 300, scores.data());
+      older->score(older->prepare_query(rows.data()), {older_codes.data(), 300}, 0, 300,
+                   older_scores.data());
+      for (size_t i = 0; i < 300; ++i) REQUIRE(std::fabs(scores[i] - older_scores[i]) < 4);
+      // What float16 has no room for is refused as before, what is too short for it is the centre.
+      std::vector<float> row(codec.centre().begin(), codec.centre().end());
+      row[3] += 1e-5F;
+      std::vector<uint8_t> code(older->layout().bytes(1));
+      older->encode(1, row.data(), code.data(), 1);
+      if (older->has_factors()) CHECK(code == std::vector<uint8_t>(code.size(), 0));
+      row[3] += 1e7F;
+      if (older->has_factors())
+        require_error(StatusCode::bad_argument, "its distance to the centre is 1e+07",
+                      [&] { older->encode(1, row.data(), code.data(), 1); });
+      codec.encode(1, row.data(), code.data(), 1);
+    }
+  }
+}
+
+TEST_CASE("training anew gives a state of before format 4 the wider floats", "[state]") {
+  const std::vector<float> rows = clustered_rows(300, 33, 4, 1);
+  for (const char* spec : {"Polar2", "PolarScalar4", "PolarTree4.2"}) {
+    const auto codec = older_codec(make(spec));
+    codec->train(300, rows.data());
+    Codec expected = make(spec);
+    expected.train(300, rows.data());
+    CHECK(codec->state_id() == expected.state_id());
+    CHECK(codec->difference(expected) == "");
+  }
+}
+
+TEST_CASE("flags that no library writes are refused", "[state]") {
+  for (const auto& [spec, flags] :
+       {std::pair{"Polar2", 0}, {"Polar2", 2}, {"Polar2", 5}, {"Polar2", 3}, {"PolarTree4.2", 9}}) {
+    std::vector<uint8_t> state = make(spec).save_state();
+    REQUIRE(state[8] == 4);
+    state[16] = static_cast<uint8_t>(flags);
+    sign_again(state);
+    CAPTURE(spec, flags);
+    require_error(StatusCode::corrupt_data, "codec state",
+                  [&] { Codec::load_state(state.data(), state.size()); });
+  }
+  // A codec without 16-bit floats has no use for the format.
+  std::vector<uint8_t> state = make("Polar8").save_state();
+  REQUIRE(state[8] == 1);
+  state[8] = 4;
+  const uint8_t wide[4] = {1, 0, 0, 0};
+  state.insert(state.begin() + 16, wide, wide + 4);
+  sign_again(state);
+  require_error(StatusCode::corrupt_data, "has no 16-bit floats",
+                [&] { Codec::load_state(state.data(), state.size()); });
 }
 
 TEST_CASE("a measurement that fails leaves the codec as it was", "[state]") {

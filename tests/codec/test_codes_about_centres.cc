@@ -80,7 +80,7 @@ TEST_CASE("codes about a centre are those of a codec with this centre", "[codec]
             float expected = 0;
             codec.score(moved, {&*code, 1}, 0, 1, &score);
             own.score(own.prepare_query(query), {&*own_code, 1}, 0, 1, &expected);
-            // Half floats hold b to 2^-11; scores here are in the hundreds.
+            // b is held to 2^-9; scores here are in the hundreds.
             REQUIRE(std::fabs(score - expected) <= 1e-3 * std::fabs(expected) + .5);
           }
           std::vector<float> x(static_cast<size_t>(data.dim));

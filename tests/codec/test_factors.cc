@@ -1,25 +1,50 @@
 // SPDX-License-Identifier: MIT
+#include "src/codec/factors.h"
+
 #include <cmath>
 #include <limits>
+#include <vector>
 
-#include "src/codec/factors.h"
 #include "tests/support/catch.h"
 
 using namespace polarquant;
 
+namespace {
+
+/// What stored numbers may be off by, of themselves.
+double relative_error(const FactorFormat& format, bool of_bias) {
+  switch (format.form) {
+    case FactorForm::float16:
+      return 0x1p-11;
+    case FactorForm::wide16:
+      return of_bias && format.signed_bias ? 0x1p-9 : 0x1p-10;
+    default:
+      return 0x1p-24;
+  }
+}
+
+}  // namespace
+
 TEST_CASE("factors come back within their format's precision", "[factors]") {
-  for (const bool half : {true, false}) {
-    for (const float scale_unit : {0x1p-40F, 1.0F, 0x1p30F}) {
-      const FactorFormat format{half, scale_unit, 8 * scale_unit};
-      for (const float scale : {0.0F, 1e-3F, 0.7F, 1.0F, 30.0F, 60000.0F}) {
-        for (const float bias : {-50000.0F, -0.3F, 0.0F, 1e-3F, 2.0F}) {
-          CAPTURE(half, scale_unit, scale, bias);
-          uint8_t bytes[8];
-          REQUIRE(store_factors(format, {scale * scale_unit, bias * 8 * scale_unit}, bytes));
-          const Factors loaded = load_factors(format, bytes);
-          const double relative = half ? 0x1p-11 : 0x1p-23;
-          CHECK(std::fabs(loaded.scale / scale_unit - scale) <= relative * scale);
-          CHECK(std::fabs(loaded.bias / (8 * scale_unit) - bias) <= relative * std::fabs(bias));
+  for (const FactorForm form : {FactorForm::float16, FactorForm::wide16, FactorForm::float32}) {
+    for (const bool has_sign : {true, false}) {
+      for (const float scale_unit : {0x1p-40F, 1.0F, 0x1p30F}) {
+        const FactorFormat format{form, has_sign, scale_unit, 8 * scale_unit};
+        std::vector<float> scales = {0.0F, 1e-3F, 0.7F, 1.0F, 30.0F, 60000.0F};
+        if (form != FactorForm::float16) scales.insert(scales.end(), {1.2e-19F, 1e-9F, 1.8e19F});
+        for (const float scale : scales) {
+          for (const float bias : {-5e18F, -50000.0F, -0.3F, 0.0F, 1e-3F, 2.0F, 1e18F}) {
+            if (bias < 0 && !has_sign) continue;
+            if (std::fabs(bias) > 65504 && form == FactorForm::float16) continue;
+            CAPTURE(static_cast<int>(form), has_sign, scale_unit, scale, bias);
+            uint8_t bytes[8];
+            REQUIRE(store_factors(format, {scale * scale_unit, bias * 8 * scale_unit}, bytes));
+            const Factors loaded = load_factors(format, bytes);
+            CHECK(std::fabs(loaded.scale / scale_unit - scale) <=
+                  relative_error(format, false) * scale);
+            CHECK(std::fabs(loaded.bias / (8 * scale_unit) - bias) <=
+                  relative_error(format, true) * std::fabs(bias));
+          }
         }
       }
     }
@@ -27,23 +52,34 @@ TEST_CASE("factors come back within their format's precision", "[factors]") {
 }
 
 TEST_CASE("factors outside their format are refused, and nothing is written", "[factors]") {
-  const FactorFormat half{true, 1, 1};
-  const FactorFormat single{false, 1, 1};
+  const FactorFormat half{FactorForm::float16, true, 1, 1};
+  const FactorFormat wide{FactorForm::wide16, true, 1, 1};
+  const FactorFormat wide_l2{FactorForm::wide16, false, 1, 1};
+  const FactorFormat single{FactorForm::float32, true, 1, 1};
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-  for (const float scale : {1e-5F, 65505.0F, -1.0F, infinity, nan}) {
-    CAPTURE(scale);
-    CHECK_FALSE(store_factors(half, {scale, 0}, bytes));
-  }
-  for (const float bias : {-66000.0F, 66000.0F, infinity, nan}) {
-    CAPTURE(bias);
-    CHECK_FALSE(store_factors(half, {1, bias}, bytes));
-  }
-  for (const float scale : {1e-40F, -1.0F, infinity, nan}) {
-    CAPTURE(scale);
-    CHECK_FALSE(store_factors(single, {scale, 0}, bytes));
-  }
+  const auto refuse_scales = [&](const FactorFormat& format, const std::vector<float>& scales) {
+    for (const float scale : scales) {
+      CAPTURE(static_cast<int>(format.form), scale);
+      CHECK_FALSE(store_factors(format, {scale, 0}, bytes));
+    }
+  };
+  refuse_scales(half, {1e-5F, 65505.0F, -1.0F, infinity, nan});
+  refuse_scales(wide, {1e-19F, 1.9e19F, -1.0F, infinity, nan});
+  refuse_scales(single, {1e-40F, -1.0F, infinity, nan});
+  const auto refuse_biases = [&](const FactorFormat& format, const std::vector<float>& biases) {
+    for (const float bias : biases) {
+      CAPTURE(static_cast<int>(format.form), bias);
+      CHECK_FALSE(store_factors(format, {1, bias}, bytes));
+    }
+  };
+  refuse_biases(half, {-66000.0F, 66000.0F, infinity, nan});
+  refuse_biases(wide, {-1.9e19F, 1.9e19F, infinity, nan});
+  refuse_biases(wide_l2, {-1.0F, 1.9e19F, infinity, nan});
   CHECK(bytes[0] == 1);
   CHECK(bytes[3] == 4);
+  // A bias too small for its form is 0.
+  REQUIRE(store_factors(wide, {1, -1e-30F}, bytes));
+  CHECK(load_factors(wide, bytes).bias == 0);
 }

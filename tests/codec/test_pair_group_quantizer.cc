@@ -32,13 +32,9 @@ struct Cells {
   }
 };
 
-double as_half(double value) {
-  return static_cast<double>(half_to_float(float_to_half(static_cast<float>(value))));
-}
-
-Cells cells_of(const std::vector<double>& values, int bits) {
+Cells cells_of(const std::vector<double>& values, int bits, ShortFloat form) {
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  return {as_half(*least), as_half((*most - *least) / (1 << bits)), 1 << bits};
+  return {as_stored(*least, form), as_stored((*most - *least) / (1 << bits), form), 1 << bits};
 }
 
 double angle_of(double y, double x) {
@@ -93,8 +89,8 @@ TEST_CASE("PolarPair g128 is its source's formulas, each index the nearest value
             angles.push_back(angle_of(y, static_cast<double>(point[0])));
             radii.push_back(std::hypot(static_cast<double>(point[0]), y));
           }
-          const Cells angle_cells = cells_of(angles, angle_bits);
-          const Cells radius_cells = cells_of(radii, radius_bits);
+          const Cells angle_cells = cells_of(angles, angle_bits, ShortFloat::float16);
+          const Cells radius_cells = cells_of(radii, radius_bits, ShortFloat::wide16);
           for (size_t i = 0; i < 128; ++i) {
             const double angle = angle_cells.middle(angle_cells.nearest(angles[i]));
             const double radius = radius_cells.middle(radius_cells.nearest(radii[i]));
@@ -128,11 +124,11 @@ TEST_CASE("PolarPair g128: parameters first, then a row from each new byte", "[c
   rows[2 * 7 + 1] = 1.5F;
   const std::vector<uint8_t> code = encode_rows(quantizer, rows, 2);
   REQUIRE(code.size() == 8 + 128);
-  CHECK(read_finite_half(code.data()) == 0);
-  CHECK(read_finite_half(code.data() + 2) ==
-        half_to_float(float_to_half(static_cast<float>(kPi / 16))));
-  CHECK(read_finite_half(code.data() + 4) == 1);
-  CHECK(read_finite_half(code.data() + 6) == 0.125F);
+  CHECK(read_short_float(ShortFloat::float16, code.data()) == 0);
+  CHECK(read_short_float(ShortFloat::float16, code.data() + 2) ==
+        static_cast<float>(as_stored(kPi / 16, ShortFloat::float16)));
+  CHECK(read_short_float(ShortFloat::wide16, code.data() + 4) == 1);
+  CHECK(read_short_float(ShortFloat::wide16, code.data() + 6) == 0.125F);
   CHECK(quantizer.row_offset(0) == 8);
   for (size_t row = 0; row < 128; ++row) {
     const int expected = row == 5 ? 7 << 3 : row == 7 ? (7 | 4 << 3) : 0;
@@ -170,17 +166,23 @@ TEST_CASE("PolarPair g128: one zero row among others", "[codec]") {
   for (size_t i = 4 * 77; i < 4 * 78; ++i) REQUIRE(std::fabs(decoded[i]) < 0.2F);
 }
 
-TEST_CASE("PolarPair g128 holds radii up to 65504 and refuses others", "[codec]") {
-  const PairGroupQuantizer quantizer(6, 4, 4);
-  std::vector<float> rows(128 * 6, 0.0F);
-  rows[6 * 100 + 4] = 65504.0F;
-  for (const float value : round_trip(quantizer, rows, 6)) REQUIRE(std::isfinite(value));
-  for (const float large : {65505.0F, 1e30F, 3.4e38F}) {
-    rows[6 * 100 + 4] = large;
-    require_error(StatusCode::bad_argument, "pair 2",
-                  [&] { (void)encode_rows(quantizer, rows, 6); });
-    require_error(StatusCode::bad_argument, "0 to 65504",
-                  [&] { (void)encode_rows(quantizer, rows, 6); });
+TEST_CASE("PolarPair g128 holds radii as large as its form of floats, and refuses others",
+          "[codec]") {
+  for (const ShortFloat form : {ShortFloat::float16, ShortFloat::wide16}) {
+    PairGroupQuantizer quantizer(6, 4, 4);
+    quantizer.set_short_float(form);
+    const auto most = static_cast<float>(max_short_float(form));
+    std::vector<float> rows(128 * 6, 0.0F);
+    rows[6 * 100 + 4] = most;
+    for (const float value : round_trip(quantizer, rows, 6)) REQUIRE(std::isfinite(value));
+    for (const float large : {std::nextafterf(most, 3e38F), 1e30F, 3.4e38F}) {
+      rows[6 * 100 + 4] = large;
+      require_error(StatusCode::bad_argument, "pair 2",
+                    [&] { (void)encode_rows(quantizer, rows, 6); });
+      require_error(StatusCode::bad_argument,
+                    form == ShortFloat::float16 ? "0 to 65504" : "0 to 1.84287e+19",
+                    [&] { (void)encode_rows(quantizer, rows, 6); });
+    }
   }
 }
 
@@ -206,7 +208,11 @@ TEST_CASE("PolarPair g128 refuses other bit widths by name", "[codec]") {
 }
 
 TEST_CASE("PolarPair g128: the bytes are pinned", "[codec]") {
-  const std::vector<uint8_t> codes =
-      encode_rows(PairGroupQuantizer(33, 5, 3), gaussian_rows(256, 33, 7), 33);
-  CHECK(checksum64(codes.data(), codes.size()) == 0x53cecb65e4abc879ULL);
+  for (const auto& [form, sum] : {std::pair{ShortFloat::float16, 0x53cecb65e4abc879ULL},
+                                  std::pair{ShortFloat::wide16, 0x7eb0b7eb4f0348e8ULL}}) {
+    PairGroupQuantizer quantizer(33, 5, 3);
+    quantizer.set_short_float(form);
+    const std::vector<uint8_t> codes = encode_rows(quantizer, gaussian_rows(256, 33, 7), 33);
+    CHECK(checksum64(codes.data(), codes.size()) == sum);
+  }
 }

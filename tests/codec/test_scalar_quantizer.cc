@@ -44,7 +44,7 @@ std::vector<double> reference_block(const std::vector<float>& block, int bits) {
     }) / std::sqrt(128.0);
   }
   z = hadamard_product(z);
-  const auto stored = static_cast<double>(half_to_float(float_to_half(static_cast<float>(norm))));
+  const double stored = as_stored(norm);
   for (double& value : z) value *= stored;
   z.resize(block.size());
   return z;
@@ -118,8 +118,8 @@ TEST_CASE("PolarScalar: a zero block is all zero bytes and does not touch its ne
   for (size_t i = 0; i < 128; ++i) REQUIRE(decoded[i] == 0);
   CHECK(mean_squared_error({row.begin() + 128, row.end()}, {decoded.begin() + 128, decoded.end()}) <
         0.05);
-  // A norm under half the smallest float16 counts as zero.
-  CHECK(encode_rows(quantizer, std::vector<float>(256, 1e-10F), 256) ==
+  // A norm under half the smallest number of 16 bits counts as zero.
+  CHECK(encode_rows(quantizer, std::vector<float>(256, 1e-22F), 256) ==
         std::vector<uint8_t>(quantizer.code_bytes(), 0));
 }
 
@@ -130,17 +130,23 @@ TEST_CASE("PolarScalar keeps the norm of any length it can hold, and refuses oth
     const std::vector<float> decoded = round_trip(ScalarQuantizer(128, 4), row, 128);
     CHECK(mean_squared_error(row, decoded) < 0.013 * static_cast<double>(scale * scale));
   }
-  std::vector<float> row(300, 0.0F);
-  row[299] = 65504.0F;
-  const std::vector<float> decoded = round_trip(ScalarQuantizer(300, 8), row, 300);
-  CHECK(std::fabs(decoded[299] / 65504.0F - 1) < 0.02F);
-  for (const float large : {65505.0F, 1e30F, 3.4e38F}) {
-    row[299] = large;
-    row[298] = large;
-    require_error(StatusCode::bad_argument, "256 to 299",
-                  [&] { (void)encode_rows(ScalarQuantizer(300, 8), row, 300); });
-    require_error(StatusCode::bad_argument, "0 to 65504",
-                  [&] { (void)encode_rows(ScalarQuantizer(300, 8), row, 300); });
+  for (const ShortFloat form : {ShortFloat::float16, ShortFloat::wide16}) {
+    ScalarQuantizer quantizer(300, 8);
+    quantizer.set_short_float(form);
+    const auto most = static_cast<float>(max_short_float(form));
+    std::vector<float> row(300, 0.0F);
+    row[299] = most;
+    const std::vector<float> decoded = round_trip(quantizer, row, 300);
+    CHECK(std::fabs(decoded[299] / most - 1) < 0.02F);
+    for (const float large : {most * 1.01F, 1e30F, 3.4e38F}) {
+      row[299] = large;
+      row[298] = large;
+      require_error(StatusCode::bad_argument, "256 to 299",
+                    [&] { (void)encode_rows(quantizer, row, 300); });
+      require_error(StatusCode::bad_argument,
+                    form == ShortFloat::float16 ? "0 to 65504" : "0 to 1.84287e+19",
+                    [&] { (void)encode_rows(quantizer, row, 300); });
+    }
   }
 }
 
@@ -162,7 +168,11 @@ TEST_CASE("PolarScalar refuses other bit widths by name", "[codec]") {
 }
 
 TEST_CASE("PolarScalar: the bytes are pinned", "[codec]") {
-  const std::vector<uint8_t> codes =
-      encode_rows(ScalarQuantizer(300, 3), gaussian_rows(20, 300, 6), 300);
-  CHECK(checksum64(codes.data(), codes.size()) == 0x71ea2a4c147fc81bULL);
+  for (const auto& [form, sum] : {std::pair{ShortFloat::float16, 0x71ea2a4c147fc81bULL},
+                                  std::pair{ShortFloat::wide16, 0xb135c94fea2d4c5fULL}}) {
+    ScalarQuantizer quantizer(300, 3);
+    quantizer.set_short_float(form);
+    const std::vector<uint8_t> codes = encode_rows(quantizer, gaussian_rows(20, 300, 6), 300);
+    CHECK(checksum64(codes.data(), codes.size()) == sum);
+  }
 }

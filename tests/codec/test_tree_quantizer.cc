@@ -189,8 +189,7 @@ TEST_CASE("PolarTree is Algorithm 1, at any dimension and depth", "[codec]") {
           std::copy(first, first + inside, x.begin());
           double norm = 0;
           const std::vector<double> unit = reference_block(x, quantizer, &norm);
-          const double stored =
-              static_cast<double>(half_to_float(float_to_half(static_cast<float>(norm))));
+          const double stored = as_stored(norm);
           for (int i = 0; i < inside; ++i) {
             const auto at = static_cast<size_t>(row * dim + block * size + i);
             INFO("dim " << dim << ", " << levels << " levels, coordinate " << block * size + i);
@@ -215,7 +214,8 @@ TEST_CASE("PolarTree at full depth keeps one radius", "[codec]") {
       square +=
           static_cast<double>(rows[row * 1000 + i]) * static_cast<double>(rows[row * 1000 + i]);
     }
-    const float stored = read_finite_half(codes.data() + row * quantizer.code_bytes());
+    const float stored =
+        read_short_float(ShortFloat::wide16, codes.data() + row * quantizer.code_bytes());
     CHECK(std::fabs(static_cast<double>(stored) / std::sqrt(square) - 1) < 0.001);
   }
 }
@@ -225,8 +225,8 @@ TEST_CASE("PolarTree: radii first, then level after level", "[codec]") {
   REQUIRE(quantizer.code_bytes() == 6);  // 2 radii, 4 × 3 bits, 2 × 2 bits
   // First block: angles 45° and 225°, equal radii; second: (0, 2) and zeros.
   const std::vector<uint8_t> code = encode_rows(quantizer, {1, 1, -1, -1, 0, 2, 0, 0}, 8);
-  CHECK(read_finite_half(code.data()) == 2);
-  CHECK(read_finite_half(code.data() + 2) == 2);
+  CHECK(read_short_float(ShortFloat::wide16, code.data()) == 2);
+  CHECK(read_short_float(ShortFloat::wide16, code.data() + 2) == 2);
   const uint32_t indices = code[4] | static_cast<uint32_t>(code[5]) << 8;
   CHECK((indices & 7U) == 1);
   CHECK((indices >> 3 & 7U) == 5);
@@ -236,7 +236,7 @@ TEST_CASE("PolarTree: radii first, then level after level", "[codec]") {
   CHECK((indices >> 14 & 3U) == 0);
 }
 
-TEST_CASE("PolarTree: zero rows, and norms at the end of float16", "[codec]") {
+TEST_CASE("PolarTree: zero rows, and norms at the end of floats of 16 bits", "[codec]") {
   for (const int dim : {1, 7, 129}) {
     const TreeQuantizer quantizer(dim, {4}, false);
     const std::vector<float> zeros(static_cast<size_t>(dim), 0.0F);
@@ -245,20 +245,26 @@ TEST_CASE("PolarTree: zero rows, and norms at the end of float16", "[codec]") {
     CHECK(decode_rows(quantizer, code, dim) == zeros);
     CHECK(encode_rows(quantizer, std::vector<float>(zeros.size(), -0.0F), dim) == code);
   }
-  const TreeQuantizer quantizer(32, {4, 2, 2, 2}, false);
-  std::vector<float> row(32, 0.0F);
-  row[20] = -65504.0F;
-  for (const float value : round_trip(quantizer, row, 32)) REQUIRE(std::isfinite(value));
-  for (const float large : {65505.0F, 1e30F, -3.4e38F}) {
-    row[20] = large;
-    require_error(StatusCode::bad_argument, "16 to 31",
-                  [&] { (void)encode_rows(quantizer, row, 32); });
-    require_error(StatusCode::bad_argument, "0 to 65504",
+  for (const ShortFloat form : {ShortFloat::float16, ShortFloat::wide16}) {
+    TreeQuantizer quantizer(32, {4, 2, 2, 2}, false);
+    quantizer.set_short_float(form);
+    const auto most = static_cast<float>(max_short_float(form));
+    std::vector<float> row(32, 0.0F);
+    row[20] = -most;
+    for (const float value : round_trip(quantizer, row, 32)) REQUIRE(std::isfinite(value));
+    for (const float large : {std::nextafterf(most, 3e38F), 1e30F, -3.4e38F}) {
+      row[20] = large;
+      require_error(StatusCode::bad_argument, "16 to 31",
+                    [&] { (void)encode_rows(quantizer, row, 32); });
+      require_error(StatusCode::bad_argument,
+                    form == ShortFloat::float16 ? "0 to 65504" : "0 to 1.84287e+19",
+                    [&] { (void)encode_rows(quantizer, row, 32); });
+    }
+    // No single coordinate is too large here, only the norm.
+    row.assign(32, .6F * most);
+    require_error(StatusCode::bad_argument, "0 to 15",
                   [&] { (void)encode_rows(quantizer, row, 32); });
   }
-  // No single coordinate is too large here, only the norm.
-  row.assign(32, 40000.0F);
-  require_error(StatusCode::bad_argument, "160000", [&] { (void)encode_rows(quantizer, row, 32); });
 }
 
 TEST_CASE("PolarTree: any bytes decode to finite numbers", "[codec]") {
@@ -430,9 +436,20 @@ TEST_CASE("online PolarTree: saved tables give the same bytes; bad ones are refu
 
 TEST_CASE("PolarTree: the bytes are pinned, learned tables too", "[codec]") {
   const std::vector<float> rows = gaussian_rows(20, 129, 11);
-  const std::vector<uint8_t> codes =
-      encode_rows(TreeQuantizer(129, {4, 3, 2, 1}, false), rows, 129);
-  CHECK(checksum64(codes.data(), codes.size()) == 0x8a466fd152c3b7bbULL);
-  const std::vector<uint8_t> learned = encode_rows(trained(129, {4, 3, 2, 1}, rows), rows, 129);
-  CHECK(checksum64(learned.data(), learned.size()) == 0x12abae173851534cULL);
+  struct Pinned {
+    ShortFloat form;
+    uint64_t analytic;
+    uint64_t learned;
+  };
+  for (const Pinned& pinned :
+       {Pinned{ShortFloat::float16, 0x8a466fd152c3b7bbULL, 0x12abae173851534cULL},
+        Pinned{ShortFloat::wide16, 0xe9c8bd4f382d8353ULL, 0x34af2a23f94b12daULL}}) {
+    const auto checksum = [&](TreeQuantizer quantizer) {
+      quantizer.set_short_float(pinned.form);
+      const std::vector<uint8_t> codes = encode_rows(quantizer, rows, 129);
+      return checksum64(codes.data(), codes.size());
+    };
+    CHECK(checksum(TreeQuantizer(129, {4, 3, 2, 1}, false)) == pinned.analytic);
+    CHECK(checksum(trained(129, {4, 3, 2, 1}, rows)) == pinned.learned);
+  }
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <ostream>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "polarquant/polarquant.h"
+#include "src/core/checksum.h"
 #include "src/core/random.h"
 #include "tests/support/catch.h"
 
@@ -53,6 +55,38 @@ inline std::vector<float> clustered_rows(int64_t n, int dim, uint64_t seed) {
   return x;
 }
 
+/// Every eighth row so much longer or shorter.
+inline void stretch_rows(int dim, std::vector<float>* x) {
+  const double lengths[] = {1e-25, 1e-9, 1e-4, 1e3, 1e7, 1e15};
+  for (size_t row = 0; row * static_cast<size_t>(dim) < x->size(); row += 8)
+    for (size_t j = 0; j < static_cast<size_t>(dim); ++j) {
+      float& value = (*x)[row * static_cast<size_t>(dim) + j];
+      value = static_cast<float>(value * lengths[row / 8 % std::size(lengths)]);
+    }
+}
+
+/// The codec as libraries before format 4 of states made it: its 16-bit floats are binary16.
+inline Handle<polar_codec> older_codec(const polar_codec* codec) {
+  size_t bytes = 0;
+  require_ok(polar_codec_save_state(codec, nullptr, 0, &bytes));
+  std::vector<uint8_t> state(bytes);
+  require_ok(polar_codec_save_state(codec, state.data(), bytes, &bytes));
+  constexpr size_t kVersionAt = 8;
+  constexpr size_t kFlagsAt = 16;
+  if (state[kVersionAt] == 4) {
+    state.erase(state.begin() + kFlagsAt, state.begin() + kFlagsAt + sizeof(uint32_t));
+    state[kVersionAt] = 1;
+    const uint64_t sum = checksum64(state.data(), state.size() - sizeof(uint64_t));
+    std::memcpy(&state[state.size() - sizeof sum], &sum, sizeof sum);
+  }
+  polar_codec* older = nullptr;
+  require_ok(polar_codec_load_state(state.data(), state.size(), &older));
+  return Handle<polar_codec>(older);
+}
+
+/// Which 16-bit floats a codec's codes have.
+enum class ShortFloats { wide, binary16 };
+
 struct SearchResult {
   std::vector<float> scores;
   std::vector<int64_t> ids;
@@ -73,12 +107,15 @@ struct SearchResult {
 /// Rows of one codec, searched on the CPU, on device 0, and on others.
 class CodedRows {
  public:
-  CodedRows(const std::string& spec, int dim, polar_metric metric, const std::vector<float>& x)
+  CodedRows(const std::string& spec, int dim, polar_metric metric, const std::vector<float>& x,
+            ShortFloats floats = ShortFloats::wide)
       : dim_(dim), rows_(static_cast<int64_t>(x.size()) / dim) {
     polar_codec* codec = nullptr;
     require_ok(polar_codec_create(spec.c_str(), dim, metric, nullptr, &codec));
     codec_.reset(codec);
     if (rows_ > 0) require_ok(polar_codec_train(codec, rows_, x.data()));
+    if (floats == ShortFloats::binary16) codec_ = older_codec(codec);
+    codec = codec_.get();
     size_t bytes = 0;
     require_ok(polar_codec_encoded_bytes(codec, rows_, &bytes));
     codes_.resize(bytes);

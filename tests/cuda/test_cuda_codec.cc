@@ -45,7 +45,7 @@ struct Heads {
   std::vector<uint8_t> codes;
 
   Heads(const std::string& spec, int dimensions, polar_metric metric, int64_t head_count,
-        int64_t rows)
+        int64_t rows, ShortFloats floats = ShortFloats::wide)
       : codec(make_codec(spec, dimensions, metric)),
         dim(dimensions),
         heads(head_count),
@@ -53,6 +53,7 @@ struct Heads {
         x(clustered_rows(std::max<int64_t>(heads * n, 2 * dim + 10), dim, 50)) {
     const int64_t all_rows = static_cast<int64_t>(x.size()) / dim;
     require_ok(polar_codec_train(codec.get(), all_rows, x.data()));
+    if (floats == ShortFloats::binary16) codec = older_codec(codec.get());
     device = on_device(codec.get());
     require_ok(polar_codec_encoded_bytes(codec.get(), n, &head_bytes));
     codes.resize(static_cast<size_t>(heads) * head_bytes);
@@ -143,6 +144,14 @@ TEST_CASE("scores and sums of every codec on a device", "[cuda]") {
   const bool is_scalar = spec.starts_with("PolarScalar");
   if (is_scalar && metric == POLAR_METRIC_L2 && dim % 128 != 0) return;
   compare(Heads(spec, dim, metric, 3, 301));
+}
+
+TEST_CASE("scores and sums of codes of before format 4 on a device", "[cuda]") {
+  const std::string spec = GENERATE("Polar1", "Polar2", "Polar2+2", "PolarTree4.2.2.2",
+                                    "PolarTree5", "PolarPair4x4g128", "PolarScalar4");
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  CAPTURE(spec, metric);
+  compare(Heads(spec, 128, metric, 3, 301, ShortFloats::binary16));
 }
 
 TEST_CASE("odd dimensions, few rows and many", "[cuda]") {

@@ -80,6 +80,45 @@ TEST_CASE("rows of every kind are encoded on a device", "[cuda]") {
   }
 }
 
+TEST_CASE("rows of lengths far apart are encoded on a device", "[cuda]") {
+  const std::string spec = GENERATE("Polar2", "Polar4", "Polar5");
+  const polar_metric metric =
+      GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2, POLAR_METRIC_COSINE);
+  const int dim = 96;
+  const int64_t n = 600;
+  CAPTURE(spec, metric);
+  std::vector<float> x = clustered_rows(n, dim, 34);
+  const Handle<polar_codec> codec = make_codec(spec, dim, metric);
+  require_ok(polar_codec_train(codec.get(), n, x.data()));
+  stretch_rows(dim, &x);
+  // One is the centre, one nearly.
+  std::vector<float> centre(dim);
+  require_ok(polar_codec_get_centre(codec.get(), centre.data()));
+  std::copy(centre.begin(), centre.end(), x.begin() + int64_t{9} * dim);
+  std::copy(centre.begin(), centre.end(), x.begin() + int64_t{10} * dim);
+  x[static_cast<size_t>(10 * dim + 3)] += 1e-6F;
+  const Encoder encoder = make_encoder(codec.get());
+  CHECK(differing_bytes(codec.get(), encoder.get(), n, x) == 0);
+}
+
+TEST_CASE("codecs of before format 4 encode to their bytes on a device", "[cuda]") {
+  const std::string spec = GENERATE("Polar2", "Polar4");
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  const int dim = 96;
+  const int64_t n = 600;
+  CAPTURE(spec, metric);
+  std::vector<float> x = clustered_rows(n, dim, 35);
+  const Handle<polar_codec> trained = make_codec(spec, dim, metric);
+  require_ok(polar_codec_train(trained.get(), n, x.data()));
+  const Handle<polar_codec> codec = older_codec(trained.get());
+  for (int j = 0; j < dim; ++j) {
+    x[static_cast<size_t>(8 * dim + j)] *= 1e3F;
+    x[static_cast<size_t>(16 * dim + j)] *= 1e-6F;
+  }
+  const Encoder encoder = make_encoder(codec.get());
+  CHECK(differing_bytes(codec.get(), encoder.get(), n, x) == 0);
+}
+
 TEST_CASE("more rows than are encoded at a time, by several threads", "[cuda]") {
   const int dim = 96;
   const int64_t n = 150000;

@@ -55,6 +55,23 @@ TEST_CASE("odd dimensions and tails", "[cuda]") {
   }
 }
 
+TEST_CASE("rows of lengths far apart, and codes of before format 4", "[cuda]") {
+  const std::string spec = GENERATE("Polar1", "Polar2", "Polar4", "Polar5", "Polar2+2");
+  const polar_metric metric = GENERATE(POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2);
+  const ShortFloats floats = GENERATE(ShortFloats::wide, ShortFloats::binary16);
+  CAPTURE(spec, metric, floats == ShortFloats::wide);
+  const int dim = 130;
+  std::vector<float> x = clustered_rows(1500, dim, 13);
+  const std::vector<float> queries = some_of(x, dim, 40, 14);
+  if (floats == ShortFloats::wide) stretch_rows(dim, &x);
+  const CodedRows rows(spec, dim, metric, x, floats);
+  const std::vector<float> one(queries.begin(), queries.begin() + dim);
+  for (const float exactness : {2.25F, kEveryRow}) {
+    rows.compare(one, 10, search_options(exactness));
+    rows.compare(queries, 10, search_options(exactness));
+  }
+}
+
 TEST_CASE("whole segments, of which four are decoded together", "[cuda]") {
   const std::string spec = GENERATE("Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5",
                                     "Polar3", "Polar3.5", "Polar4", "Polar4.5", "Polar5");

@@ -23,7 +23,7 @@ from check_support import Report, gaussian, norms
 SPECS = ("Polar0.5", "Polar1.5", "Polar2", "Polar3", "Polar4", "Polar5", "Polar8", "Polar2+2",
          "Polar4+2")
 SIZES = ((7, 3), (64, 64), (100, 70), (300, 130))  # (dim, rows)
-GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden", "format1")
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
 DECODE_BOUND = 2e-6  # of the row's norm
 
 
@@ -65,7 +65,7 @@ class Index:
 def decode(file):
     """The reconstructions of least error, from the file alone."""
     state, layout = file.state, file.layout
-    stored = layout.split(file.codes.reshape(-1), file.rows)[1].astype(np.float64)
+    stored = layout.factors(file.codes.reshape(-1), file.rows, state.metric == library.L2)
     centre = state.centre.astype(np.float64)
     units = polar_trellis.factor_units(layout, 2.0**state.unit_exponent, centre,
                                        state.metric == library.L2)
@@ -119,7 +119,7 @@ def check_saved_floats(report, lib, codebooks):
 def decode_lists(file):
     """As decode, each row about its list's centre."""
     state, layout = file.state, file.layout
-    stored = layout.split(file.codes.reshape(-1), file.rows)[1].astype(np.float64)
+    stored = layout.factors(file.codes.reshape(-1), file.rows, state.metric == library.L2)
     units = polar_trellis.factor_units(layout, 2.0**state.unit_exponent, np.zeros(file.dim),
                                        state.metric == library.L2)
     rotation = fast_rotation.hadamard(state.dim, state.seed)
@@ -166,8 +166,8 @@ def check_saved_nsg(report, lib, codebooks):
                 f"codes {same_codes}, {reached} of {rows} rows reached, up to {degree} links")
 
 
-def golden(name):
-    with open(os.path.join(GOLDEN, name + ".polarquant"), "rb") as file:
+def golden(folder, name):
+    with open(os.path.join(GOLDEN, folder, name + ".polarquant"), "rb") as file:
         return file.read()
 
 
@@ -183,29 +183,29 @@ def is_made_of(decoded, centres, layout, of_row, seed=7):
 STEPS = 2 ** np.arange(8)
 
 
-def check_golden_flat(report, codebooks):
+def check_golden_flat(report, codebooks, folder):
     for name in ("polar2_ids", "polar4", "polar2+2", "empty"):
-        file = index_file.FlatIndex(golden(name), codebooks)
+        file = index_file.FlatIndex(golden(folder, name), codebooks)
         near, text = True, "empty"
         if file.rows > 0:
             near, text = is_made_of(decode(file), file.state.centre, file.layout,
                                     np.arange(file.rows))
-        report.case(f"golden {name}", near and len(file.codes) == file.rows,
+        report.case(f"golden {folder} {name}", near and len(file.codes) == file.rows,
                     f"{file.rows} rows, {text}")
     # Of an odd number of dimensions.
-    file = index_file.FlatIndex(golden("polar8"), codebooks)
-    report.case("golden polar8", len(file.codes) == file.rows == 20, f"{file.rows} rows")
+    file = index_file.FlatIndex(golden(folder, "polar8"), codebooks)
+    report.case(f"golden {folder} polar8", len(file.codes) == file.rows == 20, f"{file.rows} rows")
 
 
-def check_golden_graphs(report, codebooks):
-    file = index_file.NsgIndex(golden("nsg"), codebooks)
+def check_golden_graphs(report, codebooks, folder):
+    file = index_file.NsgIndex(golden(folder, "nsg"), codebooks)
     right = all(np.array_equal(links, (row + STEPS[STEPS < file.rows]) % file.rows)
                 for row, links in enumerate(file.links))
     near, text = is_made_of(decode(file), file.state.centre, file.layout, np.arange(file.rows))
     right = right and near and file.entry_point == 20 and file.numbers["search_L"] == 33
-    report.case("golden nsg", right, f"{file.rows} rows, {text}")
+    report.case(f"golden {folder} nsg", right, f"{file.rows} rows, {text}")
 
-    file = index_file.HnswIndex(golden("hnsw"), codebooks)
+    file = index_file.HnswIndex(golden(folder, "hnsw"), codebooks)
     right = file.rows == 40
     for row, levels in enumerate(file.links.of_row):
         right = right and len(levels) == (2 if row % 8 == 0 else 1)
@@ -215,15 +215,15 @@ def check_golden_graphs(report, codebooks):
     near, text = is_made_of(decode(file), file.state.centre, file.layout, np.arange(file.rows))
     right = right and near
     right = right and (file.entry_point, file.entry_level, file.ef_search) == (0, 1, 33)
-    report.case("golden hnsw", right, f"{file.rows} rows, {text}")
+    report.case(f"golden {folder} hnsw", right, f"{file.rows} rows, {text}")
 
 
-def check_golden_inverted_files(report, codebooks):
+def check_golden_inverted_files(report, codebooks, folder):
     rows = 90
     scattered = (rows - np.arange(rows)) * 7 + 100_000_000_000
     for name, lists, ids in (("ivf", 5, np.arange(rows)), ("ivf_ids", 5, scattered),
                              ("ivf_hnsw", 9, np.arange(rows))):
-        file = index_file.InvertedFile(golden(name), codebooks)
+        file = index_file.InvertedFile(golden(folder, name), codebooks)
         same_ids = np.array_equal(np.sort(file.ids), np.sort(ids))
         row_of_id = {int(row_id): row for row, row_id in enumerate(ids)}
         centres = (file.centroids * file.centroid_scale)[file.list_of_row]
@@ -232,14 +232,15 @@ def check_golden_inverted_files(report, codebooks):
         made = golden_rows.clustered_rows(lists, file.dim, 3)
         same_lists = file.centroids.shape == made.shape and np.allclose(file.centroids, made,
                                                                         rtol=1e-6, atol=1e-6)
-        report.case(f"golden {name}", near and same_ids and same_lists and file.nprobe == 3,
+        report.case(f"golden {folder} {name}", near and same_ids and same_lists and file.nprobe == 3,
                     f"{file.rows} rows, ids {same_ids}, centroids {same_lists}, {text}")
 
 
 def check_golden(report, codebooks):
-    check_golden_flat(report, codebooks)
-    check_golden_graphs(report, codebooks)
-    check_golden_inverted_files(report, codebooks)
+    for folder in ("format1", "state4"):
+        check_golden_flat(report, codebooks, folder)
+        check_golden_graphs(report, codebooks, folder)
+        check_golden_inverted_files(report, codebooks, folder)
 
 
 def main():

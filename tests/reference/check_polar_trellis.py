@@ -25,15 +25,9 @@ OPTIONS = {"norm_unit": 1.0, "learn_centre": 0, "num_threads": 1}
 DECODE_BOUND = 2e-6   # of the row's norm
 SCORE_BOUND = 1e-4    # of ‖q‖‖x‖
 COMBINE_BOUND = 1e-5  # of Σ|w||x̂|
-HALF_STEP = 0.51      # rounding to float16, in its steps; float32 sums make it a little more than ½
+HALF_STEP = 0.51      # rounding to 16 bits, in its steps; float32 sums make it a little more than ½
 FLOAT_STEPS = 8       # rounding errors of float32 sums, in its steps
 EXCESS_BOUND = 1.005  # squared error over the least possible
-
-
-def steps_apart(stored, exact):
-    """Distance in steps of the stored type."""
-    spacing = np.spacing(np.abs(exact).astype(stored.dtype)).astype(np.float64)
-    return np.abs(stored.astype(np.float64) - exact) / spacing
 
 
 def check_rows(lib, codebooks, name, d, x, centre, metric, matrix, suffix):
@@ -56,7 +50,7 @@ def check_rows(lib, codebooks, name, d, x, centre, metric, matrix, suffix):
     ok &= abs(info.mse / layout.error - 1) <= 1e-3
 
     directions = layout.directions(codes, n)
-    _, stored = layout.split(codes, n)
+    stored = layout.factors(codes, n, is_l2)
     units = polar_trellis.factor_units(layout, info.norm_unit, c, is_l2)
     factors = stored * units
 
@@ -74,13 +68,15 @@ def check_rows(lib, codebooks, name, d, x, centre, metric, matrix, suffix):
     ok &= not np.any(codes.reshape(n, -1)[at_centre])
     away = ~at_centre
     exact, floored = polar_trellis.scale_factor(rotated[away], c, directions[away], layout.error)
-    scale_steps = np.max(steps_apart(stored[away, 0], exact / units[0]), initial=0)
+    exact = exact / units[0]
+    spacing = layout.factor_spacing(exact, False)
+    scale_steps = np.max(np.abs(stored[away, 0] - exact) / spacing, initial=0)
     bias = polar_trellis.second_factor(rotated[away], c, is_l2) / units[1]
     # The products of ⟨c, x−c⟩ may cancel: their own rounding counts too.
     slack = 0 if is_l2 else 1e-6 * norms(c) * distance[away] / units[1]
-    spacing = np.spacing(np.abs(bias).astype(stored.dtype)).astype(np.float64)
+    spacing = layout.factor_spacing(bias, not is_l2)
     bias_steps = np.max((np.abs(stored[away, 1] - bias) - slack) / spacing, initial=0)
-    limit = HALF_STEP if layout.factor_type.itemsize == 2 else FLOAT_STEPS
+    limit = HALF_STEP if layout.wide_factors else FLOAT_STEPS
     ok &= scale_steps <= limit and bias_steps <= limit
     figures.append(f"s {scale_steps:.2f} b {bias_steps:.2f} steps, {int(floored.sum())} floored")
 

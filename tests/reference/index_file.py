@@ -80,9 +80,11 @@ class State:
 
     def __init__(self, data):
         fields = Fields(data)
-        assert fields.bytes(8) == b"PQCODEC\0" and fields.get("I") == 1
+        assert fields.bytes(8) == b"PQCODEC\0"
+        self.version = fields.get("I")
         assert data[-8:] == struct.pack("<Q", xxh3(data[:-8]))
         fields.bytes(4)
+        assert self.version in (1, 4) and (self.version == 1 or fields.get("I") == 1)
         self.spec = fields.bytes(fields.get("I")).decode("utf-8")
         self.dim, self.metric, self.seed, self.unit_exponent = fields.get("IiQi")
         self.centre = fields.array("<f4")
@@ -183,7 +185,8 @@ class FlatIndex(IndexFile):
         assert head.at == len(found["POLR"])
         self.state = State(found["CODC"])
         assert self.state.dim == self.dim
-        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
+        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks,
+                                           self.state.version)
         if "FLTS" in found:
             self.floats = np.frombuffer(found["FLTS"], "<f4").reshape(self.rows, self.dim)
         elif lie_one_by_one:
@@ -298,7 +301,8 @@ class InvertedFile(IndexFile):
         self.centroid_scale, self.ids_are_rows = head.get("fI")
         assert head.at == len(found["IVFP"])
         self.state = State(found["CODC"])
-        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks)
+        self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks,
+                                           self.state.version)
         self.centroids = flat_rows(found["FAIS"])
         assert self.centroids.shape == (lists, self.dim)
         self.sizes = np.frombuffer(found["LIST"], "<i8")

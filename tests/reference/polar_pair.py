@@ -7,7 +7,7 @@ Sources:
   section 3.2 (m bits of angle, n bits of radius, one scale a pair of channels) and 3.3 (decoding by
   a table).
 - PolarPairMxNg128: a description of a public implementation of polar key caches: step 2 (minimum
-  and step of angle and radius per group of 128 rows, in float16; floor), step 3 (midpoints) and
+  and step of angle and radius per group of 128 rows, in 16 bits; floor), step 3 (midpoints) and
   "Cache Architecture" (the unfinished group stays in full precision).
 
 Section 3.2 defines θ = atan2(y, x) + π and section 3.3 decodes with cos(θ̂), sin(θ̂): taken
@@ -15,6 +15,8 @@ literally that is −x̂. Decoding here takes π off again.
 """
 
 import numpy as np
+
+import wide_floats
 
 GROUP = 128
 
@@ -42,10 +44,17 @@ def positive_zero(x):
 # ---- PolarPairMxN -------------------------------------------------------------------------------
 
 
+def typical(x):
+    """Which rows the library learns from: docs/codec.md, "What training learns"."""
+    distances = np.sum(np.square(x), axis=1)
+    most = 64 * np.sort(distances)[int(0.9 * (len(x) - 1))]
+    return distances <= most if most > 0 else np.full(len(x), True)
+
+
 def train_scales(x, radius_bits):
     """s_j = max over the rows of r[j] / (2^n − 1), (⌈d/2⌉)."""
     first, second = to_pairs(positive_zero(x))
-    return np.max(np.hypot(first, second), axis=0) / ((1 << radius_bits) - 1)
+    return np.max(np.hypot(first, second)[typical(x)], axis=0) / ((1 << radius_bits) - 1)
 
 
 def pair_values(x, scales, angle_bits):
@@ -86,11 +95,18 @@ def polar_of_group(rows):
     return np.where(angle < 0, angle + 2 * np.pi, angle), np.hypot(first, second)
 
 
-def group_parameters(values, bits):
-    """Minimum and step, (max − min)/2^bits, per column, as float16 numbers in float64."""
+def as_float16(values):
+    return values.astype(np.float16).astype(np.float64)
+
+
+def as_wide(values):
+    return wide_floats.numbers(wide_floats.nearest(values))
+
+
+def group_parameters(values, bits, stored):
+    """Minimum and step, (max − min)/2^bits, per column, as numbers that can be stored."""
     low, high = values.min(axis=0), values.max(axis=0)
-    step = (high - low) / (1 << bits)
-    return low.astype(np.float16).astype(np.float64), step.astype(np.float16).astype(np.float64)
+    return stored(low), stored((high - low) / (1 << bits))
 
 
 def group_values(values, low, step):
@@ -100,10 +116,10 @@ def group_values(values, low, step):
 
 
 def encode_group(rows, angle_bits, radius_bits):
-    """rows: (128, d). Codes (128, ⌈d/2⌉) of angle and radius and their float16 parameters."""
+    """rows: (128, d). Codes (128, ⌈d/2⌉) of angle and radius and their parameters."""
     angle, radius = polar_of_group(rows)
-    angle_low, angle_step = group_parameters(angle, angle_bits)
-    radius_low, radius_step = group_parameters(radius, radius_bits)
+    angle_low, angle_step = group_parameters(angle, angle_bits, as_float16)
+    radius_low, radius_step = group_parameters(radius, radius_bits, as_wide)
     theta = np.floor(group_values(angle, angle_low, angle_step)).astype(np.int64)
     rho = np.floor(group_values(radius, radius_low, radius_step)).astype(np.int64)
     return (np.clip(theta, 0, (1 << angle_bits) - 1), np.clip(rho, 0, (1 << radius_bits) - 1),

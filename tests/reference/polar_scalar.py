@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 import line_quantizer
+import wide_floats
 
 BLOCK = 128
 
@@ -98,14 +99,14 @@ def normalized(x):
 
 
 def encode(x, bits):
-    """float16 norms, (n, blocks), and level numbers, (n, blocks, 128)."""
+    """Bits of 16-bit norms, (n, blocks), and level numbers, (n, blocks, 128)."""
     norms, z = normalized(x)
-    return norms.astype(np.float16), line_quantizer.nearest(z, codebook(bits))
+    return wide_floats.nearest(norms), line_quantizer.nearest(z, codebook(bits))
 
 
 def decode(norms, levels, bits, d):
     z = codebook(bits)[levels]
-    blocks = walsh_hadamard(z / math.sqrt(BLOCK)) * norms.astype(np.float64)[..., None]
+    blocks = walsh_hadamard(z / math.sqrt(BLOCK)) * wide_floats.numbers(norms)[..., None]
     return blocks.reshape(len(norms), -1)[:, :d]
 
 

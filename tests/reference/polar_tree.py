@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 import line_quantizer
+import wide_floats
 
 GRID = 1 << 17
 
@@ -156,16 +157,16 @@ def pad(x, levels):
 
 
 def encode(x, codebooks):
-    """float16 radii, (n, blocks), and angle numbers per level, (n, padded/2^l); procedure Quant."""
+    """Bits of 16-bit radii, (n, blocks), and angle numbers per level, (n, padded/2^l); procedure Quant."""
     radius, angles = polar(pad(x, len(codebooks)), len(codebooks))
     indices = [line_quantizer.nearest(angle, codebook, tie="higher")
                for angle, codebook in zip(angles, codebooks)]
-    return radius.astype(np.float16), indices
+    return wide_floats.nearest(radius), indices
 
 
 def decode(radius, indices, codebooks, d):
     angles = [codebook[index] for index, codebook in zip(indices, codebooks)]
-    return inverse_polar(radius.astype(np.float64), angles)[:, :d]
+    return inverse_polar(wide_floats.numbers(radius), angles)[:, :d]
 
 
 def reconstruct(x, codebooks):

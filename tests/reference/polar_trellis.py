@@ -13,6 +13,7 @@ import numpy as np
 
 import line_quantizer
 import polar_scalar
+import wide_floats
 
 SEGMENT = 64
 WINDOW = 8
@@ -70,6 +71,20 @@ class Stage:
         self.first, self.second = np.array(first), np.array(second)
         self.has_second = self.second >= 0
 
+    def factors(self, codes, n, metric_is_l2):
+        """Factors, (n, 2), in units."""
+        stored = self.split(codes, n)[1]
+        if not self.wide_factors:
+            return stored.astype(np.float64)
+        return np.stack((wide_floats.numbers(stored[:, 0]),
+                         wide_floats.numbers(stored[:, 1], signed=not metric_is_l2)), axis=1)
+
+    def factor_spacing(self, values, has_sign):
+        """From a stored factor to the next."""
+        if self.wide_factors:
+            return wide_floats.spacing(values, has_sign)
+        return np.spacing(np.abs(values).astype(np.float32)).astype(np.float64)
+
     def padding_bits(self, planes):
         """How many bits beyond the ends of the planes are 1."""
         quadrant = unpack(planes[:, : self.quadrant_bytes], 8 * self.quadrant_bytes)
@@ -105,7 +120,7 @@ def unpack(plane, count):
 class Layout:
     """Rows of a codec: name "Polar2", "Polar4+2", "Polar8"; dim d."""
 
-    def __init__(self, name, d, codebooks):
+    def __init__(self, name, d, codebooks, state_format=4):
         bits = [float(b) for b in name[len("Polar") :].split("+")]
         self.d, self.stages, self.cells, self.gains = d, [], [], []
         if bits == [8.0]:
@@ -124,14 +139,30 @@ class Layout:
                 self.cells.append(cells)
                 self.gains.append(gain)
             self.plane_bytes = sum(stage.bytes for stage in self.stages)
-        self.factor_type = np.dtype("<f2" if sum(bits) <= 4 else "<f4")
+        self.wide_factors = sum(bits) <= 4 and state_format == 4
+        short_type = "<u2" if self.wide_factors else "<f2"
+        self.factor_type = np.dtype(short_type if sum(bits) <= 4 else "<f4")
         self.row_bytes = self.plane_bytes + 2 * self.factor_type.itemsize
 
     def split(self, codes, n):
-        """Planes, (n, plane_bytes), and factors as stored, (n, 2)."""
+        """Planes, (n, plane_bytes), and factors as stored, (n, 2); of 16 bits their bits."""
         rows = codes.reshape(n, self.row_bytes)
         factors = np.ascontiguousarray(rows[:, self.plane_bytes :]).view(self.factor_type)
         return rows[:, : self.plane_bytes], factors
+
+    def factors(self, codes, n, metric_is_l2):
+        """Factors, (n, 2), in units."""
+        stored = self.split(codes, n)[1]
+        if not self.wide_factors:
+            return stored.astype(np.float64)
+        return np.stack((wide_floats.numbers(stored[:, 0]),
+                         wide_floats.numbers(stored[:, 1], signed=not metric_is_l2)), axis=1)
+
+    def factor_spacing(self, values, has_sign):
+        """From a stored factor to the next."""
+        if self.wide_factors:
+            return wide_floats.spacing(values, has_sign)
+        return np.spacing(np.abs(values).astype(np.float32)).astype(np.float64)
 
     def padding_bits(self, codes, n):
         planes, start, count = self.split(codes, n)[0], 0, 0

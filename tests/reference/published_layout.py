@@ -3,6 +3,8 @@
 
 import numpy as np
 
+import wide_floats
+
 
 def fields(bits, start, count, width):
     """count unsigned numbers of `width` bits from bit `start` on; bits: (n, bits of a row)."""
@@ -14,8 +16,8 @@ def bits_of(rows):
     return np.unpackbits(np.ascontiguousarray(rows), axis=1, bitorder="little")
 
 
-def float16s(rows):
-    return np.ascontiguousarray(rows).view("<f2")
+def wide_bits(rows):
+    return np.ascontiguousarray(rows).view("<u2")
 
 
 def rest_is_zero(bits, used):
@@ -23,7 +25,7 @@ def rest_is_zero(bits, used):
 
 
 def read_tree(codes, n, d, level_bits):
-    """float16 radii (n, B) and a list of indices per level."""
+    """Bits of radii (n, B) and a list of indices per level."""
     depth = len(level_bits)
     blocks = -(-d // (1 << depth))
     total = sum(blocks * (1 << (depth - level)) * b for level, b in enumerate(level_bits, start=1))
@@ -36,7 +38,7 @@ def read_tree(codes, n, d, level_bits):
         indices.append(fields(bits, start, count, b))
         start += count * b
     assert rest_is_zero(bits, start)
-    return float16s(rows[:, : 2 * blocks]), indices
+    return wide_bits(rows[:, : 2 * blocks]), indices
 
 
 def read_pair(codes, n, d, angle_bits, radius_bits):
@@ -56,16 +58,19 @@ def read_groups(codes, n, d, angle_bits, radius_bits):
     groups = []
     for g in range(n // 128):
         group = codes[g * group_bytes : (g + 1) * group_bytes]
-        parameters = float16s(group[None, : 8 * pairs]).reshape(pairs, 4).astype(np.float64)
+        stored = np.ascontiguousarray(group[: 8 * pairs]).reshape(pairs, 8)
+        of_angle = np.ascontiguousarray(stored[:, :4]).view("<f2").astype(np.float64)
+        of_radius = wide_floats.numbers(np.ascontiguousarray(stored[:, 4:]).view("<u2"))
+        parameters = np.concatenate((of_angle, of_radius), axis=1)
         angle, radius = read_pair(group[8 * pairs :], 128, d, angle_bits, radius_bits)
         groups.append((parameters, angle, radius))
     return groups, codes[n // 128 * group_bytes :]
 
 
 def read_scalar(codes, n, d, level_bits):
-    """float16 norms (n, B) and level numbers (n, B, 128)."""
+    """Bits of norms (n, B) and level numbers (n, B, 128)."""
     blocks = -(-d // 128)
     rows = codes.reshape(n, 2 * blocks + 16 * blocks * level_bits)
     bits = bits_of(rows[:, 2 * blocks :])
     levels = fields(bits, 0, blocks * 128, level_bits).reshape(n, blocks, 128)
-    return float16s(rows[:, : 2 * blocks]), levels
+    return wide_bits(rows[:, : 2 * blocks]), levels

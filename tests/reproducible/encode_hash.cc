@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "src/core/checksum.h"
 #include "src/core/format.h"
 #include "src/core/random.h"
+#include "tests/support/older_state.h"
 
 using namespace polarquant;  // NOLINT: a program, not a header
 
@@ -65,6 +67,14 @@ void print_planned() {
   print("plan dim {} codes {:016x}\n", kDim, checksum64(codes.data(), codes.size()));
 }
 
+void print_codes(const char* text, const char* form, const Codec& codec,
+                 const std::vector<float>& rows) {
+  std::vector<uint8_t> codes(codec.layout().bytes(kRows));
+  codec.encode(kRows, rows.data(), codes.data(), 1);
+  print("{}{} dim {} metric {} state {:016x} codes {:016x}\n", text, form, codec.dim(),
+        static_cast<int>(codec.metric()), codec.state_id(), checksum64(codes.data(), codes.size()));
+}
+
 }  // namespace
 
 int main() {
@@ -93,10 +103,9 @@ int main() {
       const std::vector<float> rows = rows_of(one.dim);
       Codec codec(parse_spec(text), one.dim, one.metric, CodecOptions{});
       codec.train(kRows, rows.data());
-      std::vector<uint8_t> codes(codec.layout().bytes(kRows));
-      codec.encode(kRows, rows.data(), codes.data(), 1);
-      print("{} dim {} metric {} state {:016x} codes {:016x}\n", text, one.dim,
-            static_cast<int>(one.metric), codec.state_id(), checksum64(codes.data(), codes.size()));
+      print_codes(text, "", codec, rows);
+      const std::unique_ptr<Codec> older = test::older_codec(codec);
+      if (older->state_id() != codec.state_id()) print_codes(text, " of float16", *older, rows);
     }
   }
   return 0;

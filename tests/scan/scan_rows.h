@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "src/scan/scan_query.h"
 #include "src/scan/simd_codec_kernels.h"
 #include "tests/support/catch.h"
+#include "tests/support/older_state.h"
 
 namespace polarquant::test {
 
@@ -70,8 +72,17 @@ inline void train_if_needed(Codec* codec, Spectrum spectrum = Spectrum::steep) {
   codec->train(n, falling_rows(n, codec->dim(), 17, spectrum).data());
 }
 
+/// Of a name that ends so, a codec of a state of before format 4, whose factors are float16.
+inline constexpr std::string_view kOfFloat16 = " of float16";
+
 inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric,
                                          Spectrum spectrum = Spectrum::steep) {
+  if (spec.ends_with(kOfFloat16)) {
+    const std::string name = spec.substr(0, spec.size() - kOfFloat16.size());
+    auto older = older_codec(*make_codec(name, dim, metric, spectrum));
+    older->use_kernels(simd_codec_kernels());
+    return older;
+  }
   auto codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, CodecOptions{});
   codec->use_kernels(simd_codec_kernels());
   if (codec->is_trained()) return codec;

@@ -131,6 +131,40 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
   }
 }
 
+TEST_CASE("rows of lengths far apart are found as plain code finds them",
+          "[scan][search][kernels]") {
+  constexpr int dim = 130;
+  constexpr int64_t n = 700;
+  std::vector<float> x = normal_numbers(n * dim, 31);
+  // Most of the usual length, some up to 30 decades shorter or 16 longer; a query among the
+  // longest.
+  const double lengths[] = {1, 1, 1, 1, 1, 1, 1, 1e-30, 1e-12, 1, 1e-6, 1e-3, 1, 1e4, 1e9, 1e16};
+  for (int64_t row = 0; row < n; ++row) {
+    const double length = lengths[static_cast<size_t>(row) % std::size(lengths)];
+    for (int j = 0; j < dim; ++j) {
+      float& value = x[static_cast<size_t>(row * dim + j)];
+      value = static_cast<float>(value * length);
+    }
+  }
+  std::vector<float> queries = test_queries(20, dim);
+  for (int j = 0; j < dim; ++j) queries[static_cast<size_t>(5 * dim + j)] *= 1e16F;
+  for (const std::string spec : {"Polar1", "Polar2", "Polar4", "Polar5", "Polar8", "Polar2+2"}) {
+    for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
+      ScanRows rows(spec, dim, metric);
+      put_rows(x, &rows);
+      for (const float exactness : {1.5F, std::numeric_limits<float>::infinity()}) {
+        const Found expected = PlainScores(rows, queries, exactness).best(10);
+        on_every_target([&] {
+          CAPTURE(spec, static_cast<int>(metric), exactness);
+          const Found found = search_blocks(rows, queries, 10, search_options(exactness, 2));
+          REQUIRE(found == expected);
+          for (const float score : found.scores) REQUIRE(std::isfinite(score));
+        });
+      }
+    }
+  }
+}
+
 TEST_CASE("rows that say too much of the others change nothing", "[scan][search]") {
   // Of some queries the rows that a shared search looks at first, those of 64 blocks at even
   // distances, are all that is near: the tenth there is much nearer than the tenth of others.

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "src/scan/kernels/block_factors-inl.h"
 #include "src/scan/kernels/row_parts-inl.h"
 #include "src/scan/scan_query.h"
 
@@ -37,7 +38,20 @@ class BoundsOfFour {
   HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
     __m128 low;
     __m128 high;
-    if (format_.half) {
+    if (format_.form == FactorForm::wide16) {
+      int factors[4];
+      for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
+      const __m128i both = _mm_setr_epi32(factors[0], factors[1], factors[2], factors[3]);
+      const auto number = [](__m128i shifted, int mask) HWY_ATTR {
+        return _mm_mul_ps(_mm_castsi128_ps(_mm_and_si128(shifted, _mm_set1_epi32(mask))),
+                          _mm_set1_ps(kWideUnit));
+      };
+      const __m128 bias = l2_ ? number(_mm_srli_epi32(both, 2), kWideBits)
+                              : number(_mm_srai_epi32(both, 1), kSignedWideBits);
+      set_factors(number(_mm_slli_epi32(both, 14), kWideBits), bias);
+      return;
+    }
+    if (format_.form == FactorForm::float16) {
       int factors[4];
       for (int j = 0; j < 4; ++j) std::memcpy(&factors[j], at[j].factors, 4);
       const __m256 values =
@@ -50,12 +64,7 @@ class BoundsOfFour {
       low = _mm_castpd_ps(_mm_setr_pd(factors[0], factors[1]));
       high = _mm_castpd_ps(_mm_setr_pd(factors[2], factors[3]));
     }
-    scale_ = _mm_mul_ps(_mm_shuffle_ps(low, high, 0b10001000), _mm_set1_ps(format_.scale_unit));
-    const __m128 bias =
-        _mm_mul_ps(_mm_shuffle_ps(low, high, 0b11011101), _mm_set1_ps(format_.bias_unit));
-    constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
-    norm_ = l2_ ? bias : scale_;
-    energy_ = _mm_setzero_ps();
+    set_factors(_mm_shuffle_ps(low, high, 0b10001000), _mm_shuffle_ps(low, high, 0b11011101));
   }
   /// Of split stages.
   HWY_ATTR HWY_INLINE void set_energies(__m128 energies) { energy_ = energies; }
@@ -92,6 +101,15 @@ class BoundsOfFour {
 #endif
 
  private:
+  /// In units.
+  HWY_ATTR HWY_INLINE void set_factors(__m128 scales, __m128 biases) {
+    scale_ = _mm_mul_ps(scales, _mm_set1_ps(format_.scale_unit));
+    const __m128 bias = _mm_mul_ps(biases, _mm_set1_ps(format_.bias_unit));
+    constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
+    norm_ = l2_ ? bias : scale_;
+    energy_ = _mm_setzero_ps();
+  }
+
   const FactorFormat& format_;
   bool l2_;
   __m128 base_, weight_, slope_, other_slope_, margin_, energy_slope_;

@@ -24,11 +24,11 @@ HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int room,
   if (room < kBlockRows) {
     for (float* terms : {scale, bias}) std::fill(terms + room, terms + kBlockRows, 0.0F);
   }
-  widen_factors(format.half, block + layout.factors_offset(room), room, scale, bias);
+  const bool l2 = codec.metric() == Metric::l2;
+  widen_factors(format.form, l2, block + layout.factors_offset(room), room, scale, bias);
   const hn::CappedTag<float, 16> d;
   const auto scale_unit = hn::Set(d, format.scale_unit);
   const auto bias_unit = hn::Set(d, format.bias_unit);
-  const bool l2 = codec.metric() == Metric::l2;
   for (size_t row = 0; row < kBlockRows; row += hn::Lanes(d)) {
     hn::Store(hn::Mul(hn::Load(d, scale + row), scale_unit), d, scale + row);
     const auto value = hn::Mul(hn::Load(d, bias + row), bias_unit);

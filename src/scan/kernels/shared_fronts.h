@@ -24,6 +24,11 @@ struct SharedFronts {
   /// with 8 (117,659 × 384 rows, 1,000 queries), whose tables are made anew twice as often.
   static constexpr int kMostBlocks = 16;
 
+  /// Norms and ratios, in units, between which cuts are made. Those of few rows are beyond, and
+  /// would take the precision of all others' cuts with them: roundings are of the largest of all.
+  static constexpr float kLeastNorm = 0x1p-13F;
+  static constexpr float kMostRatio = 0x1p14F;
+
   /// Planes of a block: an index for each row, of four coordinates or more.
   static constexpr int kMostPlanes = kMaxFrontWords * 16;
 
@@ -37,7 +42,7 @@ struct SharedFronts {
   alignas(64) int16_t short_inverse_norms[kMostBlocks][kBlockRows];
   alignas(64) int16_t short_ratios[kMostBlocks][kBlockRows];
   uint64_t allowed[kMostBlocks];      // as of the tile
-  uint64_t without_cut[kMostBlocks];  // rows that pass at any distance: their norm has no inverse
+  uint64_t without_cut[kMostBlocks];  // rows that pass at any distance
   float most_inverse = 0;             // of the magnitudes in all blocks
   float most_ratio = 0;
 };

@@ -67,17 +67,18 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
                                                            layout.front_words(), room);
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(codec.factor_format().half, front + layout.factors_offset(room), room, scales,
+    widen_factors(codec.factor_format().form, l2, front + layout.factors_offset(room), room, scales,
                   biases);
     fronts->allowed[i] = tile.allowed[first_block + i];
     fronts->without_cut[i] = 0;
     for (int row = 0; row < kBlockRows; ++row) {
       const float norm = l2 ? biases[row] : scales[row];
-      // Smaller ones' inverses could be infinite.
-      const bool has_inverse = norm >= 1e-30F;
-      const float inverse = has_inverse ? 1 / norm : 0;
-      const float ratio = (l2 ? biases[row] * biases[row] : biases[row]) * inverse;
-      fronts->without_cut[i] |= uint64_t{has_inverse ? 0U : 1U} << row;
+      const float constant = l2 ? norm * norm : biases[row];
+      const bool has_cut = norm >= SharedFronts::kLeastNorm &&
+                           std::fabs(constant) <= SharedFronts::kMostRatio * norm;
+      const float inverse = has_cut ? 1 / norm : 0;
+      const float ratio = has_cut ? constant * inverse : 0;
+      fronts->without_cut[i] |= uint64_t{has_cut ? 0U : 1U} << row;
       fronts->inverse_norms[i][row] = inverse;
       fronts->ratios[i][row] = ratio;
       fronts->most_inverse = std::max(fronts->most_inverse, inverse);

@@ -114,7 +114,7 @@ HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
 HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                       SharedFronts* fronts) {
   const BlockLayout& layout = codec.layout();
-  const bool half = codec.factor_format().half;
+  const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
   const int front_words = layout.front_words();
   const __m512i first_shifts = _mm512_set1_epi64(0x2A241E18120C0600);  // 0, 6, … 42
@@ -138,7 +138,7 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
     }
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(half, front + layout.factors_offset(room), room, scales, biases);
+    widen_factors(form, l2, front + layout.factors_offset(room), room, scales, biases);
     fronts->allowed[i] = tile.allowed[first_block + i];
     fronts->without_cut[i] = 0;
     for (int first = 0; first < kBlockRows; first += 16) {
@@ -147,11 +147,14 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
       const __m512 scale = _mm512_load_ps(scales + first);
       const __m512 bias = _mm512_load_ps(biases + first);
       const __m512 norm = l2 ? bias : scale;
-      // Smaller ones' inverses could be infinite.
-      const __mmask16 has_inverse = _mm512_cmp_ps_mask(norm, _mm512_set1_ps(1e-30F), _CMP_GE_OQ);
-      const __m512 inverse = _mm512_maskz_div_ps(has_inverse, _mm512_set1_ps(1), norm);
-      const __m512 ratio = _mm512_mul_ps(l2 ? _mm512_mul_ps(bias, bias) : bias, inverse);
-      fronts->without_cut[i] |= uint64_t{static_cast<uint16_t>(~has_inverse)} << first;
+      const __m512 constant = l2 ? _mm512_mul_ps(norm, norm) : bias;
+      const __m512 most_constant = _mm512_mul_ps(_mm512_set1_ps(SharedFronts::kMostRatio), norm);
+      const __mmask16 has_cut = _mm512_mask_cmp_ps_mask(
+          _mm512_cmp_ps_mask(norm, _mm512_set1_ps(SharedFronts::kLeastNorm), _CMP_GE_OQ),
+          _mm512_abs_ps(constant), most_constant, _CMP_LE_OQ);
+      const __m512 inverse = _mm512_maskz_div_ps(has_cut, _mm512_set1_ps(1), norm);
+      const __m512 ratio = _mm512_maskz_mul_ps(has_cut, constant, inverse);
+      fronts->without_cut[i] |= uint64_t{static_cast<uint16_t>(~has_cut)} << first;
       most_inverse = _mm512_max_ps(most_inverse, inverse);
       most_ratio = _mm512_max_ps(most_ratio, _mm512_abs_ps(ratio));
       store_packable(inverse, first, fronts->inverse_norms[i]);

@@ -54,8 +54,8 @@ struct BlockFactors {
   alignas(64) float norm[kBlockRows + kGroupRows];
   alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
 
-  HWY_ATTR void load(const SignBlock& block, bool half, bool l2) {
-    widen_factors(half, block.factors, block.room, norm, constant);
+  HWY_ATTR void load(const SignBlock& block, FactorForm form, bool l2) {
+    widen_factors(form, l2, block.factors, block.room, norm, constant);
     if (!l2) return;
     for (int row = 0; row < block.room; ++row) {
       norm[row] = constant[row];

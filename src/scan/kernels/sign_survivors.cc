@@ -40,36 +40,42 @@ struct SurvivorKernels {
   SurvivorsOfBlocks many;
   SurvivorsOfBlocks few;
 };
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 constexpr SurvivorKernels kSurvivorKernels = {
-    &survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>,
+    &survivors_of_blocks<kWords, kThirdBit, kForm, kL2>,
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
-    &few_survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>
+    &few_survivors_of_blocks<kWords, kThirdBit, kForm, kL2>
 #else
-    &survivors_of_blocks<kWords, kThirdBit, kHalf, kL2>
+    &survivors_of_blocks<kWords, kThirdBit, kForm, kL2>
 #endif
 };
 
 /// The kernels for 1 to kMaxFrontWords words.
-template <bool kThirdBit, bool kHalf, bool kL2, int... kFewer>
+template <bool kThirdBit, FactorForm kForm, bool kL2, int... kFewer>
 SurvivorKernels kernels_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
   static constexpr SurvivorKernels kKernels[] = {
-      kSurvivorKernels<kFewer + 1, kThirdBit, kHalf, kL2>...};
+      kSurvivorKernels<kFewer + 1, kThirdBit, kForm, kL2>...};
   return kKernels[words - 1];
 }
 template <bool kThirdBit>
-SurvivorKernels kernels_for_factors(int words, bool half, bool l2) {
+SurvivorKernels kernels_for_factors(int words, FactorForm form, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxFrontWords>();
-  if (half) {
-    return l2 ? kernels_for_words<kThirdBit, true, true>(words, kFewer)
-              : kernels_for_words<kThirdBit, true, false>(words, kFewer);
+  const auto of_form = [&]<FactorForm kForm>() {
+    return l2 ? kernels_for_words<kThirdBit, kForm, true>(words, kFewer)
+              : kernels_for_words<kThirdBit, kForm, false>(words, kFewer);
+  };
+  switch (form) {
+    case FactorForm::float16:
+      return of_form.template operator()<FactorForm::float16>();
+    case FactorForm::wide16:
+      return of_form.template operator()<FactorForm::wide16>();
+    default:
+      return of_form.template operator()<FactorForm::float32>();
   }
-  return l2 ? kernels_for_words<kThirdBit, false, true>(words, kFewer)
-            : kernels_for_words<kThirdBit, false, false>(words, kFewer);
 }
-SurvivorKernels survivor_kernels(int words, bool third_bit, bool half, bool l2) {
-  return third_bit ? kernels_for_factors<true>(words, half, l2)
-                   : kernels_for_factors<false>(words, half, l2);
+SurvivorKernels survivor_kernels(int words, bool third_bit, FactorForm form, bool l2) {
+  return third_bit ? kernels_for_factors<true>(words, form, l2)
+                   : kernels_for_factors<false>(words, form, l2);
 }
 
 /// Whether fronts are fetched a block ahead where one query streams through memory. On Zen 4
@@ -87,7 +93,7 @@ bool fetches_fronts() {
 HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int first_block,
                              int end_block, SurvivorSearch* searches, int count) {
   const BlockLayout& layout = codec.layout();
-  const bool half = codec.factor_format().half;
+  const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
 #if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_SCALAR
   if (count >= kMinTableQueries) {
@@ -96,7 +102,7 @@ HWY_ATTR void find_survivors(const ScanCodec& codec, const ScanTile& tile, int f
   }
 #endif
   const SurvivorKernels kernels =
-      survivor_kernels(layout.front_words(), codec.has_third_bit(), half, l2);
+      survivor_kernels(layout.front_words(), codec.has_third_bit(), form, l2);
   const int together = count == 1 ? kKernelBlocks : kSharedBlocks;
   for (int first = first_block; first < end_block; first += together) {
     const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),

@@ -43,7 +43,7 @@ struct EightRows {
   __m256 bounds;
 };
 
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 class HeldAgainstLine {
  public:
   explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
@@ -62,7 +62,7 @@ class HeldAgainstLine {
     const __m256i distances = _mm256_permute4x64_epi64(
         _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0b10001000)), 0b11011000);
     const __m256 distance = _mm256_cvtepi32_ps(distances);
-    const Factors8 factors = load_factors8<kHalf>(block.factors, row);
+    const Factors8 factors = load_factors8<kForm, kL2>(block.factors, row);
     const __m256 norm = kL2 ? factors.biases : factors.scales;
     const __m256 constant = kL2 ? _mm256_mul_ps(factors.biases, factors.biases) : factors.biases;
     const __m256 offset = _mm256_add_ps(base_, _mm256_mul_ps(weight_, constant));
@@ -84,9 +84,9 @@ class HeldAgainstLine {
 /// Where many rows stay: they are compressed by a table. For 4 words 112 instructions count and 25
 /// hold against the line and write, of which four a cycle begin at the most: 35 cycles, of which it
 /// takes 40 (Zen 5).
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  const HeldAgainstLine<kWords, kThirdBit, kHalf, kL2> held(*search);
+  const HeldAgainstLine<kWords, kThirdBit, kForm, kL2> held(*search);
   const __m256i eight = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   uint32_t* survivors = search->found.survivors + search->found.count;
   float* bounds = search->found.bounds + search->found.count;
@@ -115,9 +115,9 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
 }
 
 /// Where few rows stay: all are written, and those taken one by one.
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  const HeldAgainstLine<kWords, kThirdBit, kHalf, kL2> held(*search);
+  const HeldAgainstLine<kWords, kThirdBit, kForm, kL2> held(*search);
   RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);

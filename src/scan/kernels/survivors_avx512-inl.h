@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "src/scan/kernels/block_factors-inl.h"
 #include "src/scan/kernels/dot_bytes-inl.h"
 #include "src/scan/kernels/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sign_blocks-inl.h"
@@ -27,9 +28,18 @@ struct Factors16 {
   __m512 biases;
 };
 
-template <bool kHalf>
+template <FactorForm kForm, bool kL2>
 HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
-  if constexpr (kHalf) {
+  if constexpr (kForm == FactorForm::wide16) {
+    const __m512i both = _mm512_loadu_si512(stored + 4 * row);
+    const auto number = [](__m512i shifted, int mask) HWY_ATTR {
+      return _mm512_mul_ps(_mm512_castsi512_ps(_mm512_and_si512(shifted, _mm512_set1_epi32(mask))),
+                           _mm512_set1_ps(kWideUnit));
+    };
+    return {number(_mm512_slli_epi32(both, 14), kWideBits),
+            kL2 ? number(_mm512_srli_epi32(both, 2), kWideBits)
+                : number(_mm512_srai_epi32(both, 1), kSignedWideBits)};
+  } else if constexpr (kForm == FactorForm::float16) {
     alignas(64) static constexpr uint16_t kScalesThenBiases[32] = {
         0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
         1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
@@ -126,11 +136,12 @@ struct FrontWords {
 // nothing else, 1.03 times without it. Products of bytes that multiply as they add take one query
 // .95 of the time over trained codes, .98 over others; in place of all sums they are in each
 // other's way: on Zen 5 one query so took 1.07 times as long.
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 class HeldAgainstLine {
  public:
   static constexpr int kRows = 2 * kGroupRows;
-  static constexpr size_t kBytes = kRows * (kWords * sizeof(uint64_t) + (kHalf ? 4 : 8));
+  static constexpr size_t kBytes =
+      kRows * (kWords * sizeof(uint64_t) + (kForm == FactorForm::float32 ? 8 : 4));
 
   explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
       : query_(*search.query),
@@ -154,7 +165,7 @@ class HeldAgainstLine {
   }
   HWY_ATTR HWY_INLINE __m512 bounds(const SignBlock& block, int row, __m512i distances) const {
     const __m512 distance = _mm512_cvtepi32_ps(distances);
-    const Factors16 factors = load_factors16<kHalf>(block.factors, row);
+    const Factors16 factors = load_factors16<kForm, kL2>(block.factors, row);
     const __m512 norm = kL2 ? factors.biases : factors.scales;
     const __m512 constant = kL2 ? _mm512_mul_ps(factors.biases, factors.biases) : factors.biases;
     const __m512 offset = _mm512_add_ps(base_, _mm512_mul_ps(weight_, constant));
@@ -181,9 +192,9 @@ class HeldAgainstLine {
 
 /// Where many rows stay: they are compressed in registers. Two stores to any place take 6 cycles on
 /// Zen 4.
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  using Held = HeldAgainstLine<kWords, kThirdBit, kHalf, kL2>;
+  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
   const Held held(*search);
   const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   uint32_t* survivors = search->found.survivors + search->found.count;
@@ -214,9 +225,9 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
 /// of 4 words. A block is read as it lies in memory, all of its words and then its factors: one
 /// query over 1.5 GB of fronts reads them at .85 of the speed that a core can read at all, and at
 /// .80 with factors in between.
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  using Held = HeldAgainstLine<kWords, kThirdBit, kHalf, kL2>;
+  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
   const Held held(*search);
   RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i) {

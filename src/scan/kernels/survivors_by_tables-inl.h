@@ -56,7 +56,7 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
     count = kMostTables;
   }
   const BlockLayout& layout = codec.layout();
-  const bool half = codec.factor_format().half;
+  const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
   SignTables tables[kMostTables];
   for (int i = 0; i < count; ++i) tables[i].make(*searches[i].query);
@@ -67,7 +67,7 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
                                false};
     for (int i = first; i < blocks.end; ++i) {
       const SignBlock block = blocks.block(i);
-      factors[i - first].load(block, half, l2);
+      factors[i - first].load(block, form, l2);
       nibbles[i - first].load(block.words, layout.front_words(), block.room);
     }
     // Near when the queries are done with these.

@@ -23,13 +23,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_SCALAR
 
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   const SurvivorLine& line = search->line;
   BlockFactors factors;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    factors.load(block, kHalf, kL2);
+    factors.load(block, kForm, kL2);
     for (int row = 0; row < block.room; ++row) {
       if ((block.allowed >> row & 1) == 0) continue;
       const uint64_t* words =
@@ -54,7 +54,7 @@ void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
 #else
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
-template <int kWords, bool kThirdBit, bool kHalf, bool kL2>
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
@@ -64,7 +64,7 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
   BlockFactors factors;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    factors.load(block, kHalf, kL2);
+    factors.load(block, kForm, kL2);
     const auto words_of = [&](int row) {
       return block.words + static_cast<size_t>(row / kGroupRows) * kWords * kGroupRows +
              row % kGroupRows;

@@ -188,8 +188,8 @@ class Codec(Handle):
         """Codes of rows x, (n, dim): uint8, (n, code_size), or (bytes,) for "…g128".
 
         progress: True for a bar, or a function that hears the share done and stops by False.
-        Raises BadArgumentError that names the row for one that is not finite or is outside the
-        unit's range, NotTrainedError, CancelledError; Ctrl-C ends it. `train` comes before: it is
+        Raises BadArgumentError that names the row for one that is not finite or is longer than
+        scores can hold (2^61), NotTrainedError, CancelledError; Ctrl-C ends it. `train` comes before: it is
         refused after the first rows were encoded.
         """
         rows = as_rows("x", x, self._dim)
