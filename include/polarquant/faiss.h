@@ -234,6 +234,12 @@ using WriteBytes = std::function<void(const void* data, size_t bytes)>;
 /// Fills up to `bytes` bytes of data and returns how many; 0 where there are no more.
 using ReadBytes = std::function<size_t(void* data, size_t bytes)>;
 
+struct WriteOptions {
+  /// Reads the whole file back before it takes its name, and throws, leaving what was there, unless
+  /// it makes an index of as many rows. The index is in memory twice meanwhile. To a path only.
+  bool verify = false;
+};
+
 /// Writes an index with all it has inside: indexes of ours, alone or in the containers that
 /// index_factory makes, and FAISS's own, whose parts keep FAISS's bytes. docs/format.md has the
 /// format; faiss::read_index does not know it. Nobody may change the index meanwhile.
@@ -245,7 +251,8 @@ using ReadBytes = std::function<size_t(void* data, size_t bytes)>;
 /// process that is killed can leave a file ".polar-" with 16 hexadecimal digits in the folder.
 /// Cost: every byte is read twice, first for its checksum. FaissException: no such folder, no room,
 /// an index that FAISS cannot write.
-void write_index(const ::faiss::Index& index, const std::string& path);
+void write_index(const ::faiss::Index& index, const std::string& path,
+                 const WriteOptions& options = {});
 /// The same by calls of up to any number of bytes, front to back.
 void write_index(const ::faiss::Index& index, const WriteBytes& write);
 

@@ -608,7 +608,8 @@ POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const i
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
  * mix (train before sharding, or give all shards one state). Rows that `other` keeps as floats are
  * added; an index of our specs that learned nothing yet takes over what the codes of `other` are
- * made by, and codes by it what it holds. since 0.1 */
+ * made by, and codes by it what it holds. POLAR_ERROR_UNSUPPORTED for kinds whose rows cannot be
+ * moved: graphs, refinements, FAISS's packed lists. An error leaves both as they were. since 0.1 */
 POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other);
 
 /* Inverted files, "IVF1024,Polar4" and FAISS's own, also behind transforms and in id maps. */
@@ -679,6 +680,17 @@ typedef struct polar_load_options {
 /* Fills *options with the defaults. NULL is ignored. since 0.1 */
 POLAR_API void polar_load_options_init(polar_load_options* options);
 
+typedef struct polar_save_options {
+  uint32_t struct_size; /* sizeof(polar_save_options), set by polar_save_options_init */
+  /* 1: the whole file is read back before it takes its name, and refused with
+   * POLAR_ERROR_CORRUPT_DATA, what was there left as it was, unless it makes an index of as many
+   * rows. The index is in memory twice meanwhile. Default 0. */
+  int32_t verify;
+} polar_save_options;
+
+/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+POLAR_API void polar_save_options_init(polar_save_options* options);
+
 /*
  * Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file
  * appears whole or not at all: it is written beside its place, synced and renamed, so that after a
@@ -691,6 +703,9 @@ POLAR_API void polar_load_options_init(polar_load_options* options);
  * FAISS cannot write the index. Cost: every byte is read twice, first for its checksum. since 0.1
  */
 POLAR_API polar_status polar_index_save(const polar_index* index, const char* path);
+/* The same. options: NULL for the defaults. since 0.1 */
+POLAR_API polar_status polar_index_save_with_options(const polar_index* index, const char* path,
+                                                     const polar_save_options* options);
 /* The same bytes by calls of `write`, front to back. since 0.1 */
 POLAR_API polar_status polar_index_save_to(const polar_index* index, polar_write_fn write,
                                            void* user);

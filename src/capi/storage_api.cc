@@ -9,6 +9,7 @@
 #include "src/capi/exception_wall.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/load_options.h"
+#include "src/capi/save_options.h"
 #include "src/capi/stored_handle.h"
 #include "src/faiss/index_files.h"
 #include "src/faiss/index_parts.h"
@@ -17,9 +18,21 @@ using namespace polarquant;        // NOLINT: this file is the ABI's definitions
 using namespace polarquant::capi;  // NOLINT
 
 extern "C" polar_status polar_index_save(const polar_index* index, const char* path) {
+  return polar_index_save_with_options(index, path, nullptr);
+}
+
+extern "C" polar_status polar_index_save_with_options(const polar_index* index, const char* path,
+                                                      const polar_save_options* options) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
-    write_file(sections_of(checked), require_path("path", path));
+    const polar_save_options read = read_save_options(options);
+    CheckFile check;
+    if (read.verify == 1) {
+      check = [&](SectionReader file) {
+        require_same_rows(*checked.faiss, *read_handle(std::move(file), true)->faiss);
+      };
+    }
+    write_file(sections_of(checked), require_path("path", path), check);
   });
 }
 

@@ -17,6 +17,11 @@ polar_status unsupported(polar_index** out = nullptr) noexcept {
 
 extern "C" polar_status polar_index_save(const polar_index*, const char*) { return unsupported(); }
 
+extern "C" polar_status polar_index_save_with_options(const polar_index*, const char*,
+                                                      const polar_save_options*) {
+  return unsupported();
+}
+
 extern "C" polar_status polar_index_save_to(const polar_index*, polar_write_fn, void*) {
   return unsupported();
 }

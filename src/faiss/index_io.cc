@@ -52,10 +52,29 @@ std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const Read
 
 }  // namespace
 
-void write_file(const SectionWriter& sections, const std::string& path) {
+void write_file(const SectionWriter& sections, const std::string& path, const CheckFile& check) {
   AtomicFile file(path);
   sections.write(file);
-  file.commit();
+  if (!check) {
+    file.commit();
+    return;
+  }
+  file.commit([&](std::unique_ptr<ByteSource> written) {
+    try {
+      check(SectionReader(std::move(written)));
+    } catch (const Error& error) {
+      fail(StatusCode::corrupt_data,
+           "{}: what was written cannot be read back, so that a file of this name is as it was: {}",
+           path, error.what());
+    }
+  });
+}
+
+void require_same_rows(const ::faiss::Index& index, const ::faiss::Index& read) {
+  require(read.d == index.d && read.ntotal == index.ntotal && read.is_trained == index.is_trained &&
+              read.metric_type == index.metric_type,
+          StatusCode::corrupt_data, "{} rows of {} dimensions; the index has {} of {}", read.ntotal,
+          read.d, index.ntotal, index.d);
 }
 
 void write_file(const SectionWriter& sections, const WriteBytes& write) {
@@ -68,8 +87,19 @@ SectionReader open_file(const std::string& path, bool memory_map) {
   return SectionReader(file_source(path));
 }
 
-void write_index(const ::faiss::Index& index, const std::string& path) {
-  with_faiss_errors([&] { write_file(sections_of(index), path); });
+void write_index(const ::faiss::Index& index, const std::string& path,
+                 const WriteOptions& options) {
+  with_faiss_errors([&] {
+    CheckFile check;
+    if (options.verify) {
+      check = [&](SectionReader file) {
+        ReadOptions as_written;
+        as_written.trust_faiss = true;
+        require_same_rows(index, *read_sections(std::move(file), as_written));
+      };
+    }
+    write_file(sections_of(index), path, check);
+  });
 }
 
 void write_index(const ::faiss::Index& index, const WriteBytes& write) {

@@ -113,10 +113,14 @@ void AtomicFile::flush() {
   buffer_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(const Check& check) {
   flush();
   file_->sync();
   file_->close();
+  if (check) {
+    check(file_source(
+        std::make_unique<PosixFile>(folder_->descriptor(), temporary_, path_, O_RDONLY, "read")));
+  }
   const int folder = folder_->descriptor();
   if (::renameat(folder, temporary_.c_str(), folder, name_.c_str()) != 0) {
     fail_with_errno(path_, "replace");

@@ -4,11 +4,13 @@
 // file of that name is as it was. Of several that write one file at the same time the last wins.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "src/io/byte_sink.h"
+#include "src/io/byte_source.h"
 #include "src/io/posix_file.h"
 
 namespace polarquant {
@@ -24,9 +26,11 @@ class AtomicFile final : public ByteSink {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(const void* data, size_t bytes) override;
-  /// Writes out, syncs, renames, and syncs the folder. When this last step fails, the new file is
-  /// in place, and the error says so.
-  void commit();
+  /// Reads what was written before it takes the name; what it throws ends the commit.
+  using Check = std::function<void(std::unique_ptr<ByteSource> written)>;
+  /// Writes out, syncs, checks, renames, and syncs the folder. When this last step fails, the new
+  /// file is in place, and the error says so.
+  void commit(const Check& check = {});
 
  private:
   void make_temporary();

@@ -22,15 +22,15 @@ namespace {
 
 class FileSource final : public ByteSource {
  public:
-  explicit FileSource(const std::string& path)
-      : path_(path), file_(path, O_RDONLY, "open"), total_(file_.bytes()) {}
+  explicit FileSource(std::unique_ptr<PosixFile> file)
+      : file_(std::move(file)), total_(file_->bytes()) {}
 
   void read(void* data, size_t bytes) override {
     auto* into = static_cast<uint8_t*>(data);
     while (bytes > 0) {
-      const ssize_t count = ::read(file_.descriptor(), into, bytes);
+      const ssize_t count = ::read(file_->descriptor(), into, bytes);
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0) fail_with_errno(path_, "read");
+      if (count < 0) fail_with_errno(file_->path(), "read");
       if (count == 0) fail_truncated(position_, bytes);
       into += count;
       bytes -= static_cast<size_t>(count);
@@ -40,8 +40,7 @@ class FileSource final : public ByteSource {
   std::optional<uint64_t> total_bytes() const override { return total_; }
 
  private:
-  std::string path_;
-  PosixFile file_;
+  std::unique_ptr<PosixFile> file_;
   uint64_t total_;
   uint64_t position_ = 0;
 };
@@ -89,7 +88,11 @@ class MemorySource final : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> file_source(const std::string& path) {
-  return std::make_unique<FileSource>(path);
+  return file_source(std::make_unique<PosixFile>(path, O_RDONLY, "open"));
+}
+
+std::unique_ptr<ByteSource> file_source(std::unique_ptr<PosixFile> file) {
+  return std::make_unique<FileSource>(std::move(file));
 }
 
 std::unique_ptr<ByteSource> callback_source(ReadSome read) {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "src/io/posix_file.h"
+
 namespace polarquant {
 
 class ByteSource {
@@ -22,6 +24,7 @@ class ByteSource {
 
 /// Throws io when it cannot be opened or is no regular file.
 std::unique_ptr<ByteSource> file_source(const std::string& path);
+std::unique_ptr<ByteSource> file_source(std::unique_ptr<PosixFile> file);
 
 /// Fills up to `bytes` bytes and returns how many; 0 at the end.
 using ReadSome = std::function<size_t(void* data, size_t bytes)>;

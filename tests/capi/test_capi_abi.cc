@@ -173,6 +173,16 @@ TEST_CASE("polar_load_options keeps its layout", "[capi]") {
   polar_load_options_init(nullptr);
 }
 
+TEST_CASE("polar_save_options keeps its layout", "[capi]") {
+  CHECK(sizeof(polar_save_options) == 8);
+  CHECK(offsetof(polar_save_options, verify) == 4);
+  polar_save_options options;
+  polar_save_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK(options.verify == 0);
+  polar_save_options_init(nullptr);
+}
+
 TEST_CASE("advice: sizes, places and defaults are pinned", "[capi]") {
   if (sizeof(void*) == 8) {
     CHECK(sizeof(polar_advice_options) == 96);

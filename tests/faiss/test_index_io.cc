@@ -13,6 +13,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_error.h"
 #include "src/scan/row_store.h"
+#include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 #include "tests/support/temporary_folder.h"
 
@@ -344,6 +345,33 @@ TEST_CASE("Damage in a mapped file is found when it is touched", "[faiss][io]") 
   require_faiss_error("REST do not match", [&] { read->reconstruct(39'999, x.data()); });
   require_faiss_error("REST do not match", [&] { verify_index(*read); });
   require_faiss_error("REST do not match", [&] { find(*read, x, 3); });
+}
+
+TEST_CASE("A file of rows that another index encoded is read, whatever its flag says",
+          "[faiss][io]") {
+  const StoredCase stored =
+      GENERATE(StoredCase{"Polar4", 64, 50}, StoredCase{"Polar4", 64, 50, true},
+               StoredCase{"Polar2-pca", 64, 400});
+  const auto index = make_stored(stored, kL2);
+  std::vector<FileSection> sections = take_apart(written(*index));
+  REQUIRE(sections.front().kind == section_kind("POLR"));
+  constexpr size_t kEncoded = 24;  // behind the head and the flag of ids
+  REQUIRE(sections.front().bytes.at(kEncoded) == 1);
+  sections.front().bytes[kEncoded] = 0;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("index");
+  const std::vector<uint8_t> bytes = put_together(sections);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+  ReadOptions options;
+  options.memory_map = GENERATE(false, true);
+  const auto read = read_index(path, options);
+  require_same(*read, *index, stored.dim);
+  const auto clone = clone_index(*read);
+  CHECK(written(*clone) == written(*index));
+  const std::vector<float> x = clustered_rows(400, 64, 3);
+  require_faiss_error("encoded rows already", [&] { clone->train(400, x.data()); });
 }
 
 TEST_CASE("What cannot be written or read is said by name", "[faiss][io]") {

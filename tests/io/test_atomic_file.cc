@@ -69,6 +69,20 @@ TEST_CASE("AtomicFile replaces a file at commit, not before", "[io]") {
   }
   CHECK(contents(path) == "old");
   CHECK(files_in(folder.file("")) == 1);
+  {
+    AtomicFile file(path);
+    file.write(large.data(), large.size());
+    const auto refuse = [&](std::unique_ptr<ByteSource> written) {
+      std::string bytes(large.size(), '\0');
+      written->read(bytes.data(), bytes.size());
+      CHECK((bytes == large));
+      CHECK(contents(path) == "old");
+      fail(StatusCode::corrupt_data, "no");
+    };
+    CHECK_THROWS_AS(file.commit(refuse), Error);
+  }
+  CHECK(contents(path) == "old");
+  CHECK(files_in(folder.file("")) == 1);
   replace(path, large);
   CHECK((contents(path) == large));
   replace(folder.file("new"), "");

@@ -101,7 +101,7 @@ class BuildAndSearchTest(CommandTest):
         index = self.path("rows.polar")
         self.polar(
             *("build", rows, index, "--index", "IVF4,Polar4", "--metric", "l2"),
-            *("--ids", self.path("ids.npy")),
+            *("--ids", self.path("ids.npy"), "--verify"),
         )
         made = polarquant.Index("IVF4,Polar4", 32, "l2")
         made.train(x)

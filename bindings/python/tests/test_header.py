@@ -127,6 +127,7 @@ class LibraryTest(unittest.TestCase):
             (_structs.CodecOptions, lib.polar_codec_options_init),
             (_structs.AdviceOptions, lib.polar_advice_options_init),
             (_structs.LoadOptions, lib.polar_load_options_init),
+            (_structs.SaveOptions, lib.polar_save_options_init),
             (_structs.CudaOptions, lib.polar_cuda_options_init),
         ]:
             with self.subTest(struct.__name__):

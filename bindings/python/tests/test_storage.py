@@ -60,6 +60,19 @@ class StorageTest(unittest.TestCase):
         again = pickle.loads(pickle.dumps(index))
         self.assertEqual(again.search(self.x[:9], 1)[1][:, 0].tolist(), list(range(0, 27, 3)))
 
+    def test_rows_that_came_by_a_merge_are_saved(self):
+        for description in ("Polar4", "Polar2-pca", "PCA16,Polar4", "IDMap2,Polar4", "IVF4,Polar4"):
+            with self.subTest(description=description):
+                index = polarquant.Index(description, DIM, "l2")
+                index.train(self.x)
+                shard = index.clone()
+                shard.add(self.x)
+                index.merge_from(shard)
+                index.save(self.path, verify=True)
+                self.assert_same(polarquant.Index.load(self.path), index)
+                self.assert_same(polarquant.Index.load(self.path, memory_map=True), index)
+                self.assert_same(index.clone(), index)
+
     def test_a_mapped_index_reads_its_file(self):
         index = self.made("Polar4")
         index.save(self.path)

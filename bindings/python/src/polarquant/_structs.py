@@ -170,6 +170,13 @@ class LoadOptions(ctypes.Structure):
     ]
 
 
+class SaveOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("verify", c_int32),
+    ]
+
+
 class CudaDeviceInfo(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -204,6 +211,7 @@ STRUCTS: dict[str, type[ctypes.Structure]] = {
     "polar_advice_row": AdviceRow,
     "polar_index_info": IndexInfo,
     "polar_load_options": LoadOptions,
+    "polar_save_options": SaveOptions,
     "polar_cuda_device_info": CudaDeviceInfo,
     "polar_cuda_options": CudaOptions,
 }

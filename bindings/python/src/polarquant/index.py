@@ -13,7 +13,7 @@ from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import Handle, create
-from polarquant._library import check, lib, read_text, search_options, sized
+from polarquant._library import check, default_options, lib, read_text, search_options, sized
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
@@ -352,14 +352,19 @@ class Index(Handle):
             self._read(lib.polar_index_reconstruct, id, address(row))
         return out
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: PathLike, *, verify: bool = False) -> None:
         """Writes rows, ids and what was trained to a file, which appears whole or not at all.
 
+        verify: the file is read back whole before it takes its name; the index is in memory twice
+        meanwhile.
         A link stays, and what it names is replaced. Raises InputOutputError where the system refuses,
         and the old file is as it was unless the error says that the new one is in place;
-        UnsupportedError for an index that FAISS cannot write.
+        UnsupportedError for an index that FAISS cannot write; CorruptDataError where verify finds
+        something else than what was written.
         """
-        self._read(lib.polar_index_save, as_path(path))
+        options = default_options(_structs.SaveOptions, lib.polar_save_options_init)
+        options.verify = int(bool(verify))
+        self._read(lib.polar_index_save_with_options, as_path(path), ctypes.byref(options))
 
     @classmethod
     def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:

@@ -58,6 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=whole_number(0, 2**63 - 1), default=1, help="of that draw (default 1)"
     )
+    parser.add_argument(
+        "--verify", action="store_true", help="read the file back before it takes its name"
+    )
     add_dataset(parser)
 
 
@@ -83,7 +86,7 @@ def run(given: argparse.Namespace) -> int:
                 index.add_with_ids(rows, ids[first:end])
             show(end / vectors.count)
     added = time.perf_counter()
-    index.save(given.out)
+    index.save(given.out, verify=given.verify)
 
     size = os.path.getsize(given.out)
     say(

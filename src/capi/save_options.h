@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "polarquant/polarquant.h"
+
+namespace polarquant::capi {
+
+/// The caller's options checked and merged with the defaults; NULL gives the defaults.
+polar_save_options read_save_options(const polar_save_options* given);
+
+}  // namespace polarquant::capi
