@@ -160,7 +160,7 @@ struct IndexPolar : ::faiss::Index {
 
  private:
   friend struct IndexPolarStorage;  // files
-  friend struct RefineOverPolar;    // takes an add back when its other index refuses the rows
+  friend class AddedRows;           // takes an add back
   struct Contents;
   struct Mark;
 

@@ -136,7 +136,6 @@ struct IndexIVFPolar : IndexIVFBase {
   /// Ours; null when invlists was replaced by another kind.
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
-  void replace_row(idx_t id, size_t list, const uint8_t* code);
   void require_parallel_mode() const;
   void find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis, idx_t* lists,
                   const ::faiss::SearchParameters* params) const;

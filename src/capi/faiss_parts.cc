@@ -49,11 +49,11 @@ void for_each_name(std::string_view description, Visit&& visit) {
 
 }  // namespace
 
-const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) {
+const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) noexcept {
   return dynamic_cast<const ::faiss::IndexIVF*>(&finding_index(index));
 }
 
-::faiss::IndexIVF* inverted_file(::faiss::Index& index) {
+::faiss::IndexIVF* inverted_file(::faiss::Index& index) noexcept {
   return const_cast<::faiss::IndexIVF*>(inverted_file(std::as_const(index)));
 }
 
@@ -81,13 +81,23 @@ bool positions_close_up(const ::faiss::Index& index) {
          dynamic_cast<const ::faiss::IndexIVF*>(&index) == nullptr;
 }
 
-void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids) {
+MapForReconstruct::MapForReconstruct(::faiss::Index& index, bool rows_have_ids) {
+  if (index.ntotal > 0) return;
   ::faiss::IndexIVF* ivf = ::faiss::ivflib::try_extract_index_ivf(&index);
   if (ivf == nullptr) return;
+  changed_ = ivf;
+  type_before_ = ivf->direct_map.type;
   // Behind an IDMap the inverted file itself counts its rows.
   const bool ids_reach_it = rows_have_ids && id_support(index) == IdSupport::optional;
-  ivf->set_direct_map_type(ids_reach_it ? ::faiss::DirectMap::Hashtable
-                                        : ::faiss::DirectMap::Array);
+  // Without rows there is nothing to fill it with.
+  ivf->direct_map.clear();
+  ivf->direct_map.type = ids_reach_it ? ::faiss::DirectMap::Hashtable : ::faiss::DirectMap::Array;
+}
+
+MapForReconstruct::~MapForReconstruct() {
+  if (changed_ == nullptr) return;
+  changed_->direct_map.clear();
+  changed_->direct_map.type = static_cast<::faiss::DirectMap::Type>(type_before_);
 }
 
 size_t stored_row_bytes(const ::faiss::Index& index) {

@@ -16,8 +16,8 @@ struct IndexIVF;
 namespace polarquant::capi {
 
 /// The index that finds rows as an inverted file, nullptr when it is none.
-const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index);
-::faiss::IndexIVF* inverted_file(::faiss::Index& index);
+const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) noexcept;
+::faiss::IndexIVF* inverted_file(::faiss::Index& index) noexcept;
 
 /// Gives an index that takes the place of another one how many lists that one's searches look
 /// through. No effect unless both are inverted files.
@@ -35,9 +35,21 @@ IdSupport id_support(const ::faiss::Index& index);
 /// in inverted files and id maps they stay, so that the next rows' ids would be some that are held.
 bool positions_close_up(const ::faiss::Index& index);
 
-/// Makes an inverted file keep a map from ids to rows, without which it cannot reconstruct; to be
-/// called before its first row. No effect on other indexes.
-void keep_map_for_reconstruct(::faiss::Index& index, bool rows_have_ids);
+/// Makes an inverted file that gets its first row keep a map from ids to rows, without which it
+/// cannot reconstruct; as before again unless keep() is called. No effect on other indexes, and on
+/// those that have rows.
+class MapForReconstruct {
+ public:
+  MapForReconstruct(::faiss::Index& index, bool rows_have_ids);
+  ~MapForReconstruct();
+  MapForReconstruct(const MapForReconstruct&) = delete;
+  MapForReconstruct& operator=(const MapForReconstruct&) = delete;
+  void keep() noexcept { changed_ = nullptr; }
+
+ private:
+  ::faiss::IndexIVF* changed_ = nullptr;
+  int type_before_ = 0;  // FAISS's DirectMap::Type
+};
 
 /// Bytes of one stored row's code, ids and graph links not counted. Throws unsupported where FAISS
 /// does not tell.

@@ -36,6 +36,7 @@
 #include "src/faiss/index_parts.h"
 #include "src/faiss/nsg_builder.h"
 #include "src/faiss/omp_threads.h"
+#include "src/faiss/row_changes.h"
 
 namespace polarquant::capi {
 namespace {
@@ -65,13 +66,13 @@ void add_rows(polar_index& index, int64_t n, const float* x) {
   const AddWithoutStop until_done(*index.faiss);
   if (id_support(*index.faiss) != IdSupport::required) {
     if (!add_building_nsg(*index.faiss, n, input.data(), nullptr))
-      index.faiss->add(n, input.data());
+      polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
     return;
   }
   std::vector<int64_t> positions(static_cast<size_t>(n));
   std::iota(positions.begin(), positions.end(), index.faiss->ntotal);
   if (!add_building_nsg(*index.faiss, n, input.data(), positions.data()))
-    index.faiss->add_with_ids(n, input.data(), positions.data());
+    polarquant::add_rows(*index.faiss, n, input.data(), positions.data());
 }
 
 void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
@@ -84,7 +85,7 @@ void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int6
   }
   NewIds new_ids(index.ids.held(), n, ids);
   if (!add_building_nsg(*index.faiss, n, input.data(), ids))
-    index.faiss->add_with_ids(n, input.data(), ids);
+    polarquant::add_rows(*index.faiss, n, input.data(), ids);
   new_ids.commit();
 }
 
@@ -148,8 +149,9 @@ extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const flo
     require_trained(checked);
     require_row_ids(checked, polar_index::RowIds::positions);
     if (n == 0) return;
-    if (checked.faiss->ntotal == 0) keep_map_for_reconstruct(*checked.faiss, false);
+    MapForReconstruct map(*checked.faiss, false);
     add_rows(checked, n, x);
+    map.keep();
     checked.row_ids = polar_index::RowIds::positions;
   });
 }
@@ -167,8 +169,9 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
             checked.description);
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
-    if (checked.faiss->ntotal == 0) keep_map_for_reconstruct(*checked.faiss, true);
+    MapForReconstruct map(*checked.faiss, true);
     add_rows_with_ids(checked, n, x, ids);
+    map.keep();
     checked.row_ids = polar_index::RowIds::callers;
   });
 }

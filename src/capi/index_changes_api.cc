@@ -2,7 +2,6 @@
 // Changes of the rows that the C ABI's indexes hold: removal, update, merge. Each leaves ids, rows
 // and handles as they were when it fails.
 #include <faiss/IVFlib.h>
-#include <faiss/IndexIVF.h>
 
 #include <algorithm>
 #include <unordered_set>
@@ -21,6 +20,7 @@
 #include "src/capi/thread_progress.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
+#include "src/faiss/row_changes.h"
 
 namespace polarquant::capi {
 namespace {
@@ -56,8 +56,8 @@ int64_t remove_rows(polar_index& index, const RowFilter& filter) {
   const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
   const FilterSelector selected(filter);
   const size_t removed = try_change(index, "remove rows", [&] {
-    if (as_list) return index.faiss->remove_ids(listed);
-    return index.faiss->remove_ids(selected);
+    if (as_list) return polarquant::remove_rows(*index.faiss, listed);
+    return polarquant::remove_rows(*index.faiss, selected);
   });
   for (const int64_t id : gone) held.erase(id);
   if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
@@ -72,23 +72,6 @@ void require_new_ids(const polar_index& index, const polar_index& other) {
   }
 }
 
-/// An inverted file merges only without its map from ids to rows: taken away, and made anew.
-class MapOfIds {
- public:
-  explicit MapOfIds(::faiss::Index* index)
-      : ivf_(::faiss::ivflib::try_extract_index_ivf(index)),
-        type_(ivf_ != nullptr ? ivf_->direct_map.type : ::faiss::DirectMap::NoMap) {
-    if (ivf_ != nullptr) ivf_->set_direct_map_type(::faiss::DirectMap::NoMap);
-  }
-  void restore() const {
-    if (ivf_ != nullptr) ivf_->set_direct_map_type(type_);
-  }
-
- private:
-  ::faiss::IndexIVF* ivf_;
-  ::faiss::DirectMap::Type type_;
-};
-
 void require_same_input(const polar_index& index, const polar_index& other) {
   require(&index != &other, StatusCode::bad_argument, "other: is the index itself");
   require(index.dim == other.dim && index.metric == other.metric, StatusCode::state_mismatch,
@@ -96,23 +79,26 @@ void require_same_input(const polar_index& index, const polar_index& other) {
           static_cast<int>(other.metric), index.dim, static_cast<int>(index.metric));
 }
 
-void require_mergeable(const polar_index& index, const polar_index& other) {
-  require(index.row_ids == other.row_ids || index.faiss->ntotal == 0 || other.faiss->ntotal == 0,
-          StatusCode::bad_argument,
-          "other: one of both holds rows with ids of the caller's, the other rows without");
+/// What a refusal of `call`, a check or a merge, is told as.
+template <typename Call>
+void with_merge_errors(const polar_index& index, const polar_index& other, StatusCode refused,
+                       const Call& call) {
   try {
-    index.faiss->check_compatible_for_merge(*other.faiss);
+    call();
   } catch (const FaissError&) {
-    throw;
+    throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
-    fail(StatusCode::state_mismatch, "other: \"{}\" does not merge into \"{}\" ({})",
-         other.description, index.description, error.what());
+    fail(refused, "other: \"{}\" does not merge into \"{}\" ({})", other.description,
+         index.description, error.what());
   }
 }
 
-/// All but what an inverted file's map of ids needs.
 void merge(polar_index& index, polar_index& from) {
-  require_mergeable(index, from);
+  require(index.row_ids == from.row_ids || index.faiss->ntotal == 0 || from.faiss->ntotal == 0,
+          StatusCode::bad_argument,
+          "other: one of both holds rows with ids of the caller's, the other rows without");
+  with_merge_errors(index, from, StatusCode::state_mismatch,
+                    [&] { require_mergeable(*index.faiss, *from.faiss); });
   if (from.faiss->ntotal == 0) return;
   require_new_ids(index, from);
   std::unordered_set<int64_t>& ids = index.ids.held();
@@ -120,11 +106,11 @@ void merge(polar_index& index, polar_index& from) {
   ids.reserve(ids.size() + ids_of_other.size());
   const bool renumbered =
       from.row_ids == polar_index::RowIds::positions && id_support(*index.faiss) != IdSupport::none;
-  try_change(index, "merge",
-             [&] { index.faiss->merge_from(*from.faiss, renumbered ? index.faiss->ntotal : 0); });
+  with_merge_errors(index, from, StatusCode::unsupported, [&] {
+    merge_rows(*index.faiss, *from.faiss, renumbered ? index.faiss->ntotal : 0);
+  });
   ids.merge(ids_of_other);
   index.row_ids = from.row_ids;
-  from.faiss->reset();
   from.row_ids = polar_index::RowIds::undecided;
 }
 
@@ -180,16 +166,6 @@ extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other
     polar_index& checked = require_object("index", index);
     polar_index& from = require_object("other", other);
     require_same_input(checked, from);
-    const MapOfIds map(checked.faiss.get());
-    const MapOfIds map_of_other(from.faiss.get());
-    try {
-      merge(checked, from);
-    } catch (...) {
-      map.restore();
-      map_of_other.restore();
-      throw;
-    }
-    map.restore();
-    map_of_other.restore();
+    merge(checked, from);
   });
 }

@@ -113,12 +113,13 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     require_trained(checked);
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
-    if (ivf.ntotal == 0) keep_map_for_reconstruct(ivf, true);
+    MapForReconstruct map(ivf, true);
     const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     NewIds new_ids(checked.ids.held(), n, ids);
     ivf.add_core(n, input.data(), ids, lists);
     new_ids.commit();
+    map.keep();
     checked.row_ids = polar_index::RowIds::callers;
   });
 }

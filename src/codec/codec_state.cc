@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "src/codec/codec.h"
 #include "src/codec/dot.h"
@@ -162,33 +165,50 @@ void Codec::use_kernels(const CodecKernels& kernels) {
   quantizer_->use_kernels(kernels_);
 }
 
+// Where memory runs out on the way, what was replaced comes back: codes of two states would pass as
+// those of one otherwise.
 void Codec::adopt(Learned learned) {
-  centre_ = std::move(learned.centre);
-  unit_exponent_ = learned.unit_exponent;
-  origin_ = learned.origin;
-  search_margins_ = learned.search_margins;
-  if (learned.quantizer) quantizer_ = std::move(learned.quantizer);
+  auto parts =
+      std::tie(centre_, unit_exponent_, origin_, search_margins_, centre_norm2_, centre_norm_,
+               rotated_centre_, factor_format_, layout_, state_id_, short_float_);
+  std::tuple before(centre_, unit_exponent_, origin_, search_margins_, centre_norm2_, centre_norm_,
+                    rotated_centre_, factor_format_, layout_, state_id_, short_float_);
+  std::optional<Rotation> rotation;
   if (!learned.basis.empty()) {
-    rotation_ = Rotation(dim_, std::move(learned.basis));
-    rotation_.use_kernels(kernels_.rotation);
+    rotation.emplace(dim_, std::move(learned.basis));
+    rotation->use_kernels(kernels_.rotation);
+    std::swap(rotation_, *rotation);
   }
-  quantizer_->use_kernels(kernels_);
-  centre_norm2_ = dot_exact(centre_.data(), centre_.data(), dim_);
-  centre_norm_ = std::sqrt(centre_norm2_);
-  rotated_centre_.assign(centre_.begin(), centre_.end());
-  rotation_.apply(rotated_centre_.data());
-  layout_.group_rows = quantizer_->group_rows();
-  layout_.group_bytes = quantizer_->code_bytes();
-  short_float_ = learned.short_float;
-  quantizer_->set_short_float(short_float_);
-  if (has_factors()) {
-    factor_format_ =
-        factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_, short_float_);
-    layout_.group_bytes += factor_format_.bytes();
+  if (learned.quantizer) std::swap(quantizer_, learned.quantizer);
+  try {
+    centre_ = std::move(learned.centre);
+    unit_exponent_ = learned.unit_exponent;
+    origin_ = learned.origin;
+    search_margins_ = learned.search_margins;
+    quantizer_->use_kernels(kernels_);
+    centre_norm2_ = dot_exact(centre_.data(), centre_.data(), dim_);
+    centre_norm_ = std::sqrt(centre_norm2_);
+    rotated_centre_.assign(centre_.begin(), centre_.end());
+    rotation_.apply(rotated_centre_.data());
+    layout_.group_rows = quantizer_->group_rows();
+    layout_.group_bytes = quantizer_->code_bytes();
+    short_float_ = learned.short_float;
+    quantizer_->set_short_float(short_float_);
+    if (has_factors()) {
+      factor_format_ =
+          factor_format_of(spec_, dim_, metric_, unit_exponent_, centre_norm_, short_float_);
+      layout_.group_bytes += factor_format_.bytes();
+    }
+    if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
+    const std::vector<uint8_t> body = state_body();
+    state_id_ = checksum64(body.data(), body.size());
+  } catch (...) {
+    parts = std::move(before);
+    if (learned.quantizer) std::swap(quantizer_, learned.quantizer);
+    if (rotation) std::swap(rotation_, *rotation);
+    quantizer_->set_short_float(short_float_);
+    throw;
   }
-  if (layout_.group_rows > 1) layout_.tail_row_bytes = static_cast<size_t>(dim_) * sizeof(float);
-  const std::vector<uint8_t> body = state_body();
-  state_id_ = checksum64(body.data(), body.size());
 }
 
 void Codec::require_finite_rows(int64_t n, const float* x) const {

@@ -10,9 +10,9 @@
 #include "polarquant/faiss.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/graph_over_polar.h"
-#include "src/faiss/index_polar_mark.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/refine_rows.h"
+#include "src/faiss/row_changes.h"
 #include "src/faiss/search_parameters.h"
 
 namespace polarquant {
@@ -83,13 +83,15 @@ void PreTransformOverPolar::train(idx_t n, const float* x) {
 }
 
 void PreTransformOverPolar::add(idx_t n, const float* x) {
-  const OmpThreads omp_threads(0);
-  IndexPreTransform::add(n, x);
+  with_faiss_errors([&] { add_rows(*this, n, x, nullptr); });
 }
 
 void PreTransformOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
-  const OmpThreads omp_threads(0);
-  IndexPreTransform::add_with_ids(n, x, xids);
+  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+}
+
+size_t PreTransformOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
 }
 
 void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
@@ -106,8 +108,31 @@ void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
 }
 
 void PreTransformOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
-  IndexPreTransform::merge_from(other, add_id);
-  other.ntotal = 0;
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
+}
+
+void IDMapOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+}
+
+size_t IDMapOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
+}
+
+void IDMapOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
+}
+
+void IDMap2OverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+}
+
+size_t IDMap2OverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
+}
+
+void IDMap2OverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
 }
 
 void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
@@ -152,24 +177,7 @@ void RefineOverPolar::train(idx_t n, const float* x) {
 }
 
 void RefineOverPolar::add(idx_t n, const float* x) {
-  with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
-    require(is_trained, StatusCode::not_trained, "add: the index is not trained; call train first");
-    // First an index of ours, whose add can be taken back.
-    Index* first = refine_index;
-    Index* second = base_index;
-    if (dynamic_cast<IndexPolar*>(first) == nullptr) std::swap(first, second);
-    auto* ours = dynamic_cast<IndexPolar*>(first);
-    IndexPolar::Mark before = ours != nullptr ? ours->mark(n) : IndexPolar::Mark{};
-    first->add(n, x);
-    try {
-      second->add(n, x);
-    } catch (...) {
-      if (ours != nullptr) ours->go_back_to(std::move(before));
-      throw;
-    }
-    ntotal = refine_index->ntotal;
-  });
+  with_faiss_errors([&] { add_to_refinement(*this, n, x); });
 }
 
 void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

@@ -3,8 +3,9 @@
 // the walk that puts our indexes into what FAISS's factory built.
 //
 // FAISS's IndexPreTransform trains its index only while that index is_trained is false, so optional
-// training never reaches it; IndexIDMap and IndexRefine refuse all search parameters; and their
-// loops hang in a fork()ed child, where OpenMP's pool is gone.
+// training never reaches it; IndexIDMap and IndexRefine refuse all search parameters; their loops
+// hang in a fork()ed child, where OpenMP's pool is gone; and their changes of rows leave what
+// they should not when they fail (row_changes.h).
 #pragma once
 
 #include <faiss/IndexIDMap.h>
@@ -26,12 +27,12 @@ struct PreTransformOverPolar final : ::faiss::IndexPreTransform {
   void train(idx_t n, const float* x) override;
   void add(idx_t n, const float* x) override;
   void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
   void sa_encode(idx_t n, const float* x, uint8_t* bytes) const override;
-  /// FAISS's leaves other.ntotal as it was.
   void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
 };
 
@@ -43,6 +44,9 @@ struct IDMapOverPolar final : ::faiss::IndexIDMap {
               const ::faiss::SearchParameters* params = nullptr) const override;
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
+  void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
+  void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
 };
 
 struct IDMap2OverPolar final : ::faiss::IndexIDMap2 {
@@ -53,6 +57,9 @@ struct IDMap2OverPolar final : ::faiss::IndexIDMap2 {
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
   void reconstruct(idx_t key, float* recons) const override;
+  void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
+  void merge_from(::faiss::Index& other, idx_t add_id = 0) override;
 };
 
 struct RefineOverPolar final : ::faiss::IndexRefine {

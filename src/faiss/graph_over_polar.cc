@@ -9,6 +9,7 @@
 #include "src/faiss/graph_links.h"
 #include "src/faiss/nsg_builder.h"
 #include "src/faiss/nsg_graph.h"
+#include "src/faiss/row_changes.h"
 #include "src/faiss/row_checks.h"
 
 namespace polarquant {
@@ -38,7 +39,7 @@ void HNSWOverPolar::add(idx_t n, const float* x) {
     require_addable(*this, n, x);
     require(n <= std::numeric_limits<storage_idx_t>::max() - ntotal, StatusCode::bad_argument,
             "add: {} rows and {} held are more than a graph's 2^31-1", n, ntotal);
-    if (n > 0) IndexHNSW::add(n, x);
+    if (n > 0) add_to_graph(*this, n, x);
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// FAISS's graphs over an IndexPolar: FAISS builds the graph, the search is ours (graph_search.h).
+// FAISS's graphs over an IndexPolar: built by FAISS's algorithms in
+// loops of ours (hnsw_links.h, nsg_builder.h), searched by a search of ours (graph_search.h).
 #pragma once
 
 #include <faiss/IndexHNSW.h>

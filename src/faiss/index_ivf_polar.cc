@@ -2,12 +2,10 @@
 // IndexIVFPolar: training, coding about centroids, and what FAISS asks of an inverted file.
 // Searches are list_search's (src/scan), from ivf_search.cc.
 #include <faiss/IndexFlat.h>
-#include <faiss/invlists/DirectMap.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <numeric>
 #include <utility>
 
 #include "polarquant/faiss.h"
@@ -17,6 +15,7 @@
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 #include "src/faiss/ivf_scanner.h"
+#include "src/faiss/list_rows.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
 #include "src/faiss/row_checks.h"
@@ -39,12 +38,6 @@ std::vector<float> spread_rows(idx_t n, const float* x, int d, idx_t wanted) {
   for (idx_t i = 0; i < count; ++i) std::copy_n(x + (i * n / count) * d, d, rows.begin() + i * d);
   return rows;
 }
-
-/// How many rows a list held before an add.
-struct ListSize {
-  size_t list_no;
-  size_t rows;
-};
 
 }  // namespace
 
@@ -287,40 +280,10 @@ void IndexIVFPolar::add_to_lists(idx_t n, const float* x, const idx_t* xids,
     std::vector<uint8_t> codes(static_cast<size_t>(n) * code_size);
     encode_into(n, x, precomputed_idx, codes.data());
 
-    // List by list, so that each takes its rows, and the memory for them, at once.
-    std::vector<idx_t> order(static_cast<size_t>(n));
-    std::iota(order.begin(), order.end(), idx_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](idx_t a, idx_t b) { return precomputed_idx[a] < precomputed_idx[b]; });
-    std::vector<size_t> offsets(static_cast<size_t>(n));  // in its list, of each row
-    std::vector<ListSize> before;                         // of lists that have taken rows
-    std::vector<idx_t> ids;
-    std::vector<uint8_t> list_codes;
-    try {
-      for (size_t first = 0, end = 0; first < order.size(); first = end) {
-        const idx_t list = precomputed_idx[order[first]];
-        ids.clear();
-        list_codes.clear();
-        for (end = first; end < order.size() && precomputed_idx[order[end]] == list; ++end) {
-          const idx_t row = order[end];
-          ids.push_back(xids != nullptr ? xids[row] : ntotal + row);
-          const uint8_t* code = codes.data() + static_cast<size_t>(row) * code_size;
-          list_codes.insert(list_codes.end(), code, code + code_size);
-        }
-        if (list < 0) continue;
-        const auto list_no = static_cast<size_t>(list);
-        before.push_back({list_no, invlists->list_size(list_no)});
-        invlists->add_entries(list_no, ids.size(), ids.data(), list_codes.data());
-        for (size_t i = first; i < end; ++i)
-          offsets[static_cast<size_t>(order[i])] = before.back().rows + (i - first);
-      }
-    } catch (...) {
-      for (const ListSize& list : before) invlists->resize(list.list_no, list.rows);
-      throw;
-    }
-    ::faiss::DirectMapAdd added(direct_map, static_cast<size_t>(n), xids);
-    for (idx_t i = 0; i < n; ++i)
-      added.add(static_cast<size_t>(i), precomputed_idx[i], offsets[static_cast<size_t>(i)]);
+    ListGrowth growth(*this);
+    growth.extend_map(n);
+    growth.append(n, codes.data(), xids, ntotal, precomputed_idx);
+    growth.keep();
     ntotal += n;
   });
 }

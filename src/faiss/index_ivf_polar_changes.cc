@@ -9,8 +9,10 @@
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
+#include "src/faiss/list_rows.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/polar_inverted_lists.h"
+#include "src/faiss/row_changes.h"
 #include "src/faiss/row_checks.h"
 
 namespace polarquant {
@@ -20,12 +22,6 @@ bool is_mapped(const ::faiss::DirectMap& map, idx_t id) {
   if (map.type == ::faiss::DirectMap::Hashtable) return map.hashtable.count(id) > 0;
   return id >= 0 && static_cast<size_t>(id) < map.array.size() &&
          map.array[static_cast<size_t>(id)] >= 0;
-}
-
-/// Where a row that the map has is: FAISS's number of list and offset.
-idx_t& entry_of(::faiss::DirectMap& map, idx_t id) {
-  if (map.type == ::faiss::DirectMap::Hashtable) return map.hashtable[id];
-  return map.array[static_cast<size_t>(id)];
 }
 
 }  // namespace
@@ -64,57 +60,23 @@ void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
     std::vector<uint8_t> codes(rows * code_size);
     encode_into(nv, v, list_nos.data(), codes.data());
 
-    std::vector<size_t> lists_before(rows);
-    std::vector<uint8_t> codes_before(rows * code_size);
-    for (size_t i = 0; i < rows; ++i) {
-      const auto entry = static_cast<uint64_t>(entry_of(direct_map, idx[i]));
-      lists_before[i] = static_cast<size_t>(::faiss::lo_listno(entry));
-      // Its get() is not const in all releases.
-      ::faiss::InvertedLists::ScopedCodes code(invlists, lists_before[i],
-                                               static_cast<size_t>(::faiss::lo_offset(entry)));
-      std::copy_n(code.get(), code_size, &codes_before[i * code_size]);
-    }
-    size_t done = 0;
-    try {
-      for (; done < rows; ++done)
-        replace_row(idx[done], static_cast<size_t>(list_nos[done]), &codes[done * code_size]);
-    } catch (...) {
-      while (done-- > 0)
-        replace_row(idx[done], lists_before[done], &codes_before[done * code_size]);
-      throw;
-    }
+    // The new rows come first, so that what may fail is over when the old ones go.
+    ListGrowth growth(*this);
+    growth.append(nv, codes.data(), idx, 0, list_nos.data());
+    std::vector<ListPlace> old_places;
+    for (const auto& [id, place] : growth.replaced()) old_places.push_back(place);
+    RowsTakenOut old_rows(*this, std::move(old_places));
+    growth.keep();
+    old_rows.take_out();
   });
 }
 
-// The new row goes behind those of its list, and the last row of the old one's list takes the old
-// one's place: where the two lists are one, that is the new row. What may fail comes first.
-void IndexIVFPolar::replace_row(idx_t id, size_t list, const uint8_t* code) {
-  const auto entry = static_cast<uint64_t>(entry_of(direct_map, id));
-  const auto list_before = static_cast<size_t>(::faiss::lo_listno(entry));
-  const auto offset_before = static_cast<size_t>(::faiss::lo_offset(entry));
-  idx_t moved = id;
-  std::vector<uint8_t> moved_code(code, code + code_size);
-  size_t last = invlists->list_size(list_before);
-  if (list != list_before) {
-    --last;
-    moved = invlists->get_single_id(list_before, last);
-    ::faiss::InvertedLists::ScopedCodes last_code(invlists, list_before, last);
-    std::copy_n(last_code.get(), code_size, moved_code.begin());
-  }
-  const size_t offset = invlists->add_entry(list, id, code);
-  if (list != list_before)
-    entry_of(direct_map, id) = static_cast<idx_t>(::faiss::lo_build(list, offset));
-  if (offset_before != last) {
-    invlists->update_entry(list_before, offset_before, moved, moved_code.data());
-    entry_of(direct_map, moved) = static_cast<idx_t>(entry);
-  }
-  invlists->resize(list_before, last);
-}
-
 size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
-  with_faiss_errors([&] { require_changeable("remove_ids"); });
-  const OmpThreads omp_threads(0);
-  return IndexIVF::remove_ids(sel);
+  return with_faiss_errors([&] {
+    require_changeable("remove_ids");
+    const OmpThreads omp_threads(0);
+    return remove_from_lists(*this, sel);
+  });
 }
 
 void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
@@ -135,9 +97,9 @@ void IndexIVFPolar::merge_from(::faiss::Index& other, idx_t add_id) {
     require_changeable("merge_from");
     const auto* polar = dynamic_cast<const IndexIVFPolar*>(&other);
     if (polar != nullptr) polar->require_changeable("merge_from, of other");
+    require_mergeable(*this, other);
+    merge_lists(*this, dynamic_cast<IndexIVFPolar&>(other), add_id);
   });
-  const OmpThreads omp_threads(0);
-  IndexIVF::merge_from(other, add_id);
 }
 
 }  // namespace polarquant

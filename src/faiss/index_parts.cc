@@ -88,12 +88,16 @@ std::vector<IndexPart<::faiss::Index>> parts_of(::faiss::Index& index) {
   return parts;
 }
 
-const ::faiss::Index& finding_index(const ::faiss::Index& index) {
-  for (const auto& part : parts_of(index)) {
-    if (part.kind == PartKind::inner || part.kind == PartKind::base)
-      return finding_index(*part.index);
+const ::faiss::Index& finding_index(const ::faiss::Index& index) noexcept {
+  const ::faiss::Index* inner = nullptr;
+  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    inner = chain->index;
+  } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
+    inner = map->index;
+  } else if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    inner = both->base_index;
   }
-  return index;
+  return inner != nullptr ? finding_index(*inner) : index;
 }
 
 const ::faiss::IndexRefine* refinement_of(const ::faiss::Index& index) {

@@ -39,7 +39,7 @@ inline bool is_searched(PartKind kind) {
 }
 
 /// The index that finds rows: inside transforms, id maps and refinements.
-const ::faiss::Index& finding_index(const ::faiss::Index& index);
+const ::faiss::Index& finding_index(const ::faiss::Index& index) noexcept;
 /// The outermost refinement on the way there, or null.
 const ::faiss::IndexRefine* refinement_of(const ::faiss::Index& index);
 

@@ -150,10 +150,25 @@ void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_blo
     end_with(rows / kBlockRows * kBlockRows, rows % kBlockRows, last_block);
 }
 
+CodeBlocks::BlockRoom CodeBlocks::room_of_block(const BlockLayout& layout) {
+  BlockRoom room;
+  room.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
+  room.code.resize(layout.row_format_bytes());
+  return room;
+}
+
 void CodeBlocks::truncate(int64_t rows) {
+  BlockRoom room = room_of_block(layout_);
+  truncate(rows, room);
+}
+
+void CodeBlocks::truncate(int64_t rows, BlockRoom& room) noexcept {
   if (rows >= rows_) return;
   const int64_t kept = rows % kBlockRows;
-  go_back_to(rows, repacked(rows - kept, kept, BlockLayout::room(kept)));
+  // Within its capacity.
+  room.block.assign(static_cast<size_t>(BlockLayout::room(kept)) * layout_.row_bytes(), 0);
+  repack(rows - kept, kept, room.code.data(), &room.block);
+  go_back_to(rows, room.block);
 }
 
 void CodeBlocks::clear() noexcept {

@@ -42,6 +42,13 @@ class CodeBlocks {
   void swap_remove(int64_t row);
   /// Drops all rows from `rows` on. Unchanged after an error (out of memory).
   void truncate(int64_t rows);
+  /// Memory that a truncation needs, for one that cannot fail.
+  struct BlockRoom {
+    AlignedVector<uint8_t> block;
+    std::vector<uint8_t> code;
+  };
+  static BlockRoom room_of_block(const BlockLayout& layout);
+  void truncate(int64_t rows, BlockRoom& room) noexcept;
   void clear() noexcept;
 
   /// The state before an append, for taking it back.

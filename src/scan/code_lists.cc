@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "src/core/status.h"
@@ -52,13 +53,15 @@ class BlockLists final : public OwnedLists {
              std::vector<std::vector<int64_t>> ids)
       : OwnedLists(codec, std::move(ids)),
         blocks_(std::move(blocks)),
-        first_spans_(blocks_.size()) {
+        first_spans_(blocks_.size()),
+        room_(CodeBlocks::room_of_block(layout())) {
     for (int64_t list = 0; list < count(); ++list) note_first_span(list);
   }
 
   size_t memory_bytes() const override {
     size_t bytes = ids_memory() + blocks_.capacity() * sizeof(CodeBlocks) +
-                   first_spans_.capacity() * sizeof(BlockRows);
+                   first_spans_.capacity() * sizeof(BlockRows) + room_.block.capacity() +
+                   room_.code.capacity();
     for (const CodeBlocks& blocks : blocks_) bytes += blocks.memory_bytes();
     return bytes;
   }
@@ -86,7 +89,10 @@ class BlockLists final : public OwnedLists {
   }
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
-    blocks(list).truncate(rows);
+    {
+      const std::lock_guard<std::mutex> lock(room_mutex_);
+      blocks(list).truncate(rows, room_);
+    }
     note_first_span(list);
     ids_of(list).resize(static_cast<size_t>(rows));
   }
@@ -108,6 +114,9 @@ class BlockLists final : public OwnedLists {
   // Side by side: a search that goes from list to list would wait for three places in memory
   // otherwise before it could read a row.
   std::vector<BlockRows> first_spans_;
+  // So that rows can be taken away where memory is short: those of an add that failed.
+  std::mutex room_mutex_;
+  CodeBlocks::BlockRoom room_;
 };
 
 class RowCodeLists final : public OwnedLists {

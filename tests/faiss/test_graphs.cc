@@ -7,10 +7,13 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/faiss_compat.h"
+#include "src/faiss/omp_threads.h"
+#include "src/faiss/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"
@@ -112,6 +115,29 @@ TEST_CASE("Graph searches honour selectors, threads, transforms and id maps", "[
     CHECK((label % 5 == 0 && mapped_range.is_member(label)));
   const auto refined = filled("PCA48,HNSW16_Polar4,RFlat", ::faiss::METRIC_INNER_PRODUCT);
   CHECK(find(*refined, queries(), kK).labels[0] >= 0);
+}
+
+TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
+  const ::faiss::MetricType metric = GENERATE(::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2);
+  const std::vector<float>& x = rows();
+  const OmpThreads one_thread(1);
+  const auto theirs = index_factory(kDim, "HNSW8,Flat", metric);
+  const auto ours = index_factory(kDim, "HNSW8,Flat", metric);
+  // The second batch changes links of the first.
+  for (const auto& [first, end] : {std::pair<int64_t, int64_t>{0, 500}, {500, 501}, {501, kRows}}) {
+    theirs->add(end - first, x.data() + first * kDim);
+    add_rows(*ours, end - first, x.data() + first * kDim, nullptr);
+  }
+  const ::faiss::HNSW& a = dynamic_cast<const ::faiss::IndexHNSW&>(*theirs).hnsw;
+  const ::faiss::HNSW& b = dynamic_cast<const ::faiss::IndexHNSW&>(*ours).hnsw;
+  CHECK(a.levels == b.levels);
+  CHECK(a.offsets == b.offsets);
+  CHECK((a.entry_point == b.entry_point && a.max_level == b.max_level));
+  REQUIRE(a.neighbors.size() == b.neighbors.size());
+  // Releases of FAISS differ in how they add up distances.
+  size_t same = 0;
+  for (size_t i = 0; i < a.neighbors.size(); ++i) same += a.neighbors[i] == b.neighbors[i] ? 1 : 0;
+  CHECK(same >= a.neighbors.size() * 99 / 100);
 }
 
 TEST_CASE("HNSW indexes begin empty and name what is wrong", "[faiss][graph]") {
