@@ -376,6 +376,8 @@ void merge_rows(::faiss::Index& index, ::faiss::Index& other, idx_t add_id) {
     other.ntotal = 0;
   } else if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) {
     merge_id_maps(*map, dynamic_cast<::faiss::IndexIDMap&>(other), add_id);
+  } else if (auto* ours = dynamic_cast<IndexIVFPolar*>(&index)) {
+    ours->merge_from(other, add_id);  // which refuses mapped ones before anything moves
   } else if (auto* ivf = dynamic_cast<::faiss::IndexIVF*>(&index)) {
     merge_lists(*ivf, dynamic_cast<::faiss::IndexIVF&>(other), add_id);
   } else if (auto* flat = dynamic_cast<::faiss::IndexFlat*>(&index)) {
