@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "tests/model/index_kinds.h"
+
+namespace polarquant::test {
+namespace {
+
+constexpr unsigned kRows = kTakesIds | kReconstructs | kFindsAll | kFilters;
+constexpr unsigned kOurs =
+    kRows | kRemovesIds | kRenumbers | kUpdates | kFindsRanges | kMerges | kMaps;
+constexpr unsigned kOurLists = kRows | kRemovesIds | kFindsRanges | kMerges | kMaps;
+constexpr unsigned kTheirLists =
+    (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges | kHashesIds;
+constexpr unsigned kGraph = kReconstructs | kFilters | kBatchesShow;
+
+// Errors are for about three times what each code's is on average.
+constexpr IndexKind kKinds[] = {
+    {"Polar0.5", 70, kOurs, 2},
+    {"Polar2", 64, kOurs, .3},
+    {"Polar2", 130, kOurs, .3},
+    {"Polar4", 20, kOurs, .1},
+    {"Polar8", 33, kOurs, .01},
+    {"Polar4+2", 64, kOurs, .02},
+    {"Polar2-pca", 70, kOurs, .9},
+    {"PolarTree4.2.2.2", 16, kOurs, .6},
+    {"PolarPair4x4", 16, kOurs | kClips, .3},
+    {"PolarScalar4", 20, kOurs, .1},
+    {"IDMap,Polar4", 20, kOurs & ~(kRenumbers | kReconstructs), .1},
+    {"IDMap2,Polar4", 20, kOurs & ~kRenumbers, .1},
+    {"PCA12,Polar4", 20, kOurs | kBatchesShow, 1.2},
+    {"PCA12,IDMap2,Polar8", 20, (kOurs & ~kRenumbers) | kBatchesShow, 1.2},
+    {"IVF4,Polar4", 20, kOurLists, .1},
+    {"IVF7,Polar2", 70, kOurLists, .3},
+    {"IVF3,PolarTree4.2.2.2", 16, kOurLists, .6},
+    {"IVF4_HNSW4,Polar4", 16, kOurLists, .1},
+    {"PCA12,IVF4,Polar8", 20, kOurLists | kBatchesShow, 1.2},
+    {"IDMap2,IVF4,Polar4", 20, kOurLists & ~kRemovesIds, .1},
+    {"IVF4,Flat", 16, kTheirLists, 1e-9},
+    {"IVF4,SQ8", 16, kTheirLists | kClips, .2},
+    {"Flat", 16, kReconstructs | kFindsAll | kRenumbers | kFindsRanges | kMerges, 1e-9},
+    {"IDMap2,Flat", 16, (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges, 1e-9},
+    {"SQ8", 16, kReconstructs | kFindsAll | kRenumbers | kMerges | kClips, .2},
+    {"Polar2,RFlat", 20, kMaps | kReconstructs | kFindsAll | kFilters, 1e-9},
+    {"IDMap2,Polar2,RFlat", 20, kMaps | kRows, 1e-9},
+    {"HNSW8,Polar4", 20, kGraph, .1},
+    {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds, .1},
+    {"HNSW8,Flat", 16, kGraph, 1e-9},
+    {"NSG8,Polar4", 20, kGraph | kBuildsOnce, .1},
+};
+
+}  // namespace
+
+std::span<const IndexKind> index_kinds() { return kKinds; }
+
+}  // namespace polarquant::test

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "tests/model/random_filter.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace polarquant::test {
+namespace {
+
+int32_t keep_multiples(void* user, int64_t id) {
+  // Any number but 0 keeps.
+  return id % *static_cast<const int64_t*>(user) == 0 ? -7 : 0;
+}
+
+}  // namespace
+
+RandomFilter::RandomFilter(Random& random, const PlainRows& rows)
+    : kind_(static_cast<polar_filter_kind>(1 + random.below(4))), bits_(60) {
+  for (uint64_t& word : bits_) word = random.next() & random.next();
+  num_bits_ = static_cast<int64_t>(random.below(bits_.size() * 64 + 1));
+  for (const PlainRows::Row& row : rows.rows()) {
+    if (random.below(4) == 0) ids_.push_back(row.id);
+  }
+  // Ids that no row has are passed over.
+  if (random.below(3) == 0) ids_.insert(ids_.end(), {-5, 999'999});
+  std::sort(ids_.begin(), ids_.end());
+  first_id_ = static_cast<int64_t>(random.below(600)) - 20;
+  end_id_ = random.below(4) == 0 ? std::numeric_limits<int64_t>::max()
+                                 : first_id_ + static_cast<int64_t>(random.below(2500));
+  divisor_ = 2 + static_cast<int64_t>(random.below(4));
+}
+
+bool RandomFilter::keeps(int64_t id) const {
+  switch (kind_) {
+    case POLAR_FILTER_BITSET:
+      return id < num_bits_ && (bits_[static_cast<size_t>(id / 64)] >> (id % 64) & 1) != 0;
+    case POLAR_FILTER_IDS:
+      return std::binary_search(ids_.begin(), ids_.end(), id);
+    case POLAR_FILTER_RANGE:
+      return id >= first_id_ && id < end_id_;
+    default:
+      return id % divisor_ == 0;
+  }
+}
+
+void RandomFilter::put_into(polar_search_options& options) const {
+  options.filter = kind_;
+  options.bits = bits_.data();
+  options.num_bits = num_bits_;
+  options.ids = ids_.data();
+  options.num_ids = static_cast<int64_t>(ids_.size());
+  options.first_id = first_id_;
+  options.end_id = end_id_;
+  options.keep = keep_multiples;
+  options.keep_user = const_cast<int64_t*>(&divisor_);
+}
+
+std::string RandomFilter::name() const {
+  switch (kind_) {
+    case POLAR_FILTER_BITSET:
+      return "bits below " + std::to_string(num_bits_);
+    case POLAR_FILTER_IDS:
+      return std::to_string(ids_.size()) + " ids";
+    case POLAR_FILTER_RANGE:
+      return "ids " + std::to_string(first_id_) + " to " + std::to_string(end_id_);
+    default:
+      return "multiples of " + std::to_string(divisor_);
+  }
+}
+
+}  // namespace polarquant::test
