@@ -123,7 +123,11 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
       metric_ == Metric::l2 ? norm : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_);
   const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
   const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
-  require(stored, StatusCode::internal, "its factors {} and {} cannot be stored", scale, bias);
+  // Of training's tables they always can.
+  require(stored, StatusCode::corrupt_data,
+          "its factors {} and {} cannot be stored; the tables of the codec's state are not such as "
+          "training makes",
+          scale, bias);
 }
 
 void Codec::encode_group(int64_t first_row, const float* x, const Centre& centre,
