@@ -10,7 +10,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,9 +31,6 @@
 #include "src/capi/training_rows.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
-#include "src/faiss/graph_over_polar.h"
-#include "src/faiss/index_parts.h"
-#include "src/faiss/nsg_builder.h"
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/row_changes.h"
 
@@ -44,48 +40,27 @@ namespace {
 // Size in the first version that had the struct; it never changes (test_capi_abi.cc).
 constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
 
-/// While rows are added, a stop of the call waits where FAISS's own index would keep part of them.
-class AddWithoutStop {
- public:
-  explicit AddWithoutStop(const ::faiss::Index& index) {
-    const ::faiss::Index& finding = finding_index(index);
-    const bool is_ours = dynamic_cast<const IndexPolar*>(&finding) != nullptr ||
-                         dynamic_cast<const IndexIVFPolar*>(&finding) != nullptr ||
-                         dynamic_cast<const HNSWOverPolar*>(&finding) != nullptr ||
-                         dynamic_cast<const ::faiss::IndexNSG*>(&finding) != nullptr;
-    if (!is_ours) until_done_.emplace();
-  }
-
- private:
-  std::optional<WorkWithoutStop> until_done_;
-};
-
 void add_rows(polar_index& index, int64_t n, const float* x) {
   const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
-  const AddWithoutStop until_done(*index.faiss);
   if (id_support(*index.faiss) != IdSupport::required) {
-    if (!add_building_nsg(*index.faiss, n, input.data(), nullptr))
-      polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
+    polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
     return;
   }
   std::vector<int64_t> positions(static_cast<size_t>(n));
   std::iota(positions.begin(), positions.end(), index.faiss->ntotal);
-  if (!add_building_nsg(*index.faiss, n, input.data(), positions.data()))
-    polarquant::add_rows(*index.faiss, n, input.data(), positions.data());
+  polarquant::add_rows(*index.faiss, n, input.data(), positions.data());
 }
 
 void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
   const MetricInput input(index.metric, index.dim, n, x);
   const OmpThreads threads(0);
-  const AddWithoutStop until_done(*index.faiss);
   if (index.is_polar()) {
     index.faiss->add_with_ids(n, input.data(), ids);
     return;
   }
   NewIds new_ids(index.ids.held(), n, ids);
-  if (!add_building_nsg(*index.faiss, n, input.data(), ids))
-    polarquant::add_rows(*index.faiss, n, input.data(), ids);
+  polarquant::add_rows(*index.faiss, n, input.data(), ids);
   new_ids.commit();
 }
 

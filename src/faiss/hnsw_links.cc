@@ -16,6 +16,8 @@
 
 #include "src/core/parallel.h"
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
+#include "src/faiss/equal_rows.h"
 
 namespace polarquant {
 namespace {
@@ -47,6 +49,7 @@ class Heap {
   bool empty() const { return values_.empty(); }
   size_t size() const { return values_.size(); }
   const Neighbour& top() const { return values_.front(); }
+  const std::vector<Neighbour>& values() const { return values_; }
   void clear() { values_.clear(); }
   void push(Neighbour value) {
     values_.push_back(value);
@@ -179,6 +182,7 @@ class Linker {
  public:
   Linker(SharedGraph& graph, const ::faiss::Index& storage)
       : graph_(graph),
+        equal_(storage),
         distances_(storage.get_distance_computer()),
         sign_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F),
         seen_(graph.rows()) {}
@@ -235,12 +239,15 @@ class Linker {
     add_seen(self);
     add_seen(start.node);
     while (!waiting_.empty() && waiting_.top().distance <= found_.top().distance) {
-      const SharedGraph::Links links = graph_.links(waiting_.pop().node, level);
+      const Neighbour at = waiting_.pop();
+      const SharedGraph::Links links = graph_.links(at.node, level);
       for (size_t i = 0; i < links.size(); ++i) {
         const Node node = links[i];
         if (node < 0) break;
         if (!add_seen(node)) continue;
         const float to_node = distance(node);
+        // The first of a chain stands for the others, which are as far.
+        if (level == 0 && to_node == at.distance && is_chained(node)) continue;
         const bool is_full = found_.size() >= graph_.ef_construction();
         if (is_full && !(found_.top().distance > to_node)) continue;
         found_.push({to_node, node});
@@ -267,11 +274,70 @@ class Linker {
     for (const Neighbour& kept : kept_) rows.push(kept);
   }
 
+  // ---- Equal rows ----
+
+  static constexpr size_t kSelf = 0, kFirst = 1, kNext = 2;  // links of a row in a chain
+
+  bool is_chained(Node node) const {
+    const SharedGraph::Links links = graph_.links(node, 0);
+    return links.size() > kNext && links[kSelf] == node;
+  }
+  bool is_chain_of(Node node, Node first) const {
+    return is_chained(node) && graph_.links(node, 0)[kFirst] == first;
+  }
+  /// Where the first of a chain links to it; the number of its links where it has none.
+  size_t chain_of(Node first, const SharedGraph::Links& links) const {
+    size_t i = 0;
+    while (i < links.size() && !(links[i] >= 0 && is_chain_of(links[i], first))) ++i;
+    return i;
+  }
+  /// Of the rows that the search on level 0 found, one that is equal to the row; −1 for none.
+  Node equal_row(Node node) {
+    const float to_itself = distance(node);
+    for (const Neighbour& found : found_.values()) {
+      if (found.distance == to_itself && equal_.are_equal(found.node, node)) return found.node;
+    }
+    return -1;
+  }
+  void chain(Node node, Node first) {
+    SharedGraph::Lock lock(graph_, first);
+    save_old(first, &lock);
+    SharedGraph::Links of_first = graph_.links(first, 0);
+    SharedGraph::Links own = graph_.links(node, 0);
+    const size_t at = chain_of(first, of_first);
+    if (at < of_first.size()) own.set(kNext, of_first[at]);
+    own.set(kFirst, first);
+    own.set(kSelf, node);
+    if (at < of_first.size()) {
+      of_first.set(at, node);
+    } else {
+      size_t free = of_first.size();
+      while (free > 0 && of_first[free - 1] == -1) --free;
+      of_first.set(std::min(free, of_first.size() - 1), node);
+    }
+  }
+  void save_old(Node node, SharedGraph::Lock* lock) {
+    if (!graph_.is_old(node) || lock->is_saved()) return;
+    log_.save(graph_, node);
+    lock->set_saved();
+  }
+
   void link_on_level(Node node, int level, Neighbour nearest) {
     targets_.clear();
+    Node equal = -1;
+    if (level == 0 && is_chained(nearest.node))
+      nearest.node = graph_.links(nearest.node, 0)[kFirst];
     {
       const SharedGraph::Lock lock(graph_, node);
       search(node, level, nearest);
+      if (level == 0 && graph_.links(node, 0).size() > kNext) equal = equal_row(node);
+    }
+    if (equal >= 0) {
+      chain(node, equal);
+      return;
+    }
+    {
+      const SharedGraph::Lock lock(graph_, node);
       shrink(found_, graph_.links(node, level).size());
       while (!found_.empty()) {
         const Node target = found_.pop().node;
@@ -281,10 +347,7 @@ class Linker {
     }
     for (const Node target : targets_) {
       SharedGraph::Lock lock(graph_, target);
-      if (graph_.is_old(target) && !lock.is_saved()) {
-        log_.save(graph_, target);
-        lock.set_saved();
-      }
+      save_old(target, &lock);
       add_link(target, node, level);
     }
   }
@@ -299,14 +362,26 @@ class Linker {
     }
     rivals_.clear();
     rivals_.push({distance(from, to), to});
-    for (size_t i = 0; i < links.size(); ++i) rivals_.push({distance(from, links[i]), links[i]});
-    shrink(rivals_, links.size());
+    // The chain of equal rows stays, whatever else does.
+    const float to_equal = level == 0 ? distance(from, from) : 0;
+    Node chained = -1;
+    for (size_t i = 0; i < links.size(); ++i) {
+      const float to_link = distance(from, links[i]);
+      if (level == 0 && to_link == to_equal && is_chain_of(links[i], from)) {
+        chained = links[i];
+      } else {
+        rivals_.push({to_link, links[i]});
+      }
+    }
+    shrink(rivals_, links.size() - (chained >= 0 ? 1 : 0));
     size_t i = 0;
     for (; !rivals_.empty(); ++i) links.set(i, rivals_.pop().node);
+    if (chained >= 0) links.set(i++, chained);
     for (; i < links.size(); ++i) links.set(i, -1);
   }
 
   SharedGraph& graph_;
+  EqualRows equal_;
   std::unique_ptr<::faiss::DistanceComputer> distances_;
   float sign_;
   std::vector<uint8_t> seen_;
@@ -406,11 +481,14 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x) {
       Node* rows = sorted.rows.data() + begin;
       for (int64_t i = 0; i < count; ++i)
         std::swap(rows[i], rows[i + order.rand_int(static_cast<int>(count - i))]);
+      const auto begin_of_work = static_cast<int64_t>(sorted.rows.size() - begin) - count;
       const int threads = count > kRowsForThreads ? thread_count(0, count) : 1;
       parallel_for(count, threads, [&](int64_t i, int thread) {
         auto& linker = linkers[static_cast<size_t>(thread)];
         if (linker == nullptr) linker = std::make_unique<Linker>(graph, *index.storage);
         if (i % check_period == 0) require_going_on();
+        if (thread == 0)
+          report_work(static_cast<double>(begin_of_work + i) / static_cast<double>(n));
         linker->link(rows[i], static_cast<int>(level), x + (rows[i] - n0) * index.d);
       });
     }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/nsg_builder.h"
 
-#include <faiss/IndexIDMap.h>
-#include <faiss/IndexPreTransform.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <utility>
 
 #include "src/core/checked_size.h"
@@ -17,7 +13,6 @@
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/graph_beam.h"
-#include "src/faiss/index_parts.h"
 #include "src/faiss/nn_descent.h"
 #include "src/faiss/nsg_graph.h"
 
@@ -390,36 +385,13 @@ NodeTable neighbours_by_descent(const ::faiss::IndexNSG& index) {
 
 }  // namespace
 
-bool add_building_nsg(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) {
-  if (auto* graph = dynamic_cast<::faiss::IndexNSG*>(&index)) {
-    require(ids == nullptr, StatusCode::unsupported, "add_with_ids: a graph takes no ids");
-    require(graph->is_trained, StatusCode::not_trained,
-            "add: the index is not trained; call train first");
-    require(graph->ntotal == 0, StatusCode::unsupported,
-            "add: the graph is built of all rows at once, and holds {}; reset it first",
-            graph->ntotal);
-    build_nsg(*graph, n, x);
-    return true;
-  }
-  if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
-    if (dynamic_cast<const ::faiss::IndexNSG*>(&finding_index(index)) == nullptr) return false;
-    const float* const transformed = chain->apply_chain(n, x);
-    const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
-    if (!add_building_nsg(*chain->index, n, transformed, ids)) return false;
-    chain->ntotal = chain->index->ntotal;
-    return true;
-  }
-  auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index);
-  if (map == nullptr || ids == nullptr || map->ntotal != 0) return false;
-  std::vector<idx_t> id_map(ids, ids + n);
-  std::unordered_map<idx_t, idx_t> rows;
-  auto* both_ways = dynamic_cast<::faiss::IndexIDMap2*>(&index);
-  for (idx_t row = 0; both_ways != nullptr && row < n; ++row) rows[ids[row]] = row;
-  if (!add_building_nsg(*map->index, n, x, nullptr)) return false;
-  map->id_map.swap(id_map);
-  if (both_ways != nullptr) both_ways->rev_map.swap(rows);
-  map->ntotal = map->index->ntotal;
-  return true;
+void add_to_nsg(::faiss::IndexNSG& index, idx_t n, const float* x) {
+  require(index.storage != nullptr && index.is_trained, StatusCode::not_trained,
+          "add: the index is not trained; call train first");
+  require(index.ntotal == 0, StatusCode::unsupported,
+          "add: the graph is built of all rows at once, and holds {}; reset it first",
+          index.ntotal);
+  build_nsg(index, n, x);
 }
 
 void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x) {

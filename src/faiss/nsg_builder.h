@@ -20,8 +20,7 @@ namespace polarquant {
 /// empty after an error.
 void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
 
-/// Adds rows to an index that finds them by one of FAISS's own NSG graphs, alone, behind transforms
-/// or in an id map, which then is built so; ids: (n), or null. False, with nothing done, for others.
-bool add_building_nsg(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids);
+/// The same of one of FAISS's own, with the checks of an add.
+void add_to_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
 
 }  // namespace polarquant

@@ -6,6 +6,7 @@
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
+#include <faiss/IndexNSG.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
 
@@ -19,11 +20,13 @@
 
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
 #include "src/faiss/added_rows.h"
 #include "src/faiss/faiss_codes.h"
 #include "src/faiss/graph_over_polar.h"
 #include "src/faiss/hnsw_links.h"
 #include "src/faiss/list_rows.h"
+#include "src/faiss/nsg_builder.h"
 #include "src/faiss/omp_threads.h"
 
 namespace polarquant {
@@ -200,6 +203,7 @@ void add_to_plain_lists(::faiss::IndexIVF& index, idx_t n, const float* x, const
   growth.extend_map(n);
   std::vector<uint8_t> codes(static_cast<size_t>(std::min(n, kBlock)) * index.code_size);
   for (idx_t first = 0; first < n; first += kBlock) {
+    report_work(static_cast<double>(first) / static_cast<double>(n));
     const idx_t count = std::min(kBlock, n - first);
     encode_for_lists(index, count, x + first * index.d, lists.data() + first, codes.data());
     growth.append(count, codes.data(), ids != nullptr ? ids + first : nullptr, index.ntotal + first,
@@ -234,6 +238,13 @@ bool is_hnsw(const ::faiss::Index& index) {
     if (typeid(index) == *type) return true;
   }
   return false;
+}
+
+bool is_ours(const ::faiss::Index& index) {
+  return dynamic_cast<const IndexPolar*>(&index) != nullptr ||
+         dynamic_cast<const IndexIVFPolar*>(&index) != nullptr ||
+         dynamic_cast<const HNSWOverPolar*>(&index) != nullptr ||
+         dynamic_cast<const NSGOverPolar*>(&index) != nullptr;
 }
 
 void add_with_or_without(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) {
@@ -273,7 +284,13 @@ void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) 
   } else if (auto* flat = dynamic_cast<::faiss::IndexFlatCodes*>(&index);
              flat != nullptr && ids == nullptr) {
     add_to_flat_codes(*flat, n, x);
+  } else if (auto* nsg = dynamic_cast<::faiss::IndexNSG*>(&index);
+             nsg != nullptr && dynamic_cast<NSGOverPolar*>(nsg) == nullptr && ids == nullptr) {
+    add_to_nsg(*nsg, n, x);
+  } else if (is_ours(index)) {
+    add_with_or_without(index, n, x, ids);
   } else {
+    const WorkWithoutStop until_done;  // FAISS's would keep part of the rows
     add_with_or_without(index, n, x, ids);
   }
 }
@@ -285,7 +302,11 @@ void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x) {
   require(before == graph.storage->ntotal, StatusCode::state_mismatch,
           "add: the graph has {} rows, its storage {}", before, graph.storage->ntotal);
   AddedRows added(*graph.storage, n);
-  add_rows(*graph.storage, n, x, nullptr);
+  {
+    const WorkStage stage(0, 0.1);
+    add_rows(*graph.storage, n, x, nullptr);
+  }
+  const WorkStage stage(0.1, 1);
   link_rows(graph, before, n, x);
   added.keep();
   graph.ntotal = graph.storage->ntotal;

@@ -79,8 +79,9 @@ TEST_CASE("trainings tell their thread's function and stop", "[capi][progress]")
 
 TEST_CASE("adds tell their thread's function and stop", "[capi][progress]") {
   for (const char* description :
-       {"Polar4", "IVF8,Polar4", "NSG16,Polar4", "NSG16,Flat", "PCA8,NSG16,Flat",
-        "IDMap2,NSG16,SQ8", "Polar2,RFlat", "IDMap2,Polar4", "PCA8,Polar4", "PolarScalar4"}) {
+       {"Polar4", "IVF8,Polar4", "NSG16,Polar4", "HNSW16,Polar4", "HNSW16,Flat", "IVF8,Flat",
+        "NSG16,Flat", "PCA8,NSG16,Flat", "IDMap2,NSG16,SQ8", "Polar2,RFlat", "IDMap2,Polar4",
+        "PCA8,Polar4", "PolarScalar4"}) {
     INFO(description);
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
     require_ok(train(index.get()));

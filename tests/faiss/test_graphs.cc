@@ -5,6 +5,7 @@
 #include <faiss/impl/IDSelector.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -161,6 +162,38 @@ TEST_CASE("HNSW indexes begin empty and name what is wrong", "[faiss][graph]") {
   require_faiss_error("not trained", [&] {
     index_factory(kDim, "HNSW8,Polar4-pca", ::faiss::METRIC_L2)->add(5, rows().data());
   });
+}
+
+TEST_CASE("HNSW finds what it does, however many rows are equal", "[faiss][graph]") {
+  // Half of the rows are equal, or all; and what was added at once, or in parts.
+  const int64_t n = 1600;
+  const int64_t batch = GENERATE(int64_t{1600}, int64_t{100});
+  const std::string spec = GENERATE("Polar4", "Polar8");
+  CAPTURE(batch, spec);
+  std::vector<float> x = clustered_rows(n, kDim, 7);
+  for (int64_t i = 1; i < n / 2; ++i) std::copy_n(x.data(), kDim, x.data() + i * kDim);
+  const auto flat = index_factory(kDim, spec, ::faiss::METRIC_L2);
+  const auto index = index_factory(kDim, "HNSW16," + spec, ::faiss::METRIC_L2);
+  for (int64_t first = 0; first < n; first += batch) {
+    flat->add(batch, x.data() + first * kDim);
+    index->add(batch, x.data() + first * kDim);
+  }
+  SearchParametersPolar exact;
+  exact.exactness = std::numeric_limits<float>::infinity();
+  ::faiss::SearchParametersHNSW wide;
+  wide.efSearch = 100;
+  CHECK(recall(find(*index, queries(), kK, &wide), find(*flat, queries(), kK, &exact), kK) > .95);
+
+  // Those that are equal are all found, and a file has them.
+  wide.efSearch = static_cast<int>(n);
+  const std::vector<float> equal(x.begin(), x.begin() + kDim);
+  Found all = find(*index, equal, n / 2, &wide);
+  std::sort(all.labels.begin(), all.labels.end());
+  for (int64_t i = 0; i < n / 2; ++i) CHECK(all.labels[static_cast<size_t>(i)] == i);
+  const auto again = clone_index(*index);
+  CHECK(find(*again, queries(), kK, &wide) == find(*index, queries(), kK, &wide));
+  again->add(100, x.data());
+  CHECK(find(*again, equal, n / 2 + 100, &wide).labels.back() >= 0);
 }
 
 TEST_CASE("NSG finds what a flat search of the same codes does", "[faiss][graph]") {
