@@ -73,6 +73,7 @@ class CallPlayer {
                        const std::function<bool(int64_t)>& goes);
   /// What the index answers is what `before` answered.
   void require_same_answers(const polar_index* before, Random& random);
+  polar_load_options load_options() const;
 
   std::vector<float> random_rows(Random& random, int64_t n) const;
   void log(const std::string& line);
