@@ -207,7 +207,7 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     require_finite("queries", queries, nq, checked.index->dim());
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    const MetricInput input(checked.metric, checked.index->dim(), nq, queries);
+    const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
     checked.index->search(nq, input.data(), k, make_row_filter(read),
                           make_scan_options(read, checked.num_threads), read.nprobe, stream, scores,
                           ids);

@@ -6,49 +6,15 @@
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
 
-#include <algorithm>
-#include <cctype>
-#include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "polarquant/faiss.h"
-#include "src/codec/spec.h"
 #include "src/core/checked_size.h"
 #include "src/core/status.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/index_parts.h"
 
 namespace polarquant::capi {
-namespace {
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
-
-/// FAISS's parser divides by numbers that it reads ("PQ0"), and builds empty parts from others
-/// ("IVF0,Flat"); no part of a FAISS string has a use for a 0.
-void refuse_zeros(std::string_view part) {
-  for (size_t i = 0; i < part.size();) {
-    size_t end = i;
-    while (end < part.size() && is_digit(part[end])) ++end;
-    const bool is_zero = end > i && part.substr(i, end - i).find_first_not_of('0') == part.npos;
-    require(!is_zero, StatusCode::bad_argument,
-            "description: \"{}\" has the number 0; 1 or more is allowed", part);
-    i = end + 1;
-  }
-}
-
-/// Calls visit for the names that the string's commas, brackets and underscores part.
-template <typename Visit>
-void for_each_name(std::string_view description, Visit&& visit) {
-  while (!description.empty()) {
-    const size_t end = std::min(description.find_first_of(",()_"), description.size());
-    visit(description.substr(0, end));
-    description.remove_prefix(std::min(end + 1, description.size()));
-  }
-}
-
-}  // namespace
-
 const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) noexcept {
   return dynamic_cast<const ::faiss::IndexIVF*>(&finding_index(index));
 }
@@ -119,9 +85,6 @@ size_t stored_row_bytes(const ::faiss::Index& index) {
 }
 
 std::unique_ptr<::faiss::Index> make_index(const char* description, int dim, bool inner_product) {
-  for_each_name(description, [](std::string_view part) {
-    if (!looks_like_spec(part)) refuse_zeros(part);
-  });
   try {
     return index_factory(dim, description,
                          inner_product ? ::faiss::METRIC_INNER_PRODUCT : ::faiss::METRIC_L2);
@@ -129,9 +92,6 @@ std::unique_ptr<::faiss::Index> make_index(const char* description, int dim, boo
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
     fail(StatusCode::bad_argument, "description: {}", error.what());
-  } catch (const std::out_of_range&) {  // std::stoi inside FAISS's parser
-    fail(StatusCode::bad_argument, "description: \"{}\" has a number that does not fit an int",
-         description);
   }
 }
 

@@ -29,6 +29,7 @@
 #include "src/capi/search_options.h"
 #include "src/capi/thread_progress.h"
 #include "src/capi/training_rows.h"
+#include "src/core/row_length.h"
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
@@ -109,6 +110,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     auto trained = make_untrained(checked);
     require_training_rows(*trained, checked.description, n);
     const MetricInput input(checked.metric, checked.dim, n, x);
+    require_training_lengths("x", n, checked.dim, input.data());
     const OmpThreads threads(0);
     trained->train(n, input.data());
     keep_nprobe(*checked.faiss, *trained);
@@ -155,7 +157,7 @@ namespace {
 
 void search_faiss(const polar_index& index, int64_t nq, const float* queries, int64_t k,
                   const polar_search_options& options, float* scores, int64_t* ids) {
-  const MetricInput input(index.metric, index.dim, nq, queries);
+  const MetricInput input(index.metric, index.dim, nq, queries, "queries");
   const OmpThreads threads(options.num_threads);
   const AppliedOptions applied(options);
   search_index(*index.faiss, nq, input.data(), k, applied.options(), scores, ids);

@@ -16,6 +16,7 @@
 #include "src/capi/metric_input.h"
 #include "src/capi/new_ids.h"
 #include "src/capi/thread_progress.h"
+#include "src/core/row_length.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
 
@@ -86,6 +87,7 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
     require(nlist == static_cast<int64_t>(ivf.nlist), StatusCode::bad_argument,
             "nlist: {} is not allowed; \"{}\" has {} lists", nlist, checked.description, ivf.nlist);
     require_finite("centroids", centroids, nlist, checked.dim);
+    require_row_lengths("centroids", nlist, checked.dim, centroids);
     require_count("n", n, 1);
     require_finite("x", x, n, checked.dim);
     const MetricInput input(checked.metric, checked.dim, n, x);

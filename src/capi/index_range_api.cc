@@ -21,7 +21,7 @@ namespace {
 /// Where FAISS puts what it finds.
 void search_range(const polar_index& index, int64_t nq, const float* queries, float radius,
                   const polar_search_options& options, ::faiss::RangeSearchResult* result) {
-  const MetricInput input(index.metric, index.dim, nq, queries);
+  const MetricInput input(index.metric, index.dim, nq, queries, "queries");
   const OmpThreads threads(options.num_threads);
   const AppliedOptions applied(options);
   try {

@@ -6,14 +6,22 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/core/row_length.h"
 
 namespace polarquant::capi {
 
-/// Rows or queries as the FAISS index gets them: for cosine, copies of length 1 (0 stays 0).
+/// Rows or queries as the FAISS index gets them: for cosine, copies of length 1 (0 stays 0); else
+/// themselves, which are refused where they are too long (row_length.h).
 class MetricInput {
  public:
-  MetricInput(Metric metric, int64_t dim, int64_t n, const float* x) : x_(x) {
-    if (metric != Metric::cosine || n == 0) return;
+  /// x, finite, as the caller knows it by name.
+  MetricInput(Metric metric, int64_t dim, int64_t n, const float* x, const char* name = "x")
+      : x_(x) {
+    if (metric != Metric::cosine) {
+      require_row_lengths(name, n, dim, x);
+      return;
+    }
+    if (n == 0) return;
     copies_.resize(static_cast<size_t>(n * dim));
     for (int64_t row = 0; row < n; ++row) {
       const float* from = x + row * dim;

@@ -13,6 +13,7 @@
 #include "src/faiss/omp_threads.h"
 #include "src/faiss/refine_rows.h"
 #include "src/faiss/row_changes.h"
+#include "src/faiss/row_checks.h"
 #include "src/faiss/search_parameters.h"
 
 namespace polarquant {
@@ -71,6 +72,7 @@ void PreTransformOverPolar::train(idx_t n, const float* x) {
     require(index->ntotal == 0, StatusCode::state_mismatch,
             "train: the index holds {} rows, coded by what was trained before; reset it first",
             index->ntotal);
+    require_training_rows("train", n, d, x);
     const bool training_is_optional = index->is_trained;
     IndexPreTransform::train(n, x);
     if (training_is_optional) {
@@ -83,11 +85,17 @@ void PreTransformOverPolar::train(idx_t n, const float* x) {
 }
 
 void PreTransformOverPolar::add(idx_t n, const float* x) {
-  with_faiss_errors([&] { add_rows(*this, n, x, nullptr); });
+  with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    add_rows(*this, n, x, nullptr);
+  });
 }
 
 void PreTransformOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
-  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+  with_faiss_errors([&] {
+    require_rows("add_with_ids", n, d, x);
+    add_rows(*this, n, x, xids);
+  });
 }
 
 size_t PreTransformOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
@@ -96,6 +104,7 @@ size_t PreTransformOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
 
 void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
                                    idx_t* labels, const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] { require_rows("search", n, d, x); });
   const OmpThreads omp_threads(0);
   IndexPreTransform::search(n, x, k, distances, labels, params);
 }
@@ -103,6 +112,7 @@ void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* dist
 void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
                                          ::faiss::RangeSearchResult* result,
                                          const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] { require_rows("range_search", n, d, x); });
   const OmpThreads omp_threads(0);
   IndexPreTransform::range_search(n, x, radius, result, params);
 }
@@ -136,6 +146,7 @@ void IDMap2OverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
 }
 
 void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
+  with_faiss_errors([&] { require_rows("sa_encode", n, d, x); });
   const OmpThreads omp_threads(0);
   IndexPreTransform::sa_encode(n, x, bytes);
 }
@@ -172,12 +183,16 @@ void IDMap2OverPolar::reconstruct(idx_t key, float* recons) const {
 }
 
 void RefineOverPolar::train(idx_t n, const float* x) {
+  with_faiss_errors([&] { require_training_rows("train", n, d, x); });
   const OmpThreads omp_threads(0);
   IndexRefine::train(n, x);
 }
 
 void RefineOverPolar::add(idx_t n, const float* x) {
-  with_faiss_errors([&] { add_to_refinement(*this, n, x); });
+  with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    add_to_refinement(*this, n, x);
+  });
 }
 
 void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
@@ -186,7 +201,7 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
     const OmpThreads omp_threads(0);
     const RefineParameters parameters =
         refine_parameters<::faiss::IndexRefineSearchParameters>(k_factor, params);
-    require(n >= 0, StatusCode::bad_argument, "search: n is {}; at least 0 is needed", n);
+    require_rows("search", n, d, x);
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     require(is_trained, StatusCode::not_trained,
             "search: the index is not trained; call train first");

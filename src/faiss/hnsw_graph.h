@@ -22,6 +22,10 @@ struct HnswGraph {
   int64_t upper_beam = 1;
 };
 
+/// Links of a row in factory strings, FAISS's M: with 1 FAISS makes a graph without levels, and
+/// every row has room for twice as many.
+inline constexpr int64_t kLeastHnswLinks = 2;
+inline constexpr int64_t kMostHnswLinks = 512;
 /// Lists of neighbours that searches keep in memory; FAISS's defaults are 40 and 16.
 inline constexpr int64_t kMaxEf = 1 << 24;
 /// Levels of a graph: FAISS's probabilities end at 1e-9, which is 30 with 2 neighbours.
@@ -36,8 +40,9 @@ const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const C
   if (level_count < 1 || level_count > kMaxHnswLevels || count(cumulated) != level_count + 1)
     return "cum_nneighbor_per_level";
   if (cumulated[0] != 0) return "cum_nneighbor_per_level";
+  // A level without room for a link is one that FAISS writes in front of.
   for (uint64_t level = 0; level < level_count; ++level) {
-    if (cumulated[level] > cumulated[level + 1] || cumulated[level + 1] > kMaxEf)
+    if (cumulated[level] >= cumulated[level + 1] || cumulated[level + 1] > kMaxEf)
       return "cum_nneighbor_per_level";
   }
   const auto rows = static_cast<uint64_t>(ntotal);

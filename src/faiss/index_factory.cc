@@ -17,6 +17,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/spec.h"
 #include "src/faiss/containers.h"
+#include "src/faiss/description_limits.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/faiss_metric.h"
 
@@ -152,9 +153,19 @@ std::unique_ptr<::faiss::Index> build(int d, const std::string& description,
 std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& description,
                                               ::faiss::MetricType metric) {
   return with_faiss_errors([&] {
+    require_description(d, description);
     std::vector<Name> names = find_names(description);
-    if (!names.empty()) return build(d, description, names, metric);
-    return std::unique_ptr<::faiss::Index>(::faiss::index_factory(d, description.c_str(), metric));
+    std::unique_ptr<::faiss::Index> index;
+    if (!names.empty()) {
+      index = build(d, description, names, metric);
+    } else {
+      index.reset(::faiss::index_factory(d, description.c_str(), metric));
+    }
+    require(index->metric_type == metric, StatusCode::unsupported,
+            "description: \"{}\" is made by FAISS for metric {} alone; {} was asked for",
+            description, static_cast<int>(index->metric_type), static_cast<int>(metric));
+    make_usable(*index, description);
+    return index;
   });
 }
 

@@ -100,8 +100,7 @@ void IndexIVFPolar::require_trained(const char* call) const {
 
 void IndexIVFPolar::train(idx_t n, const float* x) {
   with_faiss_errors([&] {
-    require_rows("train", n, d, x);
-    require(n >= 1, StatusCode::bad_argument, "train: n is 0; at least 1 row is needed");
+    require_training_rows("train", n, d, x);
     require_changeable("train");
     require(ntotal == 0, StatusCode::state_mismatch,
             "train: the index holds {} rows, coded by what was trained before; reset it first",

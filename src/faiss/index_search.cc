@@ -4,6 +4,7 @@
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
+#include <faiss/IndexIVFFastScan.h>
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
 #include <faiss/IndexScalarQuantizer.h>
@@ -151,8 +152,13 @@ class IndexSearch {
         return;
       }
       const ::faiss::SearchParametersIVF params = ivf_parameters(*ivf, selector);
-      or_refused(selector != nullptr ? "options.filter" : "options.nprobe",
-                 [&] { search_parts(index, &params, n, x, k, distances, labels); });
+      or_refused(selector != nullptr ? "options.filter" : "options.nprobe", [&] {
+        // Codes whose scanner takes no selector say so here, and not in FAISS's loop
+        // over threads, where it would end the process. Fast scans have no scanner.
+        if (selector != nullptr && dynamic_cast<const ::faiss::IndexIVFFastScan*>(ivf) == nullptr)
+          delete ivf->get_InvertedListScanner(false, selector);
+        search_parts(index, &params, n, x, k, distances, labels);
+      });
       require_heeded(selector, n * k, labels);
     } else if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
       // FAISS's search keeps k nodes where efSearch is less, but stops as if it kept efSearch, and

@@ -16,11 +16,9 @@ constexpr int32_t kMost = 1 << 16;
 /// NN-descent is for many rows: of 100 FAISS's own divides by 0, and with a few hundred it can be
 /// left with fewer neighbours than it then reads. A search of so few rows is also the faster.
 constexpr int64_t kFewRows = 10'000;
-/// With fewer links FAISS often never finds a row that has room for one more, and goes on looking.
-constexpr int32_t kLeastLinks = 8;
 
 constexpr NsgField kFields[] = {
-    {"nsg.R", &NsgNumbers::R, kLeastLinks, kMost},
+    {"nsg.R", &NsgNumbers::R, kLeastNsgLinks, kMost},
     {"nsg.L", &NsgNumbers::L, 1, kMost},
     {"nsg.C", &NsgNumbers::C, 1, kMost},
     {"nsg.search_L", &NsgNumbers::search_L, 1, kMaxEf},
@@ -105,6 +103,11 @@ void require_buildable(const ::faiss::IndexNSG& index, int64_t n) {
   require(n <= kMaxNsgLinks / degree, StatusCode::bad_argument,
           "add: {} rows of {} links; FAISS builds graphs of up to {} links", n, degree,
           kMaxNsgLinks);
+}
+
+void prepare_building(::faiss::IndexNSG& index, int64_t n) {
+  if (n <= kFewRows) index.build_type = 0;
+  require_buildable(index, n);
 }
 
 const char* flaw_of(const NsgLinks& graph, int64_t entry_point) {

@@ -11,6 +11,11 @@
 
 namespace polarquant {
 
+/// Links of a row in factory strings, FAISS's R. With fewer FAISS often never finds a row that has
+/// room for one more, and goes on looking.
+inline constexpr int64_t kLeastNsgLinks = 8;
+inline constexpr int64_t kMostNsgLinks = 1024;
+
 /// The numbers that FAISS builds and searches a graph by.
 struct NsgNumbers {
   int32_t R, L, C, search_L;
@@ -40,6 +45,8 @@ bool compares_all_rows(const ::faiss::IndexNSG& index, int64_t n);
 /// Throws bad_argument unless FAISS builds a graph of n rows: with too few for the index's numbers
 /// it reads what it never wrote, or never ends.
 void require_buildable(const ::faiss::IndexNSG& index, int64_t n);
+/// The same for a graph of FAISS's own, which is told to compare all rows where they are few.
+void prepare_building(::faiss::IndexNSG& index, int64_t n);
 
 /// Rows times links of a row, which FAISS counts by an int.
 inline constexpr int64_t kMaxNsgLinks = INT32_MAX;

@@ -2,28 +2,35 @@
 // Checks of what FAISS callers pass, by the name of the call they made.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 #include "src/codec/codec.h"
 #include "src/core/checked_size.h"
+#include "src/core/row_length.h"
 
 namespace polarquant {
 
-/// n rows of d floats, each finite; the text names the first row that is not.
-inline void require_rows(const char* call, int64_t n, int d, const float* x) {
+/// Where n rows of d floats are said to be, they can be.
+inline void require_row_array(const char* call, int64_t n, int d, const float* x) {
   require(n >= 0, StatusCode::bad_argument, "{}: n is {}; at least 0 rows are needed", call, n);
   const size_t count = checked_mul(n, d, "n x d floats");
   checked_mul(count, sizeof(float), "bytes of n x d floats");
   require(n == 0 || x != nullptr, StatusCode::bad_argument, "{}: x is null; {} rows are needed",
           call, n);
-  for (size_t i = 0; i < count; ++i) {
-    if (std::isfinite(x[i])) continue;
-    fail(StatusCode::bad_argument,
-         "{}: row {} of x has {} at coordinate {}; finite numbers are needed", call,
-         i / static_cast<size_t>(d), x[i], i % static_cast<size_t>(d));
-  }
+}
+
+/// n rows of d floats, each finite and of a length that is taken (row_length.h).
+inline void require_rows(const char* call, int64_t n, int d, const float* x) {
+  require_row_array(call, n, d, x);
+  require_row_lengths(call, n, d, x);
+}
+
+/// The same for training.
+inline void require_training_rows(const char* call, int64_t n, int d, const float* x) {
+  require_row_array(call, n, d, x);
+  require(n >= 1, StatusCode::bad_argument, "{}: n is 0; at least 1 row is needed", call);
+  require_training_lengths(call, n, d, x);
 }
 
 /// A row has no code of its own where rows are coded in groups.

@@ -14,6 +14,7 @@
 #include "src/faiss/faiss_compat.h"
 #include "src/faiss/faiss_error.h"
 #include "src/faiss/omp_threads.h"
+#include "src/faiss/row_checks.h"
 
 namespace polarquant {
 namespace {
@@ -47,6 +48,7 @@ void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const flo
             "update_vectors: n is {}, with keys or x null; n ids and rows are needed", n);
     if (auto* polar = dynamic_cast<IndexPolar*>(&index)) return polar->update_vectors(n, keys, x);
     if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
+      require_rows("update_vectors", n, index.d, x);
       const float* transformed = outer->apply_chain(n, x);
       const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
       return update_vectors(*outer->index, n, keys, transformed);
