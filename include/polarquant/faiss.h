@@ -202,8 +202,9 @@ struct IndexPolar : ::faiss::Index {
 ///   "OPQ16,IVF1024,Polar4";
 /// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
 /// - as the coarse quantizer of FAISS's inverted files: "IVF1024(Polar8),SQ8".
-/// A string without one of our names goes to FAISS untouched. Around our names the result has
-/// FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
+/// A string without one of our names goes to FAISS untouched, but numbers in strings have ranges,
+/// and what could not be used or written is refused (docs/faiss.md). Around our names the result
+/// has FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
 /// search parameters (a selector of ids) where FAISS's own refuse them; train also trains our index
 /// behind transforms that need no training; a search in a fork()ed child does not wait for OpenMP
 /// threads that the child does not have. Searches are tuned by the fields that FAISS and our
@@ -265,9 +266,12 @@ struct ReadOptions {
   /// Ids of a flat index's rows are copied to memory, 8 bytes each, those of an inverted file stay;
   /// reconstruct looks through them. From a path only.
   bool memory_map = false;
-  /// FAISS's reader believes what a file says about sizes. So FAISS's parts are checked before it
-  /// sees them, and those of a kind that cannot be checked are refused. True: they are given to it
-  /// unchecked, which is safe for files from whom you trust. Checksums are verified either way.
+  /// FAISS believes what a file says. So what stands around our codes is read alone, by a table
+  /// (docs/format.md): flat indexes, SQ8 and SQfp16, refinements by these or ours, id maps, linear
+  /// transforms, inverted files and graphs of our codes; its bytes are checked before FAISS's
+  /// reader sees them, and what it makes of them afterwards. All else is refused by name. True:
+  /// FAISS's parts, of any kind, are given to it unchecked, which is for files from whom you trust:
+  /// others can end the process, or worse. Checksums are verified either way.
   bool trust_faiss = false;
 };
 

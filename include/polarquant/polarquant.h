@@ -182,16 +182,16 @@ POLAR_API void polar_codec_destroy(polar_codec* codec);
 POLAR_API size_t polar_spec_help(char* buf, size_t cap);
 
 typedef struct polar_codec_info {
-  uint32_t struct_size; /* set by the caller to sizeof(polar_codec_info) before the call */
-  int32_t dim;          /* dimensions of a vector */
-  polar_metric metric;  /* POLAR_METRIC_… */
-  int32_t is_trained;   /* 0 only while encode must wait for train */
-  int32_t state_origin; /* centre and unit: 0 as created, 2 trained; 1 in states of earlier versions, from
-                           an index's first rows */
-  int32_t group_rows;   /* rows that share a code; 1 for all but PolarPair…g128 */
-  uint64_t seed;        /* of the rotation */
-  size_t code_bytes;    /* bytes of one code (of group_rows rows), factors included */
-  size_t factor_bytes;  /* of these, the factors; 0 for codecs without factors */
+  uint32_t struct_size;  /* set by the caller to sizeof(polar_codec_info) before the call */
+  int32_t dim;           /* dimensions of a vector */
+  polar_metric metric;   /* POLAR_METRIC_… */
+  int32_t is_trained;    /* 0 only while encode must wait for train */
+  int32_t state_origin;  /* centre and unit: 0 as created, 2 trained; 1 in states of earlier
+                            versions, from  an index's first rows */
+  int32_t group_rows;    /* rows that share a code; 1 for all but PolarPair…g128 */
+  uint64_t seed;         /* of the rotation */
+  size_t code_bytes;     /* bytes of one code (of group_rows rows), factors included */
+  size_t factor_bytes;   /* of these, the factors; 0 for codecs without factors */
   size_t tail_row_bytes; /* bytes of a row of the unfinished last group; 0 when group_rows is 1 */
   double bits_per_dim;   /* 8·code_bytes / (group_rows·dim), factors included */
   double mse;            /* error per dimension on the unit Gaussian; 0 where not defined */
@@ -670,9 +670,13 @@ typedef struct polar_load_options {
    * may be removed or replaced meanwhile, but not written to or cut short, which ends the process.
    * Not for polar_index_load_from. Default 0. */
   int32_t memory_map;
-  /* 1: parts of FAISS's that cannot be checked before FAISS's reader sees them are given to it
-   * unchecked: for files from whom you trust. 0 (default): they are refused with
-   * POLAR_ERROR_UNSUPPORTED. Checksums are verified either way. */
+  /* 0 (default): indexes of our specs are read, and what stands around them: "Flat", "SQ8" and
+   * "SQfp16", refinements by these or ours, IDMap and IDMap2, linear transforms, inverted files,
+   * HNSW and NSG graphs of our specs (docs/format.md has the table). Whatever such a file says, it
+   * gives an index that works or an error. All else, as "IVF1024,Flat", "HNSW32,Flat", "PQ16" and
+   * "ITQ64,Polar4", is refused with POLAR_ERROR_UNSUPPORTED, whoever saved it. 1: parts of FAISS's
+   * are given to FAISS's reader unchecked: for files from whom you trust, since others can end the
+   * process, or worse. Checksums are verified either way. */
   int32_t trust_faiss;
   int32_t reserved; /* 0 */
 } polar_load_options;
@@ -788,8 +792,9 @@ POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
  * their centroids ("IVF1024,Polar4"); POLAR_ERROR_UNSUPPORTED for the others, trained codes
  * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
  * in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what
- * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several devices
- * at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since 0.1
+ * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several
+ * devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since
+ * 0.1
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,

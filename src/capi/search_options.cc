@@ -51,6 +51,8 @@ void require_filter(const polar_search_options& options) {
 }
 
 uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int count) {
+  // Ids that FAISS's own calls give rows may be negative, and are asked for one at a time.
+  if (first < 0) return 0;
   uint64_t mask = 0;
   for (int i = 0; i < count && first + i < num_bits;) {
     const int64_t id = first + i;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/stored_handle.h"
 
+#include <faiss/IndexIDMap.h>
+
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "src/capi/faiss_parts.h"
 #include "src/core/byte_stream.h"
 #include "src/faiss/index_files.h"
+#include "src/faiss/index_parts.h"
 #include "src/faiss/stored_kinds.h"
 
 namespace polarquant::capi {
@@ -69,6 +72,15 @@ void require_consistent(const polar_index& index, bool has_caller_ids) {
               (is_inner_product || faiss.metric_type == ::faiss::METRIC_L2),
           StatusCode::corrupt_data, "{}: metric {}; the index has {}", kWhat,
           static_cast<int>(index.metric), static_cast<int>(faiss.metric_type));
+  // Callers cannot give such ids: they would take them for rows that are not there.
+  for_each_part(faiss, [](const ::faiss::Index& part) {
+    const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&part);
+    if (map == nullptr) return;
+    for (const int64_t id : map->id_map) {
+      require(id >= 0, StatusCode::corrupt_data,
+              "index file: an id map has id {}; 0 and above are allowed", id);
+    }
+  });
   const bool takes_ids = id_support(faiss) != IdSupport::none;
   const bool ids_are_callers = index.row_ids == polar_index::RowIds::callers;
   require((faiss.ntotal > 0) == (index.row_ids != polar_index::RowIds::undecided) &&
@@ -114,8 +126,7 @@ std::unique_ptr<polar_index> read_handle(SectionReader sections, bool trust_fais
     if (has_caller_ids) index->ids = read_ids(sections);
   }
   IndexReading reading(sections, trust_faiss);
-  std::unique_ptr<::faiss::Index> faiss = reading.read_index().index;
-  sections.expect_end();
+  std::unique_ptr<::faiss::Index> faiss = reading.read_whole();
   if (index == nullptr) index = handle_of(*faiss);
   index->dim = faiss->d;
   index->faiss = std::move(faiss);

@@ -159,12 +159,13 @@ std::vector<Name> numbered_names(std::string_view description, int d) {
   return names;
 }
 
-const NameRow& row_of(const Name& name) {
+const NameRow& row_of(const Name& name, const std::string& description) {
   const auto* const row =
       std::find_if(std::begin(kNames), std::end(kNames),
                    [&](const NameRow& known) { return known.letters == name.letters; });
   require(row != std::end(kNames), StatusCode::bad_argument,
-          "description: \"{}\" is not a name with numbers that is known", name.text);
+          "description: \"{}\" in \"{}\" is not a name with numbers that is known", name.text,
+          description);
   return *row;
 }
 
@@ -222,7 +223,7 @@ void require_description(int d, const std::string& description) {
   int64_t widest = d;
   std::string_view last_name;
   for (const Name& name : names) {
-    const NameRow& row = row_of(name);
+    const NameRow& row = row_of(name, description);
     for (size_t i = 0; i < name.numbers.size(); ++i) {
       const Bound none;
       const Bound& bound = i < row.bounds.size() ? row.bounds[i] : none;
@@ -248,7 +249,7 @@ void require_description(int d, const std::string& description) {
             "description: \"{}\" has {} bits; more than {} are allowed with np behind them",
             name.text, name.numbers.back(), kMaxOrderedBits);
   }
-  for (const Name& name : names) require_table(row_of(name), name, widest);
+  for (const Name& name : names) require_table(row_of(name, description), name, widest);
 }
 
 // ---- What was built -----------------------------------------------------------------------------

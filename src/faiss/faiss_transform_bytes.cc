@@ -17,7 +17,6 @@ struct Sizes {
   uint64_t matrix = 0;
   uint64_t bias = 0;
   uint64_t mean = 0;  // 0: none
-  bool needs_mean = false;
   FaissArray<int32_t> map;
   bool is_map = false;
 };
@@ -40,12 +39,6 @@ void read_pca(FaissByteReader& in, Sizes& sizes) {
   read_linear(in, sizes);
 }
 
-void read_itq_matrix(FaissByteReader& in, Sizes& sizes) {
-  in.get<int32_t>();  // max_iter
-  in.get<int32_t>();  // seed
-  read_linear(in, sizes);
-}
-
 void read_map(FaissByteReader& in, Sizes& sizes) {
   sizes.is_map = true;
   sizes.map = in.get_vector<int32_t>();
@@ -56,59 +49,52 @@ void read_normalization(FaissByteReader& in, Sizes& /*sizes*/) {
   FaissByteReader::expect(norm == 2, "norm", norm);
 }
 
-void read_centering(FaissByteReader& in, Sizes& sizes) {
-  sizes.needs_mean = true;
-  sizes.mean = in.get_vector<float>().size;
-}
-
 struct TransformRow {
   SectionKind name;
   void (*read)(FaissByteReader& in, Sizes& sizes);
 };
 constexpr TransformRow kTransforms[] = {
-    {faiss_name("rrot"), read_linear},    {faiss_name("LTra"), read_linear},
-    {faiss_name("Pcam"), read_pca},       {faiss_name("Viqm"), read_itq_matrix},
-    {faiss_name("RmDT"), read_map},       {faiss_name("VNrm"), read_normalization},
-    {faiss_name("VCnt"), read_centering},
+    {faiss_name("rrot"), read_linear},        {faiss_name("LTra"), read_linear},
+    {faiss_name("Pcam"), read_pca},           {faiss_name("RmDT"), read_map},
+    {faiss_name("VNrm"), read_normalization},
 };
 
-void check_sizes(const Sizes& sizes, const TransformFacts& facts) {
-  const auto d_in = static_cast<uint64_t>(facts.d_in);
-  const auto d_out = static_cast<uint64_t>(facts.d_out);
+void check_sizes(const Sizes& sizes, uint64_t d_in, uint64_t d_out, bool is_trained) {
   if (sizes.is_map) {
     FaissByteReader::expect(sizes.map.size == d_out, "map's size", sizes.map.size);
     for (uint64_t i = 0; i < sizes.map.size; ++i) {
-      FaissByteReader::expect(sizes.map[i] >= -1 && sizes.map[i] < facts.d_in, "map", sizes.map[i]);
+      FaissByteReader::expect(sizes.map[i] >= -1 && sizes.map[i] < static_cast<int64_t>(d_in),
+                              "map", sizes.map[i]);
     }
   } else if (!sizes.is_linear) {
     FaissByteReader::expect(d_in == d_out, "d_out", d_out);
   }
-  if (!facts.is_trained) return;
+  if (!is_trained) return;
   if (sizes.is_linear) {
     FaissByteReader::expect(sizes.matrix == d_in * d_out, "A's size", sizes.matrix);
     FaissByteReader::expect(!sizes.have_bias || sizes.bias == d_out, "b's size", sizes.bias);
   }
-  const bool mean_fits = sizes.mean == d_in || (sizes.mean == 0 && !sizes.needs_mean);
-  FaissByteReader::expect(mean_fits, "mean's size", sizes.mean);
+  FaissByteReader::expect(sizes.mean == d_in || sizes.mean == 0, "mean's size", sizes.mean);
 }
 
 }  // namespace
 
-TransformFacts check_transform(FaissByteReader& in) {
+void check_transform(FaissByteReader& in) {
   const auto name = in.get<uint32_t>();
   const auto* const row =
       std::find_if(std::begin(kTransforms), std::end(kTransforms),
                    [name](const TransformRow& known) { return known.name == name; });
-  require(row != std::end(kTransforms), StatusCode::unsupported,
-          "index file: FAISS's transform {} is not one that can be checked", print_kind(name));
+  require(
+      row != std::end(kTransforms), StatusCode::unsupported,
+      "index file: FAISS's transform {} is read with trust_faiss alone, which gives it to FAISS "
+      "unchecked",
+      print_kind(name));
   Sizes sizes;
   row->read(in, sizes);
-  TransformFacts facts;
-  facts.d_in = in.get_between<int32_t>("d_in", 1, kMaxDim);
-  facts.d_out = in.get_between<int32_t>("d_out", 1, kMaxDim);
-  facts.is_trained = in.get_bool("is_trained");
-  check_sizes(sizes, facts);
-  return facts;
+  const auto d_in = in.get_between<int32_t>("d_in", 1, kMaxDim);
+  const auto d_out = in.get_between<int32_t>("d_out", 1, kMaxDim);
+  check_sizes(sizes, static_cast<uint64_t>(d_in), static_cast<uint64_t>(d_out),
+              in.get_bool("is_trained"));
 }
 
 void check_faiss_transform(const uint8_t* data, size_t bytes) {

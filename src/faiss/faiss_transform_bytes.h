@@ -6,12 +6,6 @@
 
 namespace polarquant {
 
-struct TransformFacts {
-  int d_in = 0;
-  int d_out = 0;
-  bool is_trained = false;
-};
-
-TransformFacts check_transform(FaissByteReader& in);
+void check_transform(FaissByteReader& in);
 
 }  // namespace polarquant

@@ -45,9 +45,7 @@ void skip_caller_sections(SectionReader& sections) {
 std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const ReadOptions& options) {
   skip_caller_sections(sections);
   IndexReading reading(sections, options.trust_faiss);
-  std::unique_ptr<::faiss::Index> index = reading.read_index().index;
-  sections.expect_end();
-  return index;
+  return reading.read_whole();
 }
 
 }  // namespace

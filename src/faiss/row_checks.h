@@ -11,6 +11,9 @@
 
 namespace polarquant {
 
+// Codecs code every row that is taken.
+static_assert(double{kMaxRowLength} == kMaxRowNorm);
+
 /// Where n rows of d floats are said to be, they can be.
 inline void require_row_array(const char* call, int64_t n, int d, const float* x) {
   require(n >= 0, StatusCode::bad_argument, "{}: n is {}; at least 0 rows are needed", call, n);

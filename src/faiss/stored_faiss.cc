@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "src/faiss/stored_faiss.h"
 
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexPreTransform.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/impl/io.h>
 #include <faiss/index_io.h>
@@ -71,14 +73,10 @@ auto with_corrupt_data(Body&& body) {
   }
 }
 
-/// check(), where FAISS's kinds that it does not know pass when the caller trusts the file.
-template <typename Check>
-void check_unless_trusted(const IndexReading& reading, Check&& check) {
-  try {
-    check();
-  } catch (const Error& error) {
-    if (error.code() != StatusCode::unsupported || !reading.trusts_faiss()) throw;
-  }
+/// What is behind transforms.
+const ::faiss::Index& inner(const ::faiss::Index& index) {
+  const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index);
+  return chain != nullptr ? inner(*chain->index) : index;
 }
 
 void write_faiss_index(const ::faiss::Index& index, ByteSink& sink) {
@@ -120,7 +118,7 @@ void add_transform_section(const ::faiss::VectorTransform& transform, SectionWri
 
 std::unique_ptr<::faiss::VectorTransform> read_transform_section(IndexReading& reading) {
   const AlignedVector<uint8_t> bytes = reading.sections().read_whole(kTransform);
-  check_unless_trusted(reading, [&] { check_faiss_transform(bytes.data(), bytes.size()); });
+  if (!reading.trusts_faiss()) check_faiss_transform(bytes.data(), bytes.size());
   return with_corrupt_data([&] {
     MemoryReader reader(bytes);
     return std::unique_ptr<::faiss::VectorTransform>(::faiss::read_VectorTransform(&reader));
@@ -135,10 +133,7 @@ void add_faiss_section(ProduceIndex index, SectionWriter& sections) {
 
 StoredIndex read_faiss_section(IndexReading& reading, bool has_coarse) {
   const AlignedVector<uint8_t> bytes = reading.sections().read_whole(kIndex);
-  bool labels_are_rows = true;
-  check_unless_trusted(reading, [&] {
-    labels_are_rows = check_faiss_index(bytes.data(), bytes.size(), has_coarse).labels_are_rows;
-  });
+  if (!reading.trusts_faiss()) check_faiss_index(bytes.data(), bytes.size());
   // Tables that are made of the coarse quantizer wait until it is there.
   const int flags = has_coarse ? 0 : ::faiss::IO_FLAG_SKIP_PRECOMPUTE_TABLE;
   return with_corrupt_data([&] {
@@ -146,6 +141,8 @@ StoredIndex read_faiss_section(IndexReading& reading, bool has_coarse) {
     std::unique_ptr<::faiss::Index> index(::faiss::read_index(&reader, flags));
     require(index != nullptr && reader.at_end(), StatusCode::corrupt_data,
             "index file: section FAIS has more bytes than FAISS reads");
+    const bool labels_are_rows =
+        dynamic_cast<const ::faiss::IndexIDMap*>(&inner(*index)) == nullptr;
     return StoredIndex{std::move(index), labels_are_rows};
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // FAISS's own parts in files: sections of the bytes that FAISS writes, which are checked before
-// FAISS's reader sees them (faiss_bytes.h).
+// FAISS's reader sees them (faiss_bytes.h) unless the caller trusts the file.
 #pragma once
 
 #include <faiss/VectorTransform.h>
@@ -24,7 +24,7 @@ using ProduceIndex = std::function<std::unique_ptr<::faiss::Index>()>;
 void add_faiss_section(ProduceIndex index, SectionWriter& sections);
 
 /// The index of a section "FAIS". has_coarse: whether an inverted file's coarse quantizer is there,
-/// and not a stand-in without rows.
+/// and not a stand-in without rows, as only files that are trusted have one.
 StoredIndex read_faiss_section(IndexReading& reading, bool has_coarse);
 
 /// Bytes that FAISS would write.

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/faiss/allowed_compositions.h"
+#include "src/faiss/description_limits.h"
 #include "src/faiss/stored_faiss.h"
 
 namespace polarquant {
@@ -49,6 +51,9 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
 }
 
 StoredIndex read(IndexReading& reading) {
+  require(reading.trusts_faiss(), StatusCode::unsupported,
+          "index file: FAISS's inverted file with a coarse quantizer of ours is read with "
+          "trust_faiss alone, which gives its lists to FAISS unchecked");
   const std::vector<uint8_t> bytes = reading.sections().read_small(kHead);
   ByteReader in(bytes.data(), bytes.size(), "index file: section IVFQ");
   const StoredHead head = get_head(in);
@@ -81,7 +86,12 @@ StoredIndex read(IndexReading& reading) {
 }  // namespace
 
 StoredIndex read_coarse_quantizer(IndexReading& reading, const StoredHead& head, uint64_t nlist) {
+  require(head.is_trained || nlist <= static_cast<uint64_t>(kMostNewLists),
+          StatusCode::corrupt_data,
+          "index file: an inverted file that is not trained has {} lists; up to {} are allowed",
+          nlist, kMostNewLists);
   StoredIndex quantizer = reading.read_index();
+  require_allowed_quantizer(*quantizer.index, reading.trusts_faiss());
   const ::faiss::Index& coarse = *quantizer.index;
   require(quantizer.labels_are_rows && coarse.d == head.dim && coarse.metric_type == head.metric &&
               coarse.ntotal >= 0 &&

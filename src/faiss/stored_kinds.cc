@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "src/codec/codec.h"
+#include "src/faiss/allowed_compositions.h"
 #include "src/faiss/stored_containers.h"
 #include "src/faiss/stored_faiss.h"
 #include "src/faiss/stored_hnsw.h"
@@ -52,6 +53,13 @@ StoredIndex IndexReading::read_index() {
   StoredIndex read = (*kind)->read(*this);
   --depth_;
   return read;
+}
+
+std::unique_ptr<::faiss::Index> IndexReading::read_whole() {
+  std::unique_ptr<::faiss::Index> index = read_index().index;
+  sections_.expect_end();
+  require_allowed_composition(*index, trusts_faiss_);
+  return index;
 }
 
 void put_head(const ::faiss::Index& index, ByteWriter& out) {

@@ -28,10 +28,13 @@ class IndexReading {
       : sections_(sections), trusts_faiss_(trust_faiss) {}
 
   SectionReader& sections() { return sections_; }
-  /// Whether FAISS's parts of kinds that cannot be checked are given to FAISS's reader too.
+  /// Whether FAISS's parts are given to FAISS's reader unchecked, and of all kinds.
   bool trusts_faiss() const { return trusts_faiss_; }
-  /// The index that begins with the next section.
+  /// An index inside another one, which begins with the next section.
   StoredIndex read_index();
+  /// All that a file has: to the end of the sections, and checked as a whole
+  /// (allowed_compositions.h).
+  std::unique_ptr<::faiss::Index> read_whole();
 
  private:
   SectionReader& sections_;

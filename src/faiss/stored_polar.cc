@@ -99,8 +99,7 @@ struct IndexPolarStorage {
     if (has_encoded == 1 || (head.ntotal > 0 && !index->codes_->holds_floats()))
       index->codec_->mark_encoded();
     // One without rows lies in a file as if it had codes.
-    if (head.ntotal == 0 && !index->codes_->is_mapped())
-      index->codes_ = index->make_store();
+    if (head.ntotal == 0 && !index->codes_->is_mapped()) index->codes_ = index->make_store();
     index->exactness = exactness;
     index->is_trained = head.is_trained;
     index->ntotal = head.ntotal;

@@ -104,9 +104,12 @@ TEST_CASE("queries out of a search's range are refused", "[capi][queries]") {
     require_ok(polar_index_add(index.get(), kRows, rows.data()));
     Found found;
     const std::vector<float> some(rows.begin(), rows.begin() + kQueries * kDim);
-    for (const int exponent : {-148, -126, -118, 62, 100})
+    for (const int exponent : {-148, -126, -118})
       check_failed(search(index, scaled(some, std::ldexp(1, exponent)), &found),
                    POLAR_ERROR_BAD_ARGUMENT, {"query", "norm"});
+    for (const int exponent : {62, 100})
+      check_failed(search(index, scaled(some, std::ldexp(1, exponent)), &found),
+                   POLAR_ERROR_BAD_ARGUMENT, {"queries: row 0 has length", "2^61"});
     require_ok(search(index, scaled(some, 0), &found));
     CHECK(std::count(found.ids.begin(), found.ids.end(), -1) == 0);
   }

@@ -87,6 +87,7 @@ std::string contents(const std::string& path) {
 struct Saved {
   const char* description;
   bool with_ids;
+  bool needs_trust = false;
 };
 const Saved kSaved[] = {
     {"Polar4", false},
@@ -95,10 +96,10 @@ const Saved kSaved[] = {
     {"IDMap2,Polar2", true},
     {"IDMap2,Polar2", false},
     {"Polar2,RFlat", false},
-    {"IVF4(Polar8),SQ8", true},
-    {"IVF4,Flat", true},
+    {"IVF4(Polar8),SQ8", true, true},
+    {"IVF4,Flat", true, true},
     {"Flat", false},
-    {"HNSW8,Flat,IDMap2", true},
+    {"HNSW8,Flat,IDMap2", true, true},
     {"IVF4,Polar4", true},
     {"IVF4,Polar2", false},
     {"PCA8,IVF4,Polar4", true},
@@ -122,6 +123,12 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
   std::vector<IndexHandle> loaded;
   polar_load_options options;
   polar_load_options_init(&options);
+  if (stored.needs_trust) {
+    polar_index* out = nullptr;
+    check_failed(polar_index_load(path.c_str(), &options, &out), POLAR_ERROR_UNSUPPORTED,
+                 {"is read with trust_faiss alone"});
+    options.trust_faiss = 1;
+  }
   for (options.memory_map = 0; options.memory_map < 2; ++options.memory_map) {
     polar_index* out = nullptr;
     require_ok(polar_index_load(path.c_str(), &options, &out));
@@ -129,7 +136,8 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
   }
   Stream stream{bytes + "what follows"};
   polar_index* out = nullptr;
-  require_ok(polar_index_load_from(take, &stream, nullptr, &out));
+  options.memory_map = 0;
+  require_ok(polar_index_load_from(take, &stream, &options, &out));
   loaded.emplace_back(out);
   CHECK(stream.position == bytes.size());
   require_ok(polar_index_clone(index.get(), &out));

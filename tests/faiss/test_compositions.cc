@@ -158,7 +158,8 @@ void check_name(const ::faiss::Index& index, const Composition& row) {
 
 void check_files(const ::faiss::Index& index, const std::string& description) {
   ReadOptions options;
-  options.trust_faiss = has(description, "ITQ") || has(description, "IMI");
+  for (const char* name : {"ITQ", "IMI", "SQ4", "),Flat", "),SQ8"})
+    options.trust_faiss = options.trust_faiss || has(description, name);
   const Found found = find(index, queries(), kK);
   const auto read = read_from(written(index), options);
   CHECK(find(*read, queries(), kK) == found);

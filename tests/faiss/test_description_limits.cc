@@ -47,7 +47,7 @@ const Refused kRefused[] = {
     {"HNSW4_2+PQ2", "two levels"},
     {"Residual16,PQ4", "two levels"},
     {"ZnLattice2x3_4", "lattices"},
-    {"Foo3,Flat", "\"Foo3\" is not a name with numbers that is known"},
+    {"Foo3,Flat", "\"Foo3\" in \"Foo3,Flat\" is not a name with numbers that is known"},
     {"IVF2_NSG8,Polar4", "graph of 2 centroids"},
     {"IVF64_NSG8,Polar4", "at least 65 are needed"},
     {"IDMap,IDMap,Polar4", "id map inside another"},

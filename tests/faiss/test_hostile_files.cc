@@ -30,8 +30,8 @@ const StoredCase kCases[] = {
     {"PolarPair4x4g128", 16, 150},
     {"PCA12,IDMap2,Polar4", 20, 40, true},
     {"Polar2,RFlat", 20, 40},
-    {"SQ4,Refine(Polar8)", 20, 40},
-    {"IVF4(Polar8),SQ8", 16, 60, true},
+    {"SQ8,Refine(Polar8)", 20, 40},
+    {"IVF4(Polar8),Polar4", 16, 60, true},
     {"IVF4,Polar4", 16, 160, true},
     {"IVF4,Polar2", 70, 160},
     {"IVF3,PolarTree4.2.2.2", 16, 120},
@@ -43,11 +43,10 @@ const StoredCase kCases[] = {
     {"IDMap2,HNSW8,Polar2", 20, 60, true},
     {"NSG8,Polar2", 20, 70},
     {"PCA12,NSG8,Polar2,RFlat", 20, 70},
-    {"IVF4(Polar8),PQ4x4np", 16, 60},
     {"IDMap2,Flat", 16, 30, true},
-    {"IVF4,Flat", 16, 60},
-    {"HNSW4,SQ8", 16, 60},
-    {"PQ4x4np", 16, 60},
+    {"Flat,RFlat", 16, 60},
+    {"PCA12,SQfp16", 16, 60},
+    {"IVF4(HNSW4,Polar4),Polar4", 16, 60},
 };
 
 struct Original {

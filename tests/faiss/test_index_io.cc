@@ -87,9 +87,13 @@ const StoredCase kCases[] = {
     {"SQ4,RFlat", 24, 200},
 };
 
-/// A case of FAISS's own that its reader alone can check.
+/// Whether it has parts of FAISS's beside those that stand around our codes.
 bool needs_trust(const StoredCase& stored) {
-  return std::string(stored.description).find("ITQ") == 0;
+  const std::string description = stored.description;
+  const auto has = [&](const char* name) { return description.find(name) != std::string::npos; };
+  const bool has_lists_of_ours = has(",Polar") && !has("(Polar8),S");
+  return has("ITQ") || has("PQ6") || has("PQ8x") || has("SQ4") || has("SQ6") ||
+         ((has("IVF") || has("HNSW")) && !has_lists_of_ours);
 }
 
 void require_same(const ::faiss::Index& read, const ::faiss::Index& index, int dim) {

@@ -46,7 +46,7 @@ TEST_CASE("Rows that are too long reach no part of FAISS's", "[faiss]") {
     }
   };
   const std::vector<float> x = with_long_row(kRows, 1e19F);
-  require_faiss_error("row 1 has length 1e+19; up to 2.31e+18 (2^61) is allowed", [&] { add(x); });
+  require_faiss_error("up to 2.31e+18 (2^61) is allowed", [&] { add(x); });
   CHECK(index->ntotal == 0);
   add(good);
   CHECK(index->ntotal == kRows);

@@ -165,7 +165,9 @@ class LlamaIndexTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = str(pathlib.Path(folder) / "store")
             self.store.persist(path)
-            again = PolarVectorStore.from_persist_path(path)
+            with self.assertRaisesRegex(polarquant.UnsupportedError, "trust_faiss"):
+                PolarVectorStore.from_persist_path(path)  # its index is FAISS's
+            again = PolarVectorStore.from_persist_path(path, trust_faiss=True)
             found, expected = again.query(self.query()), self.store.query(self.query())
             self.assertEqual((found.ids, found.similarities), (expected.ids, expected.similarities))
             self.assertEqual(found.nodes[0].text, expected.nodes[0].text)

@@ -54,6 +54,17 @@ class StorageTest(unittest.TestCase):
                     self.assert_same(pickle.loads(pickle.dumps(index)), index)
                     self.assert_same(copy.deepcopy(index), index)
 
+    def test_indexes_of_faiss_are_loaded_by_trust(self):
+        for description in ("IVF4,Flat", "HNSW8,Flat", "PQ8x4np", "IVF4(Polar8),SQ8"):
+            with self.subTest(description=description):
+                index = self.made(description, "l2")
+                index.save(self.path)
+                with self.assertRaisesRegex(polarquant.UnsupportedError, "trust_faiss"):
+                    polarquant.Index.load(self.path)
+                self.assert_same(polarquant.Index.load(self.path, trust_faiss=True), index)
+                self.assert_same(pickle.loads(pickle.dumps(index)), index)
+                self.assert_same(copy.deepcopy(index), index)
+
     def test_ids_are_saved(self):
         index = polarquant.Index("Polar8", DIM)
         index.add_with_ids(self.x, np.arange(400) * 3)

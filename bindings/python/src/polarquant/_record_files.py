@@ -98,7 +98,7 @@ def save_folder(
             _remove_unnamed(place, [*ours, *old])
 
 
-def load_folder(folder: PathLike, memory_map: bool) -> Stored:
+def load_folder(folder: PathLike, memory_map: bool, trust_faiss: bool = False) -> Stored:
     """What was saved last. Raises NotFoundError where there is nothing."""
     place = pathlib.Path(folder)
     with _system_errors(place, "read"):
@@ -107,14 +107,14 @@ def load_folder(folder: PathLike, memory_map: bool) -> Stored:
             if told is None:
                 raise NotFoundError(f"{place}: has no {_RECORDS_FILE}; nothing was saved there")
             try:
-                return _load(place, told, memory_map)
+                return _load(place, told, memory_map, trust_faiss)
             except OSError:
                 # A save in the meantime has removed what was named, and named its own.
                 if _read_manifest(place) == told:
                     raise
 
 
-def _load(place: pathlib.Path, told: Any, memory_map: bool) -> Stored:
+def _load(place: pathlib.Path, told: Any, memory_map: bool, trust_faiss: bool) -> Stored:
     try:
         if told["format"] > _FORMAT:
             raise NewerFormatError(f"{place}: is of format {told['format']}; up to {_FORMAT}")
@@ -132,7 +132,7 @@ def _load(place: pathlib.Path, told: Any, memory_map: bool) -> Stored:
         if path.suffix == FloatRows.ending:
             rows = FloatRows.load(path, description, metric, numbers)
         else:
-            rows = IndexRows(Index.load(path, memory_map=memory_map))
+            rows = IndexRows(Index.load(path, memory_map=memory_map, trust_faiss=trust_faiss))
     held = 0 if rows is None else len(rows)
     if not held == len(records) == len(numbers) == len({id for _, id, _ in records}):
         raise CorruptDataError(f"{place}: {held} rows and {len(records)} records")

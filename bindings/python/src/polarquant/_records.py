@@ -170,12 +170,14 @@ class Records:
         return Stored(self.description, self.metric, self._next, self._rows, records)
 
     @classmethod
-    def load(cls, folder: PathLike, *, memory_map: bool = False) -> Records:
-        """What `save` wrote. memory_map: as for `Index.load`.
+    def load(
+        cls, folder: PathLike, *, memory_map: bool = False, trust_faiss: bool = False
+    ) -> Records:
+        """What `save` wrote. memory_map, trust_faiss: as for `Index.load`.
 
         Raises NotFoundError where there is nothing, CorruptDataError, NewerFormatError.
         """
-        stored = load_folder(folder, memory_map)
+        stored = load_folder(folder, memory_map, trust_faiss)
         records = cls(stored.description, stored.metric)
         records._next, records._rows = stored.next_number, stored.rows
         for record in map(Record._make, stored.records):

@@ -373,8 +373,9 @@ class Index(Handle):
         memory_map: rows, flat and in inverted files, stay in the file; the index cannot be changed,
         and the file may be removed or replaced, but not be written to or cut short, which ends the
         process.
-        trust_faiss: parts of FAISS's that cannot be checked are read unchecked, for files from whom
-        you trust.
+        trust_faiss: FAISS's own inverted files, graphs and product quantizers ("IVF1024,Flat",
+        "HNSW32,Flat", "PQ16"; docs/faiss.md) are read too, unchecked, for files from whom you trust:
+        others can end the process, or worse.
         Raises CorruptDataError, NewerFormatError, UnsupportedError, InputOutputError.
         """
         return cls._adopt_loaded(load_from_path(path, memory_map, trust_faiss))

@@ -219,16 +219,22 @@ class PolarVectorStore(VectorStore):
 
     @classmethod
     def load_local(
-        cls, folder: PathLike, embedding: Embeddings, *, memory_map: bool = False
+        cls,
+        folder: PathLike,
+        embedding: Embeddings,
+        *,
+        memory_map: bool = False,
+        trust_faiss: bool = False,
     ) -> PolarVectorStore:
         """The store that `save_local` wrote. Nothing in the folder is run.
 
         memory_map: codes stay in the file, and the store cannot be changed.
+        trust_faiss: for stores of FAISS's own indexes ("IVF16,Flat"), as for `Index.load`.
         Raises NotFoundError, CorruptDataError, NewerFormatError.
         """
         store = cls.__new__(cls)
         store._embedding = embedding
-        store._records = Records.load(folder, memory_map=memory_map)
+        store._records = Records.load(folder, memory_map=memory_map, trust_faiss=trust_faiss)
         return store
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:

@@ -155,15 +155,21 @@ class PolarVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_persist_path(
-        cls, persist_path: str, fs: Any = None, *, memory_map: bool = False
+        cls,
+        persist_path: str,
+        fs: Any = None,
+        *,
+        memory_map: bool = False,
+        trust_faiss: bool = False,
     ) -> PolarVectorStore:
         """The store that `persist` wrote.
 
         memory_map: codes stay in the file, and the store cannot be changed.
+        trust_faiss: for stores of FAISS's own indexes ("IVF16,Flat"), as for `Index.load`.
         Raises NotFoundError, CorruptDataError, NewerFormatError.
         """
         _refuse_remote(fs)
-        records = Records.load(persist_path, memory_map=memory_map)
+        records = Records.load(persist_path, memory_map=memory_map, trust_faiss=trust_faiss)
         store = cls(records.description, records.metric)
         store._records = records
         return store

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-faiss",
         action="store_true",
-        help="read parts of FAISS's that cannot be checked: for files from whom you trust",
+        help="read FAISS's own kinds too, unchecked: for files from whom you trust",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

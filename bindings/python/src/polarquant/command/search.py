@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust-faiss",
         action="store_true",
-        help="read parts of FAISS's that cannot be checked: for files from whom you trust",
+        help="read FAISS's own kinds too, unchecked: for files from whom you trust",
     )
     add_dataset(parser)
     add_threads(parser)
