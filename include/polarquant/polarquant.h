@@ -187,7 +187,7 @@ typedef struct polar_codec_info {
   polar_metric metric;   /* POLAR_METRIC_… */
   int32_t is_trained;    /* 0 only while encode must wait for train */
   int32_t state_origin;  /* centre and unit: 0 as created, 2 trained; 1 in states of earlier
-                            versions, from  an index's first rows */
+                            versions, from an index's first rows */
   int32_t group_rows;    /* rows that share a code; 1 for all but PolarPair…g128 */
   uint64_t seed;         /* of the rotation */
   size_t code_bytes;     /* bytes of one code (of group_rows rows), factors included */
