@@ -22,7 +22,7 @@ void encode_rows(benchmark::State& state, const char* spec, int dim, const Codec
   const std::vector<float> rows = normal_numbers(kRows * dim, 1);
   Codec codec(parse_spec(spec), dim, Metric::inner_product, CodecOptions{});
   codec.use_kernels(kernels);
-  codec.adopt_first_rows(kRows, rows.data());
+  codec.train(kRows, rows.data());
   std::vector<uint8_t> codes(codec.layout().bytes(kRows));
   for (auto _ : state) {
     codec.encode(kRows, rows.data(), codes.data(), 1);
@@ -35,7 +35,7 @@ void combine_rows(benchmark::State& state, const char* spec, int dim, const Code
   const std::vector<float> rows = normal_numbers(kRows * dim, 1);
   Codec codec(parse_spec(spec), dim, Metric::inner_product, CodecOptions{});
   codec.use_kernels(kernels);
-  codec.adopt_first_rows(kRows, rows.data());
+  codec.train(kRows, rows.data());
   std::vector<uint8_t> codes(codec.layout().bytes(kRows));
   codec.encode(kRows, rows.data(), codes.data(), 1);
   const std::vector<float> weights(kRows, 1.0F / kRows);

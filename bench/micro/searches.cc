@@ -43,7 +43,7 @@ struct ReadyCodec : Codec {
   ReadyCodec(const char* spec, const std::vector<float>& x)
       : Codec(parse_spec(spec), kDim, Metric::inner_product, {}) {
     use_kernels(simd_codec_kernels());
-    adopt_first_rows(static_cast<int64_t>(x.size()) / kDim, x.data());
+    train(static_cast<int64_t>(x.size()) / kDim, x.data());
   }
 };
 

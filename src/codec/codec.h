@@ -38,14 +38,12 @@ inline constexpr int kMaxDim = 65535;
 inline constexpr int kMaxUnitExponent = 40;
 /// Longer rows could overflow scores, which are floats: squared distances of queries up to 2^63.
 inline constexpr double kMaxRowNorm = 0x1p61;
-/// A first add of fewer rows than this fixes the unit but not the centre.
-inline constexpr int64_t kMinRowsForCentre = 100;
 
 struct CodecOptions {
   uint64_t seed = 1;
   /// The centre c, (dim), copied; empty: learned (see learn_centre) or 0.
   std::span<const float> centre;
-  /// Whether train(), or else the first rows added to an index, may set the centre to their mean.
+  /// Whether train() may set the centre to the rows' mean.
   /// Codecs of vectors (PolarTree, PolarPair, PolarScalar) are published without a centre and never
   /// learn one.
   bool learn_centre = true;
@@ -53,7 +51,8 @@ struct CodecOptions {
   double norm_unit = 0;
 };
 
-/// Where the centre and unit came from; stored, and shown by info.
+/// Where the centre and unit came from; stored, and shown by info. first_rows: of earlier versions,
+/// from an index's first add.
 enum class StateOrigin : uint8_t { initial = 0, first_rows = 1, trained = 2 };
 
 /// Which reconstruction decode returns: c + s(1−D)·Rᵀû, of least error, or c + s·Rᵀû, whose inner
@@ -146,10 +145,6 @@ class Codec {
   /// encoded: those codes would be of another state. `measure` is asked where a rotation was found,
   /// about the typical rows.
   void train(int64_t n, const float* x, const MeasureMargins& measure = {});
-  /// What an index does before its first add when nothing was trained or encoded: the unit from
-  /// these n ≥ 1 rows, and the centre too if n ≥ kMinRowsForCentre and learn_centre. No effect
-  /// otherwise.
-  void adopt_first_rows(int64_t n, const float* x);
 
   /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Every finite
   /// row is coded that is no further than most_norm() from the centre, whatever the unit was

@@ -356,14 +356,6 @@ void Codec::train(int64_t n, const float* x, const MeasureMargins& measure) {
   adopt(std::move(learned));
 }
 
-void Codec::adopt_first_rows(int64_t n, const float* x) {
-  if (origin_ != StateOrigin::initial || encoded_anything_.load(std::memory_order_relaxed)) return;
-  if (n < 1 || !is_trained()) return;
-  Learned learned = learn(n, x, learn_centre_ && has_factors() && n >= kMinRowsForCentre);
-  learned.origin = StateOrigin::first_rows;
-  adopt(std::move(learned));
-}
-
 bool Codec::has_short_floats() const {
   return has_factors() ? factor_format_.form != FactorForm::float32
                        : quantizer_->has_short_floats();

@@ -11,6 +11,7 @@
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
 #include "tests/scan/without_amx.h"
+#include "tests/support/learn_once.h"
 
 namespace polarquant::test {
 namespace {
@@ -20,7 +21,7 @@ constexpr float kAll = kScoreEveryRow;
 /// Encodes x, (n, dim), as the rows of a codec that has none yet.
 void put_rows(const std::vector<float>& x, ScanRows* rows) {
   const int64_t n = static_cast<int64_t>(x.size()) / rows->codec->dim();
-  rows->codec->adopt_first_rows(n, x.data());
+  learn_once(*rows->codec, n, x.data());
   rows->scan = ScanCodec(*rows->codec);
   rows->blocks = CodeBlocks(BlockLayout(*rows->codec));
   std::vector<uint8_t> codes(rows->codec->layout().bytes(n));

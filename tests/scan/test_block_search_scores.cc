@@ -13,6 +13,7 @@
 #include "src/core/parallel.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/scan/plain_search.h"
+#include "tests/support/learn_once.h"
 
 namespace polarquant::test {
 namespace {
@@ -23,7 +24,7 @@ ScanRows encoded(const std::string& spec, int dim, Metric metric, const std::vec
                  std::vector<uint8_t>* codes) {
   ScanRows rows(spec, dim, metric);
   const int64_t n = static_cast<int64_t>(x.size()) / dim;
-  rows.codec->adopt_first_rows(n, x.data());
+  learn_once(*rows.codec, n, x.data());
   rows.scan = ScanCodec(*rows.codec);
   rows.blocks = CodeBlocks(BlockLayout(*rows.codec));
   codes->resize(rows.codec->layout().bytes(n));
@@ -128,7 +129,7 @@ TEST_CASE("searches by levels find what the codec's scores rank best", "[scan][s
        {"Polar1-pca", "Polar2-pca", "Polar3-pca", "Polar4-pca", "Polar5-pca", "Polar4+2-pca",
         "Polar4", "Polar4+2", "Polar4+4", "Polar8"}) {
     const auto codec = make_codec(spec, kDim, Metric::inner_product);
-    codec->adopt_first_rows(kRows, x.data());
+    learn_once(*codec, kRows, x.data());
     const ScanCodec scan(*codec);
     std::vector<uint8_t> codes(codec->layout().bytes(kRows));
     codec->encode(kRows, x.data(), codes.data(), 1);

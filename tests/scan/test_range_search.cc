@@ -10,6 +10,7 @@
 #include "tests/scan/plain_search.h"
 #include "tests/scan/without_amx.h"
 #include "tests/support/catch.h"
+#include "tests/support/learn_once.h"
 
 namespace polarquant::test {
 namespace {
@@ -27,7 +28,7 @@ void check_same(const RangeFound& found, const RangeFound& expected) {
 std::vector<uint8_t> encoded(Codec* codec, int64_t n) {
   std::vector<float> x = normal_numbers(n * codec->dim(), 31);
   std::copy_n(x.begin(), 5 * codec->dim(), x.end() - 5 * codec->dim());
-  codec->adopt_first_rows(n, x.data());
+  learn_once(*codec, n, x.data());
   std::vector<uint8_t> codes(codec->layout().bytes(n));
   codec->encode(n, x.data(), codes.data(), 1);
   return codes;

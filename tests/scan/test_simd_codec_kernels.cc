@@ -148,8 +148,8 @@ TEST_CASE("codes are decoded to the plain floats, and nothing behind them is rea
         Codec fast(parse_spec(spec), dim, Metric::l2, CodecOptions{});
         fast.use_kernels(one.kernels);
         const std::vector<float> x = normal_numbers(3 * dim, static_cast<uint64_t>(dim));
-        plain.adopt_first_rows(3, x.data());
-        fast.adopt_first_rows(3, x.data());
+        plain.train(3, x.data());
+        fast.train(3, x.data());
         // Of the size of the codes, for the address sanitizer.
         std::vector<uint8_t> codes(plain.layout().bytes(3));
         plain.encode(3, x.data(), codes.data(), 1);
@@ -323,7 +323,7 @@ TEST_CASE("whole codes are the plain codec's bytes", "[scan][kernels]") {
       const int64_t n = 3;
       std::vector<float> rows = normal_numbers(n * dim, 9);
       Codec plain(parse_spec(spec), dim, Metric::l2, CodecOptions{});
-      plain.adopt_first_rows(n, rows.data());
+      plain.train(n, rows.data());
       const std::vector<uint8_t> expected = encode_unaligned(plain, rows);
       std::vector<float> decoded(rows.size());
       plain.decode({expected.data(), n}, 0, n, Reconstruction::least_error, decoded.data());
@@ -331,7 +331,7 @@ TEST_CASE("whole codes are the plain codec's bytes", "[scan][kernels]") {
         CAPTURE(one.target);
         Codec fast(parse_spec(spec), dim, Metric::l2, CodecOptions{});
         fast.use_kernels(one.kernels);
-        fast.adopt_first_rows(n, rows.data());
+        fast.train(n, rows.data());
         REQUIRE(fast.state_id() == plain.state_id());
         REQUIRE(encode_unaligned(fast, rows) == expected);
         std::vector<float> decoded_fast(rows.size());
