@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "src/core/format.h"
 #include "tests/model/index_answers.h"
 #include "tests/model/random_filter.h"
 
@@ -166,7 +167,7 @@ void CallPlayer::add_rows(Random& random, bool with_ids) {
   const polar_status status =
       with_ids ? polar_index_add_with_ids(now_->index.get(), n, x.data(), ids.data())
                : polar_index_add(now_->index.get(), n, x.data());
-  log("(" + std::to_string(n) + " rows): " + polar_status_name(status));
+  log(format_text("({} rows): {}", n, polar_status_name(status)));
   const PlainRows::Ids wanted = with_ids ? PlainRows::Ids::callers : PlainRows::Ids::numbered;
   const bool fits = rows.ids() == PlainRows::Ids::undecided || rows.ids() == wanted;
   const bool allowed = finite && fits && (!with_ids || (new_ids && kind_.can(kTakesIds))) &&
@@ -244,7 +245,7 @@ void CallPlayer::remove(Random& random) {
 
 void CallPlayer::remove_filtered(Random& random) {
   const RandomFilter filter(random, now_->rows);
-  log("(" + filter.name() + ")");
+  log(format_text("({})", filter.name()));
   polar_search_options options;
   polar_search_options_init(&options);
   filter.put_into(options);
@@ -266,7 +267,7 @@ void CallPlayer::update(Random& random) {
   const std::vector<float> x = random_rows(random, n);
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
   const polar_status status = polar_index_update(now_->index.get(), n, ids.data(), x.data());
-  log("(" + std::to_string(n) + " rows): " + polar_status_name(status));
+  log(format_text("({} rows): {}", n, polar_status_name(status)));
   if (status == POLAR_OK) {
     require_that(n == 0 || (all_held && kind_.can(kUpdates) && !now_->is_mapped),
                  "updating worked");
@@ -421,7 +422,7 @@ void CallPlayer::search(Random& random) {
 void CallPlayer::search_filtered(Random& random) {
   if (polar_index_is_trained(now_->index.get()) == 0 || !filters(kind_, now_->index.get())) return;
   const RandomFilter filter(random, now_->rows);
-  log("(" + filter.name() + ")");
+  log(format_text("({})", filter.name()));
   polar_search_options options = exhaustive_options(kind_, now_->index.get());
   filter.put_into(options);
   const Found found = search_all(now_->index.get(), metric_, random_rows(random, 1), options);
