@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -216,7 +217,8 @@ extern "C" polar_status polar_index_get_info(const polar_index* index, polar_ind
 }
 
 extern "C" size_t polar_index_description(const polar_index* index, char* buf, size_t cap) {
-  return copy_text(index != nullptr ? index->description : "", buf, cap);
+  // No copy: memory that ran out would be thrown over the boundary.
+  return copy_text(index != nullptr ? std::string_view(index->description) : "", buf, cap);
 }
 
 extern "C" int64_t polar_index_ntotal(const polar_index* index) {

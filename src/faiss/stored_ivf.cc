@@ -8,6 +8,7 @@
 #include <faiss/impl/FaissException.h>
 
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,22 +21,53 @@ namespace {
 
 constexpr SectionKind kHead = section_kind("IVFQ");
 
+/// While it lives an inverted file does not own its parts: where FAISS's copying fails half way,
+/// the copy's destructors would delete them. Nothing but destructors reads who owns, so that others
+/// may search meanwhile; those who copy at the same time wait.
+class WithoutOwner {
+ public:
+  explicit WithoutOwner(const ::faiss::IndexIVF& index)
+      : lock_(mutex()),
+        index_(const_cast<::faiss::IndexIVF&>(index)),
+        own_fields_(index.own_fields),
+        own_invlists_(index.own_invlists) {
+    index_.own_fields = index_.own_invlists = false;
+  }
+  ~WithoutOwner() {
+    index_.own_fields = own_fields_;
+    index_.own_invlists = own_invlists_;
+  }
+  WithoutOwner(const WithoutOwner&) = delete;
+  WithoutOwner& operator=(const WithoutOwner&) = delete;
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex only;
+    return only;
+  }
+
+  std::lock_guard<std::mutex> lock_;
+  ::faiss::IndexIVF& index_;
+  decltype(::faiss::IndexIVF::own_fields) own_fields_;
+  decltype(::faiss::IndexIVF::own_invlists) own_invlists_;
+};
+
 /// A copy of an inverted file that shares its lists and has an empty stand-in as its quantizer:
 /// what FAISS can write, without a change to the index, which others may be searching.
 class WithStandIn final : public ::faiss::Cloner {
  public:
   static std::unique_ptr<::faiss::Index> of(const ::faiss::IndexIVF& index) {
-    ::faiss::IndexIVF* copy = nullptr;
+    std::unique_ptr<::faiss::IndexIVF> copy;
     try {
-      copy = WithStandIn().clone_IndexIVF(&index);
+      const WithoutOwner shared(index);
+      copy.reset(WithStandIn().clone_IndexIVF(&index));
     } catch (const ::faiss::FaissException& error) {
       fail(StatusCode::unsupported, "index: FAISS does not copy its inverted file: {}",
            error.what());
     }
-    copy->own_fields = copy->own_invlists = false;
     copy->quantizer = new ::faiss::IndexFlat(index.d, index.metric_type);
     copy->own_fields = true;
-    return std::unique_ptr<::faiss::Index>(copy);
+    return copy;
   }
 };
 
