@@ -36,6 +36,7 @@ _SCALARS = {
 _DONE_BY = {
     "polar_codec_search": "polar_codec_search_with_options",
     "polar_index_remove": "polar_index_remove_filtered",
+    "polar_index_save": "polar_index_save_with_options",
     "polar_index_search": "polar_index_search_with_options",
 }
 # For the reader of a status in C; exceptions have names of their own.

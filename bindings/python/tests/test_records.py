@@ -220,7 +220,8 @@ class RecordsTest(unittest.TestCase):
                 elif call == "save":
                     with tempfile.TemporaryDirectory() as folder:
                         records.save(folder)
-                        records = Records.load(folder)
+                        trust = description == "IVF3,Flat"
+                        records = Records.load(folder, trust_faiss=trust)
                 elif turn % 5 == 0:
                     records.clear()
                     model = {}

@@ -166,7 +166,6 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     # index files
     "polar_load_options_init": (None, [_OPTIONS]),
     "polar_save_options_init": (None, [_OPTIONS]),
-    "polar_index_save": (_STATUS, [_HANDLE, c_char_p]),
     "polar_index_save_with_options": (_STATUS, [_HANDLE, c_char_p, _OPTIONS]),
     "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p]),
     "polar_index_load": (_STATUS, [c_char_p, _OPTIONS, _OUT]),
