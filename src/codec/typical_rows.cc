@@ -10,7 +10,7 @@ namespace {
 constexpr double kMostTimes = 8;
 constexpr double kShare = .9;
 /// Rows, evenly spread, whose coordinates' medians are the first centre.
-constexpr int64_t kMedianRows = 1000;
+constexpr int64_t kMedianRows = 200;
 /// A mean is its own typical rows' after one round nearly always.
 constexpr int kMostRounds = 4;
 /// Rows around the origin are about as far from their mean as from it, some a little further.

@@ -9,7 +9,9 @@
 
 #include <hwy/highway.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "src/scan/kernels/block_factors-inl.h"
 #include "src/scan/kernels/dot_bytes-inl.h"
@@ -22,23 +24,29 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// The factors of 16 rows, units left out.
+/// The factors of 16 rows, units left out; those of kIsRaw without kWideUnit too.
 struct Factors16 {
   __m512 scales;
   __m512 biases;
 };
 
+/// Where a line takes wide factors as their bits are, without a product: not for L2, since squares
+/// of them could be too small for floats.
+template <FactorForm kForm, bool kL2>
+inline constexpr bool kIsRaw = kForm == FactorForm::wide16 && !kL2;
+
 template <FactorForm kForm, bool kL2>
 HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
   if constexpr (kForm == FactorForm::wide16) {
+    // Pairs of shifts need no mask, for which there is no register left.
     const __m512i both = _mm512_loadu_si512(stored + 4 * row);
-    const auto number = [](__m512i shifted, int mask) HWY_ATTR {
-      return _mm512_mul_ps(_mm512_castsi512_ps(_mm512_and_si512(shifted, _mm512_set1_epi32(mask))),
-                           _mm512_set1_ps(kWideUnit));
-    };
-    return {number(_mm512_slli_epi32(both, 14), kWideBits),
-            kL2 ? number(_mm512_srli_epi32(both, 2), kWideBits)
-                : number(_mm512_srai_epi32(both, 1), kSignedWideBits)};
+    const __m512 scales = _mm512_castsi512_ps(_mm512_srli_epi32(_mm512_slli_epi32(both, 16), 2));
+    if constexpr (kIsRaw<kForm, kL2>) {
+      return {scales, _mm512_castsi512_ps(_mm512_and_si512(_mm512_srai_epi32(both, 1),
+                                                           _mm512_set1_epi32(kSignedWideBits)))};
+    }
+    const __m512 biases = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_srli_epi32(both, 16), 14));
+    return {scales, _mm512_mul_ps(biases, _mm512_set1_ps(kWideUnit))};
   } else if constexpr (kForm == FactorForm::float16) {
     alignas(64) static constexpr uint16_t kScalesThenBiases[32] = {
         0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
@@ -144,12 +152,20 @@ class HeldAgainstLine {
       kRows * (kWords * sizeof(uint64_t) + (kForm == FactorForm::float32 ? 8 : 4));
 
   explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
-      : query_(*search.query),
-        base_(_mm512_set1_ps(search.line.base)),
-        weight_(_mm512_set1_ps(search.line.weight)),
-        height_(_mm512_set1_ps(search.line.height)),
-        tilt_(_mm512_set1_ps(search.line.tilt)),
-        threshold_(_mm512_set1_ps(search.line.threshold)) {}
+      : query_(*search.query) {
+    const SurvivorLine& line = search.line;
+    const float unit = kIsRaw<kForm, kL2> ? kWideUnit : 1.0F;
+    const float weight = line.weight * unit;
+    const float height = line.height * unit;
+    const float tilt = line.tilt * unit;
+    // Of queries and units so long that this is beyond floats, every row is looked at.
+    const bool is_finite = std::isfinite(weight) && std::isfinite(height) && std::isfinite(tilt);
+    base_ = _mm512_set1_ps(is_finite ? line.base : std::numeric_limits<float>::infinity());
+    weight_ = _mm512_set1_ps(is_finite ? weight : 0);
+    height_ = _mm512_set1_ps(is_finite ? height : 0);
+    tilt_ = _mm512_set1_ps(is_finite ? tilt : 0);
+    threshold_ = _mm512_set1_ps(line.threshold);
+  }
 
   /// Of 16 rows: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes.
   HWY_ATTR HWY_INLINE __m512i distances(const SignBlock& block, int row, bool both_groups) const {
