@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single rows, a warp each: for what survives of a scan. Every number of src/scan/row_levels.h is
+// Single rows, a warp each: for what survives of a scan. Every number of src/scan/model/row_values.h is
 // computed here.
 #include "cuda/candidate_scores.h"
 #include "cuda/cuda_check.h"

@@ -153,7 +153,7 @@ __device__ inline int32_t first_dot(const CodeView& code, const int8_t* levels, 
 }
 
 /// The least of a row's score and its bounds for one query, by a warp: `bounded_score` of
-/// src/scan/scan_query.h. `levels`: of the query.
+/// src/scan/model/scan_query.h. `levels`: of the query.
 __device__ inline float least_bound(const CodeView& code, const QueryConstants& query,
                                     const int8_t* levels, int64_t row, float score,
                                     int32_t dot_of_first_stage) {

@@ -118,7 +118,7 @@ __device__ int coordinate_of(int lane, int count) {
 }
 
 /// What a query's bounds are made of: a LevelWord's signs and WordWeights
-/// (src/scan/kernels/level_words.h).
+/// (src/simd/sign_words.h).
 struct FrontWord {
   uint64_t negative = 0;
   uint64_t ones = 0;
@@ -139,7 +139,7 @@ struct LaneLevels {
   int lane[4];  // of the segment
 };
 
-/// kBorders of src/scan/scan_query.cc.
+/// kBorders of src/scan/model/scan_query.cc.
 __device__ constexpr float kBorders[] = {.35F, 1, 1.7F};
 
 /// The front's word with this sum of squares; all lanes of the half get it.
@@ -205,7 +205,7 @@ struct EnergyBound {
   double margin;
 };
 
-/// set_sign_bounds of src/scan/scan_query.cc, and the bound of the first of two stages.
+/// set_sign_bounds of src/scan/model/scan_query.cc, and the bound of the first of two stages.
 __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
                            const LevelSums& sums, float step, float exactness,
                            QueryConstants* query) {
@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(kThreads)
   const MovedQuery query =
       move_query(code, lists, list, rotated + static_cast<size_t>(q) * code.dim, terms[q]);
 
-  // round_to_step of src/scan/kernels/round_levels.h.
+  // round_to_step of src/simd/round_to_int8.h.
   float most = 0;
   for (int j = lane; j < code.dim; j += kHalfWarp) most = fmaxf(most, fabsf(query.at(j)));
   most = half_warp_largest(most);
@@ -318,7 +318,7 @@ void prepare_items(const CodeView& code, const ListsView& lists, const ProbesVie
                    const float* rotated, const QueryTerms* terms, float exactness, bool bounded,
                    const ItemsView& items, cudaStream_t stream) {
   const int64_t count = static_cast<int64_t>(probes.nq) * probes.nprobe;
-  // Larger ones leave no row out, and would overflow (src/scan/scan_query.cc).
+  // Larger ones leave no row out, and would overflow (src/scan/model/scan_query.cc).
   constexpr float kMaxExactness = 65536;
   prepare_items_kernel<<<blocks_of(count * kHalfWarp), kThreads, 0, stream>>>(
       code, lists, probes, rotated, terms, exactness < kMaxExactness ? exactness : kMaxExactness,

@@ -31,7 +31,7 @@ __device__ inline int word_distance(const QueryConstants& query, int word, uint6
   return __popcll(differ & query.ones_words[word]) + 2 * __popcll(differ & query.twos_words[word]);
 }
 
-/// `bounded_score` of src/scan/scan_query.h.
+/// `bounded_score` of src/scan/model/scan_query.h.
 __device__ inline float least_of_bounds(const CodeView& code, const QueryConstants& query,
                                         const RowTerms& terms, const RowSums& sums, float score) {
   float least = fminf(score, front_bound(query, terms, sums.distance));

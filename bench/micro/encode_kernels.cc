@@ -4,7 +4,7 @@
 
 #include "bench/micro/micro.h"
 #include "src/codec/codec.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::micro {
 namespace {

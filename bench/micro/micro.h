@@ -4,7 +4,7 @@
 // them.
 #pragma once
 
-#include "src/scan/kernels/targets.h"  // before highway
+#include "src/simd/targets.h"  // before highway
 //
 #include <hwy/targets.h>
 

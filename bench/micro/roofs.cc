@@ -7,17 +7,17 @@
 #include <chrono>
 
 #include "src/core/aligned_buffer.h"
-#include "src/scan/kernels/amx_dots.h"
-#include "src/scan/kernels/panel_dots.h"
+#include "src/scan/kernels/dense/amx_dots.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/micro/roofs.cc"
-#include "src/scan/kernels/targets.h"  // before highway
+#include "src/simd/targets.h"  // before highway
 //
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/scan/kernels/dot_bytes-inl.h"
+#include "src/simd/dot_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant::micro {

@@ -5,7 +5,7 @@
 #include "bench/micro/micro.h"
 #include "src/codec/rotation.h"
 #include "src/core/aligned_buffer.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::micro {
 namespace {

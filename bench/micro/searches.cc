@@ -10,11 +10,11 @@
 #include "bench/median.h"
 #include "bench/micro/micro.h"
 #include "bench/micro/roofs.h"
-#include "src/scan/block_search.h"
-#include "src/scan/code_blocks.h"
-#include "src/scan/kernels/amx_dots.h"
-#include "src/scan/kernels/panel_dots.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/search/block_search.h"
+#include "src/scan/layout/code_blocks.h"
+#include "src/scan/kernels/dense/amx_dots.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::micro {
 namespace {

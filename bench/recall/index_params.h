@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/faiss/index_parameters.h"
+#include "src/faiss/index/index_parameters.h"
 
 namespace polarquant::bench {
 

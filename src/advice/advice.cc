@@ -12,10 +12,10 @@
 #include "src/advice/recall.h"
 #include "src/codec/codec.h"
 #include "src/core/parallel.h"
-#include "src/scan/measure_margins.h"
-#include "src/scan/row_store.h"
-#include "src/scan/search_progress.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/search/measure_margins.h"
+#include "src/scan/stores/row_store.h"
+#include "src/scan/search/search_progress.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {

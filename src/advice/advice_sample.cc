@@ -10,7 +10,7 @@
 #include "src/codec/plan_training.h"
 #include "src/core/checked_size.h"
 #include "src/core/random.h"
-#include "src/scan/query_tasks.h"
+#include "src/scan/search/query_tasks.h"
 
 namespace polarquant {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "src/core/parallel.h"
 #include "src/core/status.h"
-#include "src/scan/query_tasks.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/search/query_tasks.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "src/capi/filter_selector.h"
 #include "src/capi/search_options.h"
-#include "src/faiss/index_search.h"
+#include "src/faiss/index/index_search.h"
 
 namespace polarquant::capi {
 

@@ -9,8 +9,8 @@
 #include "src/capi/handles.h"
 #include "src/capi/search_options.h"
 #include "src/core/checked_size.h"
-#include "src/scan/block_memory.h"
-#include "src/scan/block_search.h"
+#include "src/scan/layout/block_memory.h"
+#include "src/scan/search/block_search.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT

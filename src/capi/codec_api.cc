@@ -15,8 +15,8 @@
 #include "src/capi/row_blocks.h"
 #include "src/capi/thread_progress.h"
 #include "src/core/format.h"
-#include "src/scan/measure_margins.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/search/measure_margins.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::capi {
 namespace {

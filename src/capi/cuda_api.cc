@@ -8,20 +8,20 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
-#include "src/capi/cuda_encoder.h"
-#include "src/capi/cuda_index.h"
-#include "src/capi/cuda_library.h"
+#include "src/device/cuda_encoder.h"
+#include "src/device/cuda_index.h"
+#include "src/device/cuda_library.h"
 #include "src/capi/cuda_options.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
-#include "src/scan/code_blocks.h"
+#include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
-#include "src/faiss/faiss_metric.h"
-#include "src/scan/row_store.h"
+#include "src/faiss/foreign/faiss_metric.h"
+#include "src/scan/stores/row_store.h"
 #endif
 
 struct polar_cuda_index {

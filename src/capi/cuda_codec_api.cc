@@ -5,7 +5,7 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
-#include "src/capi/cuda_codec.h"
+#include "src/device/cuda_codec.h"
 #include "src/capi/cuda_options.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"

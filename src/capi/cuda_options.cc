@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "src/capi/cuda_library.h"
+#include "src/device/cuda_library.h"
 #include "src/capi/options.h"
 #include "src/core/format.h"
 #include "src/core/status.h"

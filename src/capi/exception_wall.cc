@@ -11,7 +11,7 @@
 
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/faiss_text.h"
-#include "src/faiss/faiss_error.h"
+#include "src/faiss/foreign/faiss_error.h"
 #endif
 
 namespace polarquant::capi {

@@ -11,8 +11,8 @@
 #include "polarquant/faiss.h"
 #include "src/core/checked_size.h"
 #include "src/core/status.h"
-#include "src/faiss/faiss_error.h"
-#include "src/faiss/index_parts.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant::capi {
 const ::faiss::IndexIVF* inverted_file(const ::faiss::Index& index) noexcept {

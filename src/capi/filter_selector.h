@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "src/faiss/faiss_compat.h"
-#include "src/scan/row_filter.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/scan/search/row_filter.h"
 
 namespace polarquant::capi {
 

@@ -31,10 +31,10 @@
 #include "src/capi/thread_progress.h"
 #include "src/capi/training_rows.h"
 #include "src/core/row_length.h"
-#include "src/faiss/faiss_compat.h"
-#include "src/faiss/faiss_error.h"
-#include "src/faiss/omp_threads.h"
-#include "src/faiss/row_changes.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/row_changes.h"
 
 namespace polarquant::capi {
 namespace {

@@ -18,9 +18,9 @@
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
 #include "src/capi/thread_progress.h"
-#include "src/faiss/faiss_error.h"
-#include "src/faiss/omp_threads.h"
-#include "src/faiss/row_changes.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/row_changes.h"
 
 namespace polarquant::capi {
 namespace {

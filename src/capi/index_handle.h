@@ -12,7 +12,7 @@
 #include "polarquant/polarquant.h"
 #include "src/capi/caller_ids.h"
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_interrupt.h"
+#include "src/faiss/foreign/faiss_interrupt.h"
 
 struct polar_index {
   enum class RowIds { undecided, positions, callers };

@@ -17,8 +17,8 @@
 #include "src/capi/new_ids.h"
 #include "src/capi/thread_progress.h"
 #include "src/core/row_length.h"
-#include "src/faiss/faiss_error.h"
-#include "src/faiss/omp_threads.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/omp_threads.h"
 
 namespace polarquant::capi {
 namespace {

@@ -12,8 +12,8 @@
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
-#include "src/faiss/faiss_error.h"
-#include "src/faiss/omp_threads.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/omp_threads.h"
 
 namespace polarquant::capi {
 namespace {

@@ -9,7 +9,7 @@
 #include "src/capi/handles.h"
 #include "src/capi/row_blocks.h"
 #include "src/capi/search_options.h"
-#include "src/scan/row_search.h"
+#include "src/scan/search/row_search.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "polarquant/polarquant.h"
-#include "src/scan/block_search.h"
-#include "src/scan/row_filter.h"
+#include "src/scan/search/block_search.h"
+#include "src/scan/search/row_filter.h"
 
 namespace polarquant::capi {
 

@@ -9,7 +9,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/simd/simd_codec_kernels.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT

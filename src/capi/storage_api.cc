@@ -11,8 +11,8 @@
 #include "src/capi/load_options.h"
 #include "src/capi/save_options.h"
 #include "src/capi/stored_handle.h"
-#include "src/faiss/index_files.h"
-#include "src/faiss/index_parts.h"
+#include "src/faiss/files/index_files.h"
+#include "src/faiss/index/index_parts.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT

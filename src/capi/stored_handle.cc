@@ -11,9 +11,9 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/faiss_parts.h"
 #include "src/core/byte_stream.h"
-#include "src/faiss/index_files.h"
-#include "src/faiss/index_parts.h"
-#include "src/faiss/stored_kinds.h"
+#include "src/faiss/files/index_files.h"
+#include "src/faiss/index/index_parts.h"
+#include "src/faiss/files/stored_kinds.h"
 
 namespace polarquant::capi {
 namespace {

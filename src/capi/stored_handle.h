@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The index handle in files: what the C ABI keeps about an index, in front of the index's own
-// sections (src/faiss/index_files.h).
+// sections (src/faiss/files/index_files.h).
 #pragma once
 
 #include <memory>

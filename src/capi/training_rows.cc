@@ -10,7 +10,7 @@
 #include <faiss/VectorTransform.h>
 
 #include "src/core/status.h"
-#include "src/faiss/index_parts.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant::capi {
 namespace {

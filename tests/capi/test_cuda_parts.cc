@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How work of several devices is parted and merged.
-#include "src/capi/cuda_parts.h"
+#include "src/device/cuda_parts.h"
 
 #include <algorithm>
 #include <cmath>

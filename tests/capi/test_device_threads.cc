@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Threads that wait for devices: all at once, kept, and shared by callers.
-#include "src/capi/device_threads.h"
+#include "src/device/device_threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

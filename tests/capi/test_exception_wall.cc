@@ -17,7 +17,7 @@
 #include "tests/support/catch.h"
 
 #ifdef POLARQUANT_HAS_FAISS
-#include "src/faiss/faiss_error.h"
+#include "src/faiss/foreign/faiss_error.h"
 #endif
 
 using namespace polarquant;

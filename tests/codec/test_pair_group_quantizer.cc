@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PolarPair…g128 against its source's formulas in double, groups of degenerate values, hostile
 // bytes.
-#include "src/codec/pair_group_quantizer.h"
+#include "src/codec/published/pair_group_quantizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PolarPair against the paper's formulas in double, and against hostile tables.
-#include "src/codec/pair_quantizer.h"
+#include "src/codec/published/pair_quantizer.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PolarScalar against its source's error table and against the definition with an explicit matrix.
-#include "src/codec/scalar_quantizer.h"
+#include "src/codec/published/scalar_quantizer.h"
 
 #include <algorithm>
 #include <bit>

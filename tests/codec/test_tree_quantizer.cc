@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PolarTree against Algorithm 1 with libm's atan2, its codebooks' errors, and hostile tables.
-#include "src/codec/tree_quantizer.h"
+#include "src/codec/published/tree_quantizer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "src/codec/bit_packing.h"
 #include "src/codec/lloyd_max.h"
-#include "src/codec/scalar_kmeans.h"
+#include "src/codec/published/scalar_kmeans.h"
 #include "src/core/checksum.h"
 #include "src/core/format.h"
 #include "src/core/portable_math.h"

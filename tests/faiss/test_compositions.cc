@@ -8,7 +8,7 @@
 #include <memory>
 #include <typeinfo>
 
-#include "src/faiss/index_parts.h"
+#include "src/faiss/index/index_parts.h"
 #include "tests/faiss/composed_index.h"
 #include "tests/faiss/stored_indexes.h"
 #include "tests/support/catch.h"

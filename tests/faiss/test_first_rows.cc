@@ -16,7 +16,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/core/random.h"
-#include "src/faiss/faiss_compat.h"
+#include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 

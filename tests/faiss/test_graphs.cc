@@ -12,9 +12,9 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_compat.h"
-#include "src/faiss/omp_threads.h"
-#include "src/faiss/row_changes.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"

@@ -13,7 +13,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_compat.h"
+#include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/composed_index.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"

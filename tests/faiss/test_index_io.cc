@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_error.h"
-#include "src/scan/row_store.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/scan/stores/row_store.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 #include "tests/support/temporary_folder.h"

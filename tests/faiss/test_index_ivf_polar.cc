@@ -15,7 +15,7 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_compat.h"
+#include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/copy_ids.h"
 #include "tests/faiss/forked_search.h"

@@ -9,8 +9,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
-#include "src/faiss/faiss_compat.h"
-#include "src/faiss/faiss_error.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/faiss_error.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/forked_search.h"
 #include "tests/support/catch.h"

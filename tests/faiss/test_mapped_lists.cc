@@ -11,8 +11,8 @@
 #include <numeric>
 #include <thread>
 
-#include "src/faiss/index_parts.h"
-#include "src/faiss/polar_inverted_lists.h"
+#include "src/faiss/index/index_parts.h"
+#include "src/faiss/index/polar_inverted_lists.h"
 #include "tests/faiss/copy_ids.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"

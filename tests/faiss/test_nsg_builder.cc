@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // NSG graphs end, of any rows, and reach every row.
-#include "src/faiss/nsg_builder.h"
+#include "src/faiss/graphs/nsg_builder.h"
 
 #include <algorithm>
 #include <numeric>
@@ -9,8 +9,8 @@
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
-#include "src/faiss/nn_descent.h"
-#include "src/faiss/nsg_graph.h"
+#include "src/faiss/graphs/nn_descent.h"
+#include "src/faiss/graphs/nsg_graph.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
 

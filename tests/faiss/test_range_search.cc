@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "polarquant/faiss.h"
-#include "src/faiss/faiss_compat.h"
+#include "src/faiss/foreign/faiss_compat.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/faiss/index_parts.h"
+#include "src/faiss/index/index_parts.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
 

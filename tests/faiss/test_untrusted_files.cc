@@ -10,7 +10,7 @@
 #include <limits>
 #include <string>
 
-#include "src/faiss/faiss_error.h"
+#include "src/faiss/foreign/faiss_error.h"
 #include "tests/faiss/file_surgery.h"
 #include "tests/faiss/stored_indexes.h"
 

@@ -2,7 +2,7 @@
 // Runs a check on each instruction set that kernels are compiled for and this machine has.
 #pragma once
 
-#include "src/scan/kernels/targets.h"  // before highway
+#include "src/simd/targets.h"  // before highway
 //
 #include <hwy/targets.h>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/scan/kernels/kernel_target.h"
+#include "src/simd/kernel_target.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {

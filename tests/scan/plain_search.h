@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "src/scan/block_search.h"
+#include "src/scan/search/block_search.h"
 #include "tests/scan/scan_rows.h"
 
 namespace polarquant::test {

@@ -16,11 +16,11 @@
 
 #include "src/codec/codec.h"
 #include "src/core/random.h"
-#include "src/scan/code_blocks.h"
+#include "src/scan/layout/code_blocks.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/row_levels.h"
-#include "src/scan/scan_query.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/model/row_values.h"
+#include "src/scan/model/scan_query.h"
+#include "src/simd/simd_codec_kernels.h"
 #include "tests/support/catch.h"
 #include "tests/support/older_state.h"
 

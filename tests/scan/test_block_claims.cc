@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "src/core/parallel.h"
-#include "src/scan/block_claims.h"
+#include "src/scan/search/work_stealing.h"
 #include "tests/support/catch.h"
 
 using polarquant::BlockClaims;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The bytes of blocks: lanes and pairs, rows in and out of the row format.
 #include "src/codec/planned_quantizer.h"
-#include "src/scan/block_layout.h"
+#include "src/scan/layout/block_layout.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // block_search against sorting every row in plain code: same ids, and the codec's scores to the
 // bit.
-#include "src/scan/block_search.h"
+#include "src/scan/search/block_search.h"
 
 #include <limits>
 #include <stdexcept>

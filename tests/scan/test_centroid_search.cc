@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The coarse search against sorting all centroids by their floats.
-#include "src/scan/centroid_search.h"
+#include "src/scan/search/centroid_search.h"
 
 #include <algorithm>
 #include <limits>

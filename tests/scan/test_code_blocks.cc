@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CodeBlocks against a plain list of codes: after any change its memory is that of the list
 // appended at once to a new one.
-#include "src/scan/code_blocks.h"
+#include "src/scan/layout/code_blocks.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "src/scan/kernels/amx_dots.h"
-#include "src/scan/kernels/dense_hits.h"
-#include "src/scan/kernels/panel_dots.h"
+#include "src/scan/kernels/dense/amx_dots.h"
+#include "src/scan/kernels/dense/dense_matches.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 #include "tests/scan/without_amx.h"

@@ -10,8 +10,8 @@
 #include "src/codec/code_buffer.h"
 #include "src/codec/codec.h"
 #include "src/core/random.h"
-#include "src/scan/exhaustive_search.h"
-#include "src/scan/top_k.h"
+#include "src/scan/search/exhaustive_search.h"
+#include "src/scan/search/top_k.h"
 #include "tests/scan/without_amx.h"
 #include "tests/support/catch.h"
 

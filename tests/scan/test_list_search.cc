@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // list_search against sorting every row of the probed lists in plain code.
-#include "src/scan/list_search.h"
+#include "src/scan/search/list_search.h"
 
 #include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>
 
-#include "src/scan/block_search.h"
+#include "src/scan/search/block_search.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What margins are measured on rows of different kinds, and what searches lose with them.
-#include "src/scan/measure_margins.h"
+#include "src/scan/search/measure_margins.h"
 
 #include <omp.h>
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "src/core/random.h"
-#include "src/scan/row_filter.h"
-#include "src/scan/row_store.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/scan/search/row_filter.h"
+#include "src/scan/stores/row_store.h"
+#include "src/simd/simd_codec_kernels.h"
 #include "tests/codec/spread_rows.h"
 #include "tests/support/catch.h"
 

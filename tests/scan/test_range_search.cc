@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/exhaustive_search.h"
+#include "src/scan/search/exhaustive_search.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
 #include "tests/scan/without_amx.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/kernels/shared_fronts.h"
-#include "src/scan/kernels/shared_levels.h"
-#include "src/scan/row_levels.h"
+#include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/kernels/batch/shared_rows.h"
+#include "src/scan/model/row_values.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

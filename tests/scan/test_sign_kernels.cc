@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/kernels/load_terms.h"
-#include "src/scan/kernels/sign_dots.h"
-#include "src/scan/kernels/sign_survivors.h"
-#include "src/scan/row_levels.h"
+#include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/scan/model/row_values.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The codec's kernels against its plain code, bit for bit, on every target this machine has.
-#include "src/scan/kernels/targets.h"  // before highway
+#include "src/simd/targets.h"  // before highway
 //
 #include <hwy/targets.h>
 
@@ -16,7 +16,7 @@
 #include "src/codec/codec.h"
 #include "src/codec/trellis_codebooks.h"
 #include "src/core/random.h"
-#include "src/scan/simd_codec_kernels.h"
+#include "src/simd/simd_codec_kernels.h"
 #include "tests/scan/every_target.h"
 #include "tests/support/catch.h"
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/kernels/sign_dots.h"
-#include "src/scan/kernels/survivor_dots.h"
-#include "src/scan/row_store.h"
-#include "src/scan/top_k.h"
+#include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/stores/row_store.h"
+#include "src/scan/search/top_k.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

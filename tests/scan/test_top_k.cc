@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The k best of a stream, and what threads tell each other of theirs.
-#include "src/scan/top_k.h"
+#include "src/scan/search/top_k.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "src/core/parallel.h"
 #include "src/core/random.h"
-#include "src/scan/shared_limits.h"
+#include "src/scan/search/shared_thresholds.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {

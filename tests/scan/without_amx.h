@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "src/scan/kernels/amx_dots.h"
+#include "src/scan/kernels/dense/amx_dots.h"
 
 namespace polarquant::test {
 

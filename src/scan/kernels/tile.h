@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/scan/scan_codec.h"
+#include "src/scan/model/scan_codec.h"
 
 namespace polarquant {
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "src/device/cuda_description.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "src/device/cuda_row_description.h"
+#include "src/codec/byte_quantizer.h"
+#include "src/codec/residual_quantizer.h"
+#include "src/codec/trellis_quantizer.h"
+
+namespace polarquant::capi {
+namespace {
+
+static_assert(cuda::kBlockRows == kBlockRows && cuda::kMaxFrontWords == kMaxFrontWords);
+
+void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
+  const Cells& cells = planes.codebook().cells;
+  std::copy(std::begin(cells.x), std::end(cells.x), stage->cell_x);
+  std::copy(std::begin(cells.y), std::end(cells.y), stage->cell_y);
+}
+
+cuda::SignPlace sign_place(LevelPart::Signs signs) {
+  switch (signs) {
+    case LevelPart::Signs::words:
+      return cuda::SignPlace::words;
+    case LevelPart::Signs::plane:
+      return cuda::SignPlace::plane;
+    case LevelPart::Signs::none:
+      break;
+  }
+  return cuda::SignPlace::none;
+}
+
+cuda::StageDescription describe_stage(const LevelPart& part) {
+  cuda::StageDescription stage = {};
+  stage.kind =
+      part.kind == LevelPart::Kind::bytes ? cuda::CodeKind::bytes : cuda::CodeKind::windows;
+  stage.signs = sign_place(part.signs);
+  stage.step_bits = part.step_bits;
+  stage.signs_offset = static_cast<uint32_t>(part.signs_offset);
+  stage.codes_offset = static_cast<uint32_t>(part.codes_offset);
+  std::copy(std::begin(part.x), std::end(part.x), stage.level_x);
+  std::copy(std::begin(part.y), std::end(part.y), stage.level_y);
+  return stage;
+}
+
+}  // namespace
+
+cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec) {
+  require(codec.planned() == nullptr, StatusCode::unsupported,
+          "codec: {} is not searched on CUDA devices yet; codes that are not trained are",
+          print_spec(codec.spec()));
+  const BlockLayout& layout = scan_codec.layout();
+  cuda::CodeDescription code = {};
+  code.dim = codec.dim();
+  code.sign_words = layout.sign_words();
+  code.front_words = layout.front_words();
+  code.rest_bytes = static_cast<uint32_t>(layout.rest_bytes());
+  code.factor_form = cuda_factor_form(scan_codec.factor_format().form);
+  code.scale_unit = scan_codec.factor_format().scale_unit;
+  code.bias_unit = scan_codec.factor_format().bias_unit;
+  code.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
+  code.stages = static_cast<int32_t>(scan_codec.stages().size());
+  for (size_t s = 0; s < scan_codec.stages().size(); ++s)
+    code.stage[s] = describe_stage(scan_codec.stages()[s].parts.front());
+  const Quantizer* quantizer = &codec.quantizer();
+  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
+    put_cells(trellis->planes(), &code.stage[0]);
+  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
+    put_cells(residual->first(), &code.stage[0]);
+    put_cells(residual->second(), &code.stage[1]);
+    code.residual_gain = residual->gain();
+  } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
+    const auto levels = bytes->table().levels();
+    std::copy(levels.begin(), levels.end(), code.stage[0].cell_x);
+  }
+  return code;
+}
+
+cuda::LevelDescription describe_levels(const ScanCodec& scan_codec) {
+  const BoundConstants& bounds = scan_codec.bounds();
+  cuda::LevelDescription levels = {};
+  for (size_t s = 0; s < scan_codec.stages().size(); ++s)
+    levels.stage_step[s] = scan_codec.stages()[s].step;
+  levels.length_of_norm = bounds.length_of_norm;
+  levels.first_stage_scale = bounds.first_stage_scale;
+  levels.first_stage_error = bounds.first_stage_error;
+  levels.margin = bounds.margin;
+  levels.slope_of_sign = bounds.slope_of_sign;
+  return levels;
+}
+
+DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
+    : DeviceQueries(scan_codec, nq, nullptr) {
+  constants.resize(static_cast<size_t>(nq));
+  levels.resize(static_cast<size_t>(nq) * lanes);
+}
+
+DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries)
+    : lanes(static_cast<size_t>(scan_codec.lanes())),
+      dim(static_cast<size_t>(scan_codec.dim())),
+      given(queries),
+      rotated(static_cast<size_t>(nq) * dim),
+      terms(static_cast<size_t>(nq)) {}
+
+void DeviceQueries::put(int64_t at, const PreparedQuery& prepared) {
+  const auto query = static_cast<size_t>(at);
+  terms[query] = {prepared.offset, prepared.bias_weight};
+  std::copy(prepared.rotated.begin(), prepared.rotated.end(), rotated.data() + query * dim);
+}
+
+void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
+  const auto query = static_cast<size_t>(at);
+  cuda::QueryConstants& to = constants[query];
+  to = {};
+  to.base = scan.score.base;
+  to.weight = scan.score.weight;
+  to.dot_scale[0] = scan.score.dot_scale[0];
+  to.dot_scale[1] = scan.score.dot_scale[1];
+  to.front_slope = scan.front.slope;
+  to.front_margin = scan.front.margin;
+  to.signs_front_slope = scan.signs.slope;
+  to.signs_rest_slope = scan.signs.other_slope;
+  to.signs_margin = scan.signs.margin;
+  to.first_slope = scan.first_stage.slope;
+  to.first_margin = scan.first_stage.margin;
+  to.front_weight = scan.front_weight;
+  to.offset = terms[query].offset;
+  to.bias_weight = terms[query].bias_weight;
+  std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
+  std::copy(scan.ones_words.begin(), scan.ones_words.end(), to.ones_words);
+  std::copy(scan.twos_words.begin(), scan.twos_words.end(), to.twos_words);
+  std::copy(scan.levels.begin(), scan.levels.end(), levels.data() + query * lanes);
+}
+
+cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
+  const auto from = static_cast<size_t>(first);
+  cuda::SearchRequest request = {};
+  request.nq = count;
+  request.rotated = rotated.data() + from * dim;
+  if (given != nullptr) {
+    request.queries = given + from * dim;
+    request.terms = terms.data() + from;
+  } else {
+    request.constants = constants.data() + from;
+    request.levels = levels.data() + from * lanes;
+  }
+  return request;
+}
+
+}  // namespace polarquant::capi

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Codecs and queries in the words of cuda/interface.h.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cuda/interface.h"
+#include "src/codec/codec.h"
+#include "src/scan/model/scan_query.h"
+
+namespace polarquant::capi {
+
+/// Throws unsupported for codes that are not searched on devices.
+cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec);
+
+/// What devices need to make levels and bounds of queries themselves.
+cuda::LevelDescription describe_levels(const ScanCodec& scan_codec);
+
+/// Queries side by side, as a device takes them.
+struct DeviceQueries {
+  DeviceQueries(const ScanCodec& scan_codec, int64_t nq);
+  /// Of an inverted file, which makes levels itself. queries: (nq, dim), borrowed.
+  DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries);
+  void put(int64_t at, const PreparedQuery& prepared);
+  /// Not of an inverted file.
+  void put_levels(int64_t at, const ScanQuery& scan);
+
+  /// These as a search's; what is to be found is not said yet.
+  cuda::SearchRequest request(int64_t first, int64_t count) const;
+
+  size_t lanes;
+  size_t dim;
+  const float* given = nullptr;  // of an inverted file
+  std::vector<cuda::QueryConstants> constants;
+  std::vector<int8_t> levels;
+  std::vector<float> rotated;
+  std::vector<cuda::QueryTerms> terms;
+};
+
+}  // namespace polarquant::capi

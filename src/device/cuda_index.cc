@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "src/device/cuda_index.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/scan/stores/codec_copy.h"
+#include "src/scan/search/query_tasks.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant::capi {
+namespace {
+
+/// Queries that are prepared before a device gets them.
+constexpr int64_t kQueriesAtOnce = 4096;
+/// Results of shards that wait to be merged, 16 bytes each, unless one query has more.
+constexpr int64_t kResultsAtOnce = int64_t{1} << 22;
+
+}  // namespace
+
+CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
+                     std::span<const int64_t> ids, const CudaPlaces& places)
+    : ids_(ids.begin(), ids.end()), devices_(places.devices.size()) {
+  require_cuda_devices(places);
+  codec_ = copy_of(codec);
+  scan_codec_ = std::make_unique<ScanCodec>(*codec_);
+  for (const BlockRows& span : spans) row_numbers_ += span.rows;
+  const auto devices = static_cast<int64_t>(devices_);
+  copy_rows(spans,
+            places.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
+                              : split_evenly(row_numbers_, devices, kBlockRows),
+            nullptr, places);
+}
+
+CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& places)
+    : devices_(places.devices.size()) {
+  require_cuda_devices(places);
+  codec_ = copy_of(source.file.codec);
+  scan_codec_ = std::make_unique<ScanCodec>(*codec_);
+  lists_ = std::make_unique<CudaLists>(source);
+  row_numbers_ = lists_->row_numbers();
+  const ListsForDevices lists(source);
+  copy_rows(lists.spans(),
+            places.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
+                              : lists_->split(static_cast<int64_t>(devices_)),
+            &lists, places);
+}
+
+void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
+                          const ListsForDevices* lists, const CudaPlaces& places) {
+  const cuda::CodeDescription description = describe_code(*codec_, *scan_codec_);
+  sharded_ = !places.replicated && ranges.size() > 1;
+  parts_.resize(ranges.size());
+  threads_.run_together(ranges.size(), [&](size_t i) {
+    std::vector<int64_t> list_rows;
+    cuda::ListsDescription list_description = {};
+    if (lists != nullptr) {
+      list_rows = lists_->rows_in(ranges[i]);
+      list_description = lists->with_rows(list_rows);
+    }
+    parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), description, spans, ranges[i],
+                                           lists != nullptr ? &list_description : nullptr,
+                                           places.devices[i]);
+  });
+}
+
+size_t CudaIndex::memory_bytes() const {
+  size_t bytes = 0;
+  for (const auto& part : parts_) bytes += part->memory_bytes();
+  return bytes;
+}
+
+std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
+  std::vector<uint64_t> allowed;
+  if (filter.keeps_all()) return allowed;
+  allowed.resize(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
+  const std::vector<int64_t>& ids = lists_ != nullptr ? lists_->ids() : ids_;
+  for (int64_t row = 0; row < row_numbers_; row += kBlockRows) {
+    const int count = static_cast<int>(std::min<int64_t>(kBlockRows, row_numbers_ - row));
+    uint64_t& word = allowed[static_cast<size_t>(row / kBlockRows)];
+    if (ids.empty()) {
+      word = filter.allowed(row, count);
+      continue;
+    }
+    for (int i = 0; i < count; ++i) {
+      const int64_t id = ids[static_cast<size_t>(row + i)];
+      // Nobody asks for the room behind a list, of id −1.
+      const bool is_kept = id >= 0 && filter.keeps(id);
+      word |= static_cast<uint64_t>(is_kept ? 1 : 0) << i;
+    }
+  }
+  return allowed;
+}
+
+DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
+                                 int threads) const {
+  DeviceQueries device_queries = lists_ != nullptr ? DeviceQueries(*scan_codec_, nq, queries)
+                                                   : DeviceQueries(*scan_codec_, nq);
+  for_each_query(nq, threads, [&](int64_t q) {
+    const PreparedQuery prepared = codec_->prepare_query(queries + q * dim());
+    device_queries.put(q, prepared);
+    if (lists_ == nullptr)
+      device_queries.put_levels(q, make_scan_query(*scan_codec_, prepared, exactness));
+  });
+  return device_queries;
+}
+
+int64_t CudaIndex::queries_at_once(int64_t kept) const {
+  if (!sharded_) return kQueriesAtOnce * std::ssize(parts_);
+  int64_t results = 0;
+  for (const auto& part : parts_) results += std::min(kept, part->rows().count);
+  return std::clamp<int64_t>(kResultsAtOnce / results, 1, kQueriesAtOnce);
+}
+
+cuda::SearchRequest CudaIndex::device_request(const DeviceQueries& queries, PartRange range,
+                                              const Request& request) const {
+  cuda::SearchRequest own = queries.request(range.first, range.count);
+  own.bounded = request.bounded ? 1 : 0;
+  own.exactness = request.exactness;
+  own.nprobe = request.nprobe;
+  own.allowed = request.allowed;
+  own.stream = request.stream;
+  return own;
+}
+
+void CudaIndex::search_copies(const DeviceQueries& queries, const Request& request) const {
+  const int64_t kept = request.kept;
+  const bool chooses = kept > request.k;
+  std::vector<float> kept_scores(chooses ? static_cast<size_t>(request.nq * kept) : 0);
+  std::vector<int64_t> kept_rows(kept_scores.size());
+  float* scores = chooses ? kept_scores.data() : request.scores;
+  int64_t* rows = chooses ? kept_rows.data() : request.rows;
+  const std::vector<PartRange> ranges = split_evenly(request.nq, std::ssize(parts_), 1);
+  const size_t first_part = next_part_.fetch_add(ranges.size());
+  threads_.run_together(ranges.size(), [&](size_t i) {
+    cuda::SearchRequest own = device_request(queries, ranges[i], request);
+    own.k = kept;
+    own.scores = scores + ranges[i].first * kept;
+    own.rows = rows + ranges[i].first * kept;
+    parts_[(first_part + i) % parts_.size()]->search(own);
+  });
+  if (!chooses) return;
+  // The device orders what it returns by the codec's scores: of more rows the first k are the best.
+  for (int64_t q = 0; q < request.nq; ++q) {
+    std::copy_n(scores + q * kept, request.k, request.scores + q * request.k);
+    std::copy_n(rows + q * kept, request.k, request.rows + q * request.k);
+  }
+}
+
+void CudaIndex::search_shards(const DeviceQueries& queries, const Request& request) const {
+  std::vector<PartResults> results;
+  results.reserve(parts_.size());
+  for (const auto& part : parts_)
+    results.emplace_back(request.nq, std::min(request.kept, part->rows().count),
+                         part->rows().first);
+  threads_.run_together(parts_.size(), [&](size_t i) {
+    cuda::SearchRequest own = device_request(queries, {0, request.nq}, request);
+    own.k = results[i].k;
+    if (own.allowed != nullptr) own.allowed += results[i].first_row / kBlockRows;
+    own.scores = results[i].scores.data();
+    own.rows = results[i].rows.data();
+    own.goodness = results[i].goodness.data();
+    parts_[i]->search(own);
+  });
+  for_each_query(request.nq, request.threads, [&](int64_t q) {
+    merge_parts(results, q, request.kept, request.k, codec_->higher_is_nearer(),
+                request.scores + q * request.k, request.rows + q * request.k);
+  });
+}
+
+void CudaIndex::search_some(const DeviceQueries& queries, const Request& request) const {
+  if (sharded_) {
+    search_shards(queries, request);
+  } else {
+    search_copies(queries, request);
+  }
+}
+
+// Devices know rows by their numbers, so that all that they keep comes back.
+void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& request, int64_t k,
+                                float* scores, int64_t* ids) const {
+  std::vector<float> kept_scores(static_cast<size_t>(request.nq * request.kept));
+  std::vector<int64_t> kept_rows(kept_scores.size());
+  Request all = request;
+  all.k = request.kept;
+  all.scores = kept_scores.data();
+  all.rows = kept_rows.data();
+  search_some(queries, all);
+  for_each_query(request.nq, request.threads, [&](int64_t q) {
+    std::vector<Candidate> found;
+    for (auto at = static_cast<size_t>(q * all.k); at < static_cast<size_t>((q + 1) * all.k);
+         ++at) {
+      if (kept_rows[at] < 0) continue;
+      found.emplace_back(key_of_score(kept_scores[at], codec_->higher_is_nearer()),
+                         lists_->ids()[static_cast<size_t>(kept_rows[at])]);
+    }
+    write_top_k(found, k, codec_->higher_is_nearer(), scores + q * k, ids + q * k);
+  });
+}
+
+int CudaIndex::preparing_threads(int wanted, int64_t nq) const {
+  // OpenMP's threads spin behind a loop, for milliseconds. What waits for devices needs a core too.
+  const int threads = thread_count(wanted, std::numeric_limits<int>::max());
+  const auto left = std::max<int64_t>(1, threads - (std::ssize(parts_) - 1));
+  return static_cast<int>(std::min(left, std::max<int64_t>(nq, 1)));
+}
+
+void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
+                       const SearchOptions& options, int64_t nprobe, void* stream, float* scores,
+                       int64_t* ids) const {
+  require(stream == nullptr || devices_ == 1, StatusCode::bad_argument,
+          "stream: {} is not allowed; NULL, since a stream is of one device and the index is on {}",
+          stream, devices_);
+  const std::vector<uint64_t> allowed = allowed_rows(filter);
+  Request request = {};
+  request.k = k;
+  request.kept = std::min(scan_codec_->candidates(k), std::max(k, row_numbers_));
+  request.bounded = search_is_bounded(*scan_codec_, options.exactness);
+  request.exactness = request.bounded ? options.exactness : 0;
+  if (lists_ != nullptr)
+    request.nprobe = std::min(nprobe > 0 ? nprobe : lists_->nprobe(), lists_->count());
+  request.allowed = allowed.empty() ? nullptr : allowed.data();
+  request.stream = stream;
+  request.threads = preparing_threads(options.threads, nq);
+  const int64_t at_once = queries_at_once(request.kept);
+  for (int64_t first = 0; first < nq; first += at_once) {
+    request.nq = std::min(at_once, nq - first);
+    request.scores = scores + first * k;
+    request.rows = ids + first * k;
+    const DeviceQueries some =
+        prepare(request.nq, queries + first * dim(), request.exactness, request.threads);
+    if (lists_ != nullptr) {
+      search_inverted(some, request, k, scores + first * k, ids + first * k);
+    } else {
+      search_some(some, request);
+    }
+  }
+  if (ids_.empty()) return;
+  for (int64_t i = 0; i < nq * k; ++i) {
+    if (ids[i] >= 0) ids[i] = ids_[static_cast<size_t>(ids[i])];
+  }
+}
+
+}  // namespace polarquant::capi

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// An index on CUDA devices as the C ABI has it: the codec that prepares queries, and the codes on
+// the devices.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/device/cuda_description.h"
+#include "src/device/cuda_lists.h"
+#include "src/capi/cuda_options.h"
+#include "src/device/cuda_rows.h"
+#include "src/device/device_threads.h"
+#include "src/codec/codec.h"
+#include "src/scan/search/block_search.h"
+
+namespace polarquant::capi {
+
+class CudaIndex {
+ public:
+  /// Copies rows in blocks of this codec, whose state is copied too. `ids`: those of rows that have
+  /// ids of their own, else empty. Throws unsupported for codes that are not searched on devices.
+  CudaIndex(const Codec& codec, std::span<const BlockRows> spans, std::span<const int64_t> ids,
+            const CudaPlaces& places);
+  /// Copies an inverted file.
+  CudaIndex(const ListsSource& source, const CudaPlaces& places);
+
+  int dim() const { return codec_->dim(); }
+  int64_t rows() const { return lists_ != nullptr ? lists_->ntotal() : row_numbers_; }
+  size_t memory_bytes() const;
+  bool is_inverted_file() const { return lists_ != nullptr; }
+  /// As block_search, or list_search of the nprobe nearest lists, 0: as many as the index was
+  /// copied with. `stream` is a cudaStream_t, which is waited for, null where there are several
+  /// devices. `filter` is over ids.
+  void search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
+              const SearchOptions& options, int64_t nprobe, void* stream, float* scores,
+              int64_t* ids) const;
+
+ private:
+  /// What some queries ask for.
+  struct Request {
+    int64_t nq;
+    int64_t k;
+    int64_t kept;     // k or more: rows that the codec's scores choose from
+    bool bounded;     // rows are ranked by the least of score and bounds
+    float exactness;  // of an inverted file, as is nprobe
+    int64_t nprobe;
+    const uint64_t* allowed;  // a word a block of all rows, or null
+    void* stream;
+    int threads;
+    float* scores;  // (nq, k)
+    int64_t* rows;  // (nq, k)
+  };
+
+  /// Lists are described where there are any.
+  void copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
+                 const ListsForDevices* lists, const CudaPlaces& places);
+  std::vector<uint64_t> allowed_rows(const RowFilter& filter) const;
+  DeviceQueries prepare(int64_t nq, const float* queries, float exactness, int threads) const;
+  cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
+                                     const Request& request) const;
+  int64_t queries_at_once(int64_t kept) const;
+  int preparing_threads(int wanted, int64_t nq) const;
+  /// Each of the devices, which have all rows, searches for some of the queries.
+  void search_copies(const DeviceQueries& queries, const Request& request) const;
+  /// Each of the devices searches its rows for all queries.
+  void search_shards(const DeviceQueries& queries, const Request& request) const;
+  void search_some(const DeviceQueries& queries, const Request& request) const;
+  /// The same, into the k best by score, ties to the lower id.
+  void search_inverted(const DeviceQueries& queries, const Request& request, int64_t k,
+                       float* scores, int64_t* ids) const;
+
+  std::unique_ptr<Codec> codec_;
+  std::unique_ptr<ScanCodec> scan_codec_;
+  int64_t row_numbers_ = 0;           // rows, and the room behind lists
+  std::vector<int64_t> ids_;          // of rows that have their own
+  std::unique_ptr<CudaLists> lists_;  // of an inverted file
+  size_t devices_;
+  bool sharded_ = false;  // else every part has all rows
+  std::vector<std::unique_ptr<CudaRows>> parts_;
+  /// Of copies, the one that is next: calls of few queries so use all of them.
+  mutable std::atomic<size_t> next_part_ = 0;
+  /// Behind the parts, which they may be using.
+  mutable DeviceThreads threads_;
+};
+
+}  // namespace polarquant::capi

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The lists of an inverted file as devices have them: every list begins with a block, so that rows
+// are numbered with room behind the last one of a list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/interface.h"
+#include "src/device/cuda_parts.h"
+#include "src/scan/search/list_search.h"
+
+namespace polarquant::capi {
+
+/// An inverted file that is to be copied to devices; all is borrowed.
+struct ListsSource {
+  InvertedFile file;
+  const float* centroids;  // (lists, dim), the nearest of which are a query's lists
+  Metric centroid_metric;
+  int64_t nprobe;  // where a search does not say it
+};
+
+class CudaLists {
+ public:
+  explicit CudaLists(const ListsSource& source);
+
+  int64_t count() const { return std::ssize(rows_); }
+  int64_t nprobe() const { return nprobe_; }
+  int64_t ntotal() const { return ntotal_; }
+  /// With the room behind lists.
+  int64_t row_numbers() const { return first_rows_.back(); }
+  /// Of each row number, −1 for room: an index's rows have other ids.
+  const std::vector<int64_t>& ids() const { return ids_; }
+  /// The lists as at most `parts` ranges of row numbers that are about equal. None is empty but the
+  /// only one of no rows.
+  std::vector<PartRange> split(int64_t parts) const;
+  /// (lists): how many rows of each list lie in a range of split().
+  std::vector<int64_t> rows_in(PartRange range) const;
+
+ private:
+  std::vector<int64_t> rows_;        // (lists)
+  std::vector<int64_t> first_rows_;  // (lists + 1)
+  std::vector<int64_t> ids_;         // (row_numbers())
+  int64_t nprobe_;
+  int64_t ntotal_ = 0;
+};
+
+/// What devices are told of the lists beside their rows; valid while it and the source are.
+class ListsForDevices {
+ public:
+  explicit ListsForDevices(const ListsSource& source);
+
+  /// `rows`: (lists), those that are on the device.
+  cuda::ListsDescription with_rows(const std::vector<int64_t>& rows) const;
+  /// Their blocks, list by list.
+  const std::vector<BlockRows>& spans() const { return spans_; }
+
+ private:
+  cuda::ListsDescription description_ = {};
+  std::vector<float> rotated_centres_;
+  std::vector<float> centre_norms_;
+  std::vector<BlockRows> spans_;
+};
+
+}  // namespace polarquant::capi

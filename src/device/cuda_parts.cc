@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "src/device/cuda_parts.h"
+
+#include <algorithm>
+
+#include "src/scan/search/query_tasks.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant::capi {
+
+std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit) {
+  const int64_t units = div_up(count, unit);
+  const int64_t ranges = std::clamp<int64_t>(units, 1, parts);
+  std::vector<PartRange> split;
+  int64_t first = 0;
+  for (int64_t i = 0; i < ranges; ++i) {
+    const int64_t own_units = units / ranges + (i < units % ranges ? 1 : 0);
+    const int64_t own = std::min(own_units * unit, count - first);
+    split.push_back({first, own});
+    first += own;
+  }
+  return split;
+}
+
+PartResults::PartResults(int64_t nq, int64_t results, int64_t part_first_row)
+    : k(results),
+      first_row(part_first_row),
+      scores(static_cast<size_t>(nq * results)),
+      rows(scores.size()),
+      goodness(scores.size()) {}
+
+void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,
+                 bool higher_is_nearer, float* scores, int64_t* rows) {
+  std::vector<Candidate> all;
+  for (const PartResults& part : parts) {
+    for (auto at = static_cast<size_t>(q * part.k); at < static_cast<size_t>((q + 1) * part.k);
+         ++at) {
+      if (part.rows[at] >= 0)
+        all.emplace_back(-part.goodness[at], key_of_score(part.scores[at], higher_is_nearer),
+                         part.first_row + part.rows[at]);
+    }
+  }
+  keep_best(all, kept);
+  if (kept > k) {
+    for (Candidate& candidate : all) candidate.key = candidate.score;
+  }
+  write_top_k(all, k, higher_is_nearer, scores, rows);
+}
+
+}  // namespace polarquant::capi

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "src/device/cuda_row_description.h"
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "src/codec/byte_quantizer.h"
+#include "src/codec/planned_quantizer.h"
+#include "src/codec/residual_quantizer.h"
+#include "src/codec/published/scalar_quantizer.h"
+#include "src/codec/walsh_hadamard.h"
+
+namespace polarquant::capi {
+namespace {
+
+using cuda::kUnitPairs;
+using cuda::kUnitValues;
+
+constexpr int kUnitsOfSegment = kSegmentDims / kUnitValues;
+
+int units_of(int values) { return (values + kUnitValues - 1) / kUnitValues; }
+
+/// Without a number of its own.
+cuda::CellUnit no_cells() {
+  cuda::CellUnit unit = {};
+  for (cuda::UnitPart& part : unit.part) {
+    part.signs_offset = -1;
+    part.norm_offset = -1;
+  }
+  return unit;
+}
+
+}  // namespace
+
+cuda::FactorForm cuda_factor_form(FactorForm form) {
+  static_assert(static_cast<int>(cuda::FactorForm::float16) ==
+                static_cast<int>(FactorForm::float16));
+  static_assert(static_cast<int>(cuda::FactorForm::wide16) == static_cast<int>(FactorForm::wide16));
+  static_assert(static_cast<int>(cuda::FactorForm::float32) ==
+                static_cast<int>(FactorForm::float32));
+  return static_cast<cuda::FactorForm>(form);
+}
+
+CudaRowDescription::CudaRowDescription(const Codec& codec) {
+  const Quantizer& quantizer = codec.quantizer();
+  rows_.dim = codec.dim();
+  rows_.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
+  rows_.group_rows = codec.layout().group_rows;
+  rows_.group_bytes = codec.layout().group_bytes;
+  if (rows_.group_rows == 1) rows_.row_bytes = static_cast<uint32_t>(rows_.group_bytes);
+  rows_.tail_row_bytes = static_cast<uint32_t>(codec.layout().tail_row_bytes);
+  rows_.norm_unit = static_cast<float>(codec.norm_unit());
+  if (codec.has_factors()) {
+    const FactorFormat& format = codec.factor_format();
+    rows_.factors_offset = static_cast<uint32_t>(quantizer.code_bytes());
+    rows_.factor_bytes = static_cast<int32_t>(format.bytes());
+    rows_.factor_form = cuda_factor_form(format.form);
+    rows_.scale_unit = format.scale_unit;
+    rows_.bias_unit = format.bias_unit;
+  }
+  rows_.wide_floats = codec.short_float() == ShortFloat::wide16 ? 1 : 0;
+  if (const auto* tree = dynamic_cast<const TreeQuantizer*>(&quantizer)) {
+    describe_tree(*tree);
+  } else if (const auto* pairs = dynamic_cast<const PairQuantizer*>(&quantizer)) {
+    describe_pairs(*pairs);
+  } else if (const auto* groups = dynamic_cast<const PairGroupQuantizer*>(&quantizer)) {
+    describe_groups(*groups);
+  } else {
+    describe_cells(codec);
+  }
+}
+
+cuda::RowDescription CudaRowDescription::view() const {
+  cuda::RowDescription rows = rows_;
+  rows.entries = static_cast<int32_t>(table_.size());
+  rows.table = table_.data();
+  rows.cells = cells_.empty() ? nullptr : cells_.data();
+  rows.steps = steps_.empty() ? nullptr : steps_.data();
+  return rows;
+}
+
+void CudaRowDescription::spread(const float* q, float* spread) const {
+  if (transformed_block_ == 0) {
+    for (size_t i = 0; i < width(); ++i)
+      spread[i] = coordinates_[i] >= 0 ? q[coordinates_[i]] : 0.0F;
+    return;
+  }
+  // ⟨q, Hz⟩ = ⟨Hq, z⟩.
+  std::fill_n(spread, width(), 0.0F);
+  std::copy_n(q, rows_.dim, spread);
+  for (size_t first = 0; first < width(); first += static_cast<size_t>(transformed_block_))
+    walsh_hadamard(spread + first, transformed_block_);
+}
+
+void CudaRowDescription::gather(const double* sum, double* coordinates) const {
+  if (transformed_block_ == 0) {
+    for (size_t i = 0; i < width(); ++i) {
+      if (coordinates_[i] >= 0) coordinates[coordinates_[i]] = sum[i];
+    }
+    return;
+  }
+  std::vector<float> transformed(width());
+  std::copy_n(sum, width(), transformed.begin());
+  for (size_t first = 0; first < width(); first += static_cast<size_t>(transformed_block_))
+    walsh_hadamard(transformed.data() + first, transformed_block_);
+  std::copy_n(transformed.begin(), rows_.dim, coordinates);
+}
+
+uint32_t CudaRowDescription::add_points(std::span<const float> x, std::span<const float> y) {
+  const size_t first = table_.size();
+  for (size_t i = 0; i < x.size(); ++i) table_.push_back({x[i], y.empty() ? 0.0F : y[i]});
+  return static_cast<uint32_t>(first);
+}
+
+/// Numbers are coordinates in their order.
+void CudaRowDescription::count_units(int units) {
+  rows_.units = units;
+  coordinates_.resize(static_cast<size_t>(units) * kUnitValues);
+  for (size_t i = 0; i < coordinates_.size(); ++i)
+    coordinates_[i] = i < static_cast<size_t>(rows_.dim) ? static_cast<int32_t>(i) : -1;
+}
+
+void CudaRowDescription::describe_cells(const Codec& codec) {
+  rows_.kind = cuda::RowKind::cells;
+  const Quantizer* quantizer = &codec.quantizer();
+  if (const auto* scalar = dynamic_cast<const ScalarQuantizer*>(quantizer)) {
+    constexpr int kBlock = ScalarQuantizer::kBlock;
+    const int blocks = (rows_.dim + kBlock - 1) / kBlock;
+    require(rows_.is_l2 == 0 || rows_.dim % kBlock == 0, StatusCode::unsupported,
+            "codec: {} by L2 of {} dimensions is not decoded on CUDA devices; multiples of {} are",
+            print_spec(codec.spec()), rows_.dim, kBlock);
+    count_units(blocks * kBlock / kUnitValues);
+    cells_.assign(static_cast<size_t>(rows_.units), no_cells());
+    transformed_block_ = kBlock;
+    const uint32_t table = add_points(scalar->table().levels(), {});
+    const int bits = static_cast<int>(std::lround(std::log2(scalar->table().levels().size())));
+    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(kBlock)));
+    for (int block = 0; block < blocks; ++block)
+      describe_fields(block * kBlock, kBlock, bits, -1, static_cast<size_t>(blocks) * 2,
+                      static_cast<size_t>(block) * kBlock * static_cast<size_t>(bits), 2 * block,
+                      scale, table);
+    return;
+  }
+  if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
+    count_units(units_of(rows_.dim));
+    cells_.assign(static_cast<size_t>(rows_.units), no_cells());
+    const uint32_t table = add_points(bytes->table().levels(), {});
+    describe_fields(0, rows_.dim, 8, -1, 0, 0, -1, 1, table);
+    return;
+  }
+  rows_.units = segments_of(rows_.dim) * kUnitsOfSegment;
+  cells_.assign(static_cast<size_t>(rows_.units), no_cells());
+  coordinates_.assign(static_cast<size_t>(rows_.units) * kUnitValues, -1);
+  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
+    rows_.is_trellis = 1;
+    describe_trellis(trellis->planes(), 0, 0, trellis->planes().quadrant_bytes(), 0, 1);
+  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
+    const TrellisPlanes& first = residual->first();
+    const TrellisPlanes& second = residual->second();
+    describe_trellis(first, 0, 0, first.quadrant_bytes(), 0, 1);
+    describe_trellis(second, 0, static_cast<int64_t>(first.bytes()),
+                     first.bytes() + second.quadrant_bytes(), 1, 1 / residual->gain());
+  } else if (const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer)) {
+    for (const PlannedQuantizer::Run& run : planned->runs()) {
+      const float scale = planned->scales()[static_cast<size_t>(run.first)];
+      if (const auto* planes = std::get_if<TrellisPlanes>(&run.planes)) {
+        describe_trellis(*planes, run.first, run.first / 8, run.cells_offset, 0, scale);
+      } else {
+        const auto& magnitudes = std::get<MagnitudePlanes>(run.planes);
+        describe_fields(run.first, magnitudes.dim(), magnitudes.magnitude_bits(), run.first / 8,
+                        run.cells_offset, 0, -1, scale, add_points(magnitudes.levels(), {}));
+      }
+    }
+    // Segments of one run may have scales of their own.
+    for (int unit = 0; unit < rows_.units; ++unit) {
+      cuda::UnitPart& part = cells_[static_cast<size_t>(unit)].part[0];
+      const int first = unit / kUnitsOfSegment * kSegmentDims;
+      part.scale = planned->scales()[static_cast<size_t>(first)];
+    }
+  } else {
+    fail(StatusCode::unsupported, "codec: {} is not decoded on CUDA devices",
+         print_spec(codec.spec()));
+  }
+}
+
+/// Planes of coordinates first, first+1, …; `first` begins a segment. Signs are used where the
+/// codebook has no own.
+void CudaRowDescription::describe_trellis(const TrellisPlanes& planes, int first,
+                                          int64_t signs_offset, size_t codes_offset, int part,
+                                          float scale) {
+  const TrellisCodebook& codebook = planes.codebook();
+  const uint32_t table = add_points(codebook.cells.x, codebook.cells.y);
+  for (int start = 0; start < planes.dim(); start += kSegmentDims) {
+    const int count = std::min(kSegmentDims, planes.dim() - start);
+    const int half = (count + 1) / 2;
+    for (int octet = 0; octet < kUnitsOfSegment; ++octet) {
+      if (octet * kUnitPairs >= half) continue;
+      const int unit = (first + start) / kUnitValues + octet;
+      cuda::UnitPart& to = cells_[static_cast<size_t>(unit)].part[part];
+      to.kind = cuda::PartKind::windows;
+      to.bits = codebook.step;
+      to.codes_offset = static_cast<uint32_t>(codes_offset);
+      to.first = static_cast<uint32_t>(start / kUnitValues + octet);
+      to.ring_bits = planes.pairs() * codebook.step;
+      if (codebook.quadrant) to.signs_offset = static_cast<int32_t>(signs_offset + start / 8);
+      to.count = count;
+      to.octet = octet;
+      to.table = table;
+      to.scale = scale;
+      for (int i = 0; i < kUnitPairs; ++i) {
+        const int pair = octet * kUnitPairs + i;
+        const auto at = static_cast<size_t>(unit) * kUnitValues + static_cast<size_t>(i);
+        if (pair < half) coordinates_[at] = first + start + pair;
+        if (pair < count - half) coordinates_[at + kUnitPairs] = first + start + half + pair;
+      }
+    }
+  }
+}
+
+/// Fields of coordinates first … first+count−1, from bit `first_bit` of codes_offset on.
+void CudaRowDescription::describe_fields(int first, int count, int bits, int64_t signs_offset,
+                                         size_t codes_offset, size_t first_bit, int norm_offset,
+                                         float scale, uint32_t table) {
+  for (int start = 0; start < count; start += kUnitValues) {
+    const int unit = (first + start) / kUnitValues;
+    cuda::UnitPart& to = cells_[static_cast<size_t>(unit)].part[0];
+    to.kind = cuda::PartKind::fields;
+    to.bits = bits;
+    to.codes_offset = static_cast<uint32_t>(codes_offset);
+    to.first =
+        static_cast<uint32_t>(first_bit + static_cast<size_t>(start) * static_cast<size_t>(bits));
+    if (signs_offset >= 0) to.signs_offset = static_cast<int32_t>(signs_offset + start / 8);
+    to.norm_offset = norm_offset;
+    to.table = table;
+    to.scale = scale;
+    for (int i = 0; i < std::min(kUnitValues, count - start); ++i)
+      coordinates_[static_cast<size_t>(unit) * kUnitValues + static_cast<size_t>(i)] =
+          first + start + i;
+  }
+}
+
+void CudaRowDescription::describe_tree(const TreeQuantizer& tree) {
+  rows_.kind = cuda::RowKind::tree;
+  rows_.tree_levels = tree.levels();
+  rows_.tree_blocks = tree.blocks();
+  static_assert(cuda::kMaxTreeLevels >= 16, "as many as 65,535 dimensions have");
+  uint64_t bit = static_cast<uint64_t>(tree.blocks()) * 16;
+  for (int level = 1; level <= tree.levels(); ++level) {
+    const auto at = static_cast<size_t>(level - 1);
+    const AngleCodebook& book = tree.codebooks()[at];
+    const auto bits = static_cast<int>(std::lround(std::log2(book.cosines().size())));
+    rows_.level_bits[at] = bits;
+    rows_.level_table[at] = add_points(book.cosines(), book.sines());
+    rows_.level_offset[at] = bit;
+    bit += (static_cast<uint64_t>(tree.blocks()) << (tree.levels() - level)) *
+           static_cast<uint64_t>(bits);
+  }
+  count_units(units_of(rows_.dim));
+}
+
+void CudaRowDescription::describe_pairs(const PairQuantizer& pairs) {
+  rows_.kind = cuda::RowKind::pairs;
+  rows_.angle_bits = pairs.angle_bits();
+  rows_.radius_bits = pairs.radius_bits();
+  add_points(pairs.angle_cosines(), pairs.angle_sines());
+  count_units(units_of(rows_.dim));
+  steps_.assign(static_cast<size_t>(rows_.units) * kUnitPairs, 0.0F);
+  std::copy(pairs.radius_steps().begin(), pairs.radius_steps().end(), steps_.begin());
+}
+
+void CudaRowDescription::describe_groups(const PairGroupQuantizer& groups) {
+  rows_.kind = cuda::RowKind::groups;
+  rows_.angle_bits = groups.angle_bits();
+  rows_.radius_bits = groups.radius_bits();
+  rows_.rows_offset = static_cast<uint32_t>(groups.row_offset(0));
+  rows_.row_bytes = static_cast<uint32_t>(groups.row_bytes());
+  count_units(units_of(rows_.dim));
+}
+
+}  // namespace polarquant::capi

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// A codec's rows in the words of cuda/row_format.h: units of 16 numbers, where their bits lie, and
+// which coordinate each number is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "cuda/interface.h"
+#include "src/codec/codec.h"
+#include "src/codec/published/pair_group_quantizer.h"
+#include "src/codec/published/pair_quantizer.h"
+#include "src/codec/published/tree_quantizer.h"
+#include "src/codec/trellis_quantizer.h"
+
+namespace polarquant::capi {
+
+cuda::FactorForm cuda_factor_form(FactorForm form);
+
+class CudaRowDescription {
+ public:
+  /// Throws unsupported for rows that devices do not decode.
+  explicit CudaRowDescription(const Codec& codec);
+
+  /// Points into this object.
+  cuda::RowDescription view() const;
+  int units() const { return rows_.units; }
+  /// Floats of a query, or of a sum: 16·units.
+  size_t width() const { return coordinates_.size(); }
+  /// Query q, (dim), as rows are decoded: (width), 0 where a row has no coordinate.
+  void spread(const float* q, float* spread) const;
+  /// A sum of decoded rows, (width), as coordinates: (dim).
+  void gather(const double* sum, double* coordinates) const;
+
+ private:
+  void describe_cells(const Codec& codec);
+  void describe_trellis(const TrellisPlanes& planes, int first, int64_t signs_offset,
+                        size_t codes_offset, int part, float scale);
+  void describe_fields(int first, int count, int bits, int64_t signs_offset, size_t codes_offset,
+                       size_t first_bit, int norm_offset, float scale, uint32_t table);
+  void describe_tree(const TreeQuantizer& tree);
+  void describe_pairs(const PairQuantizer& pairs);
+  void describe_groups(const PairGroupQuantizer& groups);
+  uint32_t add_points(std::span<const float> x, std::span<const float> y);
+  void count_units(int units);
+
+  cuda::RowDescription rows_ = {};
+  std::vector<cuda::TablePoint> table_;
+  std::vector<cuda::CellUnit> cells_;
+  std::vector<float> steps_;
+  /// Of each number of each unit; −1: none.
+  std::vector<int32_t> coordinates_;
+  /// Numbers are coordinates of Walsh-Hadamard transformed blocks of so many; 0: of none.
+  int transformed_block_ = 0;
+};
+
+}  // namespace polarquant::capi

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/foreign/faiss_graph_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "src/core/parallel.h"
+#include "src/faiss/graphs/graph_beam.h"
+#include "src/scan/search/search_progress.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+namespace {
+
+/// One thread's searches.
+class FaissGraphSearch {
+ public:
+  FaissGraphSearch(const GraphLinks& graph, const ::faiss::Index& storage, idx_t k,
+                   const GraphParameters& parameters)
+      : graph_(graph),
+        k_(k),
+        nodes_(storage.ntotal),
+        parameters_(parameters),
+        higher_is_nearer_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT),
+        computer_(storage.get_distance_computer()) {}
+
+  void search(const float* query, float* distances, idx_t* labels) {
+    computer_->set_query(query);
+    Candidate nearest = scored(graph_.entry_point);
+    for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
+    search_level_0(nearest);
+    std::vector<Candidate> found;
+    if (parameters_.sel != nullptr) {
+      found = kept_.candidates();
+    } else {
+      const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
+      for (size_t i = 0; i < count; ++i) found.push_back({beam_.key(i), beam_.id(i)});
+    }
+    write_top_k(found, k_, higher_is_nearer_, distances, labels);
+  }
+
+ private:
+  Candidate scored(int32_t node) {
+    return {key_of_score((*computer_)(node), higher_is_nearer_), node};
+  }
+
+  Candidate descend(Candidate nearest, int level) {
+    while (true) {
+      const int64_t before = nearest.id;
+      for (const int32_t neighbour : graph_.neighbours(static_cast<int32_t>(before), level)) {
+        if (neighbour < 0) break;
+        const Candidate candidate = scored(neighbour);
+        if (candidate.key < nearest.key) nearest = candidate;
+      }
+      if (nearest.id == before) return nearest;
+    }
+  }
+
+  void search_level_0(const Candidate& start) {
+    seen_.begin(nodes_);
+    beam_.begin(parameters_.ef);
+    kept_ = TopK(k_);
+    const auto first = static_cast<int32_t>(start.id);
+    fresh_.clear();
+    seen_.add_new({&first, 1}, &fresh_);
+    take(start);
+    int64_t left =
+        parameters_.stops_by_distance ? std::numeric_limits<int64_t>::max() : parameters_.ef + 1;
+    for (; left > 0 && beam_.has_next(); --left) {
+      fresh_.clear();
+      seen_.add_new(graph_.neighbours(beam_.expand_next(), 0), &fresh_);
+      for (const int32_t node : fresh_) take(scored(node));
+    }
+  }
+
+  void take(const Candidate& candidate) {
+    beam_.insert(candidate.key, static_cast<int32_t>(candidate.id));
+    if (parameters_.sel != nullptr && candidate.key <= kept_.worst_key() &&
+        parameters_.sel->is_member(candidate.id)) {
+      kept_.push(candidate);
+    }
+  }
+
+  const GraphLinks& graph_;
+  idx_t k_;
+  int64_t nodes_;
+  const GraphParameters& parameters_;
+  bool higher_is_nearer_;
+  std::unique_ptr<::faiss::DistanceComputer> computer_;
+  SeenNodes seen_;
+  GraphBeam beam_;
+  TopK kept_{1};  // of those the selector names
+  std::vector<int32_t> fresh_;
+};
+
+}  // namespace
+
+void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage, idx_t n,
+                        const float* x, idx_t k, GraphParameters parameters, float* distances,
+                        idx_t* labels) {
+  parameters.ef = std::min(std::max<int64_t>(parameters.ef, k), storage.ntotal);
+  const int threads = thread_count(0, n);
+  std::vector<std::unique_ptr<FaissGraphSearch>> searches(static_cast<size_t>(threads));
+  SearchProgress progress(parameters.progress, static_cast<double>(n));
+  parallel_for(n, threads, [&](int64_t query, int thread) {
+    auto& search = searches[static_cast<size_t>(thread)];
+    if (search == nullptr)
+      search = std::make_unique<FaissGraphSearch>(graph, storage, k, parameters);
+    search->search(x + query * storage.d, distances + query * k, labels + query * k);
+    progress.advance(1);
+  });
+}
+
+}  // namespace polarquant

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// FAISS's graphs over an IndexPolar: built by FAISS's algorithms in
+// loops of ours (hnsw_links.h, nsg_builder.h), searched by a search of ours (graph_search.h).
+#pragma once
+
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexNSG.h>
+
+#include <memory>
+
+#include "polarquant/faiss.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/graphs/graph_search.h"
+#include "src/faiss/foreign/omp_threads.h"
+
+namespace polarquant {
+
+/// What both have: an IndexPolar as storage, which they own, and its training.
+template <typename FaissGraph>
+struct GraphOverPolar : FaissGraph {
+  /// rows: empty. links: FAISS's M of HNSW, R of NSG.
+  GraphOverPolar(std::unique_ptr<IndexPolar> rows, int links) : FaissGraph(rows.get(), links) {
+    this->is_trained = rows->is_trained;
+    this->own_fields = true;
+    rows.release();
+  }
+
+  using FaissGraph::train;
+  /// Trains the storage even where it needs no training; refused once there are rows.
+  void train(idx_t n, const float* x) override {
+    const OmpThreads omp_threads(0);
+    this->storage->train(n, x);
+    this->is_trained = this->storage->is_trained;
+  }
+
+  const IndexPolar& rows() const { return *static_cast<const IndexPolar*>(this->storage); }
+  /// A search without parameters; what they say goes into it.
+  GraphParameters own_parameters() const;
+  /// `search` with these.
+  void search_nodes(idx_t n, const float* x, idx_t k, const GraphParameters& parameters,
+                    float* distances, idx_t* labels) const;
+};
+
+struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
+  using GraphOverPolar::GraphOverPolar;
+
+  void add(idx_t n, const float* x) override;
+  /// params: SearchParametersHNSW, or others of which only `sel` is read. A search visits nodes
+  /// whatever the selector says and returns the best of those that it names.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+};
+
+struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
+  using GraphOverPolar::GraphOverPolar;
+
+  /// All rows at once: the graph is built of them (nsg_builder.h). The index is empty after an
+  /// error.
+  void add(idx_t n, const float* x) override;
+  /// As HNSW's: nsg.search_L is how many nodes a search keeps, or the efSearch of
+  /// SearchParametersHNSW.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Searches of FAISS's graphs over the rows of an IndexPolar.
+//
+// It is the search of Malkov and Yashunin (arXiv 1603.09320, algorithms 2 and 5) that FAISS has,
+// but for the order in which nodes are looked at: memory is what a graph's search waits for, so
+// that two nodes are expanded at a time, and of those the neighbours' signs, then the codes of the
+// neighbours whose signs say that they may be good enough, are on their way while the core is with
+// the nodes before. Nodes are compared by integer levels (row_scorer.h); what is returned is
+// Codec::score of the best.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "polarquant/faiss.h"
+#include "src/faiss/foreign/faiss_compat.h"
+
+namespace polarquant {
+
+/// A graph's links, borrowed.
+struct GraphLinks {
+  int32_t entry_point = 0;
+  int max_level = 0;
+  const int32_t* links = nullptr;   // node after node
+  const size_t* offsets = nullptr;  // where those of a node begin; null: at node·level_ends[1]
+  /// Of a node's links, those on a level l are numbers level_ends[l] to level_ends[l+1], up to the
+  /// first that is negative.
+  const int* level_ends = nullptr;
+
+  std::span<const int32_t> neighbours(int32_t node, int level) const {
+    const auto at = static_cast<size_t>(node);
+    const int32_t* of_node =
+        links + (offsets != nullptr ? offsets[at] : at * static_cast<size_t>(level_ends[1]));
+    return {of_node + level_ends[level], of_node + level_ends[level + 1]};
+  }
+  /// Begins to bring near what neighbours() reads first.
+  void fetch_place(int32_t node) const {
+    if (offsets != nullptr) __builtin_prefetch(offsets + node);
+  }
+};
+
+struct GraphParameters {
+  int64_t ef;                                 // nodes that a search keeps
+  const char* ef_name = "efSearch";           // FAISS's, for error texts
+  bool stops_by_distance = true;              // else after ef nodes
+  const ::faiss::IDSelector* sel = nullptr;   // of what is returned, not of what is visited
+  std::function<bool(double)> progress = {};  // as SearchOptions::progress
+};
+
+/// As faiss::Index::search.
+void search_graph(const GraphLinks& graph, const IndexPolar& rows, idx_t n, const float* x, idx_t k,
+                  GraphParameters parameters, float* distances, idx_t* labels);
+
+}  // namespace polarquant

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/graphs/hnsw_links.h"
+
+#include <faiss/impl/AuxIndexStructures.h>  // InterruptCallback
+#include <faiss/impl/FaissException.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "src/core/parallel.h"
+#include "src/core/status.h"
+#include "src/core/work_progress.h"
+#include "src/faiss/graphs/equal_rows.h"
+
+namespace polarquant {
+namespace {
+
+using Node = ::faiss::HNSW::storage_idx_t;
+
+/// Fewer rows of a level than this are linked by one thread, as FAISS does.
+constexpr int64_t kRowsForThreads = 100;
+/// The seed of FAISS's order of rows within a level.
+constexpr int64_t kOrderSeed = 789;
+constexpr int kSpins = 64;
+
+struct Neighbour {
+  float distance;
+  Node node;
+};
+/// Orders of heaps: on top is the farthest, or the nearest.
+struct FarthestOnTop {
+  bool operator()(const Neighbour& a, const Neighbour& b) const { return a.distance < b.distance; }
+};
+struct NearestOnTop {
+  bool operator()(const Neighbour& a, const Neighbour& b) const { return a.distance > b.distance; }
+};
+
+/// std::priority_queue, whose memory is kept from use to use.
+template <typename Order>
+class Heap {
+ public:
+  bool empty() const { return values_.empty(); }
+  size_t size() const { return values_.size(); }
+  const Neighbour& top() const { return values_.front(); }
+  const std::vector<Neighbour>& values() const { return values_; }
+  void clear() { values_.clear(); }
+  void push(Neighbour value) {
+    values_.push_back(value);
+    std::push_heap(values_.begin(), values_.end(), Order());
+  }
+  Neighbour pop() {
+    std::pop_heap(values_.begin(), values_.end(), Order());
+    const Neighbour value = values_.back();
+    values_.pop_back();
+    return value;
+  }
+
+ private:
+  std::vector<Neighbour> values_;
+};
+
+/// What threads share: the graph, a lock for each row, and the place where searches begin. Links
+/// are read without locks while others write them.
+class SharedGraph {
+ public:
+  SharedGraph(::faiss::HNSW& hnsw, idx_t n0)
+      : hnsw_(hnsw),
+        first_new_(static_cast<Node>(n0)),
+        marks_(std::make_unique<std::atomic<uint8_t>[]>(hnsw.levels.size())) {}
+
+  class Links {
+   public:
+    Links(Node* first, size_t count) : first_(first), count_(count) {}
+    size_t size() const { return count_; }
+    Node operator[](size_t i) const {
+      return std::atomic_ref<Node>(first_[i]).load(std::memory_order_relaxed);
+    }
+    void set(size_t i, Node node) {
+      std::atomic_ref<Node>(first_[i]).store(node, std::memory_order_relaxed);
+    }
+
+   private:
+    Node* first_;
+    size_t count_;
+  };
+  Links links(Node node, int level) const {
+    size_t begin = 0;
+    size_t end = 0;
+    hnsw_.neighbor_range(node, level, &begin, &end);
+    return {hnsw_.neighbors.data() + begin, end - begin};
+  }
+  /// Of all levels.
+  Links links(Node node) const {
+    const size_t begin = hnsw_.offsets[static_cast<size_t>(node)];
+    return {hnsw_.neighbors.data() + begin, hnsw_.offsets[static_cast<size_t>(node) + 1] - begin};
+  }
+  size_t ef_construction() const { return static_cast<size_t>(hnsw_.efConstruction); }
+  size_t rows() const { return hnsw_.levels.size(); }
+  bool is_old(Node node) const { return node < first_new_; }
+
+  class Lock {
+   public:
+    Lock(SharedGraph& graph, Node node) : mark_(graph.marks_[static_cast<size_t>(node)]) {
+      for (int spins = 0; (mark_.fetch_or(kLocked, std::memory_order_acquire) & kLocked) != 0;) {
+        if (++spins >= kSpins) std::this_thread::yield();
+      }
+    }
+    ~Lock() { mark_.fetch_and(static_cast<uint8_t>(~kLocked), std::memory_order_release); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    bool is_saved() const { return (mark_.load(std::memory_order_relaxed) & kSaved) != 0; }
+    void set_saved() { mark_.fetch_or(kSaved, std::memory_order_relaxed); }
+
+   private:
+    std::atomic<uint8_t>& mark_;
+  };
+
+  struct Entry {
+    Node node;
+    int level;
+  };
+  /// Where a search begins; an empty graph begins with `node` from now on.
+  Entry enter(Node node, int level) {
+    const std::lock_guard<std::mutex> lock(entry_mutex_);
+    const Entry entry = {hnsw_.entry_point, hnsw_.max_level};
+    if (entry.node < 0) {
+      hnsw_.max_level = level;
+      hnsw_.entry_point = node;
+    }
+    return entry;
+  }
+  void raise_entry(Node node, int level) {
+    const std::lock_guard<std::mutex> lock(entry_mutex_);
+    if (level <= hnsw_.max_level) return;
+    hnsw_.max_level = level;
+    hnsw_.entry_point = node;
+  }
+
+ private:
+  static constexpr uint8_t kLocked = 1;
+  static constexpr uint8_t kSaved = 2;  // of rows that were there: their links are in a log
+
+  ::faiss::HNSW& hnsw_;
+  Node first_new_;
+  std::unique_ptr<std::atomic<uint8_t>[]> marks_;
+  std::mutex entry_mutex_;
+};
+
+/// Links of rows that were there, as they were.
+class LinkLog {
+ public:
+  void save(const SharedGraph& graph, Node node) {
+    const SharedGraph::Links links = graph.links(node);
+    if (nodes_.size() == nodes_.capacity()) nodes_.reserve(2 * nodes_.size() + 1);
+    const size_t before = links_.size();
+    links_.resize(before + links.size());
+    for (size_t i = 0; i < links.size(); ++i) links_[before + i] = links[i];
+    nodes_.push_back(node);
+  }
+  void put_back(const SharedGraph& graph) const noexcept {
+    size_t at = 0;
+    for (const Node node : nodes_) {
+      SharedGraph::Links links = graph.links(node);
+      for (size_t i = 0; i < links.size(); ++i) links.set(i, links_[at++]);
+    }
+  }
+
+ private:
+  std::vector<Node> nodes_;
+  std::vector<Node> links_;
+};
+
+/// One thread's part.
+class Linker {
+ public:
+  Linker(SharedGraph& graph, const ::faiss::Index& storage)
+      : graph_(graph),
+        equal_(storage),
+        distances_(storage.get_distance_computer()),
+        sign_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT ? -1.0F : 1.0F),
+        seen_(graph.rows()) {}
+
+  const LinkLog& log() const { return log_; }
+
+  void link(Node node, int top_level, const float* x) {
+    distances_->set_query(x);
+    const SharedGraph::Entry entry = graph_.enter(node, top_level);
+    if (entry.node < 0) return;
+    Neighbour nearest = {distance(entry.node), entry.node};
+    int level = entry.level;
+    for (; level > top_level; --level) descend(level, &nearest);
+    for (; level >= 0; --level) link_on_level(node, level, nearest);
+    graph_.raise_entry(node, top_level);
+  }
+
+ private:
+  float distance(Node node) { return sign_ * (*distances_)(node); }
+  float distance(Node a, Node b) { return sign_ * distances_->symmetric_dis(a, b); }
+
+  bool add_seen(Node node) {
+    uint8_t& seen = seen_[static_cast<size_t>(node)];
+    if (seen == visit_) return false;
+    seen = visit_;
+    return true;
+  }
+  void forget_seen() {
+    if (++visit_ != 0) return;
+    std::fill(seen_.begin(), seen_.end(), uint8_t{0});
+    visit_ = 1;
+  }
+
+  void descend(int level, Neighbour* nearest) {
+    while (true) {
+      const Node before = nearest->node;
+      const SharedGraph::Links links = graph_.links(before, level);
+      for (size_t i = 0; i < links.size(); ++i) {
+        const Node node = links[i];
+        if (node < 0) break;
+        const float to_node = distance(node);
+        if (to_node < nearest->distance) *nearest = {to_node, node};
+      }
+      if (nearest->node == before) return;
+    }
+  }
+
+  /// The efConstruction nearest of a level, but for the row itself, into found_.
+  void search(Node self, int level, Neighbour start) {
+    found_.clear();
+    waiting_.clear();
+    waiting_.push(start);
+    found_.push(start);
+    add_seen(self);
+    add_seen(start.node);
+    while (!waiting_.empty() && waiting_.top().distance <= found_.top().distance) {
+      const Neighbour at = waiting_.pop();
+      const SharedGraph::Links links = graph_.links(at.node, level);
+      for (size_t i = 0; i < links.size(); ++i) {
+        const Node node = links[i];
+        if (node < 0) break;
+        if (!add_seen(node)) continue;
+        const float to_node = distance(node);
+        // The first of a chain stands for the others, which are as far.
+        if (level == 0 && to_node == at.distance && is_chained(node)) continue;
+        const bool is_full = found_.size() >= graph_.ef_construction();
+        if (is_full && !(found_.top().distance > to_node)) continue;
+        found_.push({to_node, node});
+        waiting_.push({to_node, node});
+        if (is_full) found_.pop();
+      }
+    }
+    forget_seen();
+  }
+
+  /// Keeps, from the nearest on, those that are nearer to the row than to any kept before.
+  void shrink(Heap<FarthestOnTop>& rows, size_t most) {
+    if (rows.size() < most) return;
+    by_nearest_.clear();
+    while (!rows.empty()) by_nearest_.push(rows.pop());
+    kept_.clear();
+    while (!by_nearest_.empty() && kept_.size() < most) {
+      const Neighbour next = by_nearest_.pop();
+      const bool is_good = std::none_of(kept_.begin(), kept_.end(), [&](const Neighbour& kept) {
+        return distance(kept.node, next.node) < next.distance;
+      });
+      if (is_good) kept_.push_back(next);
+    }
+    for (const Neighbour& kept : kept_) rows.push(kept);
+  }
+
+  // ---- Equal rows ----
+
+  static constexpr size_t kSelf = 0, kFirst = 1, kNext = 2;  // links of a row in a chain
+
+  bool is_chained(Node node) const {
+    const SharedGraph::Links links = graph_.links(node, 0);
+    return links.size() > kNext && links[kSelf] == node;
+  }
+  bool is_chain_of(Node node, Node first) const {
+    return is_chained(node) && graph_.links(node, 0)[kFirst] == first;
+  }
+  /// Where the first of a chain links to it; the number of its links where it has none.
+  size_t chain_of(Node first, const SharedGraph::Links& links) const {
+    size_t i = 0;
+    while (i < links.size() && !(links[i] >= 0 && is_chain_of(links[i], first))) ++i;
+    return i;
+  }
+  /// Of the rows that the search on level 0 found, one that is equal to the row; −1 for none.
+  Node equal_row(Node node) {
+    const float to_itself = distance(node);
+    for (const Neighbour& found : found_.values()) {
+      if (found.distance == to_itself && equal_.are_equal(found.node, node)) return found.node;
+    }
+    return -1;
+  }
+  void chain(Node node, Node first) {
+    SharedGraph::Lock lock(graph_, first);
+    save_old(first, &lock);
+    SharedGraph::Links of_first = graph_.links(first, 0);
+    SharedGraph::Links own = graph_.links(node, 0);
+    const size_t at = chain_of(first, of_first);
+    if (at < of_first.size()) own.set(kNext, of_first[at]);
+    own.set(kFirst, first);
+    own.set(kSelf, node);
+    if (at < of_first.size()) {
+      of_first.set(at, node);
+    } else {
+      size_t free = of_first.size();
+      while (free > 0 && of_first[free - 1] == -1) --free;
+      of_first.set(std::min(free, of_first.size() - 1), node);
+    }
+  }
+  void save_old(Node node, SharedGraph::Lock* lock) {
+    if (!graph_.is_old(node) || lock->is_saved()) return;
+    log_.save(graph_, node);
+    lock->set_saved();
+  }
+
+  void link_on_level(Node node, int level, Neighbour nearest) {
+    targets_.clear();
+    Node equal = -1;
+    if (level == 0 && is_chained(nearest.node))
+      nearest.node = graph_.links(nearest.node, 0)[kFirst];
+    {
+      const SharedGraph::Lock lock(graph_, node);
+      search(node, level, nearest);
+      if (level == 0 && graph_.links(node, 0).size() > kNext) equal = equal_row(node);
+    }
+    if (equal >= 0) {
+      chain(node, equal);
+      return;
+    }
+    {
+      const SharedGraph::Lock lock(graph_, node);
+      shrink(found_, graph_.links(node, level).size());
+      while (!found_.empty()) {
+        const Node target = found_.pop().node;
+        targets_.push_back(target);
+        add_link(node, target, level);
+      }
+    }
+    for (const Node target : targets_) {
+      SharedGraph::Lock lock(graph_, target);
+      save_old(target, &lock);
+      add_link(target, node, level);
+    }
+  }
+
+  void add_link(Node from, Node to, int level) {
+    SharedGraph::Links links = graph_.links(from, level);
+    if (links[links.size() - 1] == -1) {
+      size_t free = links.size();
+      while (free > 0 && links[free - 1] == -1) --free;
+      links.set(free, to);
+      return;
+    }
+    rivals_.clear();
+    rivals_.push({distance(from, to), to});
+    // The chain of equal rows stays, whatever else does.
+    const float to_equal = level == 0 ? distance(from, from) : 0;
+    Node chained = -1;
+    for (size_t i = 0; i < links.size(); ++i) {
+      const float to_link = distance(from, links[i]);
+      if (level == 0 && to_link == to_equal && is_chain_of(links[i], from)) {
+        chained = links[i];
+      } else {
+        rivals_.push({to_link, links[i]});
+      }
+    }
+    shrink(rivals_, links.size() - (chained >= 0 ? 1 : 0));
+    size_t i = 0;
+    for (; !rivals_.empty(); ++i) links.set(i, rivals_.pop().node);
+    if (chained >= 0) links.set(i++, chained);
+    for (; i < links.size(); ++i) links.set(i, -1);
+  }
+
+  SharedGraph& graph_;
+  EqualRows equal_;
+  std::unique_ptr<::faiss::DistanceComputer> distances_;
+  float sign_;
+  std::vector<uint8_t> seen_;
+  uint8_t visit_ = 1;
+  LinkLog log_;
+  Heap<FarthestOnTop> found_;
+  Heap<NearestOnTop> waiting_;
+  Heap<FarthestOnTop> rivals_;
+  Heap<NearestOnTop> by_nearest_;
+  std::vector<Neighbour> kept_;
+  std::vector<Node> targets_;
+};
+
+/// The graph before rows came; it is so again unless keep() is called.
+class GraphMark {
+ public:
+  explicit GraphMark(::faiss::HNSW& hnsw)
+      : hnsw_(hnsw),
+        rng_(hnsw.rng),
+        levels_(hnsw.levels.size()),
+        offsets_(hnsw.offsets.size()),
+        neighbors_(hnsw.neighbors.size()),
+        entry_point_(hnsw.entry_point),
+        max_level_(hnsw.max_level) {}
+  ~GraphMark() {
+    if (kept_) return;
+    hnsw_.rng = rng_;
+    hnsw_.levels.resize(levels_);
+    hnsw_.offsets.resize(offsets_);
+    hnsw_.neighbors.resize(neighbors_);
+    hnsw_.entry_point = entry_point_;
+    hnsw_.max_level = max_level_;
+  }
+  GraphMark(const GraphMark&) = delete;
+  GraphMark& operator=(const GraphMark&) = delete;
+  void keep() { kept_ = true; }
+
+ private:
+  ::faiss::HNSW& hnsw_;
+  ::faiss::RandomGenerator rng_;
+  size_t levels_;
+  size_t offsets_;
+  size_t neighbors_;
+  Node entry_point_;
+  int max_level_;
+  bool kept_ = false;
+};
+
+/// New rows, those of a level side by side, the highest level last; and where each level begins.
+struct RowsByLevel {
+  std::vector<Node> rows;
+  std::vector<size_t> begins;
+};
+RowsByLevel rows_by_level(const ::faiss::HNSW& hnsw, idx_t n0, idx_t n) {
+  RowsByLevel sorted;
+  sorted.begins.push_back(0);
+  const auto level_of = [&](idx_t row) {
+    return static_cast<size_t>(hnsw.levels[static_cast<size_t>(row)]) - 1;
+  };
+  for (idx_t row = n0; row < n0 + n; ++row) {
+    if (sorted.begins.size() < level_of(row) + 2) sorted.begins.resize(level_of(row) + 2);
+    ++sorted.begins[level_of(row) + 1];
+  }
+  for (size_t i = 1; i < sorted.begins.size(); ++i) sorted.begins[i] += sorted.begins[i - 1];
+  std::vector<size_t> next(sorted.begins);
+  sorted.rows.resize(static_cast<size_t>(n));
+  for (idx_t row = n0; row < n0 + n; ++row)
+    sorted.rows[next[level_of(row)]++] = static_cast<Node>(row);
+  return sorted;
+}
+
+void require_going_on() {
+  if (::faiss::InterruptCallback::is_interrupted())
+    throw ::faiss::FaissException("computation interrupted");
+}
+
+}  // namespace
+
+void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x) {
+  ::faiss::HNSW& hnsw = index.hnsw;
+  GraphMark before(hnsw);
+  // A caller may have chosen the levels.
+  if (hnsw.levels.size() == static_cast<size_t>(n0)) {
+    for (idx_t i = 0; i < n; ++i) hnsw.levels.push_back(hnsw.random_level() + 1);
+  }
+  hnsw.prepare_level_tab(static_cast<size_t>(n), true);
+  RowsByLevel sorted = rows_by_level(hnsw, n0, n);
+  SharedGraph graph(hnsw, n0);
+  std::vector<std::unique_ptr<Linker>> linkers(static_cast<size_t>(thread_count(0, n)));
+  const auto check_period = static_cast<int64_t>(::faiss::InterruptCallback::get_period_hint(
+      static_cast<size_t>(index.d) * static_cast<size_t>(hnsw.efConstruction)));
+  try {
+    ::faiss::RandomGenerator order(kOrderSeed);
+    for (size_t level = sorted.begins.size() - 1; level-- > 0;) {
+      const size_t begin = sorted.begins[level];
+      const auto count = static_cast<int64_t>(sorted.begins[level + 1] - begin);
+      Node* rows = sorted.rows.data() + begin;
+      for (int64_t i = 0; i < count; ++i)
+        std::swap(rows[i], rows[i + order.rand_int(static_cast<int>(count - i))]);
+      const auto begin_of_work = static_cast<int64_t>(sorted.rows.size() - begin) - count;
+      const int threads = count > kRowsForThreads ? thread_count(0, count) : 1;
+      parallel_for(count, threads, [&](int64_t i, int thread) {
+        auto& linker = linkers[static_cast<size_t>(thread)];
+        if (linker == nullptr) linker = std::make_unique<Linker>(graph, *index.storage);
+        if (i % check_period == 0) require_going_on();
+        if (thread == 0)
+          report_work(static_cast<double>(begin_of_work + i) / static_cast<double>(n));
+        linker->link(rows[i], static_cast<int>(level), x + (rows[i] - n0) * index.d);
+      });
+    }
+  } catch (...) {
+    for (const auto& linker : linkers) {
+      if (linker != nullptr) linker->log().put_back(graph);
+    }
+    throw;
+  }
+  before.keep();
+}
+
+}  // namespace polarquant

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The links of rows that come into an HNSW graph: FAISS's algorithm, to the same graph where one
+// thread makes it. FAISS's own ends the process where memory runs out in its parallel loop, and
+// leaves rows without links, which searches then read, where it runs out before.
+//
+// And it differs in rows that are equal: FAISS's link to each other alone, so that many of them are
+// an island, which no search leaves that comes there, and fill what the search for a row's
+// neighbours keeps. Here the first of them stands for all: the others hang in a chain behind it on
+// level 0, each with links to itself, by which it is known, to the first, and to the next.
+#pragma once
+
+#include <faiss/IndexHNSW.h>
+
+#include "src/faiss/foreign/faiss_compat.h"
+
+namespace polarquant {
+
+/// Links the rows n0 … n0+n−1 that the graph's storage holds, x (n, d), into the graph. Unchanged
+/// after an error, out of memory among them: lists of links that change are copied before, up to as
+/// much memory as the links of all rows take. By OpenMP's threads; with one of them the result is
+/// the same each time.
+void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x);
+
+}  // namespace polarquant

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// The links of an NSG graph: the algorithm of Fu, Xiang, Wang and Cai (VLDB 2019) as FAISS has it,
+// in a time that the number of rows bounds, heard by the progress of the call.
+//
+// FAISS's never ends where many rows are equal: rows that nothing links to are hung on a row of the
+// tree that has room for a link, which it goes on drawing at random when there is none. Equal rows
+// fill each other's links. Here a row links to one equal row at most, and a row that finds no room
+// is put between two that are linked.
+#pragma once
+
+#include <faiss/IndexNSG.h>
+
+#include <vector>
+
+#include "src/faiss/foreign/faiss_compat.h"
+
+namespace polarquant {
+
+/// Puts n ≥ 1 rows, x (n, d), into the storage of an empty index and builds its graph. The index is
+/// empty after an error.
+void build_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
+
+/// The same of one of FAISS's own, with the checks of an add.
+void add_to_nsg(::faiss::IndexNSG& index, idx_t n, const float* x);
+
+}  // namespace polarquant

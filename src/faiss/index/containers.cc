@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/index/containers.h"
+
+#include <faiss/IndexIVF.h>
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
+
+#include <algorithm>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/refine_rows.h"
+#include "src/faiss/index/row_changes.h"
+#include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/search_parameters.h"
+
+namespace polarquant {
+namespace {
+
+template <typename Map>
+void search_id_map(const Map& map, idx_t n, const float* x, idx_t k, float* distances,
+                   idx_t* labels, const ::faiss::SearchParameters* params) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const TranslatedParameters translated(params, map.id_map);
+    map.index->search(n, x, k, distances, labels, translated.get());
+    for (idx_t i = 0; i < n * k; ++i) {
+      if (labels[i] >= 0) labels[i] = map.id_map[static_cast<size_t>(labels[i])];
+    }
+  });
+}
+
+template <typename Map>
+void range_search_id_map(const Map& map, idx_t n, const float* x, float radius,
+                         ::faiss::RangeSearchResult* result,
+                         const ::faiss::SearchParameters* params) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const TranslatedParameters translated(params, map.id_map);
+    map.index->range_search(n, x, radius, result, translated.get());
+    for (size_t i = 0; i < result->lims[result->nq]; ++i)
+      result->labels[i] = map.id_map[static_cast<size_t>(result->labels[i])];
+  });
+}
+
+struct RefineParameters {
+  float k_factor;
+  const ::faiss::SearchParameters* base;
+};
+
+// Template, so that the branch not taken need not compile.
+template <typename Parameters>
+RefineParameters refine_parameters(float k_factor, const ::faiss::SearchParameters* params) {
+  if (const auto* given = dynamic_cast<const SearchParametersRefine*>(params)) {
+    return {given->k_factor, given->base_index_params};
+  }
+  if constexpr (Defined<Parameters>) {
+    if (const auto* given = dynamic_cast<const Parameters*>(params)) {
+      return {given->k_factor, given->base_index_params};
+    }
+  }
+  return {k_factor, params};
+}
+
+}  // namespace
+
+void PreTransformOverPolar::train(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    require(index->ntotal == 0, StatusCode::state_mismatch,
+            "train: the index holds {} rows, coded by what was trained before; reset it first",
+            index->ntotal);
+    require_training_rows("train", n, d, x);
+    const bool training_is_optional = index->is_trained;
+    IndexPreTransform::train(n, x);
+    if (training_is_optional) {
+      const float* transformed = apply_chain(n, x);
+      const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
+      index->train(n, transformed);
+    }
+    is_trained = index->is_trained;
+  });
+}
+
+void PreTransformOverPolar::add(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    add_rows(*this, n, x, nullptr);
+  });
+}
+
+void PreTransformOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] {
+    require_rows("add_with_ids", n, d, x);
+    add_rows(*this, n, x, xids);
+  });
+}
+
+size_t PreTransformOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
+}
+
+void PreTransformOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
+                                   idx_t* labels, const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] { require_rows("search", n, d, x); });
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::search(n, x, k, distances, labels, params);
+}
+
+void PreTransformOverPolar::range_search(idx_t n, const float* x, float radius,
+                                         ::faiss::RangeSearchResult* result,
+                                         const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] { require_rows("range_search", n, d, x); });
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::range_search(n, x, radius, result, params);
+}
+
+void PreTransformOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
+}
+
+void IDMapOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+}
+
+size_t IDMapOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
+}
+
+void IDMapOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
+}
+
+void IDMap2OverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+}
+
+size_t IDMap2OverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_rows(*this, sel); });
+}
+
+void IDMap2OverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] { merge_rows(*this, other, add_id); });
+}
+
+void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
+  with_faiss_errors([&] { require_rows("sa_encode", n, d, x); });
+  const OmpThreads omp_threads(0);
+  IndexPreTransform::sa_encode(n, x, bytes);
+}
+
+void IDMapOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                            const ::faiss::SearchParameters* params) const {
+  search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMapOverPolar::range_search(idx_t n, const float* x, float radius,
+                                  ::faiss::RangeSearchResult* result,
+                                  const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
+}
+
+void IDMap2OverPolar::range_search(idx_t n, const float* x, float radius,
+                                   ::faiss::RangeSearchResult* result,
+                                   const ::faiss::SearchParameters* params) const {
+  range_search_id_map(*this, n, x, radius, result, params);
+}
+
+void IDMap2OverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                             const ::faiss::SearchParameters* params) const {
+  search_id_map(*this, n, x, k, distances, labels, params);
+}
+
+void IDMap2OverPolar::reconstruct(idx_t key, float* recons) const {
+  with_faiss_errors([&] {
+    const auto found = rev_map.find(key);
+    require(found != rev_map.end(), StatusCode::not_found,
+            "reconstruct: id {} is not in the index, which holds {} rows", key, ntotal);
+    index->reconstruct(found->second, recons);
+  });
+}
+
+void RefineOverPolar::train(idx_t n, const float* x) {
+  with_faiss_errors([&] { require_training_rows("train", n, d, x); });
+  const OmpThreads omp_threads(0);
+  IndexRefine::train(n, x);
+}
+
+void RefineOverPolar::add(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    add_to_refinement(*this, n, x);
+  });
+}
+
+void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                             const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    const RefineParameters parameters =
+        refine_parameters<::faiss::IndexRefineSearchParameters>(k_factor, params);
+    require_rows("search", n, d, x);
+    require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
+    require(is_trained, StatusCode::not_trained,
+            "search: the index is not trained; call train first");
+    require(parameters.k_factor >= 1, StatusCode::bad_argument,
+            "search: k_factor is {}; at least 1 is needed", parameters.k_factor);
+    refine_rows(
+        *this, n, x, k, parameters.k_factor,
+        [&](idx_t k_base, float* base_distances, idx_t* base_labels) {
+          base_index->search(n, x, k_base, base_distances, base_labels, parameters.base);
+        },
+        distances, labels);
+  });
+}
+
+// ---- Putting our indexes into what FAISS built --------------------------------------------------
+
+namespace {
+
+/// replace_leaves on a child that a container owns by plain pointer.
+bool replace_in_child(::faiss::Index*& child, const LeafReplacement& replacement) {
+  std::unique_ptr<::faiss::Index> owned(child);
+  child = nullptr;  // what happens to it if the replacement throws
+  const bool replaced = replace_leaves(owned, replacement);
+  child = owned.release();
+  return replaced;
+}
+
+template <typename Map, typename MapOverPolar>
+bool replace_in_id_map(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<Map*>(index.get());
+  if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
+  auto ours = std::make_unique<MapOverPolar>(built->index);
+  ours->own_fields = true;
+  built->own_fields = false;
+  index = std::move(ours);
+  return true;
+}
+
+bool replace_in_pre_transform(std::unique_ptr<::faiss::Index>& index,
+                              const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexPreTransform*>(index.get());
+  if (built == nullptr || !replace_in_child(built->index, replacement)) return false;
+  auto ours = std::make_unique<PreTransformOverPolar>(built->index);
+  for (auto transform = built->chain.rbegin(); transform != built->chain.rend(); ++transform) {
+    ours->prepend_transform(*transform);
+  }
+  ours->own_fields = true;
+  built->own_fields = false;
+  index = std::move(ours);
+  return true;
+}
+
+/// The refinement of two indexes, which it comes to own.
+std::unique_ptr<::faiss::Index> refine(::faiss::IndexRefine& built, ::faiss::Index*& base) {
+  auto ours = std::make_unique<RefineOverPolar>(base, built.refine_index);
+  ours->k_factor = built.k_factor;
+  ours->own_fields = ours->own_refine_index = true;
+  base = built.refine_index = nullptr;
+  return ours;
+}
+
+/// FAISS builds "IDMap,Polar2,RFlat" as a refinement of an id map, which can never add: id maps
+/// refuse the add that refinements call. What is meant is the id map of a refinement.
+template <typename Map, typename MapOverPolar>
+bool lift_id_map(std::unique_ptr<::faiss::Index>& index, ::faiss::IndexRefine& built) {
+  auto* map = dynamic_cast<Map*>(built.base_index);
+  if (map == nullptr) return false;
+  std::unique_ptr<::faiss::Index> refinement = refine(built, map->index);
+  auto ours = std::make_unique<MapOverPolar>(refinement.get());
+  ours->own_fields = true;
+  refinement.release();
+  index = std::move(ours);
+  return true;
+}
+
+bool replace_in_refine(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexRefine*>(index.get());
+  if (built == nullptr) return false;
+  const bool base_replaced = replace_in_child(built->base_index, replacement);
+  const bool refine_replaced = replace_in_child(built->refine_index, replacement);
+  if (!base_replaced && !refine_replaced) return false;
+  if (lift_id_map<::faiss::IndexIDMap2, IDMap2OverPolar>(index, *built) ||
+      lift_id_map<::faiss::IndexIDMap, IDMapOverPolar>(index, *built)) {
+    return true;
+  }
+  for (const ::faiss::Index* inner = built->base_index; inner != nullptr;) {
+    require(dynamic_cast<const ::faiss::IndexIDMap*>(inner) == nullptr, StatusCode::unsupported,
+            "description: an id map behind transforms cannot be refined; put it in front: "
+            "\"IDMap,PCA64,Polar2,RFlat\"");
+    const auto* transforms = dynamic_cast<const ::faiss::IndexPreTransform*>(inner);
+    inner = transforms != nullptr ? transforms->index : nullptr;
+  }
+  index = refine(*built, built->base_index);
+  return true;
+}
+
+bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
+                                 const LeafReplacement& replacement) {
+  auto* built = dynamic_cast<::faiss::IndexIVF*>(index.get());
+  if (built == nullptr || !replace_in_child(built->quantizer, replacement)) return false;
+  built->quantizer_trains_alone = 2;  // k-means on floats, then the centroids are added to ours
+  return true;
+}
+
+/// The rows of a graph in place of its storage; null where the storage stays.
+std::unique_ptr<IndexPolar> rows_of_graph(::faiss::Index& storage,
+                                          const LeafReplacement& replacement) {
+  const std::unique_ptr<::faiss::Index> leaf = replacement(storage);
+  const auto* polar = dynamic_cast<const IndexPolar*>(leaf.get());
+  if (polar == nullptr) return nullptr;
+  IndexPolar::Options options;
+  options.single_rows = true;
+  return std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options);
+}
+
+// Graphs hold no row yet, so that new ones with the same parameters are the same.
+bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexHNSW*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<HNSWOverPolar>(std::move(rows), built->hnsw.nb_neighbors(1));
+  return true;
+}
+
+bool replace_in_nsg(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  const auto* built = dynamic_cast<const ::faiss::IndexNSG*>(index.get());
+  if (built == nullptr) return false;
+  std::unique_ptr<IndexPolar> rows = rows_of_graph(*built->storage, replacement);
+  if (rows == nullptr) return false;
+  index = std::make_unique<NSGOverPolar>(std::move(rows), built->nsg.R);
+  return true;
+}
+
+/// One row per container that can hold an index of ours. Each returns whether `index` was of its
+/// kind and had a leaf replaced; IndexIDMap2 stands before its base class.
+constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafReplacement&) = {
+    replace_in_pre_transform,
+    replace_in_id_map<::faiss::IndexIDMap2, IDMap2OverPolar>,
+    replace_in_id_map<::faiss::IndexIDMap, IDMapOverPolar>,
+    replace_in_refine,
+    replace_in_coarse_quantizer,
+    replace_in_hnsw,
+    replace_in_nsg,
+};
+
+}  // namespace
+
+bool replace_leaves(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
+  auto ours = replacement(*index);
+  const bool replaced = ours != nullptr;
+  if (replaced) index = std::move(ours);
+  const bool replaced_inside =
+      std::any_of(std::begin(kContainers), std::end(kContainers),
+                  [&](auto replace) { return replace(index, replacement); });
+  return replaced || replaced_inside;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// IndexIVFPolar's changes of rows that are there: taken out, coded anew, merged.
+#include <faiss/invlists/DirectMap.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "polarquant/faiss.h"
+#include "src/codec/codec.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/list_rows.h"
+#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/polar_inverted_lists.h"
+#include "src/faiss/index/row_changes.h"
+#include "src/faiss/index/row_checks.h"
+
+namespace polarquant {
+namespace {
+
+bool is_mapped(const ::faiss::DirectMap& map, idx_t id) {
+  if (map.type == ::faiss::DirectMap::Hashtable) return map.hashtable.count(id) > 0;
+  return id >= 0 && static_cast<size_t>(id) < map.array.size() &&
+         map.array[static_cast<size_t>(id)] >= 0;
+}
+
+}  // namespace
+
+// FAISS's own functions for changes run loops of OpenMP's, which no exception may leave: lists that
+// cannot be changed are refused in front of them.
+void IndexIVFPolar::reset() {
+  with_faiss_errors([&] { require_changeable("reset"); });
+  IndexIVF::reset();
+}
+
+// FAISS's removes rows of a hash table before it looks at the new ones, and some of its releases
+// lose a code's memory for each row that takes another's place.
+void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    require_rows("update_vectors", nv, d, v);
+    require_trained("update_vectors");
+    require_changeable("update_vectors");
+    require(nv == 0 || idx != nullptr, StatusCode::bad_argument,
+            "update_vectors: idx is null; {} ids are needed", nv);
+    require(direct_map.type != ::faiss::DirectMap::NoMap, StatusCode::unsupported,
+            "update_vectors: the index has no direct map; call make_direct_map first");
+    for (int i = 0; i < nv; ++i) {
+      require(is_mapped(direct_map, idx[i]), StatusCode::not_found,
+              "update_vectors: id {} is not in the index, which holds {} rows", idx[i], ntotal);
+    }
+    const auto rows = static_cast<size_t>(nv);
+    std::vector<idx_t> list_nos(rows);
+    quantizer->assign(nv, v, list_nos.data());
+    for (size_t i = 0; i < rows; ++i) {
+      require(list_nos[i] >= 0 && static_cast<size_t>(list_nos[i]) < nlist, StatusCode::unsupported,
+              "update_vectors: the coarse quantizer has list {} for row {} of x; 0 to {} are there",
+              list_nos[i], i, nlist - 1);
+    }
+    std::vector<uint8_t> codes(rows * code_size);
+    encode_into(nv, v, list_nos.data(), codes.data());
+
+    // The new rows come first, so that what may fail is over when the old ones go.
+    ListGrowth growth(*this);
+    growth.append(nv, codes.data(), idx, 0, list_nos.data());
+    std::vector<ListPlace> old_places;
+    for (const auto& [id, place] : growth.replaced()) old_places.push_back(place);
+    RowsTakenOut old_rows(*this, std::move(old_places));
+    growth.keep();
+    old_rows.take_out();
+  });
+}
+
+size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] {
+    require_changeable("remove_ids");
+    const OmpThreads omp_threads(0);
+    return remove_from_lists(*this, sel);
+  });
+}
+
+void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
+  IndexIVF::check_compatible_for_merge(other);
+  with_faiss_errors([&] {
+    const auto& polar = dynamic_cast<const IndexIVFPolar&>(other);  // FAISS has compared the types
+    const std::string difference = codec_->difference(*polar.codec_);
+    require(difference.empty(), StatusCode::state_mismatch,
+            "merge: the indexes differ in their codec's {}, so that their codes do not mix",
+            difference);
+    require(rotated_centroids_ == polar.rotated_centroids_, StatusCode::state_mismatch,
+            "merge: the indexes differ in their centroids, so that their codes do not mix");
+  });
+}
+
+void IndexIVFPolar::merge_from(::faiss::Index& other, idx_t add_id) {
+  with_faiss_errors([&] {
+    require_changeable("merge_from");
+    const auto* polar = dynamic_cast<const IndexIVFPolar*>(&other);
+    if (polar != nullptr) polar->require_changeable("merge_from, of other");
+    require_mergeable(*this, other);
+    merge_lists(*this, dynamic_cast<IndexIVFPolar&>(other), add_id);
+  });
+}
+
+}  // namespace polarquant

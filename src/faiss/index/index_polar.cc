@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
+// the RowStore's, with their search, the maths the Codec's.
+#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
+
+#include <algorithm>
+#include <limits>
+
+#include "polarquant/faiss.h"
+#include "src/codec/codec.h"
+#include "src/core/parallel.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/index/index_options.h"
+#include "src/faiss/index/range_result.h"
+#include "src/faiss/index/row_checks.h"
+#include "src/scan/stores/row_store.h"
+#include "src/simd/simd_codec_kernels.h"
+
+namespace polarquant {
+namespace {
+
+/// Rows decoded by one task of reconstruct_n and sa_decode.
+constexpr int64_t kDecodeChunk = 256;
+
+/// decode(first, count, x) for all of `count` rows, in parallel.
+template <typename Decode>
+void decode_rows(int64_t count, const Decode& decode) {
+  const int64_t chunks = (count + kDecodeChunk - 1) / kDecodeChunk;
+  parallel_for(chunks, thread_count(0, chunks), [&](int64_t chunk, int) {
+    const int64_t begin = chunk * kDecodeChunk;
+    decode(begin, std::min(kDecodeChunk, count - begin));
+  });
+}
+
+class PolarDistanceComputer : public ::faiss::DistanceComputer {
+ public:
+  explicit PolarDistanceComputer(std::unique_ptr<RowScorer> scorer) : scorer_(std::move(scorer)) {}
+
+  void set_query(const float* x) override {
+    with_faiss_errors([&] { scorer_->set_query(x, kScoreEveryRow); });
+  }
+  float operator()(idx_t i) override {
+    const auto row = static_cast<int32_t>(i);
+    float score = 0;
+    scorer_->score(&row, 1, &score);
+    return score;
+  }
+  float symmetric_dis(idx_t i, idx_t j) override { return scorer_->score_rows(i, j); }
+  // An override where FAISS has it, from 1.8 on.
+  virtual void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3,
+                                 float& s0, float& s1, float& s2, float& s3) {
+    const int32_t rows[] = {static_cast<int32_t>(i0), static_cast<int32_t>(i1),
+                            static_cast<int32_t>(i2), static_cast<int32_t>(i3)};
+    float scores[4];
+    scorer_->score(rows, 4, scores);
+    s0 = scores[0], s1 = scores[1], s2 = scores[2], s3 = scores[3];
+  }
+
+ protected:
+  std::unique_ptr<RowScorer> scorer_;
+};
+
+/// Of an index whose rows are floats, and may come to be codes meanwhile.
+class HeldRowsDistanceComputer final : public PolarDistanceComputer {
+ public:
+  explicit HeldRowsDistanceComputer(const IndexPolar& index)
+      : PolarDistanceComputer(index.codes().make_scorer(index.codec())), index_(index) {}
+
+  void set_query(const float* x) override {
+    query_.assign(x, x + index_.d);
+    follow();
+    PolarDistanceComputer::set_query(x);
+  }
+  float operator()(idx_t i) override {
+    follow();
+    return PolarDistanceComputer::operator()(i);
+  }
+  float symmetric_dis(idx_t i, idx_t j) override {
+    follow();
+    return PolarDistanceComputer::symmetric_dis(i, j);
+  }
+  void distances_batch_4(const idx_t i0, const idx_t i1, const idx_t i2, const idx_t i3, float& s0,
+                         float& s1, float& s2, float& s3) override {
+    follow();
+    PolarDistanceComputer::distances_batch_4(i0, i1, i2, i3, s0, s1, s2, s3);
+  }
+
+ private:
+  void follow() {
+    if (!of_floats_ || index_.codes().holds_floats()) return;
+    scorer_ = index_.codes().make_scorer(index_.codec());
+    of_floats_ = false;
+    if (!query_.empty()) PolarDistanceComputer::set_query(query_.data());
+  }
+
+  const IndexPolar& index_;
+  std::vector<float> query_;
+  bool of_floats_ = true;
+};
+
+}  // namespace
+
+IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType metric)
+    : IndexPolar(dim, spec, metric, Options{}) {}
+
+IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType metric,
+                       const Options& options)
+    : Index(dim, metric), options_(options) {
+  with_faiss_errors([&] {
+    spec_ = print_spec(parse_spec(spec));
+    codec_ = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
+                                     codec_options(options_));
+    codec_->use_kernels(simd_codec_kernels());
+    codes_ = make_store();
+    is_trained = codec_->is_trained();
+  });
+}
+
+IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric) : Index(dim, metric) {}
+
+IndexPolar::~IndexPolar() = default;
+
+std::string IndexPolar::spec() const { return spec_; }
+
+size_t IndexPolar::memory_bytes() const {
+  // A node of the map: its link, key and value, and the allocator's own word.
+  constexpr size_t kNodeBytes = 2 * sizeof(void*) + 2 * sizeof(idx_t);
+  return codec_->memory_bytes() + codes_->memory_bytes() + ids_.capacity() * sizeof(idx_t) +
+         row_of_id_.bucket_count() * sizeof(void*) + row_of_id_.size() * kNodeBytes;
+}
+
+void IndexPolar::append(const char* call, idx_t n, const float* x) {
+  require_writable(call, *codes_);
+  require_rows(call, n, d, x);
+  require_trained(call, *codec_);
+  append_rows(n, x);
+}
+
+void IndexPolar::add(idx_t n, const float* x) {
+  with_faiss_errors([&] {
+    if (n == 0) return;
+    require(ids_.empty(), StatusCode::bad_argument,
+            "add: the index holds rows with ids of their own; only add_with_ids can follow");
+    append("add", n, x);
+  });
+}
+
+void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] {
+    if (n == 0) return;
+    require(ntotal == 0 || !ids_.empty(), StatusCode::bad_argument,
+            "add_with_ids: the index holds rows without ids of their own; only add can follow");
+    require(n > 0 && xids != nullptr, StatusCode::bad_argument,
+            "add_with_ids: n is {}, xids is {}; n ids are needed, n at least 0", n,
+            xids == nullptr ? "null" : "given");
+    const size_t needed = checked_add(ids_.size(), n, "ids");
+    idx_t known = 0;
+    try {
+      // By an eighth, like the codes: doubling would cost up to 8 bytes a row.
+      if (needed > ids_.capacity()) {
+        ids_.reserve(std::max(needed, ids_.capacity() + ids_.capacity() / 8));
+      }
+      for (; known < n; ++known) {
+        require(xids[known] >= 0, StatusCode::bad_argument,
+                "add_with_ids: xids[{}] is {}; ids of 0 and above are allowed", known, xids[known]);
+        require(
+            row_of_id_.try_emplace(xids[known], ntotal + known).second, StatusCode::bad_argument,
+            "add_with_ids: xids[{}] is {}, which the index or xids has already; ids must differ",
+            known, xids[known]);
+      }
+      append("add_with_ids", n, x);
+    } catch (...) {
+      for (idx_t i = 0; i < known; ++i) row_of_id_.erase(xids[i]);
+      throw;
+    }
+    ids_.insert(ids_.end(), xids, xids + n);
+  });
+}
+
+void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+                        const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
+    require_rows("search", n, d, x);
+    require_trained("search", *codec_);
+    const RowFilter filter = row_filter(params);
+    const SearchOptions options = search_options(params);
+    codes_->search(*codec_, n, x, k, filter, options, distances, labels);
+    if (ids_.empty()) return;
+    for (idx_t i = 0; i < n * k; ++i) {
+      if (labels[i] >= 0) labels[i] = ids_[static_cast<size_t>(labels[i])];
+    }
+  });
+}
+
+RowFilter IndexPolar::row_filter(const ::faiss::SearchParameters* params) const {
+  if (params == nullptr || params->sel == nullptr) return {};
+  return [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
+}
+
+SearchOptions IndexPolar::search_options(const ::faiss::SearchParameters* params) const {
+  SearchOptions options;
+  options.exactness = exactness;
+  if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
+    options.exactness = polar->exactness;
+    options.progress = polar->progress;
+  }
+  return options;
+}
+
+void IndexPolar::range_search(idx_t n, const float* x, float radius,
+                              ::faiss::RangeSearchResult* result,
+                              const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require_range_result(n, result);
+    require_rows("range_search", n, d, x);
+    require_trained("range_search", *codec_);
+    RangeFound found;
+    codes_->range_search(*codec_, n, x, radius, row_filter(params), search_options(params), &found);
+    write_range_result(found, result, [this](int64_t row) { return id_of(row); });
+  });
+}
+
+idx_t IndexPolar::row_of(const char* call, idx_t key) const {
+  if (ids_.empty()) {
+    require(key >= 0 && key < ntotal, StatusCode::not_found,
+            "{}: id {} is not in the index, which holds {} rows, ids from 0 on", call, key, ntotal);
+    return key;
+  }
+  idx_t row = -1;
+  if (codes_->is_mapped()) {
+    // A way back would cost several times what the ids do, and the index is there at once.
+    const auto found = std::find(ids_.begin(), ids_.end(), key);
+    if (found != ids_.end()) row = found - ids_.begin();
+  } else {
+    const auto found = row_of_id_.find(key);
+    if (found != row_of_id_.end()) row = found->second;
+  }
+  require(row >= 0, StatusCode::not_found, "{}: id {} is not in the index, which holds {} rows",
+          call, key, ntotal);
+  return row;
+}
+
+void IndexPolar::reconstruct(idx_t key, float* recons) const {
+  with_faiss_errors([&] {
+    codes_->decode(*codec_, row_of("reconstruct", key), 1, Reconstruction::least_error, recons);
+  });
+}
+
+void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
+  with_faiss_errors([&] {
+    require(ni >= 0, StatusCode::bad_argument, "reconstruct_n: ni is {}; at least 0 is needed", ni);
+    if (ni == 0) return;
+    require(i0 >= 0 && ni - 1 <= std::numeric_limits<idx_t>::max() - i0, StatusCode::bad_argument,
+            "reconstruct_n: i0 is {}, ni is {}; ids of 0 to 2^63-1 are allowed", i0, ni);
+    if (ids_.empty()) {
+      row_of("reconstruct", i0 + (ni - 1));
+      decode_rows(ni, [&](int64_t first, int64_t count) {
+        codes_->decode(*codec_, i0 + first, count, Reconstruction::least_error, recons + first * d);
+      });
+      return;
+    }
+    std::vector<idx_t> rows;
+    for (idx_t i = 0; i < ni; ++i) rows.push_back(row_of("reconstruct", i0 + i));
+    parallel_for(ni, thread_count(0, ni), [&](int64_t i, int) {
+      codes_->decode(*codec_, rows[static_cast<size_t>(i)], 1, Reconstruction::least_error,
+                     recons + i * d);
+    });
+  });
+}
+
+void IndexPolar::reset() {
+  with_faiss_errors([&] {
+    require_writable("reset", *codes_);
+    codes_->clear();
+    ids_.clear();
+    row_of_id_.clear();
+    ntotal = 0;
+  });
+}
+
+::faiss::DistanceComputer* IndexPolar::get_distance_computer() const {
+  return with_faiss_errors([&]() -> ::faiss::DistanceComputer* {
+    require_trained("get_distance_computer", *codec_);
+    if (codes_->holds_floats()) return new HeldRowsDistanceComputer(*this);
+    return new PolarDistanceComputer(codes_->make_scorer(*codec_));
+  });
+}
+
+size_t IndexPolar::sa_code_size() const {
+  return with_faiss_errors([&] {
+    require_row_codes("sa_code_size", *codec_);
+    return codec_->layout().group_bytes;
+  });
+}
+
+void IndexPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) const {
+  with_faiss_errors([&] {
+    require_row_codes("sa_encode", *codec_);
+    require_rows("sa_encode", n, d, x);
+    require_trained("sa_encode", *codec_);
+    codec_->encode(n, x, bytes, 0);
+  });
+}
+
+void IndexPolar::sa_decode(idx_t n, const uint8_t* bytes, float* x) const {
+  with_faiss_errors([&] {
+    require_row_codes("sa_decode", *codec_);
+    require_trained("sa_decode", *codec_);
+    require(n >= 0, StatusCode::bad_argument, "sa_decode: n is {}; at least 0 is needed", n);
+    decode_rows(n, [&](int64_t first, int64_t count) {
+      codec_->decode(CodeRows{bytes, n}, first, count, Reconstruction::least_error, x + first * d);
+    });
+  });
+}
+
+}  // namespace polarquant

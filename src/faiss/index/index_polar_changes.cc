@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// IndexPolar's changes of rows held: removal, update, merge. Each leaves the index as it was when
+// it fails.
+#include <algorithm>
+#include <limits>
+
+#include "polarquant/faiss.h"
+#include "src/codec/codec.h"
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/index_polar_mark.h"
+#include "src/faiss/index/row_checks.h"
+#include "src/scan/layout/row_removal.h"
+#include "src/scan/stores/row_store.h"
+
+namespace polarquant {
+namespace {
+
+/// Codes that a merge copies at a time.
+constexpr int64_t kMergeRows = 4096;
+
+/// Puts codes of this codec's state behind others.
+void append_codes(const Codec& codec, const RowStore& from, RowStore& to) {
+  const size_t code_bytes = codec.layout().group_bytes;
+  std::vector<uint8_t> codes(static_cast<size_t>(std::min(from.rows(), kMergeRows)) * code_bytes);
+  for (int64_t first = 0; first < from.rows(); first += kMergeRows) {
+    const int64_t count = std::min(from.rows() - first, kMergeRows);
+    for (int64_t i = 0; i < count; ++i)
+      from.get(codec, first + i, codes.data() + static_cast<size_t>(i) * code_bytes);
+    to.append_codes(codec, count, codes.data());
+  }
+}
+void append_codes_or_none(const Codec& codec, const RowStore& from, RowStore& to) {
+  const RowStore::Mark before = to.mark(codec);
+  try {
+    append_codes(codec, from, to);
+  } catch (...) {
+    to.go_back_to(codec, before);
+    throw;
+  }
+}
+
+}  // namespace
+
+size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] {
+    require_row_codes("remove_ids", *codec_);
+    require_writable("remove_ids", *codes_);
+    std::vector<uint64_t> removed(static_cast<size_t>((ntotal + 63) / 64));
+    for (idx_t row = 0; row < ntotal; ++row) {
+      if (sel.is_member(id_of(row)))
+        removed[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+    }
+    const idx_t before = ntotal;
+    codes_->remove(*codec_, removed);
+    ntotal = codes_->rows();
+    if (!ids_.empty()) {
+      size_t kept = 0;
+      for (idx_t row = 0; row < before; ++row) {
+        const idx_t id = ids_[static_cast<size_t>(row)];
+        if (is_removed(removed, row)) {
+          row_of_id_.erase(id);
+          continue;
+        }
+        row_of_id_.find(id)->second = static_cast<idx_t>(kept);
+        ids_[kept++] = id;
+      }
+      ids_.resize(kept);
+    }
+    return static_cast<size_t>(before - ntotal);
+  });
+}
+
+void IndexPolar::update_vectors(idx_t n, const idx_t* keys, const float* x) {
+  with_faiss_errors([&] {
+    require_row_codes("update_vectors", *codec_);
+    require_writable("update_vectors", *codes_);
+    require_rows("update_vectors", n, d, x);
+    if (n == 0) return;
+    require(keys != nullptr, StatusCode::bad_argument,
+            "update_vectors: keys is null; {} ids are needed", n);
+    std::vector<idx_t> rows;
+    rows.reserve(static_cast<size_t>(n));
+    for (idx_t i = 0; i < n; ++i) rows.push_back(row_of("update_vectors", keys[i]));
+    codes_->replace(*codec_, rows, x, 0);
+  });
+}
+
+void IndexPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
+  with_faiss_errors([&] {
+    const auto* polar = dynamic_cast<const IndexPolar*>(&other);
+    require(polar != nullptr, StatusCode::state_mismatch,
+            "merge: other is no IndexPolar; an index of {} is needed", spec_);
+    require(polar != this, StatusCode::bad_argument, "merge: other is the index itself");
+    require_row_codes("merge", *codec_);
+    const std::string difference = this->difference(*polar);
+    require(
+        difference.empty(), StatusCode::state_mismatch,
+        "merge: codes of other are of another state: {} differs; equal states mix (train before "
+        "sharding)",
+        difference);
+  });
+}
+
+void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
+  with_faiss_errors([&] {
+    check_compatible_for_merge(other_index);
+    auto& other = dynamic_cast<IndexPolar&>(other_index);
+    require_writable("merge_from", *codes_);
+    require_writable("merge_from, of other", *other.codes_);
+    if (other.ntotal == 0) return;
+    const bool with_ids = !other.ids_.empty();
+    require(ntotal == 0 || with_ids != ids_.empty(), StatusCode::bad_argument,
+            "merge: rows of {} have ids of their own, those of {} do not",
+            with_ids ? "other" : "the index", with_ids ? "the index" : "other");
+    require(with_ids || add_id == 0 || add_id == ntotal, StatusCode::bad_argument,
+            "merge: add_id is {}; 0 or ntotal, {}, is allowed, as rows have no ids of their own",
+            add_id, ntotal);
+    const size_t ids_before = ids_.size();
+    try {
+      ids_.reserve(ids_.size() + other.ids_.size());
+      for (const idx_t id : other.ids_) {
+        require(id <= std::numeric_limits<idx_t>::max() - std::max<idx_t>(add_id, 0) &&
+                    id + add_id >= 0,
+                StatusCode::bad_argument,
+                "merge: id {} of other and add_id {} make an id outside 0 to 2^63-1", id, add_id);
+        require(row_of_id_.try_emplace(id + add_id, static_cast<idx_t>(ids_.size())).second,
+                StatusCode::bad_argument,
+                "merge: id {} of other, with add_id {}, is in the index already", id, add_id);
+        ids_.push_back(id + add_id);
+      }
+      if (other.codes_->holds_floats()) {
+        append_rows(other.ntotal, other.codes_->floats().data());
+      } else if (codes_->holds_floats()) {
+        Contents coded = code_held_rows(copy_codec(learns_from_rows() ? *other.codec_ : *codec_));
+        append_codes(*coded.codec, *other.codes_, *coded.rows);
+        coded.codec->mark_encoded();
+        take(std::move(coded));
+      } else {
+        append_codes_or_none(*codec_, *other.codes_, *codes_);
+        codec_->mark_encoded();
+      }
+    } catch (...) {
+      for (size_t i = ids_before; i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
+      ids_.resize(ids_before);
+      throw;
+    }
+    ntotal = codes_->rows();
+    other.reset();
+  });
+}
+
+}  // namespace polarquant

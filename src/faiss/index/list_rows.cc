@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/index/list_rows.h"
+
+#include <faiss/IndexIVFFlat.h>
+#include <faiss/IndexIVFPQR.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "src/core/parallel.h"
+#include "src/core/status.h"
+#include "src/faiss/index/polar_inverted_lists.h"
+
+namespace polarquant {
+namespace {
+
+using ::faiss::DirectMap;
+
+/// A list and the rows, of those that come, that it takes.
+struct ListRows {
+  idx_t list;
+  size_t first;
+  size_t end;
+};
+
+/// The order of rows by their lists, and who takes which of it; rows of no list are in none.
+std::vector<ListRows> rows_by_list(idx_t n, const idx_t* lists, std::vector<idx_t>* order) {
+  order->resize(static_cast<size_t>(n));
+  std::iota(order->begin(), order->end(), idx_t{0});
+  std::stable_sort(order->begin(), order->end(),
+                   [&](idx_t a, idx_t b) { return lists[a] < lists[b]; });
+  std::vector<ListRows> parts;
+  for (size_t first = 0, end = 0; first < order->size(); first = end) {
+    const idx_t list = lists[(*order)[first]];
+    for (end = first; end < order->size() && lists[(*order)[end]] == list; ++end) {
+    }
+    if (list >= 0) parts.push_back({list, first, end});
+  }
+  return parts;
+}
+
+}  // namespace
+
+idx_t moved_id(idx_t id, idx_t add_id) {
+  require(
+      id >= 0 && add_id >= -id && (add_id < 0 || id <= std::numeric_limits<idx_t>::max() - add_id),
+      StatusCode::bad_argument,
+      "merge: id {} of other and add_id {} make an id outside 0 to 2^63-1", id, add_id);
+  return id + add_id;
+}
+
+bool has_plain_lists(const ::faiss::IndexIVF& index) {
+  if (index.invlists == nullptr) return false;
+  const ::faiss::InvertedLists& lists = *index.invlists;
+  return dynamic_cast<const PolarInvertedLists*>(&lists) != nullptr ||
+         (typeid(lists) == typeid(::faiss::ArrayInvertedLists) &&
+          dynamic_cast<const ::faiss::IndexIVFPQR*>(&index) == nullptr &&
+          dynamic_cast<const ::faiss::IndexIVFFlatDedup*>(&index) == nullptr);
+}
+
+// ---- Rows that come ----
+
+ListGrowth::ListGrowth(::faiss::IndexIVF& index)
+    : index_(index),
+      map_before_(index.direct_map.type),
+      array_before_(index.direct_map.array.size()) {}
+
+ListGrowth::~ListGrowth() {
+  if (kept_) return;
+  DirectMap& map = index_.direct_map;
+  for (auto entry = replaced_.rbegin(); entry != replaced_.rend(); ++entry) {
+    if (map.type == DirectMap::Array) {
+      map.array[static_cast<size_t>(entry->first)] = entry->second;
+    } else {
+      map.hashtable.find(entry->first)->second = entry->second;
+    }
+  }
+  for (const idx_t id : mapped_) map.hashtable.erase(id);
+  map.array.resize(array_before_);
+  map.type = map_before_;
+  for (auto size = sizes_before_.rbegin(); size != sizes_before_.rend(); ++size) {
+    try {
+      if (index_.invlists->list_size(size->list) > size->rows)
+        index_.invlists->resize(size->list, size->rows);
+    } catch (...) {
+      // Lists of the caller's own, which may fail at anything.
+    }
+  }
+}
+
+void ListGrowth::extend_map(idx_t rows) {
+  DirectMap& map = index_.direct_map;
+  if (map.type == DirectMap::Array) map.array.resize(array_before_ + static_cast<size_t>(rows), -1);
+}
+
+void ListGrowth::append(idx_t n, const uint8_t* codes, const idx_t* ids, idx_t first_id,
+                        const idx_t* lists) {
+  std::vector<idx_t> order;
+  const std::vector<ListRows> parts = rows_by_list(n, lists, &order);
+  const size_t known = sizes_before_.size();
+  for (const ListRows& part : parts) {
+    const auto list = static_cast<size_t>(part.list);
+    sizes_before_.push_back({list, index_.invlists->list_size(list)});
+  }
+  const size_t code_size = index_.code_size;
+  const auto id_of = [&](idx_t row) { return ids != nullptr ? ids[row] : first_id + row; };
+  // Each list takes its rows, and the memory for them, at once.
+  const auto count = static_cast<int64_t>(parts.size());
+  parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
+    const ListRows& part = parts[static_cast<size_t>(i)];
+    std::vector<idx_t> list_ids;
+    std::vector<uint8_t> list_codes;
+    list_ids.reserve(part.end - part.first);
+    list_codes.reserve((part.end - part.first) * code_size);
+    for (size_t at = part.first; at < part.end; ++at) {
+      const uint8_t* code = codes + static_cast<size_t>(order[at]) * code_size;
+      list_ids.push_back(id_of(order[at]));
+      list_codes.insert(list_codes.end(), code, code + code_size);
+    }
+    index_.invlists->add_entries(static_cast<size_t>(part.list), list_ids.size(), list_ids.data(),
+                                 list_codes.data());
+  });
+  if (index_.direct_map.no()) return;
+  // In the order of rows: the last of equal ids counts.
+  std::vector<size_t> offsets(static_cast<size_t>(n));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t at = parts[i].first; at < parts[i].end; ++at)
+      offsets[static_cast<size_t>(order[at])] =
+          sizes_before_[known + i].rows + (at - parts[i].first);
+  }
+  for (idx_t row = 0; row < n; ++row) {
+    if (lists[row] >= 0)
+      note(id_of(row), static_cast<size_t>(lists[row]), offsets[static_cast<size_t>(row)]);
+  }
+}
+
+void ListGrowth::append_lists(const ::faiss::InvertedLists& from, idx_t add_id) {
+  for (size_t list = 0; list < index_.nlist; ++list)
+    sizes_before_.push_back({list, index_.invlists->list_size(list)});
+  const auto count = static_cast<int64_t>(index_.nlist);
+  parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
+    const auto list = static_cast<size_t>(i);
+    const size_t rows = from.list_size(list);
+    if (rows == 0) return;
+    const ::faiss::InvertedLists::ScopedIds held(&from, list);
+    ::faiss::InvertedLists::ScopedCodes codes(&from, list);
+    std::vector<idx_t> ids;
+    ids.reserve(rows);
+    for (size_t row = 0; row < rows; ++row) ids.push_back(moved_id(held[row], add_id));
+    index_.invlists->add_entries(list, rows, ids.data(), codes.get());
+  });
+  if (index_.direct_map.no()) return;
+  for (const ListSize& before : sizes_before_) {
+    const size_t rows = index_.invlists->list_size(before.list);
+    const ::faiss::InvertedLists::ScopedIds held(index_.invlists, before.list);
+    for (size_t row = before.rows; row < rows; ++row) note(held[row], before.list, row);
+  }
+}
+
+void ListGrowth::note(idx_t id, size_t list, size_t offset) {
+  DirectMap& map = index_.direct_map;
+  const auto place = static_cast<idx_t>(::faiss::lo_build(list, offset));
+  if (map.type == DirectMap::Array) {
+    require(id >= 0 && static_cast<size_t>(id) < map.array.size(), StatusCode::bad_argument,
+            "id {} is beyond the rows, of which the index keeps a map by position", id);
+    idx_t& entry = map.array[static_cast<size_t>(id)];
+    if (entry >= 0) replaced_.emplace_back(id, entry);
+    entry = place;
+  } else if (map.type == DirectMap::Hashtable) {
+    if (mapped_.size() == mapped_.capacity()) mapped_.reserve(2 * mapped_.size() + 1);
+    const auto [entry, is_new] = map.hashtable.emplace(id, place);
+    if (is_new) {
+      mapped_.push_back(id);
+      return;
+    }
+    replaced_.emplace_back(id, entry->second);
+    entry->second = place;
+  }
+}
+
+// ---- Rows that go ----
+
+RowsTakenOut::RowsTakenOut(::faiss::IndexIVF& index, std::vector<ListPlace> places)
+    : index_(index), places_(std::move(places)), code_(index.code_size) {
+  std::sort(places_.begin(), places_.end());
+  places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+}
+
+void RowsTakenOut::take_out() noexcept {
+  for (auto first = places_.begin(), end = first; first != places_.end(); first = end) {
+    const auto list = static_cast<size_t>(::faiss::lo_listno(*first));
+    end = std::find_if(first, places_.end(), [&](ListPlace place) {
+      return static_cast<size_t>(::faiss::lo_listno(place)) != list;
+    });
+    const size_t kept = index_.invlists->list_size(list) - static_cast<size_t>(end - first);
+    // The rows behind `kept` that stay go to the places before it, the last one first.
+    size_t last = index_.invlists->list_size(list);
+    auto last_gone = end;
+    for (auto place = first; place != end; ++place) {
+      const auto hole = static_cast<size_t>(::faiss::lo_offset(*place));
+      if (hole >= kept) break;
+      for (--last;
+           last_gone != first && static_cast<size_t>(::faiss::lo_offset(*(last_gone - 1))) == last;
+           --last)
+        --last_gone;
+      move_row(list, last, hole);
+    }
+    index_.invlists->resize(list, kept);
+  }
+}
+
+void RowsTakenOut::move_row(size_t list, size_t from, size_t to) noexcept {
+  ::faiss::InvertedLists& lists = *index_.invlists;
+  const idx_t id = lists.get_single_id(list, from);
+  if (const auto* polar = dynamic_cast<const PolarInvertedLists*>(&lists)) {
+    polar->lists().get(static_cast<int64_t>(list), static_cast<int64_t>(from), code_.data());
+  } else {
+    ::faiss::InvertedLists::ScopedCodes code(&lists, list, from);
+    std::copy_n(code.get(), index_.code_size, code_.begin());
+  }
+  lists.update_entries(list, to, 1, &id, code_.data());
+  ::faiss::DirectMap& map = index_.direct_map;
+  const auto old_place = static_cast<idx_t>(::faiss::lo_build(list, from));
+  const auto place = static_cast<idx_t>(::faiss::lo_build(list, to));
+  if (map.type == DirectMap::Array) {
+    idx_t& entry = map.array[static_cast<size_t>(id)];
+    if (entry == old_place) entry = place;
+  } else if (map.type == DirectMap::Hashtable) {
+    const auto entry = map.hashtable.find(id);
+    if (entry != map.hashtable.end() && entry->second == old_place) entry->second = place;
+  }
+}
+
+size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& sel) {
+  DirectMap& map = index.direct_map;
+  require(map.type != DirectMap::Array, StatusCode::unsupported,
+          "remove: the inverted file keeps a map by position, which rows that go would leave holes "
+          "in");
+  std::vector<ListPlace> places;
+  const auto* listed = dynamic_cast<const ::faiss::IDSelectorArray*>(&sel);
+  if (map.type == DirectMap::Hashtable && listed != nullptr) {
+    for (size_t i = 0; i < static_cast<size_t>(listed->n); ++i) {
+      const auto entry = map.hashtable.find(listed->ids[i]);
+      if (entry != map.hashtable.end() && entry->second >= 0) places.push_back(entry->second);
+    }
+  } else {
+    std::vector<std::vector<ListPlace>> found(index.nlist);
+    const auto count = static_cast<int64_t>(index.nlist);
+    parallel_for(count, thread_count(0, count), [&](int64_t i, int) {
+      const auto list = static_cast<size_t>(i);
+      const ::faiss::InvertedLists::ScopedIds ids(index.invlists, list);
+      const size_t rows = index.invlists->list_size(list);
+      for (size_t row = 0; row < rows; ++row) {
+        if (sel.is_member(ids[row]))
+          found[list].push_back(static_cast<idx_t>(::faiss::lo_build(list, row)));
+      }
+    });
+    for (const auto& in_list : found) places.insert(places.end(), in_list.begin(), in_list.end());
+  }
+  std::vector<idx_t> gone;
+  if (map.type == DirectMap::Hashtable) {
+    for (const ListPlace place : places) {
+      gone.push_back(index.invlists->get_single_id(static_cast<size_t>(::faiss::lo_listno(place)),
+                                                   static_cast<size_t>(::faiss::lo_offset(place))));
+    }
+  }
+  RowsTakenOut rows(index, std::move(places));
+  const size_t removed = rows.count();
+  // From here on nothing fails.
+  for (const idx_t id : gone) map.hashtable.erase(id);
+  rows.take_out();
+  index.ntotal -= static_cast<idx_t>(removed);
+  return removed;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Rows of FAISS's inverted files, with the map from ids to rows: put in and taken out so that a
+// failure, out of memory among them, changes nothing. FAISS's own loops end the process where
+// memory runs out, or leave rows in lists that nobody counts.
+#pragma once
+
+#include <faiss/IndexIVF.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "src/faiss/foreign/faiss_compat.h"
+
+namespace polarquant {
+
+/// id + add_id. Throws bad_argument where one of the two is no id of 0 and above.
+idx_t moved_id(idx_t id, idx_t add_id);
+
+/// Whether an inverted file's rows are what its lists have and nothing else, and its lists such
+/// that they become shorter without a failure.
+bool has_plain_lists(const ::faiss::IndexIVF& index);
+
+/// Rows that come to be behind those of lists, taken out again unless keep() is called. The index's
+/// ntotal is the caller's business.
+class ListGrowth {
+ public:
+  explicit ListGrowth(::faiss::IndexIVF& index);
+  ~ListGrowth();
+  ListGrowth(const ListGrowth&) = delete;
+  ListGrowth& operator=(const ListGrowth&) = delete;
+
+  /// The kind of map from now on, of an index without rows.
+  void use_map(::faiss::DirectMap::Type type) { index_.direct_map.type = type; }
+  /// Room in a map by position, behind the rows that it has.
+  void extend_map(idx_t rows);
+  /// n codes, each to the list that lists (n) names, −1: to none. ids: (n), or null for first_id,
+  /// first_id + 1, …
+  void append(idx_t n, const uint8_t* codes, const idx_t* ids, idx_t first_id, const idx_t* lists);
+  /// All rows of as many lists, with ids add_id larger.
+  void append_lists(const ::faiss::InvertedLists& from, idx_t add_id);
+
+  /// Places that the map had for ids that have come again, in this order, by these ids.
+  const std::vector<std::pair<idx_t, idx_t>>& replaced() const { return replaced_; }
+  void keep() noexcept { kept_ = true; }
+
+ private:
+  struct ListSize {
+    size_t list;
+    size_t rows;
+  };
+  void note(idx_t id, size_t list, size_t offset);
+
+  ::faiss::IndexIVF& index_;
+  ::faiss::DirectMap::Type map_before_;
+  size_t array_before_;
+  std::vector<ListSize> sizes_before_;  // of lists that have taken rows
+  std::vector<idx_t> mapped_;           // ids that the hash table did not have
+  std::vector<std::pair<idx_t, idx_t>> replaced_;
+  bool kept_ = false;
+};
+
+/// FAISS's number of a list and an offset in it.
+using ListPlace = idx_t;
+
+/// Takes rows out, the last ones of their lists that stay in their places; the map follows. All
+/// memory that this takes is there before, so that the second step cannot fail.
+class RowsTakenOut {
+ public:
+  RowsTakenOut(::faiss::IndexIVF& index, std::vector<ListPlace> places);
+  size_t count() const { return places_.size(); }
+  void take_out() noexcept;
+
+ private:
+  void move_row(size_t list, size_t from, size_t to) noexcept;
+
+  ::faiss::IndexIVF& index_;
+  std::vector<ListPlace> places_;  // rising
+  std::vector<uint8_t> code_;
+};
+
+/// remove_ids of an index with plain lists. Throws unsupported where rows have no ids of their own
+/// but a map by position.
+size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& sel);
+
+}  // namespace polarquant

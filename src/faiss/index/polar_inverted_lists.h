@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// CodeLists as FAISS's tools walk inverted lists: what lies in blocks is unpacked to the row format
+// as they ask for it. Errors leave as FAISS's: damage in a mapped file, and changes of one.
+#pragma once
+
+#include <faiss/invlists/InvertedLists.h>
+
+#include <memory>
+
+#include "src/faiss/foreign/faiss_compat.h"
+#include "src/scan/layout/code_lists.h"
+
+namespace polarquant {
+
+class PolarInvertedLists final : public ::faiss::InvertedLists {
+ public:
+  using idx_t = int64_t;
+
+  explicit PolarInvertedLists(std::unique_ptr<CodeLists> lists);
+
+  const CodeLists& lists() const { return *lists_; }
+
+  size_t list_size(size_t list_no) const override;
+  /// To be given back by release_codes.
+  const uint8_t* get_codes(size_t list_no) const override;
+  const idx_t* get_ids(size_t list_no) const override;
+  void release_codes(size_t list_no, const uint8_t* codes) const override;
+  idx_t get_single_id(size_t list_no, size_t offset) const override;
+  const uint8_t* get_single_code(size_t list_no, size_t offset) const override;
+
+  size_t add_entries(size_t list_no, size_t n_entry, const idx_t* ids,
+                     const uint8_t* code) override;
+  void update_entries(size_t list_no, size_t offset, size_t n_entry, const idx_t* ids,
+                      const uint8_t* code) override;
+  /// Rows that are new have codes of zeros and the id −1, until update_entries.
+  void resize(size_t list_no, size_t new_size) override;
+  void reset() override;
+
+ private:
+  std::unique_ptr<CodeLists> lists_;
+};
+
+}  // namespace polarquant

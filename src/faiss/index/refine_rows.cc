@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/index/refine_rows.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "src/core/checked_size.h"
+#include "src/core/parallel.h"
+#include "src/core/status.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+void refine_rows(const ::faiss::IndexRefine& index, idx_t n, const float* x, idx_t k,
+                 double k_factor, const FindCandidates& find, float* distances, idx_t* labels) {
+  const double wanted = static_cast<double>(k) * k_factor;
+  const idx_t most = std::max(k, index.ntotal);
+  const idx_t k_base = wanted < static_cast<double>(most) ? static_cast<idx_t>(wanted) : most;
+  const size_t results = checked_mul(n, k_base, "n x k x k_factor results");
+  std::vector<float> base_distances(results);
+  std::vector<idx_t> base_labels(results);
+  find(k_base, base_distances.data(), base_labels.data());
+
+  const bool higher_is_nearer = index.metric_type == ::faiss::METRIC_INNER_PRODUCT;
+  const int threads = thread_count(0, n);
+  std::vector<std::unique_ptr<::faiss::DistanceComputer>> computers(static_cast<size_t>(threads));
+  parallel_for(n, threads, [&](int64_t query, int thread) {
+    auto& computer = computers[static_cast<size_t>(thread)];
+    if (computer == nullptr) computer.reset(index.refine_index->get_distance_computer());
+    computer->set_query(x + query * index.d);
+    std::vector<Candidate> candidates;
+    for (idx_t i = query * k_base; i < (query + 1) * k_base; ++i) {
+      const idx_t id = base_labels[static_cast<size_t>(i)];
+      if (id >= 0) candidates.push_back({key_of_score((*computer)(id), higher_is_nearer), id});
+    }
+    write_top_k(candidates, k, higher_is_nearer, distances + query * k, labels + query * k);
+  });
+}
+
+}  // namespace polarquant

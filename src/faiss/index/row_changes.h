@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Rows that come into an index, go from it and move from one to another, through the containers
+// around it. What fails, out of memory among it, changes nothing. FAISS's own containers keep what
+// they did before a failure: rows that nobody counts, ids without rows, another index emptied; give
+// merged rows of an inverted file in an id map the ids of others; and end the process where memory
+// runs out in their parallel loops.
+//
+// Left to FAISS are its packed lists ("IVF4,PQ4x4fs"), the finding of lists by its graphs
+// ("IVF4_HNSW8,Polar4"), its training and its searches: where memory runs out inside one of their
+// parallel loops, which take little, the process ends.
+#pragma once
+
+#include <faiss/Index.h>
+
+#include "src/faiss/foreign/faiss_compat.h"
+
+namespace faiss {
+struct IndexHNSW;
+struct IndexIVF;
+struct IndexRefine;
+}  // namespace faiss
+
+namespace polarquant {
+
+/// index.add, or add_with_ids where ids, (n), is not null.
+void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids);
+void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x);
+void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x);
+
+/// index.remove_ids.
+size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel);
+
+/// Throws unless rows of `other` mix with those of `index`; unlike FAISS's own, whatever maps from
+/// ids to rows their inverted files keep.
+void require_mergeable(const ::faiss::Index& index, const ::faiss::Index& other);
+
+/// Moves all rows of `other` behind those of `index`; rows that have ids get them add_id larger.
+/// `other` is empty afterwards, and both can be used as before. Throws state_mismatch for indexes
+/// that do not mix, unsupported for kinds whose rows cannot be moved.
+void merge_rows(::faiss::Index& index, ::faiss::Index& other, idx_t add_id);
+
+/// The same of inverted files that require_mergeable let pass, with the map from ids to rows that
+/// `index` keeps, or, while it has no rows, the other's.
+void merge_lists(::faiss::IndexIVF& index, ::faiss::IndexIVF& other, idx_t add_id);
+
+}  // namespace polarquant

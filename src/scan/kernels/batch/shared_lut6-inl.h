@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Shared fronts for AVX3_DL: six coordinates of a block's 64 rows are a register of indices, and
+// what six signs and weights of a query make of the 64 ways a row's can be there another: one
+// permutation of bytes looks up all rows.
+#if defined(POLARQUANT_SHARED_SEXTETS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SHARED_SEXTETS_INL_H_
+#undef POLARQUANT_SHARED_SEXTETS_INL_H_
+#else
+#define POLARQUANT_SHARED_SEXTETS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+#include "src/scan/kernels/bounds/block_factors-inl.h"
+#include "src/scan/kernels/batch/shared_thresholds-inl.h"
+#include "src/scan/kernels/batch/shared_sketches.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// Six coordinates an index: 11 cover a word's 64, the last with 4.
+constexpr int kSextetsPerWord = 11;
+
+/// The indices of a block, by sextet.
+template <class Byte>
+HWY_INLINE auto sextets_of(Byte* planes, int block) {
+  constexpr int kBlockSextets = kMaxFrontWords * kSextetsPerWord;
+  static_assert(kBlockSextets <= SharedFronts::kMostPlanes);
+  return reinterpret_cast<
+             std::conditional_t<std::is_const_v<Byte>, const uint8_t, uint8_t>(*)[kBlockRows]>(
+             planes) +
+         block * kBlockSextets;
+}
+
+/// By three signs of a query and, above them, the two bits of their weights, the lower one of all
+/// three first: the distances of the 8 ways that a row's signs can be there, a byte each.
+struct ThreeDistances {
+  int64_t of[512];
+
+  constexpr ThreeDistances() : of() {
+    for (unsigned query = 0; query < 512; ++query) {
+      for (unsigned way = 8; way-- > 0;) {
+        const unsigned differ = (way ^ query) & 7;
+        of[query] = of[query] << 8 |
+                    (std::popcount(differ & query >> 3) + 2 * std::popcount(differ & query >> 6));
+      }
+    }
+  }
+};
+constexpr ThreeDistances kDistances;
+
+/// v[i]'s lane j becomes v[j]'s lane i.
+HWY_ATTR HWY_INLINE void transpose(__m512i (&v)[8]) {
+  __m512i pairs[8];
+#pragma GCC unroll 4
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm512_unpacklo_epi64(v[i], v[i + 1]);
+    pairs[i + 1] = _mm512_unpackhi_epi64(v[i], v[i + 1]);
+  }
+#pragma GCC unroll 2
+  for (int i = 0; i < 2; ++i) {
+    const __m512i low = _mm512_shuffle_i64x2(pairs[i], pairs[i + 2], 0x88);
+    const __m512i high = _mm512_shuffle_i64x2(pairs[i], pairs[i + 2], 0xDD);
+    const __m512i low4 = _mm512_shuffle_i64x2(pairs[i + 4], pairs[i + 6], 0x88);
+    const __m512i high4 = _mm512_shuffle_i64x2(pairs[i + 4], pairs[i + 6], 0xDD);
+    v[i] = _mm512_shuffle_i64x2(low, low4, 0x88);
+    v[i + 4] = _mm512_shuffle_i64x2(low, low4, 0xDD);
+    v[i + 2] = _mm512_shuffle_i64x2(high, high4, 0x88);
+    v[i + 6] = _mm512_shuffle_i64x2(high, high4, 0xDD);
+  }
+}
+
+/// Writes `count` sextets of a word, which begin at bits `shifts`, for all rows. vpmultishiftqb
+/// cuts 8 bits of each; the two above a sextet are ones that vpermb does not look at, others `kept`
+/// cuts off.
+HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words, int room,
+                                      __m512i shifts, __m512i kept, int count,
+                                      uint8_t (*sextets)[kBlockRows]) {
+  // Bytes of 8 rows with 8 fields each to fields of 8 rows.
+  const __m512i by_field = _mm512_set_epi8(
+      63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5,
+      60, 52, 44, 36, 28, 20, 12, 4, 59, 51, 43, 35, 27, 19, 11, 3, 58, 50, 42, 34, 26, 18, 10, 2,
+      57, 49, 41, 33, 25, 17, 9, 1, 56, 48, 40, 32, 24, 16, 8, 0);
+  __m512i v[8];
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) {
+    const __m512i rows = i * kGroupRows < room
+                             ? _mm512_load_si512(words + static_cast<size_t>(i) * group_words)
+                             : _mm512_setzero_si512();
+    const __m512i fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, rows), kept);
+    v[i] = _mm512_permutexvar_epi8(by_field, fields);
+  }
+  transpose(v);
+  for (int i = 0; i < count; ++i) _mm512_store_si512(sextets[i], v[i]);
+}
+
+/// Four rows of the 16 from `first` on in each of the block's four registers, so that cuts packed
+/// to bytes come out in order.
+HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
+  float* fours = block + first / 4;
+  _mm_store_ps(fours, _mm512_castps512_ps128(rows));
+  _mm_store_ps(fours + 16, _mm512_extractf32x4_ps(rows, 1));
+  _mm_store_ps(fours + 32, _mm512_extractf32x4_ps(rows, 2));
+  _mm_store_ps(fours + 48, _mm512_extractf32x4_ps(rows, 3));
+}
+
+HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
+                      SharedFronts* fronts) {
+  const BlockLayout& layout = codec.layout();
+  const FactorForm form = codec.factor_format().form;
+  const bool l2 = codec.metric() == Metric::l2;
+  const int front_words = layout.front_words();
+  const __m512i first_shifts = _mm512_set1_epi64(0x2A241E18120C0600);  // 0, 6, … 42
+  const __m512i last_shifts = _mm512_set1_epi64(0x00000000003C3630);   // 48, 54, 60
+  // The last has four coordinates, behind which fields begin again with a word's first.
+  const __m512i last_kept = _mm512_set1_epi64(0x00000000000F3F3F);
+  fronts->blocks = end_block - first_block;
+  __m512 most_inverse = _mm512_setzero_ps();
+  __m512 most_ratio = most_inverse;
+  for (int i = 0; i < fronts->blocks; ++i) {
+    const uint8_t* front = tile.front[first_block + i];
+    const int room = tile.room[first_block + i];
+    const auto* words = reinterpret_cast<const uint64_t*>(front);
+    const size_t group_words = static_cast<size_t>(front_words) * kGroupRows;
+    for (int word = 0; word < front_words; ++word) {
+      const uint64_t* of_word = words + static_cast<size_t>(word) * kGroupRows;
+      uint8_t(*sextets)[kBlockRows] = sextets_of(fronts->planes, i) + word * kSextetsPerWord;
+      lay_out_word(of_word, group_words, room, first_shifts, _mm512_set1_epi8(63), 8, sextets);
+      lay_out_word(of_word, group_words, room, last_shifts, last_kept, kSextetsPerWord - 8,
+                   sextets + 8);
+    }
+    alignas(64) float scales[kBlockRows] = {};
+    alignas(64) float biases[kBlockRows] = {};
+    widen_factors(form, l2, front + layout.factors_offset(room), room, scales, biases);
+    fronts->allowed[i] = tile.allowed[first_block + i];
+    fronts->without_cut[i] = 0;
+    for (int first = 0; first < kBlockRows; first += 16) {
+      // Room that the block does not have is allowed to no row: it may say anything that is a
+      // number.
+      const __m512 scale = _mm512_load_ps(scales + first);
+      const __m512 bias = _mm512_load_ps(biases + first);
+      const __m512 norm = l2 ? bias : scale;
+      const __m512 constant = l2 ? _mm512_mul_ps(norm, norm) : bias;
+      const __m512 most_constant = _mm512_mul_ps(_mm512_set1_ps(SharedFronts::kMostRatio), norm);
+      const __mmask16 has_cut = _mm512_mask_cmp_ps_mask(
+          _mm512_cmp_ps_mask(norm, _mm512_set1_ps(SharedFronts::kLeastNorm), _CMP_GE_OQ),
+          _mm512_abs_ps(constant), most_constant, _CMP_LE_OQ);
+      const __m512 inverse = _mm512_maskz_div_ps(has_cut, _mm512_set1_ps(1), norm);
+      const __m512 ratio = _mm512_maskz_mul_ps(has_cut, constant, inverse);
+      fronts->without_cut[i] |= uint64_t{static_cast<uint16_t>(~has_cut)} << first;
+      most_inverse = _mm512_max_ps(most_inverse, inverse);
+      most_ratio = _mm512_max_ps(most_ratio, _mm512_abs_ps(ratio));
+      store_packable(inverse, first, fronts->inverse_norms[i]);
+      store_packable(ratio, first, fronts->ratios[i]);
+    }
+  }
+  fronts->most_inverse = _mm512_reduce_max_ps(most_inverse);
+  fronts->most_ratio = _mm512_reduce_max_ps(most_ratio);
+  shorten(fronts);
+}
+
+/// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
+HWY_ATTR HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
+  alignas(64) static constexpr uint8_t kRows[64] = {
+      0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+      22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+      44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+  const __m512i found = _mm512_maskz_compress_epi8(mask, _mm512_load_si512(kRows));
+  const __m512i from = _mm512_set1_epi16(static_cast<int16_t>(first));
+  const int count = std::popcount(mask);
+  // Stores of 64 bytes would nearly always be two lines'.
+  constexpr int kUsually = 8;
+  if (HWY_LIKELY(count <= kUsually)) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(rows),
+                     _mm_add_epi16(_mm_cvtepu8_epi16(_mm512_castsi512_si128(found)),
+                                   _mm512_castsi512_si128(from)));
+    return count;
+  }
+  const auto widened = [&](__m256i half)
+                           HWY_ATTR { return _mm512_add_epi16(_mm512_cvtepu8_epi16(half), from); };
+  _mm512_storeu_si512(rows, widened(_mm512_castsi512_si256(found)));
+  _mm512_storeu_si512(rows + 32, widened(_mm512_extracti64x4_epi64(found, 1)));
+  return count;
+}
+
+HWY_INLINE int64_t distances_of_three(const uint8_t* parts, int i) {
+  uint16_t three;
+  std::memcpy(&three, parts + i * sizeof three, sizeof three);
+  return kDistances.of[three];
+}
+
+/// Tables of a query: of the 64 ways that six signs of a row can be there, the distance of each.
+template <int kWords, bool kThirdBit>
+HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[64]) {
+  const __m512i high_three = _mm512_set_epi64(
+      0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
+      0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
+#pragma GCC unroll 4
+  for (int i = 0; i < kWords * kSextetsPerWord; ++i) {
+    int64_t of_low = distances_of_three(query.parts, 2 * i);
+    int64_t of_high = distances_of_three(query.parts, 2 * i + 1);
+    if (kThirdBit && i < kSextetsPerWord) {
+      of_low += 4 * distances_of_three(query.third_parts, 2 * i);
+      of_high += 4 * distances_of_three(query.third_parts, 2 * i + 1);
+    }
+    const __m512i low = _mm512_set1_epi64(of_low);
+    const __m512i high = _mm512_set1_epi64(of_high);
+    _mm512_store_si512(tables[i], _mm512_add_epi8(low, _mm512_shuffle_epi8(high, high_three)));
+  }
+}
+
+/// Tables of some queries, and sums of what rows of two blocks find in them.
+template <int kQueries>
+struct Lookups {
+  static constexpr int kBlocks = 2;
+  static_assert(SharedFronts::kMostBlocks % kBlocks == 0);
+  using Distances = __m512i[kQueries][kBlocks];
+
+  alignas(64) uint8_t tables[kQueries][kMaxFrontWords * kSextetsPerWord][64];
+
+  /// Adds the distances of sextets begin … end−1, of blocks first and first + 1.
+  HWY_ATTR HWY_INLINE void look_up(const SharedFronts& fronts, int first, int begin, int end,
+                                   Distances& distances) const {
+#pragma GCC unroll 4
+    for (int at = begin; at < end; ++at) {
+      __m512i of_query[kQueries];
+#pragma GCC unroll 4
+      for (int q = 0; q < kQueries; ++q) of_query[q] = _mm512_load_si512(tables[q][at]);
+#pragma GCC unroll 2
+      for (int i = 0; i < kBlocks; ++i) {
+        const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
+#pragma GCC unroll 4
+        for (int q = 0; q < kQueries; ++q)
+          distances[q][i] =
+              _mm512_add_epi8(distances[q][i], _mm512_permutexvar_epi8(sextets, of_query[q]));
+      }
+    }
+  }
+};
+
+// 64 rows by a query are 44 permutations and additions, which Zen 5 does two of each a cycle. By
+// four queries two blocks at a time, with three loads for four of them, they take .46 cycles each;
+// by one query four blocks at a time, with five loads for four, .73. Zen 4 does one permutation a
+// cycle and two additions, of those that saturate one: the two take 1.2 cycles or 1.3. With these
+// in sums of a few words, and cuts of 16 bits, picking takes .79 of the time that it takes with
+// saturating additions only and cuts by floats.
+template <int kWords, bool kThirdBit, int kQueries>
+HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
+  using Distances = typename Lookups<kQueries>::Distances;
+  constexpr int kBlocks = Lookups<kQueries>::kBlocks;
+  Lookups<kQueries> lookups;
+  FrontCuts cuts[kQueries];
+  uint16_t* rows[kQueries];
+  for (int q = 0; q < kQueries; ++q) {
+    make_tables<kWords, kThirdBit>(*picks[q].query, lookups.tables[q]);
+    cuts[q] = FrontCuts(picks[q], fronts);
+    rows[q] = picks[q].picked->rows;
+  }
+  for (int first = 0; first < fronts.blocks; first += kBlocks) {
+    // Distances beyond a byte are as good as 255.
+    Distances distances = {};
+#pragma GCC unroll 4
+    for (int sum = 0; first_word_of_sum(sum, kThirdBit) < kWords; ++sum) {
+      Distances some = {};
+      const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), kWords);
+      lookups.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
+                      end_word * kSextetsPerWord, some);
+#pragma GCC unroll 4
+      for (int q = 0; q < kQueries; ++q)
+#pragma GCC unroll 2
+        for (int i = 0; i < kBlocks; ++i)
+          distances[q][i] = _mm512_adds_epu8(distances[q][i], some[q][i]);
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < kQueries; ++q) {
+#pragma GCC unroll 2
+      for (int i = 0; i < kBlocks; ++i) {
+        const int block = first + i;
+        if (block >= fronts.blocks) break;
+        const uint64_t reached =
+            _mm512_cmple_epu8_mask(distances[q][i], cuts[q].of(fronts, block, 0).raw);
+        rows[q] += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
+                              block * kBlockRows, rows[q]);
+      }
+    }
+  }
+  for (int q = 0; q < kQueries; ++q)
+    picks[q].picked->count = static_cast<int>(rows[q] - picks[q].picked->rows);
+}
+
+template <int kWords, bool kThirdBit>
+HWY_ATTR void pick_each(const SharedFronts& fronts, const FrontPick* picks, int count) {
+  int i = 0;
+  for (; i + 4 <= count; i += 4) pick_in_fronts<kWords, kThirdBit, 4>(fronts, picks + i);
+  for (; i < count; ++i) pick_in_fronts<kWords, kThirdBit, 1>(fronts, picks + i);
+}
+template <bool kThirdBit>
+HWY_ATTR void pick_by_words(int words, const SharedFronts& fronts, const FrontPick* picks,
+                            int count) {
+  switch (words) {
+    case 1:
+      return pick_each<1, kThirdBit>(fronts, picks, count);
+    case 2:
+      return pick_each<2, kThirdBit>(fronts, picks, count);
+    case 3:
+      return pick_each<3, kThirdBit>(fronts, picks, count);
+    default:
+      return pick_each<4, kThirdBit>(fronts, picks, count);
+  }
+}
+HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
+                   int count) {
+  const int words = codec.layout().front_words();
+  if (codec.has_third_bit()) return pick_by_words<true>(words, fronts, picks, count);
+  pick_by_words<false>(words, fronts, picks, count);
+}
+static_assert(kMaxFrontWords == 4);
+
+/// Each three coordinates, by which ThreeDistances has them, in two bytes. A sextet's distances are
+/// sums of those of its two threes.
+inline constexpr size_t kPartsOfWord = size_t{2} * sizeof(uint16_t) * kSextetsPerWord;
+inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
+  uint16_t threes[2 * kSextetsPerWord];
+  static_assert(sizeof threes == kPartsOfWord);
+  for (uint16_t& three : threes) {
+    three = static_cast<uint16_t>((signs & 7) | (ones & 7) << 3 | (twos & 7) << 6);
+    signs >>= 3;
+    ones >>= 3;
+    twos >>= 3;
+  }
+  std::memcpy(parts, threes, sizeof threes);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/batch/shared_rows.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "src/scan/kernels/decode/squared_norms.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/bounds/load_terms.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/batch/shared_rows.cc"
+#include "src/simd/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/simd/dot_row-inl.h"
+#include "src/simd/four_rows-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+/// Four rows' terms.
+struct FourTerms {
+  __m128 scale, constant, norm, energy;
+
+  HWY_ATTR HWY_INLINE explicit FourTerms(const SharedTerms* const (&rows)[4]) {
+    __m128 of[4];
+    for (int j = 0; j < 4; ++j) of[j] = _mm_load_ps(&rows[j]->terms.scale);
+    _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
+    scale = of[0];
+    constant = of[1];
+    norm = of[2];
+    energy = of[3];
+  }
+  static_assert(sizeof(ScanTerms) == sizeof(__m128));
+};
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR HWY_INLINE __m128i load_two(const uint64_t* words) {
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words));
+}
+
+/// LevelQuery::other_sum of four rows: two words of each at a time.
+template <int kWords>
+HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+                                       const SharedTerms* const (&rows)[4]) {
+  __m512i distances = _mm512_setzero_si512();
+#pragma GCC unroll 2
+  for (int word = 0; word < kWords; word += 2) {
+    // A last word alone has no weights beside it.
+    const bool is_alone = word + 1 == kWords;
+    const auto of_query = [&](const uint64_t* words) HWY_ATTR {
+      const auto own = static_cast<int64_t>(words[word]);
+      return _mm512_broadcast_i64x2(is_alone ? _mm_cvtsi64_si128(own) : load_two(words + word));
+    };
+    __m512i of_rows = _mm512_castsi128_si512(load_two(rows[0]->words + word));
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[1]->words + word), 1);
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[2]->words + word), 2);
+    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[3]->words + word), 3);
+    const __m512i differ = _mm512_xor_si512(of_rows, of_query(query.sign_words));
+    const auto count = [&](const uint64_t* weights) HWY_ATTR {
+      return _mm512_popcnt_epi64(_mm512_and_si512(differ, of_query(weights)));
+    };
+    const __m512i of_twos = count(query.twos_words);
+    distances = _mm512_add_epi64(distances, count(query.ones_words));
+    distances = _mm512_add_epi64(distances, _mm512_add_epi64(of_twos, of_twos));
+  }
+  distances = _mm512_add_epi64(distances, _mm512_bsrli_epi128(distances, 8));
+  const __m512i of_four = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i sums = _mm512_castsi512_si128(_mm512_permutexvar_epi32(of_four, distances));
+  return _mm_sub_epi32(_mm_set1_epi32(query.weight_behind), _mm_add_epi32(sums, sums));
+}
+
+#else
+
+template <int kWords>
+HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+                                       const SharedTerms* const (&rows)[4]) {
+  return _mm_setr_epi32(
+      query.other_sum(rows[0]->words, kWords), query.other_sum(rows[1]->words, kWords),
+      query.other_sum(rows[2]->words, kWords), query.other_sum(rows[3]->words, kWords));
+}
+
+#endif
+
+/// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
+/// operations are those of goodness() and sum_bound() in their order.
+template <bool kTwoStages, int kWords>
+HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           int goal, PickedRows* picked, SharedHits* hits) {
+  const LevelQuery& query = *goals[goal].query;
+  const int lanes = codec.stages()[0].lanes();
+  const __m128i bias = _mm_set1_epi32(kOperandBias * query.level_sum[0]);
+  const __m128 base = _mm_set1_ps(query.score.base);
+  const __m128 weight = _mm_set1_ps(query.score.weight);
+  const __m128 dot_scale =
+      _mm_set1_ps(kTwoStages ? query.first_stage.slope : query.score.dot_scale[0]);
+  const __m128 other_slope = _mm_set1_ps(query.first_stage.other_slope);
+  const __m128 margin = _mm_set1_ps(query.first_stage.margin);
+  const __m128 energy_slope = _mm_set1_ps(query.first_stage.energy_slope);
+  const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
+  const __m128i in_goals = _mm_set1_epi32(goal);
+  uint16_t* const all = picked->rows;
+  const int count = picked->count;
+  for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
+  int found = hits->count;
+  for (int i = 0; i < count; i += 4) {
+    const uint8_t* levels[4];
+    const SharedTerms* terms[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      levels[j] = rows.levels(0, all[i + j]);
+      terms[j] = reinterpret_cast<const SharedTerms*>(levels[j] + lanes);
+    }
+    const __m128i dots = _mm_sub_epi32(four_dots(levels, query.levels, lanes), bias);
+    __m128 sum = _mm_mul_ps(dot_scale, _mm_cvtepi32_ps(dots));
+    const FourTerms four(terms);
+    __m128 factor = four.scale;
+    if constexpr (kTwoStages) {
+      if constexpr (kWords > 0) {
+        const __m128 others = _mm_cvtepi32_ps(other_sums<kWords>(query, terms));
+        sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, others));
+      }
+      sum = _mm_sub_ps(_mm_add_ps(sum, margin), _mm_mul_ps(energy_slope, four.energy));
+      factor = four.norm;
+    }
+    const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
+    const FourMask hit =
+        not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least, filled_places(i, count));
+    const __m128i in_rows =
+        _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
+    // Without branches: which rows reach is not predictable, and known late.
+    write_some(hits->rows + found, hit, in_rows);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->goals + found), in_goals);
+    write_some(hits->dots[0] + found, hit, dots);
+    found += count_of(hit);
+  }
+  hits->count = found;
+}
+
+HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        int goal, PickedRows* picked, SharedHits* hits) {
+  if (codec.stages().size() == 1)
+    return find_hits_of<false, 0>(codec, rows, goals, goal, picked, hits);
+  switch (codec.words_behind_first_stage()) {
+    case 0:
+      return find_hits_of<true, 0>(codec, rows, goals, goal, picked, hits);
+    case 1:
+      return find_hits_of<true, 1>(codec, rows, goals, goal, picked, hits);
+    case 2:
+      return find_hits_of<true, 2>(codec, rows, goals, goal, picked, hits);
+    default:
+      return find_hits_of<true, 3>(codec, rows, goals, goal, picked, hits);
+  }
+}
+static_assert(kMaxFrontWords == 4);
+
+/// Four rows with a query of its own each. The float operations are those of goodness() in their
+/// order.
+HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        SharedHits* hits) {
+  const LevelStage& stage = codec.stages()[1];
+  const int count = hits->count;
+  for (int i = count; i % 4 != 0; ++i) {
+    hits->rows[i] = hits->rows[count - 1];
+    hits->goals[i] = hits->goals[count - 1];
+  }
+  int kept = 0;
+  for (int i = 0; i < count; i += 4) {
+    const SharedTerms* terms[4];
+    const uint8_t* levels[4];
+    const int8_t* of_queries[4];
+    __m128 score[4];
+    alignas(16) float least[4];
+    alignas(16) int32_t level_sums[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const LevelGoal& goal = goals[hits->goals[i + j]];
+      const LevelQuery& query = *goal.query;
+      terms[j] = &rows.terms(hits->rows[i + j]);
+      levels[j] = rows.levels(1, hits->rows[i + j]);
+      of_queries[j] = query.levels + stage.first_lane();
+      score[j] = _mm_loadu_ps(&query.score.base);
+      least[j] = goal.score;
+      level_sums[j] = kOperandBias * query.level_sum[1];
+    }
+    _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
+    const __m128i second = _mm_sub_epi32(dots_of_pairs(levels, of_queries, stage.lanes()),
+                                         _mm_load_si128(reinterpret_cast<__m128i*>(level_sums)));
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->dots[0] + i));
+    const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
+                                  _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
+    const FourTerms four(terms);
+    const __m128 offset = _mm_add_ps(score[0], _mm_mul_ps(score[1], four.constant));
+    const FourMask hit = not_below(_mm_add_ps(offset, _mm_mul_ps(four.scale, sum)),
+                                   _mm_load_ps(least), filled_places(i, count));
+    write_some(hits->rows + kept, hit,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->rows + i)));
+    write_some(hits->goals + kept, hit,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->goals + i)));
+    write_some(hits->dots[0] + kept, hit, first);
+    write_some(hits->dots[1] + kept, hit, second);
+    kept += count_of(hit);
+  }
+  hits->count = kept;
+}
+
+#else
+
+HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
+                        size_t stage, uint32_t row) {
+  const LevelStage& of = codec.stages()[stage];
+  return dot_row(query.levels + of.first_lane(),
+                 reinterpret_cast<const int8_t*>(rows.levels(stage, row)), of.lanes());
+}
+
+// Without branches: which rows reach is not predictable. What is no number is left to the search.
+HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        int goal, PickedRows* picked, SharedHits* hits) {
+  const LevelGoal& of = goals[goal];
+  const LevelQuery& query = *of.query;
+  const bool two_stages = codec.stages().size() == 2;
+  const int words = codec.words_behind_first_stage();
+  int found = hits->count;
+  for (int i = 0; i < picked->count; ++i) {
+    const uint32_t row = picked->rows[i];
+    const SharedTerms& terms = rows.terms(row);
+    const int32_t dot = dot_of(codec, rows, query, 0, row);
+    hits->rows[found] = row;
+    hits->goals[found] = goal;
+    hits->dots[0][found] = dot;
+    hits->dots[1][found] = 0;
+    bool is_below;
+    if (two_stages) {
+      const int32_t other_sum = query.other_sum(terms.words, words);
+      is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, other_sum) < of.bound;
+    } else {
+      is_below = goodness(query.score, terms.terms, dot) < of.score;
+    }
+    found += is_below ? 0 : 1;
+  }
+  hits->count = found;
+}
+
+HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                        SharedHits* hits) {
+  int kept = 0;
+  for (int i = 0; i < hits->count; ++i) {
+    const uint32_t row = hits->rows[i];
+    const LevelGoal& of = goals[hits->goals[i]];
+    const int32_t first = hits->dots[0][i];
+    const int32_t second = dot_of(codec, rows, *of.query, 1, row);
+    hits->rows[kept] = row;
+    hits->goals[kept] = hits->goals[i];
+    hits->dots[0][kept] = first;
+    hits->dots[1][kept] = second;
+    const float score = goodness(of.query->score, rows.terms(row).terms, first, second);
+    kept += score < of.score ? 0 : 1;
+  }
+  hits->count = kept;
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(find_hits);
+HWY_EXPORT(keep_hits);
+
+SharedLevels::SharedLevels(const ScanCodec& codec) {
+  constexpr size_t kMostBytes = size_t{512} << 10;
+  const std::vector<LevelStage>& stages = codec.stages();
+  terms_offset_ = static_cast<size_t>(stages[0].lanes());
+  for (size_t i = 0; i < stages.size(); ++i) stride_[i] = static_cast<size_t>(stages[i].lanes());
+  stride_[0] += sizeof(SharedTerms);
+  const size_t block_bytes = kBlockRows * (stride_[0] + stride_[1]);
+  most_blocks_ =
+      std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, SharedFronts::kMostBlocks);
+  for (size_t i = 0; i < stages.size(); ++i)
+    levels_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
+}
+
+void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels) {
+  levels->levels = query.levels.data();
+  levels->score = query.score;
+  levels->first_stage = query.first_stage;
+  levels->weight_behind = query.weight_behind;
+  const int behind = codec.words_behind_first_stage();
+  const int first = codec.first_stage_words();
+  std::copy_n(query.sign_words.begin() + first, behind, levels->sign_words);
+  std::copy_n(query.ones_words.begin() + first, behind, levels->ones_words);
+  std::copy_n(query.twos_words.begin() + first, behind, levels->twos_words);
+  for (size_t i = 0; i < codec.stages().size(); ++i) {
+    const LevelStage& stage = codec.stages()[i];
+    levels->level_sum[i] = 0;
+    for (int segment = stage.first_segment; segment < stage.first_segment + stage.segments;
+         ++segment)
+      levels->level_sum[i] += query.words[static_cast<size_t>(segment)].sum;
+  }
+}
+
+namespace {
+
+void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint32_t first,
+                  SharedLevels* rows) {
+  alignas(64) float scale[kBlockRows];
+  alignas(64) float constant[kBlockRows];
+  alignas(64) float bias[kBlockRows];
+  load_block_terms(codec, tile.front[block], tile.room[block], scale, constant, bias);
+  const float* norm = codec.metric() == Metric::l2 ? bias : scale;
+  const int words = codec.words_behind_first_stage();
+  for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
+    const auto row = static_cast<uint32_t>(std::countr_zero(left));
+    SharedTerms& terms = rows->terms_of(first + row);
+    terms.terms = {scale[row], constant[row], norm[row], 0};
+    const RowPlace at = place_of(tile, static_cast<uint32_t>(block * kBlockRows) + row);
+    for (int word = 0; word < words; ++word)
+      terms.words[word] = *codec.layout().front_word(at, codec.first_stage_words() + word);
+    rows->max_scale = std::max(rows->max_scale, scale[row]);
+    rows->max_constant = std::max(rows->max_constant, std::fabs(constant[row]));
+  }
+}
+
+/// Rows row … row+count−1 of the block, at `first` + row of the shared ones.
+void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int row, int count,
+                   uint32_t first, SharedLevels* rows) {
+  RowPlace at[kBlockRows];
+  for (int i = 0; i < count; ++i)
+    at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + row + i));
+  const uint32_t to = first + static_cast<uint32_t>(row);
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    const LevelStage& of = codec.stages()[stage];
+    decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
+    if (stage == 0 && codec.has_split_stages()) {
+      float energies[kBlockRows];
+      level_energies(rows->levels_of(0, to), of.lanes(), count, rows->stride(0), energies);
+      for (int i = 0; i < count; ++i)
+        rows->terms_of(to + static_cast<uint32_t>(i)).terms.energy = energies[i];
+    }
+    set_operand_rows(rows->levels_of(stage, to), count, of.lanes(), rows->stride(stage));
+  }
+}
+
+}  // namespace
+
+void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                          int end_block, SharedLevels* rows) {
+  rows->first_row = static_cast<uint32_t>(first_block * kBlockRows);
+  rows->max_scale = 0;
+  rows->max_constant = 0;
+  fetch_rests(codec.layout(), tile, first_block);
+  for (int block = first_block; block < end_block; ++block) {
+    if (block + 1 < end_block) fetch_rests(codec.layout(), tile, block + 1);
+    const auto first = static_cast<uint32_t>((block - first_block) * kBlockRows);
+    decode_terms(codec, tile, block, first, rows);
+    for (uint64_t left = tile.allowed[block]; left != 0;) {
+      // Runs of rows, so that a filter's are decoded alone and all others in one go.
+      const int row = std::countr_zero(left);
+      const int count = std::countr_one(left >> row);
+      decode_levels(codec, tile, block, row, count, first, rows);
+      left = count == kBlockRows ? 0 : left & ~(((uint64_t{1} << count) - 1) << row);
+    }
+  }
+}
+
+void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                      int goal, PickedRows* picked, SharedHits* hits) {
+  HWY_DYNAMIC_DISPATCH(find_hits)(codec, rows, goals, goal, picked, hits);
+}
+void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                          SharedHits* hits) {
+  HWY_DYNAMIC_DISPATCH(keep_hits)(codec, rows, goals, hits);
+}
+
+}  // namespace polarquant
+#endif

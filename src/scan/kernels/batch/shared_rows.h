@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Scores of the few rows that queries pick out of some blocks whose levels they share.
+#pragma once
+
+#include <cstdint>
+
+#include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/model/scan_query.h"
+
+namespace polarquant {
+
+/// What is read of a shared row beside its levels.
+struct alignas(64) SharedTerms {
+  /// Of split stages, those of the front behind the first one, which its bound needs; kernels read
+  /// two at a time.
+  uint64_t words[kMaxFrontWords];
+  alignas(16) ScanTerms terms;
+};
+
+/// Rows of some blocks of a tile, decoded: row r of them is row first_row + r of the tile. Queries
+/// pick rows here and there, each of which a second-level cache has to find: what every picked row
+/// is asked for lies together, its first stage's levels and behind them its terms.
+class SharedLevels {
+ public:
+  static constexpr int kMostRows = SharedFronts::kMostBlocks * kBlockRows;
+
+  explicit SharedLevels(const ScanCodec& codec);
+
+  /// As many blocks as there is room for: SharedFronts::kMostBlocks, or fewer whose levels stay in
+  /// a second-level cache while queries take turns.
+  int most_blocks() const { return most_blocks_; }
+
+  /// (stage's lanes), as set_operand_rows (level_rows.h) leaves levels. Rows that are not allowed,
+  /// and lanes without a coordinate, have any value.
+  const uint8_t* levels(size_t stage, uint32_t row) const {
+    return levels_[stage].data() + row * stride_[stage];
+  }
+  const SharedTerms& terms(uint32_t row) const {
+    return *reinterpret_cast<const SharedTerms*>(levels(0, row) + terms_offset_);
+  }
+
+  uint32_t first_row = 0;
+  float max_scale = 0;
+  float max_constant = 0;  // of the magnitudes
+
+  // To be written by decode_shared_levels().
+  int8_t* levels_of(size_t stage, uint32_t row) {
+    return reinterpret_cast<int8_t*>(levels_[stage].data() + row * stride_[stage]);
+  }
+  SharedTerms& terms_of(uint32_t row) {
+    return *reinterpret_cast<SharedTerms*>(levels_[0].data() + row * stride_[0] + terms_offset_);
+  }
+  size_t stride(size_t stage) const { return stride_[stage]; }
+
+ private:
+  int most_blocks_;
+  size_t terms_offset_;
+  size_t stride_[2] = {0, 0};  // bytes from a row to the next
+  AlignedVector<uint8_t> levels_[2];
+};
+
+/// Decodes the allowed rows of at most most_blocks() blocks.
+void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                          int end_block, SharedLevels* rows);
+
+/// A query as it meets shared levels.
+struct LevelQuery {
+  const int8_t* levels;  // (lanes), borrowed
+  int32_t level_sum[2];  // by stage
+  ScoreConstants score;
+  SumBound first_stage;  // of two stages
+  // Of split ones, as in ScanQuery, of the front's words behind the first one.
+  int32_t weight_behind;
+  uint64_t sign_words[kMaxFrontWords - 1];
+  uint64_t ones_words[kMaxFrontWords - 1];
+  uint64_t twos_words[kMaxFrontWords - 1];
+
+  /// SignSums' other sum, by `count` words of a row.
+  int32_t other_sum(const uint64_t* words, int count) const {
+    int32_t distance = 0;
+    for (int i = 0; i < count; ++i)
+      distance += word_distance(sign_words[i] ^ words[i], ones_words[i], twos_words[i]);
+    return sum_behind_first_stage(weight_behind, distance);
+  }
+};
+void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
+/// Brings near what is read of a query.
+inline void fetch_levels(const ScanCodec& codec, const LevelQuery& query) {
+  fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.lanes()));
+}
+
+/// A query and what rows must reach to be one of its best: their scores by levels, and their bounds
+/// by the first of two stages.
+struct LevelGoal {
+  const LevelQuery* query;
+  float score;
+  float bound;
+};
+
+/// Rows that reach queries' goals, side by side.
+struct SharedHits {
+  static constexpr int kMost = 4 * SharedLevels::kMostRows;
+  static constexpr size_t kRoom = kMost + 4;  // kernels write four at a time
+  alignas(64) uint32_t rows[kRoom];           // of the shared ones
+  alignas(64) int32_t goals[kRoom];           // whose
+  alignas(64) int32_t dots[2][kRoom];         // by stage
+  int count = 0;
+
+  bool has_room(int more) const { return count + more <= kMost; }
+};
+
+/// Appends those of the picked rows that reach goals[goal], in order: by their scores, or by the
+/// bound where there are two stages, the first of whose dots is set. What is behind the picked ones
+/// is overwritten. Where can_share_fronts().
+void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                      int goal, PickedRows* picked, SharedHits* hits);
+
+/// Of two stages: sets the second's dots, and keeps the hits that reach by their scores.
+void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                          SharedHits* hits);
+
+}  // namespace polarquant

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// The stored factors of a block's rows as floats.
+#if defined(POLARQUANT_BLOCK_FACTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_BLOCK_FACTORS_INL_H_
+#undef POLARQUANT_BLOCK_FACTORS_INL_H_
+#else
+#define POLARQUANT_BLOCK_FACTORS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "src/codec/factors.h"
+#include "src/scan/layout/block_layout.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Of a row's 32 bits, the scale in the lower half, shifted to where a float has its exponent and
+/// mantissa: those that stay (wide16.h).
+constexpr int kWideBits = 0x3FFFC000;
+constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
+
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+
+/// The factors of 8 rows, units left out.
+struct Factors8 {
+  __m256 scales;
+  __m256 biases;
+};
+
+/// Of rows row … row+7.
+template <FactorForm kForm, bool kL2>
+HWY_ATTR HWY_INLINE Factors8 load_factors8(const uint8_t* stored, int row) {
+  if constexpr (kForm == FactorForm::wide16) {
+    const __m256i both = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(stored + 4 * row));
+    const auto number = [](__m256i shifted, int mask) HWY_ATTR {
+      return _mm256_mul_ps(_mm256_castsi256_ps(_mm256_and_si256(shifted, _mm256_set1_epi32(mask))),
+                           _mm256_set1_ps(kWideUnit));
+    };
+    return {number(_mm256_slli_epi32(both, 14), kWideBits),
+            kL2 ? number(_mm256_srli_epi32(both, 2), kWideBits)
+                : number(_mm256_srai_epi32(both, 1), kSignedWideBits)};
+  }
+  __m256 low;
+  __m256 high;
+  if constexpr (kForm == FactorForm::float16) {
+    // Every CPU with AVX2 converts float16 in hardware, exactly like the plain code.
+    const auto* four_rows = reinterpret_cast<const __m128i*>(stored + 4 * row);
+    low = _mm256_cvtph_ps(_mm_loadu_si128(four_rows));
+    high = _mm256_cvtph_ps(_mm_loadu_si128(four_rows + 1));
+  } else {
+    const auto* values = reinterpret_cast<const float*>(stored + 8 * row);
+    low = _mm256_loadu_ps(values);
+    high = _mm256_loadu_ps(values + 8);
+  }
+  // Rows 0, 1, 4, 5, 2, 3, 6, 7: shuffles stay within 128 bits.
+  const auto in_order = [](__m256 rows) HWY_ATTR {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(rows), 0b11011000));
+  };
+  return {in_order(_mm256_shuffle_ps(low, high, 0b10001000)),
+          in_order(_mm256_shuffle_ps(low, high, 0b11011101))};
+}
+
+template <FactorForm kForm, bool kL2>
+HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scales, float* biases) {
+  for (int row = 0; row < room; row += kGroupRows) {
+    const Factors8 factors = load_factors8<kForm, kL2>(stored, row);
+    _mm256_store_ps(scales + row, factors.scales);
+    _mm256_store_ps(biases + row, factors.biases);
+  }
+}
+
+#else
+
+template <FactorForm kForm, bool kL2>
+HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scales, float* biases) {
+  if constexpr (kForm == FactorForm::wide16) {
+    const hn::CappedTag<uint32_t, kGroupRows> d;
+    const hn::RebindToSigned<decltype(d)> di;
+    const hn::RebindToFloat<decltype(d)> df;
+    const auto unit = hn::Set(df, kWideUnit);
+    const auto bits = hn::Set(d, static_cast<uint32_t>(kWideBits));
+    const auto signed_bits = hn::Set(d, static_cast<uint32_t>(kSignedWideBits));
+    for (int row = 0; row < room; row += static_cast<int>(hn::Lanes(d))) {
+      const auto both = hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row);
+      const auto scale = hn::And(hn::ShiftLeft<14>(both), bits);
+      const auto bias =
+          kL2 ? hn::And(hn::ShiftRight<2>(both), bits)
+              : hn::And(hn::BitCast(d, hn::ShiftRight<1>(hn::BitCast(di, both))), signed_bits);
+      hn::Store(hn::Mul(hn::BitCast(df, scale), unit), df, scales + row);
+      hn::Store(hn::Mul(hn::BitCast(df, bias), unit), df, biases + row);
+    }
+    return;
+  }
+  for (int row = 0; row < room; ++row) {
+    if constexpr (kForm == FactorForm::float16) {
+      uint16_t values[2];
+      std::memcpy(values, stored + sizeof values * static_cast<size_t>(row), sizeof values);
+      scales[row] = half_to_float(values[0]);
+      biases[row] = half_to_float(values[1]);
+    } else {
+      float values[2];
+      std::memcpy(values, stored + sizeof values * static_cast<size_t>(row), sizeof values);
+      scales[row] = values[0];
+      biases[row] = values[1];
+    }
+  }
+}
+
+#endif
+
+/// The scales and biases of `room` rows, a multiple of 8, units left out; all aligned to 32 bytes.
+HWY_ATTR inline void widen_factors(FactorForm form, bool l2, const uint8_t* stored, int room,
+                                   float* scales, float* biases) {
+  switch (form) {
+    case FactorForm::wide16:
+      if (l2) return widen_rows<FactorForm::wide16, true>(stored, room, scales, biases);
+      return widen_rows<FactorForm::wide16, false>(stored, room, scales, biases);
+    case FactorForm::float16:
+      return widen_rows<FactorForm::float16, false>(stored, room, scales, biases);
+    default:
+      return widen_rows<FactorForm::float32, false>(stored, room, scales, biases);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The score terms of a block's rows, from stored factors.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/model/scan_codec.h"
+
+namespace polarquant {
+
+/// Terms of the `room` rows of a block into arrays for kBlockRows rows on 64-byte boundaries; those
+/// behind `room` are 0. Equal to load_terms (row_levels.h) of each row, where the norm is the scale
+/// or, for L2, the bias.
+void load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+                      float* constant, float* bias);
+
+}  // namespace polarquant

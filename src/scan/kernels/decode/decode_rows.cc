@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/decode/decode_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "src/scan/model/row_values.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/decode/decode_rows.cc"
+#include "src/simd/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/simd/dot_row-inl.h"
+#include "src/simd/window_decode-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// The signs of a part's segment, in lanes order.
+HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& part,
+                                       const RowPlace& at, int segment) {
+  if (part.signs == LevelPart::Signs::none) return 0;
+  if (part.signs == LevelPart::Signs::words)
+    return codec.layout().sign_word(at, part.first_segment + segment);
+  const int start = segment * kSegmentLanes;
+  const int count = part.dim - start < kSegmentLanes ? part.dim - start : kSegmentLanes;
+  uint64_t signs = 0;
+  const uint8_t* plane = codec.layout().row_rest(at) + part.signs_offset + start / 8;
+  std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
+  return count == kSegmentLanes ? signs : to_pair_order(signs, count);
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+/// segment_signs of some rows.
+HWY_ATTR void signs_of_rows(const ScanCodec& codec, const LevelPart& part, int segment,
+                            const RowPlace* rows, int count, uint64_t* signs) {
+  const BlockLayout& layout = codec.layout();
+  const int word = part.first_segment + segment;
+  if (part.signs != LevelPart::Signs::words) {
+    for (int i = 0; i < count; ++i) signs[i] = segment_signs(codec, part, rows[i], segment);
+  } else if (word < layout.front_words()) {
+    for (int i = 0; i < count; ++i) signs[i] = *layout.front_word(rows[i], word);
+  } else {
+    for (int i = 0; i < count; ++i)
+      signs[i] = layout.rest_word(rows[i], word - layout.front_words());
+  }
+}
+
+HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* levels) {
+  values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
+  _mm512_store_si512(levels, values);
+}
+
+/// Two segments of a part, or its last one, of all rows: tables stay in registers.
+template <bool kFirst, bool kBoth>
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int segment,
+                             const RowPlace* rows, int count, int stride, int8_t* levels) {
+  uint64_t front_signs[kBlockRows];
+  uint64_t back_signs[kBlockRows];
+  signs_of_rows(codec, part, segment, rows, count, front_signs);
+  if (kBoth) signs_of_rows(codec, part, segment + 1, rows, count, back_signs);
+  const ByteTable x_table(part.x);
+  const ByteTable y_table(part.y);
+  const WindowReader reader(part);
+  const int bits = pairs_of(part.dim) * part.step_bits;
+  const bool half = part.reads_half(segment / 2);
+  for (int i = 0; i < count; ++i, levels += stride) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = kFirst ? bits_before_ring(ring, bits) : uint8_t{0};
+    const __m512i windows = reader.read(ring, kFirst ? 0 : segment / 2, half, before);
+    const __m512i x = x_table.look_up(windows);
+    const __m512i y = y_table.look_up(windows);
+    // [first coordinates | second coordinates] of the low and the high half of 64 pairs.
+    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), front_signs[i], levels);
+    if constexpr (kBoth)
+      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], levels + kSegmentLanes);
+  }
+}
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int stride, int8_t* levels) {
+  const int segments = part.segments();
+  for (int segment = 0; segment < segments; segment += 2, levels += 2 * kSegmentLanes) {
+    const bool both = segment + 1 < segments;
+    const auto& decode = segment == 0
+                             ? (both ? decode_windows<true, true> : decode_windows<true, false>)
+                             : (both ? decode_windows<false, true> : decode_windows<false, false>);
+    decode(codec, part, segment, rows, count, stride, levels);
+  }
+}
+
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int stride, int8_t* levels) {
+  const WindowReader reader(part);
+  const ByteTable table(part.x);
+  for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
+    uint64_t signs[kBlockRows];
+    signs_of_rows(codec, part, segment, rows, count, signs);
+    for (int i = 0; i < count; ++i) {
+      const uint8_t* fields = codec.layout().row_rest(rows[i]) + part.codes_offset;
+      store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
+                    levels + static_cast<ptrdiff_t>(i) * stride);
+    }
+  }
+}
+
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                           int count, int stride, int8_t* levels) {
+  const ByteTable table(part.x);
+  const int dim = part.dim;
+  for (int i = 0; i < count; ++i, levels += stride) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    int j = 0;
+    for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
+      _mm512_store_si512(levels + j, table.look_up(_mm512_loadu_si512(codes + j)));
+    for (; j < dim; ++j) levels[lane_of(j, dim)] = part.x[codes[j]];
+  }
+}
+
+#else
+
+/// Pairs of a segment.
+constexpr int kSegmentPairs = kSegmentLanes / 2;
+
+/// Pairs side by side to a segment's lanes, signs applied.
+#if HWY_TARGET == HWY_SCALAR
+void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
+  for (int i = 0; i < kSegmentPairs; ++i) {
+    levels[i] = static_cast<int8_t>(pairs[i]);
+    levels[kSegmentPairs + i] = static_cast<int8_t>(pairs[i] >> 8);
+  }
+  for (int lane = 0; lane < kSegmentLanes; ++lane)
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
+}
+#else
+using HalfSegment = hn::CappedTag<int8_t, kSegmentPairs>;
+
+/// Levels, negative where the lowest bits of `signs` are 1.
+HWY_ATTR HWY_INLINE void store_signed(hn::Vec<HalfSegment> values, uint64_t signs, int8_t* levels) {
+  const HalfSegment d;
+  alignas(8) uint8_t mask_bits[16] = {};
+  std::memcpy(mask_bits, &signs, sizeof signs);
+  const auto negative = hn::LoadMaskBits(d, mask_bits);
+  hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, levels);
+}
+
+HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
+  const HalfSegment d;
+  const size_t lanes = hn::Lanes(d);
+  const auto* both = reinterpret_cast<const int8_t*>(pairs);
+  for (size_t lane = 0; lane < kSegmentPairs; lane += lanes) {
+    const auto low = hn::Load(d, both + 2 * lane);
+    const auto high = hn::Load(d, both + 2 * lane + lanes);
+    store_signed(hn::ConcatEven(d, high, low), signs >> lane, levels + lane);
+    store_signed(hn::ConcatOdd(d, high, low), signs >> (kSegmentPairs + lane),
+                 levels + kSegmentPairs + lane);
+  }
+}
+#endif
+
+/// Looks pairs first … end−1 up one by one; `end` is rounded up to a multiple of 8.
+template <int kStep>
+HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const uint16_t* table, int first,
+                         int end, uint16_t* found) {
+  constexpr int kShift = kStep == 8 ? 0 : kStep;
+  for (int pair = first; pair < end; pair += 8) {
+    uint64_t windows = 0;
+    if (kStep == 8) {
+      std::memcpy(&windows, ring + pair, sizeof windows);
+    } else if (pair == 0) {
+      std::memcpy(&windows, ring, sizeof windows);
+      windows = windows << 8 | before;
+    } else {
+      std::memcpy(&windows, ring + pair / 8 * kStep - 1, sizeof windows);
+    }
+    for (int i = 0; i < 8; ++i)
+      found[i] = table[static_cast<uint8_t>(windows >> (kShift + i * kStep))];
+    found += 8;
+  }
+}
+
+template <int... kLess>
+auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/) {
+  using FindPairs = void (*)(const uint8_t*, uint8_t, const uint16_t*, int, int, uint16_t*);
+  static constexpr FindPairs kOfStep[] = {&find_pairs<kLess + 1>...};
+  return kOfStep[step - 1];
+}
+
+// Some segments at a time, so that what was stored in small pieces has reached the cache when it is
+// loaded in large ones.
+HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int first_segment,
+                           const RowPlace* rows, int count, int stride, int8_t* levels) {
+  constexpr int kSegmentsTogether = 8;
+  alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
+  const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
+  const int pairs = pairs_of(part.dim);
+  const int segments = part.segments();
+  for (int i = 0; i < count; ++i, levels += stride) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
+    for (int first = first_segment; first < segments; first += kSegmentsTogether) {
+      const int end = std::min(segments, first + kSegmentsTogether);
+      find(ring, before, part.pairs, first * kSegmentPairs, std::min(pairs, end * kSegmentPairs),
+           found);
+      for (int segment = first; segment < end; ++segment) {
+        store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
+                      segment_signs(codec, part, rows[i], segment),
+                      levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
+      }
+    }
+  }
+}
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int stride, int8_t* levels) {
+  const int full_segments = part.dim / kSegmentLanes;
+  const int bits = pairs_of(part.dim) * part.step_bits;
+  const SegmentWindows windows(part.step_bits);
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t before = bits_before_ring(ring, bits);
+    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
+      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
+      const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
+      store_signed({found.x}, signs, of_row);
+      store_signed({found.y}, signs >> kSegmentPairs, of_row + kSegmentPairs);
+    }
+  }
+  if (full_segments < part.segments())
+    find_windows(codec, part, full_segments, rows, count, stride, levels);
+}
+
+#else
+
+HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                             int count, int stride, int8_t* levels) {
+  find_windows(codec, part, 0, rows, count, stride, levels);
+}
+
+#endif
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int stride, int8_t* levels) {
+  const HalfSegmentFields fields(part.step_bits);
+  const int half_bytes = kSegmentLanes / 2 * part.step_bits / 8;
+  for (int i = 0; i < count; ++i) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    for (int segment = 0; segment < part.segments(); ++segment) {
+      const uint64_t signs = segment_signs(codec, part, rows[i], segment);
+      for (int half = 0; half < 2; ++half, codes += half_bytes, of_row += kSegmentPairs)
+        store_signed({look_up(part.x, 1 << part.step_bits, fields.read(codes))},
+                     signs >> (half * kSegmentPairs), of_row);
+    }
+  }
+}
+
+#else
+
+// Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                                int count, int stride, int8_t* levels) {
+  const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
+  for (int row = 0; row < count; ++row, levels += stride) {
+    const uint8_t* fields = codec.layout().row_rest(rows[row]) + part.codes_offset;
+    int8_t* of_segment = levels;
+    for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
+      const uint64_t signs = segment_signs(codec, part, rows[row], segment);
+      for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
+        uint64_t eight;
+        std::memcpy(&eight, fields, sizeof eight);
+        for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
+          // Without a branch: signs are as random as can be.
+          const int negative = -static_cast<int>(signs >> (first + i) & 1);
+          of_segment[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
+        }
+      }
+    }
+  }
+}
+
+#endif
+
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
+                           int count, int stride, int8_t* levels) {
+  for (int i = 0; i < count; ++i, levels += stride) {
+    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+  }
+}
+
+#endif
+
+// Part by part, whose tables are then set up once.
+HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* rows,
+                          int count, int stride, int8_t* levels) {
+  for (const LevelPart& part : stage.parts) {
+    int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
+    switch (part.kind) {
+      case LevelPart::Kind::windows:
+        decode_windows(codec, part, rows, count, stride, of_part);
+        break;
+      case LevelPart::Kind::magnitudes:
+        decode_magnitudes(codec, part, rows, count, stride, of_part);
+        break;
+      case LevelPart::Kind::bytes:
+        decode_bytes(codec, part, rows, count, stride, of_part);
+        break;
+    }
+  }
+}
+
+HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at,
+                         int count, size_t stride, int8_t* lanes) {
+#if HWY_TARGET == HWY_AVX3_DL
+  const __m512i values = _mm512_set1_epi8(level);
+#else
+  alignas(64) uint16_t values[kSegmentPairs];
+  const auto byte = static_cast<uint8_t>(level);
+  std::fill_n(values, kSegmentPairs, static_cast<uint16_t>(byte << 8 | byte));
+#endif
+  for (int i = 0; i < count; ++i, lanes += stride)
+    store_segment(values, codec.layout().sign_word(at[i], word), lanes);
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR void operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
+  const __m512i bias = _mm512_set1_epi8(-128);
+  for (int row = 0; row < count; ++row, levels += stride) {
+    for (int i = 0; i < lanes; i += kSegmentLanes)
+      _mm512_store_si512(levels + i, _mm512_xor_si512(_mm512_load_si512(levels + i), bias));
+  }
+}
+
+#else
+
+void operand_rows(int8_t*, int, int, size_t) {}
+
+#endif
+
+HWY_ATTR void dot_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
+                       int32_t* dots) {
+  for (int i = 0; i < count; ++i)
+    dots[i] = dot_row(query, levels + static_cast<size_t>(i) * lanes, lanes);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(decode_rows);
+HWY_EXPORT(sign_lanes);
+HWY_EXPORT(operand_rows);
+HWY_EXPORT(dot_rows);
+
+void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
+                       int count, size_t stride, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, static_cast<int>(stride), levels);
+}
+void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
+                       int count, int8_t* levels) {
+  decode_level_rows(codec, stage, at, count, static_cast<size_t>(stage.lanes()), levels);
+}
+void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                       const uint32_t* rows, int count, int8_t* levels) {
+  RowPlace at[kBlockRows];
+  for (int first = 0; first < count; first += kBlockRows) {
+    const int some = std::min(kBlockRows, count - first);
+    for (int i = 0; i < some; ++i) at[i] = place_of(tile, rows[first + i]);
+    decode_level_rows(codec, stage, at, some,
+                      levels + static_cast<ptrdiff_t>(first) * stage.lanes());
+  }
+}
+void put_sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at, int count,
+                    size_t stride, int8_t* lanes) {
+  HWY_DYNAMIC_DISPATCH(sign_lanes)(codec, word, level, at, count, stride, lanes);
+}
+void set_operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
+  HWY_DYNAMIC_DISPATCH(operand_rows)(levels, count, lanes, stride);
+}
+void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
+                    int count, int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(dot_rows)
+  (query.levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
+}
+
+}  // namespace polarquant
+#endif

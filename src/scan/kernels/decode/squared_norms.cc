@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/kernels/decode/squared_norms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "src/scan/layout/block_layout.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/scan/kernels/decode/squared_norms.cc"
+#include "src/simd/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "src/simd/dot_bytes-inl.h"
+#include "src/simd/dot_row-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+HWY_ATTR int32_t energy_of_row(const int8_t* levels, int lanes) {
+  __m512i sums = _mm512_setzero_si512();
+  for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
+    const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(levels + lane));
+    sums = dot_bytes(sums, magnitudes, magnitudes);
+  }
+  return _mm512_reduce_add_epi32(sums);
+}
+
+#else
+
+HWY_ATTR int32_t energy_of_row(const int8_t* levels, int lanes) {
+  return dot_row(levels, levels, lanes);
+}
+
+#endif
+
+HWY_ATTR void energies_of_rows(const int8_t* levels, int lanes, int count, size_t stride,
+                               float* energies) {
+  for (int i = 0; i < count; ++i, levels += stride)
+    energies[i] = static_cast<float>(energy_of_row(levels, lanes));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(energies_of_rows);
+
+void level_energies(const int8_t* levels, int lanes, int count, size_t stride, float* energies) {
+  HWY_DYNAMIC_DISPATCH(energies_of_rows)(levels, lanes, count, stride, energies);
+}
+
+float longest_row(const int8_t* levels, int lanes, int count) {
+  float energies[kBlockRows] = {};
+  level_energies(levels, lanes, count, static_cast<size_t>(lanes), energies);
+  return std::sqrt(*std::max_element(std::begin(energies), std::end(energies))) *
+         (1 + 4 * std::numeric_limits<float>::epsilon());
+}
+
+}  // namespace polarquant
+#endif

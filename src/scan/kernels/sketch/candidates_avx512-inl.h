@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// The first stage with population counts of words: 16 rows at a time.
+#if defined(POLARQUANT_SURVIVORS_AVX512_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SURVIVORS_AVX512_INL_H_
+#undef POLARQUANT_SURVIVORS_AVX512_INL_H_
+#else
+#define POLARQUANT_SURVIVORS_AVX512_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "src/scan/kernels/bounds/block_factors-inl.h"
+#include "src/simd/dot_bytes-inl.h"
+#include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
+#include "src/scan/kernels/sketch/sign_blocks-inl.h"
+#include "src/scan/kernels/sketch/sketch_candidates.h"
+
+#if HWY_TARGET == HWY_AVX3_DL
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// The factors of 16 rows, units left out; those of kIsRaw without kWideUnit too.
+struct Factors16 {
+  __m512 scales;
+  __m512 biases;
+};
+
+/// Where a line takes wide factors as their bits are, without a product: not for L2, since squares
+/// of them could be too small for floats.
+template <FactorForm kForm, bool kL2>
+inline constexpr bool kIsRaw = kForm == FactorForm::wide16 && !kL2;
+
+template <FactorForm kForm, bool kL2>
+HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
+  if constexpr (kForm == FactorForm::wide16) {
+    // Pairs of shifts need no mask, for which there is no register left.
+    const __m512i both = _mm512_loadu_si512(stored + 4 * row);
+    const __m512 scales = _mm512_castsi512_ps(_mm512_srli_epi32(_mm512_slli_epi32(both, 16), 2));
+    if constexpr (kIsRaw<kForm, kL2>) {
+      return {scales, _mm512_castsi512_ps(_mm512_and_si512(_mm512_srai_epi32(both, 1),
+                                                           _mm512_set1_epi32(kSignedWideBits)))};
+    }
+    const __m512 biases = _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_srli_epi32(both, 16), 14));
+    return {scales, _mm512_mul_ps(biases, _mm512_set1_ps(kWideUnit))};
+  } else if constexpr (kForm == FactorForm::float16) {
+    alignas(64) static constexpr uint16_t kScalesThenBiases[32] = {
+        0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+        1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    const __m512i both = _mm512_permutexvar_epi16(_mm512_load_si512(kScalesThenBiases),
+                                                  _mm512_loadu_si512(stored + 4 * row));
+    return {_mm512_cvtph_ps(_mm512_castsi512_si256(both)),
+            _mm512_cvtph_ps(_mm512_extracti64x4_epi64(both, 1))};
+  } else {
+    alignas(64) static constexpr uint32_t kEven[16] = {0,  2,  4,  6,  8,  10, 12, 14,
+                                                       16, 18, 20, 22, 24, 26, 28, 30};
+    const __m512i even = _mm512_load_si512(kEven);
+    const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+    const __m512 low = _mm512_loadu_ps(stored + 8 * row);
+    const __m512 high = _mm512_loadu_ps(stored + 8 * row + 64);
+    return {_mm512_permutex2var_ps(low, even, high), _mm512_permutex2var_ps(low, odd, high)};
+  }
+}
+
+/// A query's words, in all lanes.
+template <int kWords>
+struct FrontWords {
+  __m512i signs[kWords];
+  __m512i ones[kWords];
+  __m512i twos[kWords];
+  __m512i fours;  // of the first
+  // Where the first has fours: of the words behind it, all twos, and the signs there.
+  __m512i parted_twos;
+  __m512i parted_signs;
+
+  explicit HWY_ATTR FrontWords(const ScanQuery& query) : fours(in_all_lanes(query.fours_word)) {
+    uint64_t all_twos = 0;
+    uint64_t signs_of_twos = 0;
+    for (size_t word = 0; word < kWords; ++word) {
+      signs[word] = in_all_lanes(query.sign_words[word]);
+      ones[word] = in_all_lanes(query.ones_words[word]);
+      twos[word] = in_all_lanes(query.twos_words[word]);
+      if (word == 0) continue;
+      all_twos |= query.twos_words[word];
+      signs_of_twos |= query.twos_words[word] & query.sign_words[word];
+    }
+    parted_twos = in_all_lanes(all_twos);
+    parted_signs = in_all_lanes(signs_of_twos);
+  }
+
+  /// Of a group's 8 rows, in 64-bit lanes.
+  template <bool kThirdBit>
+  HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
+    const __m512i first = _mm512_xor_si512(load(group, 0), signs[0]);
+    __m512i of_ones = count(first, ones[0]);
+    __m512i of_twos = count(first, twos[0]);
+    // Of words whose twos are parted, each place from the word that has a two there.
+    __m512i parted = kWords > 1 ? load(group, 1) : first;
+#pragma GCC unroll 4
+    for (size_t word = 1; word < kWords; ++word) {
+      const __m512i own = load(group, word);
+      of_ones = _mm512_add_epi64(of_ones, count_differing(own, signs[word], ones[word]));
+      constexpr int kSecondWhereFirst = 0xCA;  // a ? b : c
+      if (!kThirdBit)
+        of_twos = _mm512_add_epi64(of_twos, count_differing(own, signs[word], twos[word]));
+      else if (word > 1)
+        parted = _mm512_ternarylogic_epi64(twos[word], own, parted, kSecondWhereFirst);
+    }
+    if constexpr (kThirdBit && kWords > 1)
+      of_twos = _mm512_add_epi64(of_twos, count_differing(parted, parted_signs, parted_twos));
+    __m512i sum = add_times(of_ones, of_twos, 2);
+    if constexpr (kThirdBit) sum = add_times(sum, count(first, fours), 4);
+    return sum;
+  }
+
+ private:
+  static HWY_ATTR HWY_INLINE __m512i in_all_lanes(uint64_t word) {
+    return _mm512_set1_epi64(static_cast<int64_t>(word));
+  }
+  static HWY_ATTR HWY_INLINE __m512i load(const uint64_t* group, size_t word) {
+    return _mm512_load_si512(group + word * kGroupRows);
+  }
+  static HWY_ATTR HWY_INLINE __m512i count(__m512i differ, __m512i weights) {
+    return _mm512_popcnt_epi64(_mm512_and_si512(weights, differ));
+  }
+  /// sum + weight·counts, by products of bytes: a word has 63 twos at the most (kBorders in
+  /// scan_query.cc), so that the counts of four fit one.
+  static HWY_ATTR HWY_INLINE __m512i add_times(__m512i sum, __m512i counts, int weight) {
+    return dot_bytes(sum, counts, _mm512_set1_epi32(weight));
+  }
+  static HWY_ATTR HWY_INLINE __m512i count_differing(__m512i word, __m512i sign, __m512i weights) {
+    constexpr int kDifferingOf = 0x28;  // (a ^ b) & c
+    return _mm512_popcnt_epi64(_mm512_ternarylogic_epi64(word, sign, weights, kDifferingOf));
+  }
+};
+
+// For 4 untrained words 61 instructions, so 31 cycles where two ports have 512-bit vectors, and for
+// 3 trained ones 51. Of the first word xor and `and` are two, of the others one of ternary logic:
+// on Zen 4 that is in the way of population counts, and one query takes 1.01 times as long with
+// nothing else, 1.03 times without it. Products of bytes that multiply as they add take one query
+// .95 of the time over trained codes, .98 over others; in place of all sums they are in each
+// other's way: on Zen 5 one query so took 1.07 times as long.
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
+class HeldAgainstLine {
+ public:
+  static constexpr int kRows = 2 * kGroupRows;
+  static constexpr size_t kBytes =
+      kRows * (kWords * sizeof(uint64_t) + (kForm == FactorForm::float32 ? 8 : 4));
+
+  explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
+      : query_(*search.query) {
+    const SurvivorLine& line = search.line;
+    const float unit = kIsRaw<kForm, kL2> ? kWideUnit : 1.0F;
+    const float weight = line.weight * unit;
+    const float height = line.height * unit;
+    const float tilt = line.tilt * unit;
+    // Of queries and units so long that this is beyond floats, every row is looked at.
+    const bool is_finite = std::isfinite(weight) && std::isfinite(height) && std::isfinite(tilt);
+    base_ = _mm512_set1_ps(is_finite ? line.base : std::numeric_limits<float>::infinity());
+    weight_ = _mm512_set1_ps(is_finite ? weight : 0);
+    height_ = _mm512_set1_ps(is_finite ? height : 0);
+    tilt_ = _mm512_set1_ps(is_finite ? tilt : 0);
+    threshold_ = _mm512_set1_ps(line.threshold);
+  }
+
+  /// Of 16 rows: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes.
+  HWY_ATTR HWY_INLINE __m512i distances(const SignBlock& block, int row, bool both_groups) const {
+    constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
+    const __m512i even_words =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    // A last group alone is paired with itself: the places behind it have no rows.
+    const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
+    const uint64_t* group1 = both_groups ? group0 + kGroupWords : group0;
+    const __m512i low = query_.template distances<kThirdBit>(group0);
+    const __m512i high = query_.template distances<kThirdBit>(group1);
+    return _mm512_permutex2var_epi32(low, even_words, high);
+  }
+  HWY_ATTR HWY_INLINE __m512 bounds(const SignBlock& block, int row, __m512i distances) const {
+    const __m512 distance = _mm512_cvtepi32_ps(distances);
+    const Factors16 factors = load_factors16<kForm, kL2>(block.factors, row);
+    const __m512 norm = kL2 ? factors.biases : factors.scales;
+    const __m512 constant = kL2 ? _mm512_mul_ps(factors.biases, factors.biases) : factors.biases;
+    const __m512 offset = _mm512_add_ps(base_, _mm512_mul_ps(weight_, constant));
+    return _mm512_fmadd_ps(norm, _mm512_fnmadd_ps(tilt_, distance, height_), offset);
+  }
+  HWY_ATTR HWY_INLINE __mmask16 reached(__m512 bounds) const {
+    return _mm512_cmp_ps_mask(bounds, threshold_, _CMP_GE_OQ);
+  }
+  /// Brings near the part of the next front that is where these rows are in theirs.
+  static HWY_ATTR HWY_INLINE void fetch_next(const SignBlock& block, int row) {
+    if (block.next == nullptr) return;
+    const uint8_t* next = block.next + static_cast<size_t>(row / kRows) * kBytes;
+    for (size_t at = 0; at < kBytes; at += 64) _mm_prefetch(next + at, _MM_HINT_T0);
+  }
+
+ private:
+  FrontWords<kWords> query_;
+  __m512 base_;
+  __m512 weight_;
+  __m512 height_;
+  __m512 tilt_;
+  __m512 threshold_;
+};
+
+/// Where many rows stay: they are compressed in registers. Two stores to any place take 6 cycles on
+/// Zen 4.
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
+HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
+  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
+  const Held held(*search);
+  const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  uint32_t* survivors = search->found.survivors + search->found.count;
+  float* bounds = search->found.bounds + search->found.count;
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    __m512i numbers = _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(block.first)));
+    for (int row = 0; row < block.room; row += Held::kRows) {
+      const __m512i distances = held.distances(block, row, row + kGroupRows < block.room);
+      const __m512 row_bounds = held.bounds(block, row, distances);
+      Held::fetch_next(block, row);
+      const auto allowed = static_cast<__mmask16>(block.allowed >> row);
+      const __mmask16 reached = _kand_mask16(allowed, held.reached(row_bounds));
+      // Compressed in a register: the form that stores is slow on Zen 4.
+      const __m512i found = _mm512_or_si512(numbers, _mm512_slli_epi32(distances, kTileRowBits));
+      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, found));
+      _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, row_bounds));
+      const int count = __builtin_popcount(reached);
+      survivors += count;
+      bounds += count;
+      numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(Held::kRows));
+    }
+  }
+  search->found.count = static_cast<int>(survivors - search->found.survivors);
+}
+
+/// Where few rows stay: all are written, and those taken one by one. On Zen 4 36 cycles for 16 rows
+/// of 4 words. A block is read as it lies in memory, all of its words and then its factors: one
+/// query over 1.5 GB of fronts reads them at .85 of the speed that a core can read at all, and at
+/// .80 with factors in between.
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
+HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
+  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
+  const Held held(*search);
+  RowsOfBlocks found(&search->found);
+  for (int i = blocks.first; i < blocks.end; ++i) {
+    const SignBlock block = blocks.block(i);
+    HeldRows* out = found.held();
+    uint64_t reached = 0;
+    const auto hold_bounds = [&](int row, __m512i distances) HWY_ATTR {
+      const __m512 bounds = held.bounds(block, row, distances);
+      _mm512_store_ps(out->bounds + row, bounds);
+      reached |= uint64_t{held.reached(bounds)} << row;
+    };
+    if (block.room == kBlockRows) {
+      __m512i distances[kBlockRows / Held::kRows];
+#pragma GCC unroll 4
+      for (int row = 0; row < kBlockRows; row += Held::kRows) {
+        Held::fetch_next(block, row);
+        distances[row / Held::kRows] = held.distances(block, row, true);
+        _mm512_store_si512(out->distances + row, distances[row / Held::kRows]);
+      }
+#pragma GCC unroll 4
+      for (int row = 0; row < kBlockRows; row += Held::kRows)
+        hold_bounds(row, distances[row / Held::kRows]);
+    } else {
+      for (int row = 0; row < block.room; row += Held::kRows) {
+        const __m512i distances = held.distances(block, row, row + kGroupRows < block.room);
+        _mm512_store_si512(out->distances + row, distances);
+        hold_bounds(row, distances);
+      }
+    }
+    found.add(block.first, reached & block.allowed);
+  }
+  found.finish();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+#endif
+
+#endif  // per-target include guard

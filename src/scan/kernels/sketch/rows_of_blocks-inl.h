@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Which rows of a block the first stage leaves: their masks become lists.
+#if defined(POLARQUANT_ROWS_OF_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_ROWS_OF_BLOCKS_INL_H_
+#undef POLARQUANT_ROWS_OF_BLOCKS_INL_H_
+#else
+#define POLARQUANT_ROWS_OF_BLOCKS_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "src/scan/kernels/sketch/sketch_candidates.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+
+/// What the first stage computes of a block's rows, written as whole registers.
+struct HeldRows {
+  alignas(64) uint32_t distances[kBlockRows + kGroupRows];
+  alignas(64) float bounds[kBlockRows + kGroupRows];
+};
+
+/// Adds rows to a list, block by block. Those of a block are read, as single numbers, when the next
+/// block's are computed: by then they have been written, and single numbers are read while
+/// registers are busy with rows. On Zen 4 16 rows of four words so take 7 cycles
+/// fewer than where lists are compressed in registers, one of six; with AVX2 and without VPOPCNTDQ
+/// one query takes .9 to .94 of the time that it takes with rows read at once.
+class RowsOfBlocks {
+ public:
+  HWY_INLINE explicit RowsOfBlocks(SurvivorList* found)
+      : found_(found),
+        survivors_(found->survivors + found->count),
+        bounds_(found->bounds + found->count) {}
+
+  /// Where the rows of the block at hand are written.
+  HWY_INLINE HeldRows* held() { return &held_[at_hand_]; }
+  /// `reached`: those of them, in a block that begins with row `first` of the tile, that stay.
+  HWY_INLINE void add(uint32_t first, uint64_t reached) {
+    take_waiting();
+    waiting_ = reached;
+    first_ = first;
+    at_hand_ ^= 1;
+  }
+  /// After the last block.
+  HWY_INLINE void finish() {
+    take_waiting();
+    found_->count = static_cast<int>(survivors_ - found_->survivors);
+  }
+
+ private:
+  /// How many rows of a block stay cannot be foretold: so many are taken always, and counted if
+  /// they are there.
+  static constexpr int kAlwaysTaken = 2;
+  static_assert(kAlwaysTaken <= kListSlack);
+
+  HWY_INLINE void take(const HeldRows& rows, int place) {
+    const int row = std::countr_zero(waiting_ | uint64_t{1} << (kBlockRows - 1));
+    survivors_[place] =
+        survivor_of(first_ + static_cast<uint32_t>(row), static_cast<int>(rows.distances[row]));
+    bounds_[place] = rows.bounds[row];
+    waiting_ &= waiting_ - 1;
+  }
+  HWY_ATTR HWY_INLINE void take_waiting() {
+    const HeldRows& rows = held_[at_hand_ ^ 1];
+    const int count = std::popcount(waiting_);
+#pragma GCC unroll 2
+    for (int place = 0; place < kAlwaysTaken; ++place) take(rows, place);
+    for (int place = kAlwaysTaken; place < count; ++place) take(rows, place);
+    survivors_ += count;
+    bounds_ += count;
+  }
+
+  SurvivorList* found_;
+  uint32_t* survivors_;
+  float* bounds_;
+  uint64_t waiting_ = 0;
+  uint32_t first_ = 0;
+  unsigned at_hand_ = 0;
+  HeldRows held_[2] = {};
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// The first stage's distance by tables, for several queries and targets without a population count
+// of words: what four coordinates of a query say of the 16 ways a row's signs can be there stands
+// in one register, and is looked up for a register of rows at a time (as in FastScan, André et al.
+// 2015). A block's signs are laid out for that once, for all queries.
+#if defined(POLARQUANT_SIGN_TABLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SIGN_TABLES_INL_H_
+#undef POLARQUANT_SIGN_TABLES_INL_H_
+#else
+#define POLARQUANT_SIGN_TABLES_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include "src/scan/layout/block_layout.h"
+#include "src/scan/model/scan_query.h"
+
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+inline constexpr int kNibblesPerWord = 16;
+inline constexpr int kTableEntries = 16;
+
+/// At most 32 bytes: with 64, a block's rows would be one register, and there is AVX3_DL for those.
+using RowBytes = hn::CappedTag<uint8_t, 32>;
+inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
+
+/// Four coordinates of a query a table: the distance of each of the 16 patterns.
+struct SignTables {
+  alignas(16) uint8_t entries[kMaxFrontWords * kNibblesPerWord][kTableEntries];
+
+  HWY_ATTR void make(const ScanQuery& query) {
+    const hn::FixedTag<uint8_t, kTableEntries> d;
+    alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
+                                                      1, 2, 2, 3, 2, 3, 3, 4};
+    const auto once = hn::Load(d, kOnce);
+    for (size_t word = 0; word < query.front_words; ++word) {
+      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
+        const auto bits = [&](uint64_t of) {
+          return hn::Set(d, static_cast<uint8_t>(of >> (4 * nibble) & 15));
+        };
+        const auto differ = hn::Xor(hn::Iota(d, 0), bits(query.sign_words[word]));
+        const auto count = [&](uint64_t of) HWY_ATTR {
+          return hn::TableLookupBytes(once, hn::And(differ, bits(of)));
+        };
+        const auto fours = count(word == 0 ? query.fours_word : 0);
+        const auto twos = hn::Add(count(query.twos_words[word]), hn::Add(fours, fours));
+        hn::Store(hn::Add(count(query.ones_words[word]), hn::Add(twos, twos)), d,
+                  entries[word * kNibblesPerWord + static_cast<size_t>(nibble)]);
+      }
+    }
+  }
+};
+/// A word's distance, at most 3 a bit, fits a byte; so does one of three bits (scan_query.cc).
+static_assert(3 * 64 <= 255);
+
+/// The signs of a block, four coordinates of its rows side by side. In a register of 32 rows the
+/// halves take turns by four rows: so distances, widened twice within halves, come out in order.
+struct SignNibbles {
+  alignas(64) uint8_t rows[kMaxFrontWords * kNibblesPerWord][kBlockRows];
+
+  /// Places that the block has no room for get the signs of others.
+  HWY_ATTR void load(const uint64_t* words, int front_words, int room) {
+    for (int first = 0; first < kBlockRows; first += kRegisterRows)
+      for (int word = 0; word < front_words; ++word)
+        load_word(words, front_words, word, first, room);
+  }
+
+ private:
+  /// A word of two rows, or of rows `row` and row+1 beside row+4 and row+5.
+  static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> rows_from(const uint64_t* words, int front_words,
+                                                         int word, int row, int room) {
+    const auto group = static_cast<size_t>((row < room ? row : 0) / kGroupRows);
+    const auto* data = reinterpret_cast<const uint8_t*>(
+        words +
+        (group * static_cast<size_t>(front_words) + static_cast<size_t>(word)) * kGroupRows +
+        row % kGroupRows);
+    const RowBytes d;
+    if constexpr (kRegisterRows == 16) {
+      return hn::LoadU(d, data);
+    } else {
+      const hn::Half<RowBytes> half;
+      return hn::Combine(d, hn::LoadU(half, data + 4 * sizeof(uint64_t)), hn::LoadU(half, data));
+    }
+  }
+
+  /// Four such steps make of sixteen rows of 8 bytes 8 registers of 16 rows: each moves one bit of
+  /// the registers' numbers into places within them, and the highest bit of places out instead.
+  template <int kBit>
+  static HWY_ATTR HWY_INLINE void interleave(hn::Vec<RowBytes>* v) {
+    const RowBytes d;
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      if ((i & kBit) != 0) continue;
+      const auto low = hn::InterleaveLower(d, v[i], v[i | kBit]);
+      v[i | kBit] = hn::InterleaveUpper(d, v[i], v[i | kBit]);
+      v[i] = low;
+    }
+  }
+
+  HWY_ATTR HWY_INLINE void load_word(const uint64_t* words, int front_words, int word, int first,
+                                     int room) {
+    const RowBytes d;
+    hn::Vec<RowBytes> v[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const int row = kRegisterRows == 16 ? 2 * i : i / 2 * 8 + i % 2 * 2;
+      v[i] = rows_from(words, front_words, word, first + row, room);
+    }
+    interleave<4>(v);
+    interleave<2>(v);
+    interleave<1>(v);
+    interleave<4>(v);
+    const auto nibble_mask = hn::Set(d, 0x0F);
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const int byte = i / 4 | (i & 1) << 1 | (i & 2) << 1;
+      uint8_t(*nibbles)[kBlockRows] = rows + word * kNibblesPerWord + 2 * byte;
+      const hn::Repartition<uint16_t, RowBytes> d16;
+      const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, v[i])));
+      hn::Store(hn::And(v[i], nibble_mask), d, nibbles[0] + first);
+      hn::Store(hn::And(high, nibble_mask), d, nibbles[1] + first);
+    }
+  }
+};
+
+/// distances: of the block's 64 rows, in order.
+HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
+                                           int front_words, uint32_t* distances) {
+  const RowBytes d;
+  const hn::Repartition<uint16_t, RowBytes> d16;
+  const hn::Repartition<uint32_t, RowBytes> d32;
+  constexpr int kTogether = 2;  // registers that a table is loaded for
+  const auto zero = hn::Zero(d);
+  const auto zero16 = hn::Zero(d16);
+  for (int first = 0; first < kBlockRows; first += kTogether * kRegisterRows) {
+    hn::Vec<decltype(d16)> low[kTogether] = {zero16, zero16};
+    hn::Vec<decltype(d16)> high[kTogether] = {zero16, zero16};
+    for (int word = 0; word < front_words; ++word) {
+      hn::Vec<RowBytes> sums[kTogether] = {zero, zero};
+// GCC would add up sixteen as a tree, and keep them all until then.
+#pragma GCC unroll 4
+      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
+        const int at = word * kNibblesPerWord + nibble;
+        const auto entries = hn::LoadDup128(d, tables.entries[at]);
+#pragma GCC unroll 2
+        for (int i = 0; i < kTogether; ++i) {
+          const auto rows = hn::Load(d, nibbles.rows[at] + first + i * kRegisterRows);
+          sums[i] = hn::Add(sums[i], hn::TableLookupBytes(entries, rows));
+        }
+      }
+#pragma GCC unroll 2
+      for (int i = 0; i < kTogether; ++i) {
+        low[i] = hn::Add(low[i], hn::BitCast(d16, hn::InterleaveLower(d, sums[i], zero)));
+        high[i] = hn::Add(high[i], hn::BitCast(d16, hn::InterleaveUpper(d, sums[i], zero)));
+      }
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < kTogether; ++i) {
+      uint32_t* out = distances + first + i * kRegisterRows;
+      constexpr int kQuarter = kRegisterRows / 4;
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, low[i], zero16)), d32, out);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, low[i], zero16)), d32, out + kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveLower(d16, high[i], zero16)), d32,
+                out + 2 * kQuarter);
+      hn::Store(hn::BitCast(d32, hn::InterleaveUpper(d16, high[i], zero16)), d32,
+                out + 3 * kQuarter);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#endif
+
+#endif  // per-target include guard

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/layout/block_memory.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "src/scan/layout/row_removal.h"
+
+namespace polarquant {
+
+void BlockMemory::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
+
+void BlockMemory::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
+
+// The last block's parts start elsewhere when it has room for more rows or fewer: its rows are
+// read, then written anew.
+void BlockMemory::set_rows(int64_t rows) {
+  const int64_t last = rows == 0 ? 0 : (rows - 1) / kBlockRows;
+  const int64_t first_row = last * kBlockRows;
+  const int64_t kept = std::min(rows, rows_) - first_row;
+  std::vector<uint8_t> codes(static_cast<size_t>(std::max<int64_t>(kept, 0)) *
+                             layout_.row_format_bytes());
+  for (int64_t row = 0; row < kept; ++row) {
+    get(first_row + row, codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
+  }
+  rows_ = rows;
+  const int room = BlockLayout::room(rows - first_row);
+  uint8_t* block = data_ + static_cast<size_t>(last) * layout_.block_bytes();
+  std::fill_n(block, static_cast<size_t>(room) * layout_.row_bytes(), uint8_t{0});
+  for (int64_t row = 0; row < kept; ++row) {
+    overwrite(first_row + row,
+              codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
+  }
+}
+
+void BlockMemory::append(int64_t n, const uint8_t* codes) {
+  while (n > 0) {
+    // Up to the end of a block at a time.
+    const int64_t count = std::min(n, kBlockRows - rows_ % kBlockRows);
+    const int64_t first = rows_;
+    set_rows(rows_ + count);
+    for (int64_t row = first; row < rows_; ++row, codes += layout_.row_format_bytes())
+      overwrite(row, codes);
+    n -= count;
+  }
+}
+
+void BlockMemory::remove(std::span<const uint64_t> removed) {
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  set_rows(move_kept_rows(*this, code, removed));
+}
+
+void BlockMemory::swap_remove(int64_t row) {
+  move_last_row(*this, layout_.row_format_bytes(), row);
+  set_rows(rows_ - 1);
+}
+
+}  // namespace polarquant

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Blocks (block_layout.h) in one piece of memory of the caller's: packing, changing and taking out
+// rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "src/scan/layout/block_layout.h"
+
+namespace polarquant {
+
+/// Does not own the memory, whose owner keeps the number of rows: it is what a function returns.
+class BlockMemory {
+ public:
+  /// data: room for layout.bytes(rows) + kReadAhead bytes of all rows there will be, on a 64-byte
+  /// boundary.
+  BlockMemory(const BlockLayout& layout, uint8_t* data, int64_t rows)
+      : layout_(layout), data_(data), rows_(rows) {}
+
+  int64_t rows() const { return rows_; }
+  void get(int64_t row, uint8_t* code) const;
+  void overwrite(int64_t row, const uint8_t* code);
+  /// Packs n row-format codes behind the rows held.
+  void append(int64_t n, const uint8_t* codes);
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
+  /// their order.
+  void remove(std::span<const uint64_t> removed);
+  /// The last row takes the place of `row`.
+  void swap_remove(int64_t row);
+
+ private:
+  RowRoom place(int64_t row) const { return writable(BlockRows{data_, rows_}.place(layout_, row)); }
+  void set_rows(int64_t rows);
+
+  const BlockLayout& layout_;
+  uint8_t* data_;
+  int64_t rows_;
+};
+
+}  // namespace polarquant

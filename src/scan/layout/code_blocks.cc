@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/layout/code_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "src/core/checked_size.h"
+#include "src/scan/layout/row_removal.h"
+
+namespace polarquant {
+namespace {
+
+constexpr int64_t kSpareShare = 128;
+
+}  // namespace
+
+size_t CodeBlocks::memory_bytes() const {
+  size_t bytes = 0;
+  for (const Chunk& chunk : chunks_) bytes += chunk.fronts.capacity() + chunk.rests.capacity();
+  return bytes;
+}
+
+BlockRows CodeBlocks::span(size_t chunk) const {
+  const int64_t first = static_cast<int64_t>(chunk) * kChunkRows;
+  return {chunks_[chunk].fronts.data(), std::min(kChunkRows, rows_ - first), first,
+          chunks_[chunk].rests.data() + kReadAhead};
+}
+
+RowRoom CodeBlocks::place(int64_t row) const {
+  return writable(span(static_cast<size_t>(row / kChunkRows)).place(layout_, row % kChunkRows));
+}
+
+// Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
+void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
+  Chunk& chunk = chunks_.back();
+  const auto front_bytes = [this](int64_t rows) { return layout_.fronts_bytes(rows) + kReadAhead; };
+  const auto rest_bytes = [this](int64_t rows) {
+    return layout_.rests_bytes(rows) + 2 * kReadAhead;
+  };
+  if (front_bytes(chunk_rows) <= chunk.fronts.capacity() &&
+      rest_bytes(chunk_rows) <= chunk.rests.capacity())
+    return;
+  const int64_t rows = std::min(kChunkRows, chunk_rows + rows_ / kSpareShare);
+  Chunk larger;
+  larger.fronts.reserve(front_bytes(rows));
+  larger.rests.reserve(rest_bytes(rows));
+  larger.fronts.assign(chunk.fronts.begin(), chunk.fronts.end());
+  larger.rests.assign(chunk.rests.begin(), chunk.rests.end());
+  std::swap(chunk, larger);
+}
+
+// A copy of a block's first `rows` rows with room for `room`, the rest behind the front: the parts
+// behind the planes start elsewhere when the room is another.
+AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int room) const {
+  AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout_.row_bytes());
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  repack(first_row, rows, code.data(), &block);
+  return block;
+}
+
+void CodeBlocks::repack(int64_t first_row, int64_t rows, uint8_t* code,
+                        AlignedVector<uint8_t>* block) const {
+  const int room = static_cast<int>(block->size() / layout_.row_bytes());
+  RowRoom at = layout_.row_of_block(block->data(), room, 0);
+  for (; at.row < rows; ++at.row) {
+    get(first_row + at.row, code);
+    layout_.put_row(code, at);
+  }
+}
+
+// Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the capacity.
+void CodeBlocks::end_with(int64_t first_row, int64_t rows,
+                          const AlignedVector<uint8_t>& block) noexcept {
+  Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
+  const auto in_chunk = static_cast<size_t>(first_row % kChunkRows / kBlockRows);
+  const size_t front_bytes =
+      layout_.front_bytes(static_cast<int>(block.size() / layout_.row_bytes()));
+  const auto rest = block.begin() + static_cast<ptrdiff_t>(front_bytes);
+  const auto put = [](auto first, auto last, size_t start, AlignedVector<uint8_t>* part) {
+    const auto size = static_cast<size_t>(last - first);
+    part->resize(start + size + kReadAhead);
+    std::copy(first, last, part->begin() + static_cast<ptrdiff_t>(start));
+  };
+  put(block.begin(), rest, in_chunk * layout_.front_bytes(kBlockRows), &chunk.fronts);
+  put(rest, rest + rows * static_cast<ptrdiff_t>(layout_.rest_bytes()),
+      kReadAhead + in_chunk * kBlockRows * layout_.rest_bytes(), &chunk.rests);
+}
+
+void CodeBlocks::append(int64_t n, const uint8_t* codes) {
+  layout_.bytes(static_cast<int64_t>(checked_add(rows_, n, "rows")));
+  const Mark before = mark();
+  try {
+    while (n > 0) {
+      const int64_t held = rows_ % kBlockRows;
+      const int64_t count = std::min(n, kBlockRows - held);
+      if (rows_ % kChunkRows == 0) chunks_.emplace_back();
+      reserve_last_chunk(std::min(kChunkRows, rows_ % kChunkRows + n));
+      end_with(rows_ - held, held + count,
+               repacked(rows_ - held, held, BlockLayout::room(held + count)));
+      rows_ += count;
+      for (int64_t row = rows_ - count; row < rows_; ++row) {
+        overwrite(row, codes);
+        codes += layout_.row_format_bytes();
+      }
+      n -= count;
+    }
+  } catch (...) {
+    go_back_to(before.rows, before.last_block);
+    throw;
+  }
+}
+
+void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests) {
+  clear();
+  const int64_t chunks = (rows + kChunkRows - 1) / kChunkRows;
+  const auto rows_of = [rows](int64_t chunk) {
+    return std::min(kChunkRows, rows - chunk * kChunkRows);
+  };
+  // One by one: `rows` may be more than there is to read.
+  std::vector<Chunk> read;
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> fronts;
+    read_fronts(&fronts, layout_.fronts_bytes(rows_of(chunk)));
+    fronts.resize(fronts.size() + kReadAhead);
+    fronts.shrink_to_fit();
+    read.emplace_back().fronts = std::move(fronts);
+  }
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    AlignedVector<uint8_t> rests(kReadAhead);
+    read_rests(&rests, layout_.rests_bytes(rows_of(chunk)));
+    rests.resize(rests.size() + kReadAhead);
+    rests.shrink_to_fit();
+    read[static_cast<size_t>(chunk)].rests = std::move(rests);
+  }
+  chunks_ = std::move(read);
+  rows_ = rows;
+}
+
+CodeBlocks::Mark CodeBlocks::mark() const {
+  const int64_t held = rows_ % kBlockRows;
+  if (held == 0) return {rows_, {}};
+  return {rows_, repacked(rows_ - held, held, BlockLayout::room(held))};
+}
+
+void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
+  chunks_.resize(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
+  rows_ = rows;
+  if (rows % kChunkRows != 0)
+    end_with(rows / kBlockRows * kBlockRows, rows % kBlockRows, last_block);
+}
+
+CodeBlocks::BlockRoom CodeBlocks::room_of_block(const BlockLayout& layout) {
+  BlockRoom room;
+  room.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
+  room.code.resize(layout.row_format_bytes());
+  return room;
+}
+
+void CodeBlocks::truncate(int64_t rows) {
+  BlockRoom room = room_of_block(layout_);
+  truncate(rows, room);
+}
+
+void CodeBlocks::truncate(int64_t rows, BlockRoom& room) noexcept {
+  if (rows >= rows_) return;
+  const int64_t kept = rows % kBlockRows;
+  // Within its capacity.
+  room.block.assign(static_cast<size_t>(BlockLayout::room(kept)) * layout_.row_bytes(), 0);
+  repack(rows - kept, kept, room.code.data(), &room.block);
+  go_back_to(rows, room.block);
+}
+
+void CodeBlocks::clear() noexcept {
+  chunks_.clear();
+  rows_ = 0;
+}
+
+void CodeBlocks::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
+
+void CodeBlocks::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
+
+int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
+  const int64_t before = rows_;
+  const int64_t kept = before - count_removed(removed, before);
+  // All memory first, so that nothing fails once rows move.
+  const int64_t last = kept % kBlockRows;
+  AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::room(last)) *
+                                    layout_.row_bytes());
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  move_kept_rows(*this, code, removed);
+  repack(kept - last, last, code.data(), &last_block);
+  go_back_to(kept, last_block);
+  return before - kept;
+}
+
+void CodeBlocks::swap_remove(int64_t row) {
+  move_last_row(*this, layout_.row_format_bytes(), row);
+  truncate(rows_ - 1);
+}
+
+std::vector<BlockRows> CodeBlocks::spans() const {
+  std::vector<BlockRows> spans;
+  for (size_t i = 0; i < chunks_.size(); ++i) spans.push_back(span(i));
+  return spans;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/layout/code_lists.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "src/core/status.h"
+#include "src/scan/model/scan_codec.h"
+
+namespace polarquant {
+namespace {
+
+/// As much spare room as blocks keep (code_blocks.cc): doubling would cost a short list half its
+/// bytes again.
+constexpr size_t kSpareShare = 128;
+
+template <typename Vector>
+void reserve_more(Vector& vector, size_t more) {
+  const size_t needed = vector.size() + more;
+  if (needed > vector.capacity()) vector.reserve(needed + vector.size() / kSpareShare);
+}
+
+/// What lists in memory have in common, whatever their codes lie in.
+class OwnedLists : public CodeLists {
+ public:
+  OwnedLists(const Codec& codec, std::vector<std::vector<int64_t>> ids)
+      : CodeLists(codec, std::ssize(ids)), ids_(std::move(ids)) {}
+
+  int64_t rows(int64_t list) const override { return std::ssize(ids_of(list)); }
+  const int64_t* ids(int64_t list) const override { return ids_of(list).data(); }
+
+ protected:
+  std::vector<int64_t>& ids_of(int64_t list) { return ids_[static_cast<size_t>(list)]; }
+  const std::vector<int64_t>& ids_of(int64_t list) const { return ids_[static_cast<size_t>(list)]; }
+  size_t ids_memory() const {
+    size_t bytes = ids_.capacity() * sizeof(ids_[0]);
+    for (const auto& ids : ids_) bytes += ids.capacity() * sizeof(int64_t);
+    return bytes;
+  }
+  void clear_ids() noexcept {
+    for (auto& ids : ids_) ids = {};
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> ids_;
+};
+
+class BlockLists final : public OwnedLists {
+ public:
+  BlockLists(const Codec& codec, std::vector<CodeBlocks> blocks,
+             std::vector<std::vector<int64_t>> ids)
+      : OwnedLists(codec, std::move(ids)),
+        blocks_(std::move(blocks)),
+        first_spans_(blocks_.size()),
+        room_(CodeBlocks::room_of_block(layout())) {
+    for (int64_t list = 0; list < count(); ++list) note_first_span(list);
+  }
+
+  size_t memory_bytes() const override {
+    size_t bytes = ids_memory() + blocks_.capacity() * sizeof(CodeBlocks) +
+                   first_spans_.capacity() * sizeof(BlockRows) + room_.block.capacity() +
+                   room_.code.capacity();
+    for (const CodeBlocks& blocks : blocks_) bytes += blocks.memory_bytes();
+    return bytes;
+  }
+  size_t span_count(int64_t list) const override { return CodeBlocks::spans_count(rows(list)); }
+  BlockRows span(int64_t list, size_t number) const override {
+    return number == 0 ? first_spans_[static_cast<size_t>(list)] : blocks(list).span(number);
+  }
+  const uint8_t* row_codes(int64_t /*list*/) const override { return nullptr; }
+  void get(int64_t list, int64_t row, uint8_t* code) const override { blocks(list).get(row, code); }
+
+  void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) override {
+    reserve_more(ids_of(list), static_cast<size_t>(n));
+    try {
+      blocks(list).append(n, codes);
+    } catch (...) {
+      note_first_span(list);  // the same rows may lie elsewhere
+      throw;
+    }
+    note_first_span(list);
+    ids_of(list).insert(ids_of(list).end(), ids, ids + n);
+  }
+  void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) override {
+    blocks(list).overwrite(row, code);
+    ids_of(list)[static_cast<size_t>(row)] = id;
+  }
+  void truncate(int64_t list, int64_t rows) override {
+    if (rows >= this->rows(list)) return;
+    {
+      const std::lock_guard<std::mutex> lock(room_mutex_);
+      blocks(list).truncate(rows, room_);
+    }
+    note_first_span(list);
+    ids_of(list).resize(static_cast<size_t>(rows));
+  }
+  void clear() override {
+    for (CodeBlocks& blocks : blocks_) blocks.clear();
+    std::fill(first_spans_.begin(), first_spans_.end(), BlockRows{});
+    clear_ids();
+  }
+
+ private:
+  void note_first_span(int64_t list) noexcept {
+    const CodeBlocks& of = blocks(list);
+    first_spans_[static_cast<size_t>(list)] = of.spans_count() > 0 ? of.span(0) : BlockRows{};
+  }
+  CodeBlocks& blocks(int64_t list) { return blocks_[static_cast<size_t>(list)]; }
+  const CodeBlocks& blocks(int64_t list) const { return blocks_[static_cast<size_t>(list)]; }
+
+  std::vector<CodeBlocks> blocks_;
+  // Side by side: a search that goes from list to list would wait for three places in memory
+  // otherwise before it could read a row.
+  std::vector<BlockRows> first_spans_;
+  // So that rows can be taken away where memory is short: those of an add that failed.
+  std::mutex room_mutex_;
+  CodeBlocks::BlockRoom room_;
+};
+
+class RowCodeLists final : public OwnedLists {
+ public:
+  RowCodeLists(const Codec& codec, std::vector<std::vector<uint8_t>> codes,
+               std::vector<std::vector<int64_t>> ids)
+      : OwnedLists(codec, std::move(ids)), codes_(std::move(codes)) {}
+
+  size_t memory_bytes() const override {
+    size_t bytes = ids_memory() + codes_.capacity() * sizeof(codes_[0]);
+    for (const auto& codes : codes_) bytes += codes.capacity();
+    return bytes;
+  }
+  size_t span_count(int64_t /*list*/) const override { return 0; }
+  BlockRows span(int64_t /*list*/, size_t /*number*/) const override { return {}; }
+  const uint8_t* row_codes(int64_t list) const override { return codes(list).data(); }
+  void get(int64_t list, int64_t row, uint8_t* code) const override {
+    std::memcpy(code, codes(list).data() + offset(row), code_bytes());
+  }
+
+  void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) override {
+    reserve_more(ids_of(list), static_cast<size_t>(n));
+    reserve_more(this->codes(list), offset(n));
+    this->codes(list).insert(this->codes(list).end(), codes, codes + offset(n));
+    ids_of(list).insert(ids_of(list).end(), ids, ids + n);
+  }
+  void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) override {
+    std::memcpy(codes(list).data() + offset(row), code, code_bytes());
+    ids_of(list)[static_cast<size_t>(row)] = id;
+  }
+  void truncate(int64_t list, int64_t rows) override {
+    if (rows >= this->rows(list)) return;
+    codes(list).resize(offset(rows));
+    ids_of(list).resize(static_cast<size_t>(rows));
+  }
+  void clear() override {
+    for (auto& codes : codes_) codes = {};
+    clear_ids();
+  }
+
+ private:
+  size_t offset(int64_t row) const { return static_cast<size_t>(row) * code_bytes(); }
+  std::vector<uint8_t>& codes(int64_t list) { return codes_[static_cast<size_t>(list)]; }
+  const std::vector<uint8_t>& codes(int64_t list) const {
+    return codes_[static_cast<size_t>(list)];
+  }
+
+  std::vector<std::vector<uint8_t>> codes_;
+};
+
+}  // namespace
+
+CodeLists::CodeLists(const Codec& codec, int64_t lists)
+    : count_(lists), code_bytes_(codec.layout().group_bytes) {
+  require(codec.layout().group_rows == 1, StatusCode::unsupported,
+          "{}: codes {} rows together, so that they cannot be parted to lists",
+          print_spec(codec.spec()), codec.layout().group_rows);
+  if (ScanCodec::supports(codec)) layout_.emplace(codec);
+}
+
+std::unique_ptr<CodeLists> CodeLists::make(const Codec& codec, int64_t lists) {
+  const auto count = static_cast<size_t>(lists);
+  std::vector<std::vector<int64_t>> ids(count);
+  if (!ScanCodec::supports(codec))
+    return of_row_codes(codec, std::vector<std::vector<uint8_t>>(count), std::move(ids));
+  return of_blocks(codec, std::vector<CodeBlocks>(count, CodeBlocks(BlockLayout(codec))),
+                   std::move(ids));
+}
+
+std::unique_ptr<CodeLists> CodeLists::of_blocks(const Codec& codec, std::vector<CodeBlocks> blocks,
+                                                std::vector<std::vector<int64_t>> ids) {
+  return std::make_unique<BlockLists>(codec, std::move(blocks), std::move(ids));
+}
+
+std::unique_ptr<CodeLists> CodeLists::of_row_codes(const Codec& codec,
+                                                   std::vector<std::vector<uint8_t>> codes,
+                                                   std::vector<std::vector<int64_t>> ids) {
+  return std::make_unique<RowCodeLists>(codec, std::move(codes), std::move(ids));
+}
+
+}  // namespace polarquant

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/model/row_values.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "src/codec/bit_packing.h"
+#include "src/codec/trellis.h"
+
+namespace polarquant {
+namespace {
+
+constexpr int kPairsPerSegment = kSegmentLanes / 2;
+
+void apply_signs(uint64_t signs, int8_t* levels) {
+  for (int lane = 0; lane < kSegmentLanes; ++lane) {
+    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
+  }
+}
+
+void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
+                 int8_t* levels) {
+  const uint8_t* rest = codec.layout().row_rest(at);
+  const uint8_t* codes = rest + part.codes_offset;
+  switch (part.kind) {
+    case LevelPart::Kind::bytes:
+      for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+      return;
+    case LevelPart::Kind::magnitudes:
+      for (int j = 0; j < part.dim; ++j) {
+        const auto first_bit = static_cast<size_t>(j * part.step_bits);
+        levels[j] = part.x[read_bits(codes, first_bit, part.step_bits)];
+      }
+      break;
+    case LevelPart::Kind::windows: {
+      const int pairs = pairs_of(part.dim);
+      for (int pair = 0; pair < pairs; ++pair) {
+        const int window = read_window(codes, pairs, part.step_bits, pair);
+        int8_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
+        segment[pair % kPairsPerSegment] = part.x[window];
+        segment[kPairsPerSegment + pair % kPairsPerSegment] = part.y[window];
+      }
+      break;
+    }
+  }
+  if (part.signs == LevelPart::Signs::none) return;
+  for (int start = 0; start < part.dim; start += kSegmentLanes) {
+    uint64_t signs = 0;
+    if (part.signs == LevelPart::Signs::words) {
+      signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentLanes);
+    } else {
+      const int count = std::min(kSegmentLanes, part.dim - start);
+      std::copy_n(rest + part.signs_offset + start / 8, (count + 7) / 8,
+                  reinterpret_cast<uint8_t*>(&signs));
+      signs = to_pair_order(signs, count);
+    }
+    apply_signs(signs, levels + start);
+  }
+}
+
+/// Of words first … end−1 of the front.
+int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at, int first,
+                   int end) {
+  int distance = 0;
+  for (int word = first; word < end; ++word) {
+    const auto i = static_cast<size_t>(word);
+    distance += word_distance(query, i, query.sign_words[i] ^ codec.layout().sign_word(at, word));
+  }
+  return distance;
+}
+
+}  // namespace
+
+ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
+  const Factors factors = load_factors(codec.factor_format(), codec.layout().row_factors(at));
+  if (codec.metric() == Metric::l2)
+    return {factors.scale, -(factors.bias * factors.bias), factors.bias};
+  return {factors.scale, factors.bias, factors.scale};
+}
+
+int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  return words_distance(codec, query, at, 0, codec.layout().front_words());
+}
+
+int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  const int front_words = codec.layout().front_words();
+  if (codec.has_split_stages())
+    return sum_behind_first_stage(
+        query.weight_behind,
+        words_distance(codec, query, at, codec.first_stage_words(), front_words));
+  int32_t dot = 0;
+  for (int lane = front_words * kSegmentLanes;
+       lane < (front_words + codec.level_words()) * kSegmentLanes; ++lane) {
+    const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
+    const int32_t level = query.levels[static_cast<size_t>(lane)];
+    dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
+  }
+  return dot;
+}
+
+void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                   int8_t* levels) {
+  std::fill_n(levels, stage.lanes(), int8_t{0});
+  for (const LevelPart& part : stage.parts)
+    decode_part(codec, part, at,
+                levels + (part.first_segment - stage.first_segment) * kSegmentLanes);
+}
+
+int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels) {
+  int32_t dot = 0;
+  for (int i = 0; i < stage.lanes(); ++i) {
+    const auto lane = static_cast<size_t>(stage.first_lane() + i);
+    dot += levels[i] * query.levels[lane];
+  }
+  return dot;
+}
+
+float first_stage_energy(const ScanCodec& codec, const RowPlace& at) {
+  if (!codec.has_split_stages()) return 0;
+  const LevelStage& stage = codec.stages()[0];
+  std::vector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  decode_levels(codec, stage, at, levels.data());
+  const int32_t energy = std::inner_product(levels.begin(), levels.end(), levels.begin(), 0);
+  return static_cast<float>(energy);
+}
+
+RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
+                   const RowPlace& at) {
+  ScanTerms terms = load_terms(codec, at);
+  terms.energy = first_stage_energy(codec, at);
+  std::vector<int8_t> levels(static_cast<size_t>(codec.lanes()));
+  int32_t dots[2] = {0, 0};
+  for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
+    decode_levels(codec, codec.stages()[stage], at, levels.data());
+    dots[stage] = level_dot(codec.stages()[stage], query, levels.data());
+  }
+  RowScore row;
+  const bool two_stages = codec.stages().size() == 2;
+  row.score = two_stages ? goodness(query.score, terms, dots[0], dots[1])
+                         : goodness(query.score, terms, dots[0]);
+  row.key = row.score;
+  row.bound = std::numeric_limits<float>::infinity();
+  if (!bounded) return row;
+  const SignSums signs = {front_distance(codec, query, at), other_sum(codec, query, at)};
+  row.bound = bounded_score(query, terms, row.bound, signs, two_stages, dots[0]);
+  row.key = std::min(row.score, row.bound);
+  return row;
+}
+
+}  // namespace polarquant

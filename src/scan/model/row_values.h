@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Reading a row of a block in plain code: its score terms, its signs' distance, its levels. The
+// truth that the kernels are tested against.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/model/scan_query.h"
+
+namespace polarquant {
+
+/// All but the energy.
+ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
+/// Σ weight over the coordinates of the front whose signs differ.
+int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
+/// SignSums' other sum.
+int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
+/// The levels of one stage, (stage.lanes()), signs applied, in lanes order; lanes without a
+/// coordinate have any value, those of no part 0.
+void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
+                   int8_t* levels);
+/// Σ query level·level over the stage's lanes.
+int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels);
+/// ScanTerms::energy.
+float first_stage_energy(const ScanCodec& codec, const RowPlace& at);
+
+/// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
+/// false, the score alone.
+struct RowScore {
+  float score = 0;
+  float bound = 0;  // the least of the bounds; +infinity without
+  float key = 0;
+};
+RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
+                   const RowPlace& at);
+
+}  // namespace polarquant

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/model/scan_codec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include "src/codec/byte_quantizer.h"
+#include "src/codec/planned_quantizer.h"
+#include "src/codec/residual_quantizer.h"
+#include "src/codec/trellis_quantizer.h"
+
+namespace polarquant {
+namespace {
+
+float largest_of(std::span<const float> values) {
+  float largest = 0;
+  for (const float value : values) largest = std::max(largest, std::fabs(value));
+  return largest;
+}
+
+/// The step with which `largest` is the largest level.
+float step_of(float largest) { return largest / kMaxLevel; }
+
+/// Rounds up to 256 values to levels.
+void round_to_levels(std::span<const float> values, float step, int8_t* levels) {
+  std::transform(values.begin(), values.end(), levels,
+                 [&](float value) { return static_cast<int8_t>(std::lrint(value / step)); });
+}
+
+/// The largest value of a part's cells.
+float largest_of(const TrellisPlanes& planes) {
+  const Cells& cells = planes.codebook().cells;
+  return std::max(largest_of(cells.x), largest_of(cells.y));
+}
+float largest_of(const MagnitudePlanes& planes) { return planes.levels().back(); }
+
+// Cells of codes with signs are magnitudes: not negative.
+LevelPart make_part(const TrellisPlanes& planes, LevelPart::Signs signs, float step) {
+  LevelPart part;
+  part.kind = LevelPart::Kind::windows;
+  part.signs = planes.codebook().quadrant ? signs : LevelPart::Signs::none;
+  part.dim = planes.dim();
+  part.step_bits = planes.codebook().step;
+  round_to_levels(planes.codebook().cells.x, step, part.x);
+  round_to_levels(planes.codebook().cells.y, step, part.y);
+  part.make_tables();
+  return part;
+}
+LevelPart make_part(const MagnitudePlanes& planes, LevelPart::Signs signs, float step) {
+  LevelPart part;
+  part.kind = LevelPart::Kind::magnitudes;
+  part.signs = signs;
+  part.dim = planes.dim();
+  part.step_bits = planes.magnitude_bits();
+  round_to_levels(planes.levels(), step, part.x);
+  part.make_tables();
+  return part;
+}
+
+LevelStage window_stage(const TrellisPlanes& planes, LevelPart::Signs signs, size_t offset) {
+  LevelStage stage;
+  stage.segments = segments_of(planes.dim());
+  stage.step = step_of(largest_of(planes));
+  stage.parts.push_back(make_part(planes, signs, stage.step));
+  LevelPart& part = stage.parts.back();
+  part.signs_offset = offset;
+  const bool plane_in_rest = part.signs == LevelPart::Signs::plane;
+  part.codes_offset = offset + (plane_in_rest ? planes.quadrant_bytes() : 0);
+  return stage;
+}
+
+/// Share of Σ scale⁴, by which scores spread, that a trained code's first stage is to have. Bytes
+/// hold the levels of a query better in two stages: one step for all would be that of the few large
+/// ones.
+constexpr double kFirstStageShare = .75;
+
+/// Segments of a trained code's first stage; 0: there is one stage.
+int first_stage_segments(const PlannedQuantizer& planned) {
+  const SegmentPlan& plan = planned.plan();
+  std::vector<double> shares;
+  double total = 0;
+  for (const SegmentRate& segment : plan) {
+    shares.push_back(segment.twice_bits > 0 ? std::pow(segment.scale, 4) : 0);
+    total += shares.back();
+  }
+  // One rate everywhere: the untrained code.
+  if (plan.empty() || plan.front().twice_bits == plan.back().twice_bits) return 0;
+  double share = 0;
+  for (int segments = 1; segments < std::ssize(plan); ++segments) {
+    share += shares[static_cast<size_t>(segments - 1)] / total;
+    const auto at = static_cast<size_t>(segments);
+    const bool ends_run = plan[at].twice_bits != plan[at - 1].twice_bits;
+    if (share >= kFirstStageShare && ends_run) return share < 1 ? segments : 0;
+  }
+  return 0;
+}
+
+/// The stage of segments first … end−1. All its parts have one step, so that a query's levels mean
+/// the same everywhere. `offset`: of the code's first cell plane in a row's rest.
+LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset) {
+  LevelStage stage;
+  stage.first_segment = first;
+  stage.segments = end - first;
+  const auto for_each_run = [&](const auto& body) {
+    for (const PlannedQuantizer::Run& run : planned.runs()) {
+      const int segment = run.first / kSegmentDims;
+      if (segment >= first && segment < end)
+        std::visit([&](const auto& p) { body(run, p); }, run.planes);
+    }
+  };
+  float largest = 0;
+  for_each_run(
+      [&](const auto&, const auto& planes) { largest = std::max(largest, largest_of(planes)); });
+  stage.step = step_of(largest);
+  for_each_run([&](const auto& run, const auto& planes) {
+    stage.parts.push_back(make_part(planes, LevelPart::Signs::words, stage.step));
+    stage.parts.back().first_segment = run.first / kSegmentDims;
+    stage.parts.back().codes_offset = offset + run.cells_offset - planned.sign_plane_bytes();
+  });
+  return stage;
+}
+
+/// Between a query and rows near it, in the second of split stages. Of 117,659 × 384 real
+/// embeddings the ten nearest have .47, of clustered Gaussians of 768 dimensions .6; with .4 to .6
+/// here as many rows are lost and scored.
+constexpr double kNearCosine = .5;
+
+}  // namespace
+
+void LevelPart::make_tables() {
+  // So that what is above a field's bits does not count.
+  if (kind == Kind::magnitudes)
+    for (int i = 1 << step_bits; i < 256; ++i) x[i] = x[i - (1 << step_bits)];
+  for (int i = 0; i < 256; ++i)
+    pairs[i] = static_cast<uint16_t>(static_cast<uint8_t>(x[i]) | static_cast<uint8_t>(y[i]) << 8);
+  // Windows end where their pair's own bits do, and are read from one byte before the ring on.
+  if (kind == Kind::windows) fields.set(step_bits, step_bits);
+  if (kind == Kind::magnitudes) fields.set_by_halves(step_bits);
+}
+
+size_t LevelPart::bytes_read() const {
+  if (kind == Kind::bytes) return static_cast<size_t>(dim);
+  if (kind == Kind::magnitudes) return static_cast<size_t>(8 * step_bits * segments());
+  const int registers = (segments() + 1) / 2;
+  const bool half = reads_half(registers - 1);
+  return static_cast<size_t>(8 * step_bits * (registers - 1) + (half ? 32 : 64));
+}
+
+bool ScanCodec::supports(const Codec& codec) {
+  const Quantizer* quantizer = &codec.quantizer();
+  return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
+         dynamic_cast<const ResidualQuantizer*>(quantizer) != nullptr ||
+         codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
+}
+
+ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
+    : layout_(codec, order),
+      metric_(codec.metric()),
+      factor_format_(codec.factor_format()),
+      lanes_(segments_of(codec.dim()) * kSegmentLanes) {
+  const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
+  const double length_of_scale = root_dim * (1 - codec.mse());
+  bounds_.slope_of_sign = std::sqrt(std::numbers::pi / 2 / codec.dim());
+  const bool norm_is_length = metric_ == Metric::l2;
+  bounds_.length_of_norm = static_cast<float>(norm_is_length ? 1 : length_of_scale);
+  bounds_.scale_of_norm = static_cast<float>(norm_is_length ? 1 / length_of_scale : 1);
+
+  const Quantizer* quantizer = &codec.quantizer();
+  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
+    stages_.push_back(
+        window_stage(trellis->planes(), LevelPart::Signs::words, layout_.rest_sign_bytes()));
+  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
+    const TrellisPlanes& first = residual->first();
+    const double first_mse = first.codebook().mse;
+    stages_.push_back(window_stage(first, LevelPart::Signs::words, layout_.rest_sign_bytes()));
+    stages_.push_back(window_stage(residual->second(), LevelPart::Signs::plane,
+                                   layout_.rest_sign_bytes() + first.cell_bytes()));
+    stages_.back().step /= residual->gain();
+    bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
+    bounds_.first_stage_error =
+        static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
+  } else if (const PlannedQuantizer* planned = codec.planned()) {
+    const int segments = segments_of(codec.dim());
+    const int first = first_stage_segments(*planned);
+    const size_t offset = layout_.rest_sign_bytes();
+    if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
+    stages_.push_back(planned_stage(*planned, first, segments, offset));
+    if (codec.has_basis()) scales_ = planned->scales();
+    // By all scales: what has no bits takes its share of a row's length.
+    if (first > 0) set_energy_bounds();
+    double coded = 0;
+    double covered = 0;
+    double total = 0;
+    for (size_t j = 0; j < scales_.size(); ++j) {
+      const double fourth = std::pow(scales_[j], 4);
+      total += fourth;
+      if (static_cast<int>(j) < sign_dims()) covered += fourth;
+      if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;
+      coded += scales_[j] * scales_[j];
+    }
+    // s is larger for what is not coded.
+    if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
+    if (total > 0) {
+      const double uncovered = 1 - covered / total;
+      const SearchMargins& measured = codec.search_margins();
+      bounds_.margin = measured.next * (first > 0 ? kTrainedBoundMargin : kTrainedSignsMargin);
+      bounds_.front_margin =
+          measured.front * (kTrainedFrontMargin + kUncoveredFrontMargin * uncovered);
+    }
+  } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
+    LevelStage stage;
+    stage.segments = segments_of(codec.dim());
+    stage.step = step_of(largest_of(bytes->table().levels()));
+    LevelPart part;
+    part.kind = LevelPart::Kind::bytes;
+    part.dim = codec.dim();
+    round_to_levels(bytes->table().levels(), stage.step, part.x);
+    part.make_tables();
+    stage.parts.push_back(part);
+    stages_.push_back(std::move(stage));
+  } else {
+    fail(StatusCode::unsupported, "{}: its codes have no integer levels", print_spec(codec.spec()));
+  }
+  for (LevelStage& stage : stages_) {
+    stage.codes_begin = stage.parts.front().codes_offset;
+    for (const LevelPart& part : stage.parts) {
+      stage.codes_begin = std::min(stage.codes_begin, part.codes_offset);
+      stage.rest_bytes = std::max(stage.rest_bytes, part.codes_offset + part.bytes_read());
+    }
+  }
+}
+
+// A row's û is about √dim long: the more of it the first stage has, e = Σ (step·level)² above the
+// number n of its coordinates, the less is left, √(1 − e/t) of what others have in the second
+// stage, t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is no shorter. e
+// has an error of about √n, the code's own, and where t is not larger than that it says the less.
+void ScanCodec::set_energy_bounds() {
+  const LevelStage& stage = stages_[0];
+  const double lanes = stage.lanes();
+  const double step2 = double{stage.step} * stage.step;
+  double first = 0;
+  double others = 0;
+  for (size_t j = 0; j < scales_.size(); ++j)
+    (static_cast<double>(j) < lanes ? first : others) += double{scales_[j]} * scales_[j];
+  bounds_.mean_energy = lanes / step2;
+  if (!(first > 0)) return;
+  const double t = others / (first / lanes);
+  bounds_.loss_of_energy = kNearCosine * std::sqrt(others) * t / (2 * (t * t + lanes)) * step2;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/model/scan_query.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <vector>
+
+#include "src/codec/segment_plan.h"
+#include "src/simd/exact_sums.h"
+#include "src/simd/sign_words.h"
+#include "src/simd/round_to_int8.h"
+
+namespace polarquant {
+namespace {
+
+/// Bounds leave no row out from 20·√dim on; much larger ones would overflow.
+constexpr float kMaxExactness = 65536;
+
+/// Calls body(first coordinate, count, first lane) for the runs of coordinates that stay together
+/// as lanes: full segments as they are, the last one in its two halves.
+template <typename Body>
+void for_each_run(int dim, const Body& body) {
+  const int full = dim / kSegmentLanes * kSegmentLanes;
+  if (full > 0) body(0, full, 0);
+  const int half = (dim - full + 1) / 2;
+  if (half > 0) body(full, half, full);
+  if (dim - full > half) body(full + half, dim - full - half, full + kSegmentLanes / 2);
+}
+
+/// Rounds x, (dim), whole segments but for the last, to levels in lanes, 0 in those without a
+/// coordinate; returns the step, 0 where all levels are 0.
+float round_to_lanes(const float* x, int dim, int8_t* levels) {
+  const float step = round_to_step(x, dim, levels);
+  const int left = dim % kSegmentLanes;
+  if (left == 0) return step;
+  // The last segment's second half begins at half a register.
+  constexpr int kHalf = kSegmentLanes / 2;
+  const int half = (left + 1) / 2;
+  int8_t* last = levels + dim - left;
+  std::memmove(last + kHalf, last + half, static_cast<size_t>(left - half));
+  std::fill(last + half, last + kHalf, int8_t{0});
+  std::fill(last + kHalf + left - half, last + kSegmentLanes, int8_t{0});
+  return step;
+}
+
+/// Weights of a query's coordinates, by how many of these they are beyond, in standard deviations.
+/// Over 117,659 × 384 real embeddings stage 1 leaves a fifth more rows with them than with weights
+/// that are not rounded, and a quarter fewer than with 1 and 3 in place of 0 to 3; other borders
+/// leave as many. Those of 64 coordinates, whatever they are, add up to 127 at the most, less than
+/// half of a byte: of coordinates beyond 1 there are at most 63.
+constexpr float kBorders[] = {.35F, 1, 1.7F};
+
+/// Of the first word of a trained code, which says most of a score. Steps of .33 are the best ones
+/// where few rows are lost. From .287 on the weights of 64 coordinates, whatever they are, add up
+/// to 255 at the most, a byte: Σ w is largest where all are at one border, (w − ½)·step = 1.
+constexpr float kFirstWordStep = .33F;
+constexpr float kFirstWordBorders[kMostBorders] = {
+    .5F * kFirstWordStep,  1.5F * kFirstWordStep, 2.5F * kFirstWordStep, 3.5F * kFirstWordStep,
+    4.5F * kFirstWordStep, 5.5F * kFirstWordStep, 6.5F * kFirstWordStep};
+
+/// Leaves a place that weighs 2 or 3 in several words of the front behind the first to the one
+/// whose level there is the largest for the word's root mean square. In the others it weighs 1.
+void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<LevelWord>& words,
+               WordWeights* weights) {
+  const auto front_words = static_cast<size_t>(codec.layout().front_words());
+  // Two words' squares over their mean squares, by what both would be divided by.
+  const auto farness = [&](size_t word, int place, size_t other) {
+    const int64_t level = levels[word * kSegmentLanes + static_cast<size_t>(place)];
+    return level * level * segment_dims(codec.dim(), static_cast<int>(word)) * words[other].squares;
+  };
+  for (size_t a = 1; a < front_words; ++a) {
+    for (size_t b = a + 1; b < front_words; ++b) {
+      for (uint64_t both = weights[a].twos & weights[b].twos; both != 0; both &= both - 1) {
+        const int place = std::countr_zero(both);
+        const size_t nearer = farness(a, place, b) < farness(b, place, a) ? a : b;
+        WordWeights& of = weights[nearer];
+        const int weight = of.of(place);
+        of.ones |= uint64_t{1} << place;
+        of.twos ^= uint64_t{1} << place;
+        of.sum -= weight - 1;
+        of.squares -= weight * weight - 1;
+        of.along -=
+            (weight - 1) * std::abs(levels[nearer * kSegmentLanes + static_cast<size_t>(place)]);
+      }
+    }
+  }
+}
+
+/// A query's words, of its levels: what is told of it by sums of them is off by less than 1e-4, and
+/// sums of integers are the same on every machine.
+struct QueryWords {
+  const std::vector<LevelWord>& words;
+  WordWeights weights[kMaxFrontWords];  // of the front
+  const float (&steps)[2];              // of the levels of each stage
+  size_t second_stage;                  // its first word, of split stages
+
+  /// Makes scan->words.
+  QueryWords(const ScanCodec& codec, const float (&of)[2], ScanQuery* scan)
+      : words(scan->words),
+        steps(of),
+        second_stage(codec.has_split_stages() ? static_cast<size_t>(codec.stages()[1].first_segment)
+                                              : std::numeric_limits<size_t>::max()) {
+    scan->words.resize(scan->levels.size() / kSegmentLanes);
+    const int8_t* levels = scan->levels.data();
+    const LevelWord* sums = scan->words.data();
+    const int front_words = codec.layout().front_words();
+    sum_level_words(levels, static_cast<int>(words.size()), scan->words.data());
+    if (!codec.has_third_bit()) {
+      weigh_levels(levels, sums, front_words, codec.dim(), kBorders, weights);
+      return;
+    }
+    weigh_levels(levels, sums, 1, codec.dim(), kFirstWordBorders, weights);
+    weigh_levels(levels + kSegmentLanes, sums + 1, front_words - 1, codec.dim() - kSegmentLanes,
+                 kBorders, weights + 1);
+    part_twos(codec, levels, words, weights);
+  }
+  double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
+  /// Σ x² of words first … end−1.
+  double energy(int first, int end) const {
+    double sum = 0;
+    for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(end); ++i)
+      sum += step(i) * step(i) * words[i].squares;
+    return sum;
+  }
+  int32_t level_sum(int first, int end) const {
+    int32_t sum = 0;
+    for (int i = first; i < end; ++i) sum += words[static_cast<size_t>(i)].sum;
+    return sum;
+  }
+};
+
+/// Of a front, or some words of it.
+struct FrontSums {
+  double along = 0;     // Σ weight·|x_j|
+  int32_t weights = 0;  // Σ weight
+  int32_t squares = 0;  // Σ weight²
+
+  void add(const FrontSums& other) {
+    along += other.along;
+    weights += other.weights;
+    squares += other.squares;
+  }
+  /// What a weight of 1 stands for, at best.
+  double unit() const { return squares > 0 ? along / squares : 0; }
+};
+
+struct FrontWeights {
+  FrontSums all;
+  FrontSums behind_first_stage;
+};
+
+/// Sets the front of the query. Its words weigh alike: of untrained codes their energies are nearly
+/// the same, and of a trained one, though most of a score is the first one's, rows that are near
+/// are so in all of them, while those that only seem to be are near in the first.
+FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* query) {
+  query->front_words = static_cast<size_t>(codec.layout().front_words());
+  query->fours_word = of.weights[0].fours;
+  const size_t behind = query->front_words - static_cast<size_t>(codec.words_behind_first_stage());
+  FrontWeights sums;
+  for (size_t word = 0; word < query->front_words; ++word) {
+    const WordWeights& weights = of.weights[word];
+    query->sign_words[word] = of.words[word].negative;
+    query->ones_words[word] = weights.ones;
+    query->twos_words[word] = weights.twos;
+    const FrontSums own = {of.step(word) * weights.along, weights.sum, weights.squares};
+    sums.all.add(own);
+    if (word >= behind) sums.behind_first_stage.add(own);
+  }
+  query->front_weight = sums.all.weights;
+  query->weight_behind = sums.behind_first_stage.weights;
+  return sums;
+}
+
+/// What words first … end−1 have of ‖q‖², where x is q times the scales: those that have bits.
+double query_energy(const ScanCodec& codec, const QueryWords& of, int first, int end) {
+  if (!codec.is_trained()) return of.energy(first, end);
+  double sum = 0;
+  for (int word = first; word < end; ++word) {
+    const double scale = codec.scales()[static_cast<size_t>(word * kSegmentLanes)];
+    if (scale > 0) sum += of.energy(word, word + 1) / (scale * scale);
+  }
+  return sum;
+}
+
+/// Of queries like the rows it is 1 to 1.3, of those in random directions 4 and more over rows with
+/// a quarter of their axes long. With 1.5 at the most these lose two to seven times as much.
+constexpr double kMostFrontFactor = 3;
+
+/// Rows near the query are at one cosine with it everywhere: words say as much of a score as their
+/// share of ‖q‖². This by their share of ‖x‖², by which the estimates below have it.
+double front_factor(const ScanCodec& codec, const QueryWords& of, double norm2) {
+  if (!codec.is_trained()) return 1;
+  const int words = static_cast<int>(of.words.size());
+  const int front_words = codec.layout().front_words();
+  const double of_front = query_energy(codec, of, 0, front_words);
+  if (!(of_front > 0) || !(norm2 > 0)) return 1;
+  const double factor =
+      query_energy(codec, of, 0, words) / of_front * of.energy(0, front_words) / norm2;
+  return std::min(factor, kMostFrontFactor);
+}
+
+/// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
+/// of the front times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
+/// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
+/// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
+/// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
+void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const FrontSums& sums,
+                     double norm2, double length, float exactness, float level_step,
+                     ScanQuery* query) {
+  const BlockLayout& layout = codec.layout();
+  const double unit = sums.unit();
+  const double front_energy = unit * sums.along;
+  const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
+  const double slope_of_energy = codec.bounds().slope_of_sign * norm2 * length;
+  const double explained = 2 / std::numbers::pi / norm2;
+  const auto bound_of = [&](double e, double margin) {
+    struct {
+      double slope = 0;
+      double margin = 0;
+    } bound;
+    if (!(e > 0)) return bound;
+    bound.slope = slope_of_energy / e;
+    const double variance = std::max(0.0, e - explained * e * e);
+    bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
+    return bound;
+  };
+  const auto front = bound_of(front_energy, codec.bounds().front_margin);
+  query->front = {static_cast<float>(front_factor(codec, of, norm2) * front.slope * unit),
+                  static_cast<float>(front.margin)};
+  const auto both = bound_of(energy, codec.bounds().margin);
+  query->signs = {static_cast<float>(both.slope * unit),
+                  static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
+  // The bound of the first of split stages has more to go by.
+  if (codec.has_split_stages()) query->signs = {query->front.slope, 0, query->front.margin};
+}
+
+/// `step`: of the first stage's Σ level·level.
+SumBound residual_bound(const ScanCodec& codec, double norm, double length, float exactness,
+                        double step) {
+  const BoundConstants& constants = codec.bounds();
+  return {static_cast<float>(length * constants.first_stage_scale * step), 0,
+          static_cast<float>(exactness * norm * length * constants.first_stage_error)};
+}
+
+/// Of split stages: the first one's part of the score is known. Of the second's, the front's words
+/// `behind` it give an estimate: a coordinate of variance 1 is √(π/2) for its sign, so that
+/// √(π/2)·Σ ±v_j has an error of variance Σ x_j² − 2·Σ v_j·|x_j| + π/2·Σ v_j². v_j, the weights
+/// times their unit, are such that Σ v_j·|x_j| = Σ v_j². Coordinates that have bits but no word in
+/// the front are taken to say as much for their share of ‖q‖², and to have an error of variance 1.
+/// What a row's energy in the first stage takes off is set_energy_bounds' (scan_codec.cc).
+SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactness,
+                     const FrontSums& behind) {
+  const BoundConstants& constants = codec.bounds();
+  const int words = static_cast<int>(of.words.size());
+  const int lead = codec.stages()[0].segments;
+  const int known = std::max(lead, codec.layout().front_words());
+  const double behind_first = query_energy(codec, of, lead, words);
+  const double seen = query_energy(codec, of, 0, known);
+  const double unknown = query_energy(codec, of, known, words);
+  const double more = seen > 0 ? 1 + unknown / seen : 1;
+  const double variance =
+      of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
+  const double factor = codec.metric() == Metric::l2 ? 2 : 1;
+  const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
+  const double energy_slope = unit * std::sqrt(behind_first) * constants.loss_of_energy;
+  const double margin = constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance));
+  return {static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
+          static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
+          static_cast<float>(margin + energy_slope * constants.mean_energy),
+          static_cast<float>(energy_slope)};
+}
+
+// With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the
+// bounds have it.
+AlignedVector<float> scaled_query(const ScanCodec& codec, const PreparedQuery& query) {
+  const std::vector<float>& scales = codec.scales();
+  AlignedVector<float> scaled(scales.size());
+  for (size_t j = 0; j < scales.size(); ++j) scaled[j] = query.rotated[j] * scales[j];
+  return scaled;
+}
+
+/// û and its levels ŷ are taken to be at most this long, in √dim: û is the decoded vector nearest
+/// to one of length √dim.
+constexpr double kLongestRow = 1.5;
+
+/// Σ over coordinates of |x_j|, and of (x_j − step·level)².
+struct RoundingSums {
+  double magnitudes = 0;
+  double squares = 0;
+};
+RoundingSums rounding_sums(const float* x, int dim, const int8_t* levels, float step) {
+  RoundingSums sums;
+  for_each_run(dim, [&](int first, int count, int lane) {
+    for (int j = 0; j < count; ++j) {
+      const double error = double{x[first + j]} - double{step} * levels[lane + j];
+      sums.magnitudes += std::fabs(x[first + j]);
+      sums.squares += error * error;
+    }
+  });
+  return sums;
+}
+
+}  // namespace
+
+ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness) {
+  ScanQuery scan;
+  set_scan_query(codec, query, exactness, &scan);
+  return scan;
+}
+
+void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
+                    ScanQuery* scan) {
+  exactness = std::min(exactness, kMaxExactness);
+  const int dim = codec.dim();
+  const auto lanes = static_cast<size_t>(codec.lanes());
+  const AlignedVector<float> scaled = scaled_query(codec, query);
+  const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
+  const bool l2 = codec.metric() == Metric::l2;
+  const float factor = l2 ? 2.0F : 1.0F;
+  scan->score.base = l2 ? -query.offset : query.offset;
+  scan->score.weight = l2 ? 1.0F : query.bias_weight;
+  scan->levels.resize(lanes);
+  float steps[2] = {0, 0};
+  for (size_t i = 0; i < codec.stages().size(); ++i) {
+    const LevelStage& stage = codec.stages()[i];
+    const int first = stage.first_segment * kSegmentLanes;
+    const int count = std::min(dim - first, stage.lanes());
+    if (i > 0 && !codec.has_split_stages()) {
+      steps[i] = steps[0];
+    } else {
+      steps[i] = round_to_lanes(x + first, count, scan->levels.data() + first);
+    }
+    scan->score.dot_scale[i] = factor * steps[i] * stage.step;
+  }
+  const QueryWords words(codec, steps, scan);
+  const int sign_words = codec.layout().sign_words();
+  scan->sign_level_sum = words.level_sum(sign_words - codec.level_words(), sign_words);
+
+  const double norm2 = words.energy(0, static_cast<int>(words.words.size()));
+  const double length = factor * codec.bounds().length_of_norm;  // per norm term
+  const float last_step = steps[codec.stages().size() - 1];
+  const FrontWeights front = set_front(codec, words, scan);
+  if (codec.has_signs())
+    set_sign_bounds(codec, words, front.all, norm2, length, exactness, last_step, scan);
+  if (codec.has_split_stages()) {
+    scan->first_stage = split_bound(codec, words, exactness, front.behind_first_stage);
+  } else if (codec.stages().size() == 2) {
+    scan->first_stage = residual_bound(codec, std::sqrt(norm2), length, exactness,
+                                       steps[0] * codec.stages()[0].step);
+  }
+}
+
+// ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell is off its level by half a step at most, and ŷ is no
+// longer than kLongestRow says.
+ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
+                            const ScanQuery& scan) {
+  const AlignedVector<float> scaled = scaled_query(codec, query);
+  const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
+  const int dim = codec.dim();
+  const double factor = codec.metric() == Metric::l2 ? 2 : 1;
+  double of_cells = 0;
+  double squares = 0;
+  for (size_t i = 0; i < codec.stages().size(); ++i) {
+    const LevelStage& stage = codec.stages()[i];
+    const int first = stage.first_lane();
+    const int count = std::min(dim - first, stage.lanes());
+    const double step = scan.score.dot_scale[i] / (factor * stage.step);
+    const RoundingSums sums =
+        rounding_sums(x + first, count, scan.levels.data() + first, static_cast<float>(step));
+    of_cells += .5 * stage.step * sums.magnitudes;
+    // Stages of the same lanes are one vector ŷ.
+    squares = i == 0 || codec.has_split_stages() ? squares + sums.squares : sums.squares;
+  }
+  const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
+  const double length = kLongestRow * std::sqrt(dim);
+  // Float sums of dim products, in 16 parts.
+  const double rounding = (dim / 16 + 16) * double{std::numeric_limits<float>::epsilon()};
+  constexpr float kTermRounding = 8 * std::numeric_limits<float>::epsilon();
+  return {static_cast<float>(factor * (of_cells + (std::sqrt(squares) + rounding * norm) * length)),
+          kTermRounding};
+}
+
+}  // namespace polarquant

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/search/list_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "src/scan/search/block_search.h"
+#include "src/scan/search/tile_loader.h"
+
+namespace polarquant {
+namespace {
+
+/// A filter of ids as one of places.
+RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
+  if (!filter) return {};
+  return [&lists, &filter](int64_t place) {
+    return filter(lists.ids(list_of_place(place))[row_of_place(place)]);
+  };
+}
+
+/// Queries for which a list's rows are decoded once and scored against all.
+constexpr int64_t kMinDenseQueries = 8;
+
+/// So many lists ahead what a search begins with is fetched: the fronts of so many rows, behind
+/// which the processor sees what is read.
+constexpr size_t kFetchAheadLists = 3;
+constexpr int64_t kFetchedRows = 256;
+
+}  // namespace
+
+ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range)
+    : file_(file),
+      filter_(places_of(file.lists, filter)),
+      exactness_(exactness),
+      bounded_(file.scan_codec != nullptr && search_is_bounded(*file.scan_codec, exactness)),
+      is_range_(is_range),
+      moved_(1),
+      code_(file.lists.code_bytes()),
+      decoded_(static_cast<size_t>(file.codec.dim())) {
+  if (file.scan_codec == nullptr) return;
+  staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
+}
+
+const PreparedQuery& ListScan::about(const PreparedQuery& query, int64_t list,
+                                     PreparedQuery* moved) const {
+  if (file_.centres.empty()) return query;
+  file_.codec.about(query, file_.centres[static_cast<size_t>(list)], moved);
+  return *moved;
+}
+
+void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
+                      TopK* best, const ThreadLimits& limits) {
+  if (file_.lists.rows(list) == 0) return;
+  best_.clear();
+  for (const int32_t query : numbers) best_.push_back(std::move(best[query]));
+  if (file_.lists.has_blocks()) {
+    scan_queries_.resize(std::max(scan_queries_.size(), numbers.size()));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      set_query(queries[numbers[i]], list, &scan_queries_[i]);
+    }
+    search_blocks(list, std::ssize(numbers), limits);
+  } else {
+    search_row_codes(queries, numbers, list);
+  }
+  for (size_t i = 0; i < numbers.size(); ++i) best[numbers[i]] = std::move(best_[i]);
+}
+
+void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
+  const PreparedQuery& moved = about(query, list, moved_.data());
+  set_scan_query(*file_.scan_codec, moved, bounded_ ? exactness_ : 0, scan);
+  scan->slack = is_range_ ? make_score_slack(*file_.scan_codec, moved, *scan) : ScoreSlack{};
+}
+
+void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
+                      TopK* best, const ThreadLimits& limits) {
+  while (!lists.empty()) {
+    const size_t count = lists_together(lists, best[query]);
+    if (count > 0) {
+      search_together(queries[query], lists, count, &best[query]);
+      limits.exchange(0, &best[query]);
+      lists = lists.subspan(count);
+    } else {
+      if (lists.size() > 1) fetch(lists[1]);
+      search(queries, {&query, 1}, lists[0], best, limits);
+      lists = lists.subspan(1);
+    }
+  }
+}
+
+// How many of the first lists are searched together; 0: the first one is searched alone.
+size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best) const {
+  // Without a threshold, what survives of one list is what the others need one for.
+  if (!file_.lists.has_blocks() || !bounded_ || !std::isfinite(best.worst_key())) return 0;
+  size_t count = 0;
+  int64_t blocks = 0;
+  while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists)) {
+    blocks += (file_.lists.rows(lists[count]) + kBlockRows - 1) / kBlockRows;
+    if (blocks > TileSearch::kMaxListBlocks || file_.lists.span_count(lists[count]) > 1) break;
+    ++count;
+  }
+  return count;
+}
+
+// The first `count` lists; those behind are fetched.
+void ListScan::search_together(const PreparedQuery& query, std::span<const int64_t> lists,
+                               size_t count, TopK* best) {
+  spans_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    if (i + kFetchAheadLists < lists.size()) fetch(lists[i + kFetchAheadLists]);
+    set_query(query, lists[i], &(*list_queries_)[i]);
+    spans_.push_back(file_.lists.rows(lists[i]) > 0 ? file_.lists.span(lists[i], 0) : BlockRows{});
+    spans_.back().first_row = place_of_row(lists[i], 0);
+  }
+  const TileLoader loader(*file_.scan_codec, spans_, filter_);
+  std::array<TileList, TileSearch::kMaxLists> parts;
+  tile_->blocks = 0;
+  int64_t block = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t blocks = (spans_[i].rows + kBlockRows - 1) / kBlockRows;
+    loader.load(block, blocks, nullptr, tile_.get());
+    block += blocks;
+    parts[i] = {&(*list_queries_)[i], tile_->blocks};
+  }
+  staged_->search_lists(*tile_, {parts.data(), count}, best);
+}
+
+// Brings near what a search of the list begins with.
+void ListScan::fetch(int64_t list) const {
+  if (!file_.centres.empty()) {
+    polarquant::fetch(
+        reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
+        static_cast<size_t>(file_.codec.dim()) * sizeof(float));
+  }
+  if (!file_.lists.has_blocks() || file_.lists.rows(list) == 0) return;
+  const BlockRows rows = file_.lists.span(list, 0);
+  polarquant::fetch(rows.data,
+                    file_.lists.layout().fronts_bytes(std::min(rows.rows, kFetchedRows)));
+}
+
+void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {
+  std::unique_ptr<QueryPanels> panels;
+  if (count >= kMinDenseQueries) {
+    const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
+    const ScanCodec& codec = *file_.scan_codec;
+    if (dense_ == nullptr)
+      dense_ = std::make_unique<DenseSearch>(codec, dense_form(codec, bounded_), bounded_);
+    panels = std::make_unique<QueryPanels>(codec, queries, dense_->form(), 1);
+  }
+  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
+    BlockRows rows = file_.lists.span(list, i);
+    rows.first_row = place_of_row(list, rows.first_row);
+    const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
+    for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
+      tile_->blocks = 0;
+      loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
+                  tile_.get());
+      search_tile(count, panels.get(), limits);
+    }
+  }
+}
+
+void ListScan::search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits) {
+  if (panels != nullptr) {
+    dense_->search(*tile_, *panels, 0, count, best_.data());
+  } else if (bounded_) {
+    staged_->search(*tile_, scan_queries_.data(), count, best_.data(), limits);
+  } else {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i)
+      staged_->score_all(*tile_, scan_queries_[i], &best_[i]);
+  }
+}
+
+// A row is decoded once for all queries.
+void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
+                                int64_t list) {
+  const Codec& codec = file_.codec;
+  const int64_t rows = file_.lists.rows(list);
+  const CodeRows codes = {file_.lists.row_codes(list), rows};
+  moved_.resize(std::max(moved_.size(), numbers.size()));
+  std::vector<const PreparedQuery*> about_list;
+  for (size_t i = 0; i < numbers.size(); ++i)
+    about_list.push_back(&about(queries[numbers[i]], list, &moved_[i]));
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t place = place_of_row(list, row);
+    if (!filter_.keeps(place)) continue;
+    const RowTerms terms = codec.decode_for_score(codes, row, decoded_.data());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const float score = codec.score_decoded(*about_list[i], terms, decoded_.data());
+      best_[i].push({key_of_score(score, codec.higher_is_nearer()), place});
+    }
+  }
+}
+
+float ListScan::score(const PreparedQuery& query, int64_t place) {
+  const int64_t list = list_of_place(place);
+  file_.lists.get(list, row_of_place(place), code_.data());
+  const RowTerms terms = file_.codec.decode_for_score({code_.data(), 1}, 0, decoded_.data());
+  return file_.codec.score_decoded(about(query, list, moved_.data()), terms, decoded_.data());
+}
+
+}  // namespace polarquant

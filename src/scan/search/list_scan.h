@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// One thread's scan of lists of an inverted file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/scan/search/dense_search.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/search/list_search.h"
+#include "src/scan/search/row_filter.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/spare_memory.h"
+#include "src/scan/search/tile_search.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+class ListScan {
+ public:
+  /// Queries that a list is searched for together at the most.
+  static constexpr int64_t kMaxQueries = 128;
+
+  /// Both are borrowed. A range search's rows are those that may be within the radius.
+  ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range);
+
+  /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
+  /// best has their places for ids. Queries are prepared by the codec, and not about a centre.
+  /// `limits`: of the one query.
+  void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
+              TopK* best, const ThreadLimits& limits);
+
+  /// The same of many lists for one query.
+  void search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
+              TopK* best, const ThreadLimits& limits);
+
+  /// Codec::score of the row at a place, for the query.
+  float score(const PreparedQuery& query, int64_t place);
+
+ private:
+  const PreparedQuery& about(const PreparedQuery& query, int64_t list, PreparedQuery* moved) const;
+  void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
+  void fetch(int64_t list) const;
+  size_t lists_together(std::span<const int64_t> lists, const TopK& best) const;
+  void search_together(const PreparedQuery& query, std::span<const int64_t> lists, size_t count,
+                       TopK* best);
+  void search_blocks(int64_t list, int64_t count, const ThreadLimits& limits);
+  void search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits);
+  void search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
+                        int64_t list);
+
+  const InvertedFile& file_;
+  RowFilter filter_;  // over places
+  float exactness_;
+  bool bounded_;
+  bool is_range_;
+  std::vector<PreparedQuery> moved_;  // queries about the list's centre
+  std::vector<TopK> best_;            // theirs
+  std::vector<uint8_t> code_;
+  AlignedVector<float> decoded_;
+  // Of codes with integer levels.
+  std::vector<ScanQuery> scan_queries_;
+  SpareMemory<std::array<ScanQuery, TileSearch::kMaxLists>> list_queries_;
+  std::vector<BlockRows> spans_;
+  SpareMemory<ScanTile> tile_;
+  std::unique_ptr<TileSearch> staged_;
+  std::unique_ptr<DenseSearch> dense_;
+};
+
+}  // namespace polarquant

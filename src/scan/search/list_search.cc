@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// Where lists are probed by many queries of a batch, lists are tasks: each is read, and its rows
+// are decoded, once for all its queries. Else queries are tasks of their own; few queries have
+// their probes dealt out to several tasks, nearest lists first to each, which tell each other how
+// good rows must be.
+#include "src/scan/search/list_search.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "src/core/parallel.h"
+#include "src/scan/search/list_scan.h"
+#include "src/scan/search/query_tasks.h"
+#include "src/scan/search/search_goal.h"
+#include "src/scan/search/search_progress.h"
+#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+namespace {
+
+/// Queries whose best rows are in memory together.
+constexpr int64_t kGroupQueries = 1024;
+/// Lists that one task of a query that is shared by threads searches at the least: some
+/// microseconds of work.
+constexpr int64_t kMinProbesPerTask = 4;
+/// Queries of a list, in the mean, from which on lists are tasks.
+constexpr int64_t kMinQueriesPerList = 8;
+
+/// The queries of a group that have each list, by list.
+struct QueriesOfLists {
+  std::vector<int64_t> ends;     // (lists + 1): of list i, numbers ends[i] … ends[i+1]−1
+  std::vector<int32_t> numbers;  // of queries, rising within a list
+};
+
+class GroupSearch {
+ public:
+  GroupSearch(const InvertedFile& file, const ListProbes& probes, SearchGoal& goal,
+              const IdFilter& filter, const SearchOptions& options, RowLabel label, int threads,
+              SearchProgress& progress)
+      : file_(file),
+        probes_(probes),
+        goal_(goal),
+        kept_(file.scan_codec != nullptr ? file.scan_codec->candidates(goal.k()) : goal.k()),
+        filter_(filter),
+        exactness_(options.exactness),
+        label_(label),
+        threads_(threads),
+        scans_(static_cast<size_t>(threads)),
+        progress_(progress) {}
+
+  /// The goal's queries first_query … first_query+nq−1, (nq, dim).
+  void run(int64_t first_query, int64_t nq, const float* queries) {
+    first_query_ = first_query;
+    prepare(nq, queries);
+    if (nq * probes_.nprobe >= kMinQueriesPerList * file_.lists.count()) {
+      search_by_lists(nq);
+    } else {
+      search_by_queries(nq);
+    }
+    goal_.begin_group(nq);
+    parallel_for(nq, thread_count(threads_, nq), [&](int64_t query, int thread) {
+      std::vector<Candidate> all = candidates_of(best_, static_cast<int>(parts_), nq, query);
+      finish(query, &scan_of(thread), all);
+      goal_.write(first_query_, query, all);
+    });
+    goal_.end_group();
+  }
+
+ private:
+  void prepare(int64_t nq, const float* queries) {
+    queries_.resize(static_cast<size_t>(nq));
+    for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
+      std::vector<PreparedQuery> some =
+          file_.codec.prepare_queries(count, queries + first * file_.codec.dim());
+      std::move(some.begin(), some.end(), queries_.begin() + first);
+    });
+  }
+
+  ListScan& scan_of(int thread) {
+    auto& scan = scans_[static_cast<size_t>(thread)];
+    if (scan == nullptr)
+      scan = std::make_unique<ListScan>(file_, filter_, exactness_, goal_.is_range());
+    return *scan;
+  }
+
+  /// Calls body(probe, list) for the lists that a query of the group is to be held against.
+  template <typename Body>
+  void for_each_list(int64_t query, const Body& body) const {
+    int64_t rows = 0;
+    for (int64_t probe = 0; probe < probes_.nprobe; ++probe) {
+      const int64_t list = probes_.list(first_query_ + query, probe);
+      if (list < 0) continue;
+      if (probes_.max_rows > 0 && rows >= probes_.max_rows) break;
+      rows += file_.lists.rows(list);
+      body(probe, list);
+    }
+  }
+
+  void search_by_queries(int64_t nq) {
+    parts_ = std::clamp<int64_t>(div_up(threads_, std::max<int64_t>(nq, 1)), 1,
+                                 std::max<int64_t>(probes_.nprobe / kMinProbesPerTask, 1));
+    best_.assign(static_cast<size_t>(parts_ * nq), goal_.collector(kept_));
+    limits_.clear();
+    if (parts_ > 1 && !goal_.is_range()) {
+      for (int64_t query = 0; query < nq; ++query)
+        limits_.push_back(std::make_unique<SharedLimits>(static_cast<int>(parts_), 1, kept_));
+    }
+    const int64_t tasks = nq * parts_;
+    parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int thread) {
+      search_part(static_cast<int32_t>(task / parts_), task % parts_, nq, &scan_of(thread));
+    });
+  }
+
+  // Every parts-th of the query's lists, from the part-th on.
+  void search_part(int32_t query, int64_t part, int64_t nq, ListScan* scan) {
+    SharedLimits* shared = limits_.empty() ? nullptr : limits_[static_cast<size_t>(query)].get();
+    const ThreadLimits limits = {shared, static_cast<int>(part), 0};
+    std::vector<int64_t> lists;
+    lists.reserve(static_cast<size_t>(probes_.nprobe));
+    for_each_list(query, [&](int64_t probe, int64_t list) {
+      if (probe % parts_ == part) lists.push_back(list);
+    });
+    scan->search(queries_.data(), query, lists, best_.data() + part * nq, limits);
+    progress_.advance(1.0 / static_cast<double>(parts_));
+  }
+
+  QueriesOfLists queries_of_lists(int64_t nq) const {
+    QueriesOfLists of;
+    of.ends.resize(static_cast<size_t>(file_.lists.count()) + 1);
+    for (int64_t query = 0; query < nq; ++query) {
+      for_each_list(query,
+                    [&](int64_t, int64_t list) { ++of.ends[static_cast<size_t>(list) + 1]; });
+    }
+    std::partial_sum(of.ends.begin(), of.ends.end(), of.ends.begin());
+    of.numbers.resize(static_cast<size_t>(of.ends.back()));
+    std::vector<int64_t> at(of.ends.begin(), of.ends.end() - 1);
+    for (int64_t query = 0; query < nq; ++query) {
+      for_each_list(query, [&](int64_t, int64_t list) {
+        of.numbers[static_cast<size_t>(at[static_cast<size_t>(list)]++)] =
+            static_cast<int32_t>(query);
+      });
+    }
+    return of;
+  }
+
+  void search_by_lists(int64_t nq) {
+    parts_ = threads_;
+    best_.assign(static_cast<size_t>(parts_ * nq), goal_.collector(kept_));
+    const QueriesOfLists of = queries_of_lists(nq);
+    const double queries_per_probe =
+        static_cast<double>(nq) / std::max<double>(1, static_cast<double>(of.numbers.size()));
+    parallel_for(file_.lists.count(), threads_, [&](int64_t list, int thread) {
+      const auto place = static_cast<size_t>(list);
+      std::span<const int32_t> left = {of.numbers.data() + of.ends[place],
+                                       of.numbers.data() + of.ends[place + 1]};
+      while (!left.empty()) {
+        // A query that has the list twice is not met twice together.
+        const size_t most = std::min<size_t>(left.size(), ListScan::kMaxQueries);
+        const auto end = std::adjacent_find(left.begin(), left.begin() + most);
+        const size_t count = end == left.begin() + most ? most : end - left.begin() + 1;
+        scan_of(thread).search(queries_.data(), left.first(count), list, best_.data() + thread * nq,
+                               {});
+        left = left.subspan(count);
+        progress_.advance(static_cast<double>(count) * queries_per_probe);
+      }
+    });
+  }
+
+  // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
+  void finish(int64_t query, ListScan* scan, std::vector<Candidate>& candidates) {
+    if (!goal_.is_range()) keep_best(candidates, kept_);
+    for (Candidate& candidate : candidates) {
+      if (file_.scan_codec != nullptr) {
+        const float score = scan->score(queries_[static_cast<size_t>(query)], candidate.id);
+        candidate.score = key_of_score(score, file_.codec.higher_is_nearer());
+        if (kept_ > goal_.k()) candidate.key = candidate.score;
+      }
+      if (label_ == RowLabel::id)
+        candidate.id = file_.lists.ids(list_of_place(candidate.id))[row_of_place(candidate.id)];
+    }
+  }
+
+  const InvertedFile& file_;
+  const ListProbes& probes_;
+  SearchGoal& goal_;
+  int64_t kept_;  // rows by levels
+  const IdFilter& filter_;
+  float exactness_;
+  RowLabel label_;
+  int threads_;
+  std::vector<std::unique_ptr<ListScan>> scans_;  // of each thread
+  SearchProgress& progress_;
+  int64_t first_query_ = 0;
+  std::vector<PreparedQuery> queries_;
+  int64_t parts_ = 1;                                  // that a query is searched in
+  std::vector<TopK> best_;                             // (parts, queries)
+  std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
+};
+
+void search_lists(const InvertedFile& file, int64_t nq, const float* queries,
+                  const ListProbes& probes, SearchGoal goal, const IdFilter& filter,
+                  const SearchOptions& options, RowLabel label) {
+  require(options.exactness >= 0, StatusCode::bad_argument,
+          "exactness: {}; 0 to infinity are allowed", options.exactness);
+  for (int64_t i = 0; i < nq * probes.nprobe; ++i) {
+    require(probes.lists[i] >= -1 && probes.lists[i] < file.lists.count(), StatusCode::bad_argument,
+            "probes: number {} of query {} is list {}; there are {}", i % probes.nprobe,
+            i / probes.nprobe, probes.lists[i], file.lists.count());
+  }
+  const int threads = thread_count(options.threads, std::max(nq, nq * probes.nprobe));
+  SearchProgress progress(options.progress, static_cast<double>(nq));
+  GroupSearch search(file, probes, goal, filter, options, label, threads, progress);
+  for (int64_t first = 0; first < nq; first += kGroupQueries) {
+    search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim());
+  }
+}
+
+}  // namespace
+
+void list_search(const InvertedFile& file, int64_t nq, const float* queries,
+                 const ListProbes& probes, int64_t k, const IdFilter& filter,
+                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
+  search_lists(file, nq, queries, probes,
+               SearchGoal::best(nq, k, file.codec.higher_is_nearer(), scores, labels), filter,
+               options, label);
+}
+
+void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
+                       const ListProbes& probes, float radius, const IdFilter& filter,
+                       const SearchOptions& options, RowLabel label, RangeFound* found) {
+  search_lists(file, nq, queries, probes,
+               SearchGoal::within(nq, radius, file.codec.higher_is_nearer(), found), filter,
+               options, label);
+}
+
+}  // namespace polarquant

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Searches of some lists of an inverted file, those that are probed for each query. docs/scan.md,
+// "Inverted files", explains it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "src/codec/codec.h"
+#include "src/scan/layout/code_lists.h"
+#include "src/scan/search/range_found.h"
+#include "src/scan/model/scan_codec.h"
+#include "src/scan/search/search_options.h"
+
+namespace polarquant {
+
+/// Whether the row with this id takes part in a search, asked from any thread. Empty: all do.
+using IdFilter = std::function<bool(int64_t id)>;
+
+/// An inverted file as a search reads it; everything is borrowed.
+struct InvertedFile {
+  const Codec& codec;
+  const ScanCodec* scan_codec;  // null for codes without integer levels
+  const CodeLists& lists;
+  /// What each list is coded about; empty: all lists about the codec's own centre.
+  std::span<const ListCentre> centres;
+};
+
+/// The lists to search for each query, (nq, nprobe), nearest first; −1: none.
+struct ListProbes {
+  const int64_t* lists;
+  int64_t nprobe;
+  /// Lists of a query are searched until so many rows were; 0: all of them are.
+  int64_t max_rows = 0;
+
+  int64_t list(int64_t query, int64_t probe) const { return lists[query * nprobe + probe]; }
+};
+
+/// What a search returns of a row.
+enum class RowLabel {
+  id,
+  place,  // list << 32 | row of the list
+};
+
+/// A row's place as one number.
+constexpr int64_t place_of_row(int64_t list, int64_t row) { return list << 32 | row; }
+constexpr int64_t list_of_place(int64_t place) { return place >> 32; }
+constexpr int64_t row_of_place(int64_t place) { return place & 0xffffffff; }
+
+/// The k best rows of the probed lists for each of nq queries (nq, dim): scores (nq, k) best first
+/// and labels (nq, k), ties by lower label; where there are fewer than k rows, label −1 with score
+/// −inf (inner product, cosine) or +inf (L2). The rows are those of the largest min(score, bounds),
+/// by integer levels where the codec has them, ties to the lower place; what is returned, and
+/// orders them, is Codec::score of each about its list's centre, to the bit. The result does not
+/// depend on threads or the machine. Throws bad_argument for nq < 0, k < 1, exactness below 0 or no
+/// number, lists that are not there, and queries that are not finite.
+void list_search(const InvertedFile& file, int64_t nq, const float* queries,
+                 const ListProbes& probes, int64_t k, const IdFilter& filter,
+                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels);
+
+/// All rows of the probed lists that are within a radius of each of nq queries, best first: those
+/// whose Codec::score is above `radius` (inner product, cosine) or below it (L2), but for rows of
+/// which a bound is not, as block_range_search. found->ids are labels. Throws as list_search, and
+/// bad_argument for a radius that is no number.
+void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
+                       const ListProbes& probes, float radius, const IdFilter& filter,
+                       const SearchOptions& options, RowLabel label, RangeFound* found);
+
+}  // namespace polarquant

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// From the dot products of a row with a query to its place among the query's best.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+/// What a score by levels must reach where `reached` is what it must with slack: a little lower,
+/// for the rounding of this difference. What passes is held against `reached`.
+inline float lowered_threshold(float reached, float slack) {
+  return slack == 0 ? reached : reached - slack - 1e-6F * (std::fabs(reached) + slack);
+}
+
+/// Brings a row of the tile into *best if it belongs there, by its score and, where `bounded`, its
+/// bounds. dot: Σ level·level, by stage.
+inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, uint32_t row,
+                         const ScanQuery& query, const ScanTerms& terms, const int32_t (&dot)[2],
+                         bool bounded, TopK* best) {
+  const bool two_stages = codec.stages().size() == 2;
+  float score = two_stages ? goodness(query.score, terms, dot[0], dot[1])
+                           : goodness(query.score, terms, dot[0]);
+  score = with_slack(query, terms, score);
+  if (!(-score <= best->worst_key())) return;
+  float least = score;
+  if (bounded) {
+    const SignSums signs = sign_sums(codec, query, place_of(tile, row));
+    least = bounded_score(query, terms, score, signs, two_stages, dot[0]);
+  }
+  best->push({-least, -score, tile.first_row[row / kBlockRows] + row % kBlockRows});
+}
+
+}  // namespace polarquant

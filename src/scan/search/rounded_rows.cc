@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/search/rounded_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/simd/exact_sums.h"
+#include "src/simd/round_to_int8.h"
+
+namespace polarquant {
+namespace {
+
+/// Above what roundings can take from a length.
+constexpr float kLonger = 1.001F;
+
+/// What float operations can make of a sum of dim products (dot.h: 16 partial sums) and the few
+/// operations around it, as a share of the lengths' product: at least twice the worst case.
+float float_rounding(int dim) { return 1.2e-7F * (static_cast<float>(dim) / 16 + 64); }
+
+int lanes_of(int dim) { return (dim + 63) / 64 * 64; }
+
+struct Rounded {
+  float step = 0;
+  float rounding = 0;  // at most ‖x−x̂‖
+  float norm = 0;      // of x
+};
+
+/// Rounds x to levels; with `negate`, −x.
+Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
+  Rounded result;
+  // In double: squares of small floats would be 0, and the bound no bound.
+  result.norm = static_cast<float>(std::sqrt(simd_exact_sums().dot_exact(x, x, dim))) * kLonger;
+  result.step = round_to_step(x, dim, levels, negate);
+  if (result.step == 0) {
+    result.rounding = result.norm;
+    return result;
+  }
+  result.rounding = .5F * result.step * std::sqrt(static_cast<float>(dim)) * kLonger;
+  return result;
+}
+
+}  // namespace
+
+RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
+                               bool higher_is_nearer)
+    : queries_(queries), lanes_(lanes_of(dim)) {
+  const auto panels = static_cast<size_t>(panels_of(static_cast<int64_t>(queries.size())));
+  levels_.resize(panels * static_cast<size_t>(lanes_) * kPanelQueries);
+  constants_.resize(panels);
+  AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
+  const float sign = higher_is_nearer ? 1.0F : -1.0F;
+  for (size_t q = 0; q < queries.size(); ++q) {
+    const PreparedQuery& query = queries[q];
+    const Rounded rounded = round_to_bytes(query.rotated.data(), dim, false, levels.data());
+    const int slot = static_cast<int>(q % kPanelQueries);
+    put_in_panel(levels.data(), lanes_, slot,
+                 levels_.data() + q / kPanelQueries * static_cast<size_t>(lanes_) * kPanelQueries);
+    PanelConstants& constants = constants_[q / kPanelQueries];
+    constants.base[slot] = sign * query.offset;
+    constants.weight[slot] = sign * query.bias_weight;
+    constants.dot_scale[0][slot] = rounded.step;
+    norms_.push_back(rounded.norm);
+    roundings_.push_back(rounded.rounding);
+  }
+}
+
+RoundedRows::RoundedRows(const Codec& codec)
+    : codec_(codec),
+      lanes_(lanes_of(codec.dim())),
+      values_(static_cast<size_t>(lanes_) * kChunkRows),
+      levels_(static_cast<size_t>(lanes_) * kChunkRows),
+      terms_(kChunkRows),
+      ids_(kChunkRows),
+      scale_(kChunkRows),
+      constant_(kChunkRows),
+      dots_(kMaxPanelsTogether * kPanelQueries * kChunkRows),
+      thresholds_(kMaxPanelsTogether * kPanelQueries),
+      hits_(dots_.size()) {}
+
+void RoundedRows::push(CodeRows codes, int64_t row) {
+  if (size_ == 0) {
+    max_rounding_ = 0;
+    max_length_ = 0;
+  }
+  const auto slot = static_cast<size_t>(size_++);
+  float* y = values_.data() + slot * static_cast<size_t>(lanes_);
+  const RowTerms terms = codec_.decode_for_score(codes, row, y);
+  const float scale = codec_.higher_is_nearer() ? terms.scale : -terms.scale;
+  const Rounded rounded = round_to_bytes(y, codec_.dim(), scale < 0,
+                                         levels_.data() + slot * static_cast<size_t>(lanes_));
+  terms_[slot] = terms;
+  ids_[slot] = row;
+  const float magnitude = std::fabs(scale);
+  scale_[slot] = magnitude * rounded.step;
+  constant_[slot] = terms.constant;
+  max_rounding_ = std::max(max_rounding_, magnitude * rounded.rounding);
+  const float length = magnitude * (rounded.norm + rounded.rounding);
+  // What is no number stays: max would drop it.
+  max_length_ = std::isfinite(length + terms.constant) ? std::max(max_length_, length)
+                                                       : std::numeric_limits<float>::infinity();
+}
+
+// The least that a dot of bytes says of a row that is as good as the worst of the best; NaN where
+// sums may overflow.
+float RoundedRows::goodness_threshold(const RoundedQueries& queries, int64_t query,
+                                      float worst_key) const {
+  const float norm = queries.norm(query);
+  const PreparedQuery& exact = queries.query(query);
+  const float constant = std::max(std::fabs(chunk_.min_constant), std::fabs(chunk_.max_constant));
+  const float sizes =
+      norm * max_length_ + std::fabs(exact.offset) + std::fabs(exact.bias_weight) * constant;
+  if (!std::isfinite(8 * sizes)) return std::numeric_limits<float>::quiet_NaN();
+  if (!std::isfinite(worst_key)) return -worst_key;
+  return -worst_key - (norm * max_rounding_ + queries.rounding(query) * max_length_) -
+         float_rounding(codec_.dim()) * (sizes + std::fabs(worst_key));
+}
+
+void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int row,
+                            TopK* best) const {
+  const auto slot = static_cast<size_t>(row);
+  const PreparedQuery& exact = queries.query(query);
+  const float* y = values_.data() + slot * static_cast<size_t>(lanes_);
+  const float score = codec_.score_decoded(exact, terms_[slot], y);
+  best[query].push({key_of_score(score, codec_.higher_is_nearer()), ids_[slot]});
+}
+
+void RoundedRows::score_panels(const RoundedQueries& queries, int64_t first_panel, int count,
+                               int64_t end, TopK* best) {
+  const int64_t first_query = first_panel * kPanelQueries;
+  panel_dots(levels_.data(), lanes_, queries.panel(first_panel), count, dots_.data());
+  for (int slot = 0; slot < count * kPanelQueries; ++slot) {
+    const int64_t query = first_query + slot;
+    float& threshold = thresholds_[static_cast<size_t>(slot)];
+    threshold = std::numeric_limits<float>::infinity();
+    if (query >= end) continue;
+    const float least = goodness_threshold(queries, query, best[query].worst_key());
+    if (std::isnan(least)) {
+      for (int row = 0; row < size_; ++row) score_row(queries, query, row, best);
+    } else {
+      threshold = least;
+    }
+  }
+  const int hits = find_dense_hits(dots_.data(), nullptr, count, queries.constants(first_panel),
+                                   thresholds_.data(), chunk_, hits_.data());
+  for (int i = 0; i < hits; ++i) {
+    const DenseHit& hit = hits_[static_cast<size_t>(i)];
+    score_row(queries, first_query + hit.query, hit.row, best);
+  }
+}
+
+void RoundedRows::score(const RoundedQueries& queries, int64_t first, int64_t end, TopK* best) {
+  for (int row = size_; row < kChunkRows; ++row) {
+    scale_[static_cast<size_t>(row)] = 0;
+    constant_[static_cast<size_t>(row)] = std::numeric_limits<float>::quiet_NaN();
+  }
+  chunk_ = make_chunk_terms(scale_.data(), constant_.data());
+  const PanelSession session;
+  const int together = panels_together();
+  const int64_t end_panel = panels_of(end);
+  for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
+    const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
+    score_panels(queries, panel, count, end, best);
+  }
+}
+
+}  // namespace polarquant

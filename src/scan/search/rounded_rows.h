@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Exact scores of few rows instead of all: decoded rows and queries are rounded to bytes, whose dot
+// products say which rows can reach a query's k-th best score at all. For codecs that have no
+// integer levels of their own.
+//
+// With y the decoded row, q the query, ŷ and q̂ rounded to multiples of a step each (the largest
+// magnitude / 127): |⟨q,y⟩ − ⟨q̂,ŷ⟩| ≤ ‖q‖‖y−ŷ‖ + ‖q−q̂‖‖ŷ‖, and a rounding error is at most
+// step·√dim/2 long. Rows that stay below the threshold by more than that are left out; the others
+// are scored as Codec::score does, so that results are the same to the bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/codec/codec.h"
+#include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/dense/dense_matches.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+/// Queries as panels of bytes, made once and shared by all threads.
+class RoundedQueries {
+ public:
+  /// The queries are borrowed.
+  RoundedQueries(std::span<const PreparedQuery> queries, int dim, bool higher_is_nearer);
+
+  int lanes() const { return lanes_; }
+  const PreparedQuery& query(int64_t i) const { return queries_[static_cast<size_t>(i)]; }
+  const int8_t* panel(int64_t panel) const {
+    return levels_.data() + panel * lanes_ * kPanelQueries;
+  }
+  const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
+  float norm(int64_t i) const { return norms_[static_cast<size_t>(i)]; }
+  /// The most that the rounding error's length can be.
+  float rounding(int64_t i) const { return roundings_[static_cast<size_t>(i)]; }
+
+ private:
+  std::span<const PreparedQuery> queries_;
+  int lanes_;
+  AlignedVector<int8_t> levels_;
+  AlignedVector<PanelConstants> constants_;
+  std::vector<float> norms_;
+  std::vector<float> roundings_;
+};
+
+/// Up to kChunkRows decoded rows.
+class RoundedRows {
+ public:
+  explicit RoundedRows(const Codec& codec);
+
+  bool full() const { return size_ == kChunkRows; }
+  bool empty() const { return size_ == 0; }
+  void clear() { size_ = 0; }
+  void push(CodeRows codes, int64_t row);
+  /// Brings the rows into best[q] for queries first ≤ q < end; `first` is a multiple of 16.
+  void score(const RoundedQueries& queries, int64_t first, int64_t end, TopK* best);
+
+ private:
+  float goodness_threshold(const RoundedQueries& queries, int64_t query, float worst_key) const;
+  void score_row(const RoundedQueries& queries, int64_t query, int row, TopK* best) const;
+  void score_panels(const RoundedQueries& queries, int64_t first_panel, int count, int64_t end,
+                    TopK* best);
+
+  const Codec& codec_;
+  int lanes_;
+  int size_ = 0;
+  AlignedVector<float> values_;   // (kChunkRows, lanes)
+  AlignedVector<int8_t> levels_;  // (kChunkRows, lanes)
+  std::vector<RowTerms> terms_;
+  std::vector<int64_t> ids_;
+  // Of the rows, in goodness: scale·step ≥ 0, and the constants, NaN where there is no row.
+  AlignedVector<float> scale_;
+  AlignedVector<float> constant_;
+  ChunkTerms chunk_;
+  /// The largest scale·‖y−ŷ‖ and scale·‖ŷ‖; infinite or NaN when a row's are.
+  float max_rounding_ = 0;
+  float max_length_ = 0;
+  AlignedVector<int32_t> dots_;
+  AlignedVector<float> thresholds_;
+  std::vector<DenseHit> hits_;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// One thread's search of tiles for many queries, where rows are left out by bounds: a few blocks at
+// a time are laid out and decoded once, and all queries go through them before the next ones. Of a
+// row that a query's front leaves, the score is then a few instructions away.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/kernels/batch/shared_rows.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/spare_memory.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+/// What a shared search wants to know of each of its queries.
+class SharedQueries {
+ public:
+  /// `queries` is borrowed.
+  SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads);
+
+  struct Query {
+    FrontQuery front;
+    LevelQuery levels;
+    const ScanQuery* scan;
+  };
+  const Query& operator[](int64_t query) const { return queries_[static_cast<size_t>(query)]; }
+
+ private:
+  std::vector<Query> queries_;
+};
+
+class SharedSearch {
+ public:
+  /// For codes with signs, where can_share_fronts().
+  explicit SharedSearch(const ScanCodec& codec);
+
+  /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
+  /// most promising rows is, and further, to where the k-th best of all rows is expected: the tile,
+  /// whose blocks lie at even distances, has this share of them. A search so leaves out most rows
+  /// from its beginning. For one query of a thousand the limit is too low: fewer than k rows are
+  /// within it in the end, and it is to be searched for again.
+  void seed(const ScanTile& tile, double share, const SharedQueries& queries, int64_t first,
+            int64_t end, TopK* best);
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end.
+  void search(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
+              TopK* best);
+
+ private:
+  /// By whose rows bounds are judged.
+  static constexpr int kSampleBlocks = 4;
+
+  int blocks_together(const ScanTile& tile) const;
+  void share_blocks(const ScanTile& tile, int first_block, int end_block);
+  float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
+  /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps
+  /// that at the k-th best, for as many queries from `first` on as there are thresholds. Where
+  /// there are front_thresholds, fronts must reach these, too.
+  void search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                     std::span<const float> front_thresholds, TopK* best);
+  /// Brings the hits of queries first … into their best[…], raises thresholds, and empties hits.
+  void take_hits(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                 const LevelGoal* goals, float* thresholds, TopK* best);
+
+  /// Queries that pick, before each scores what it picked: so the fronts stay in a first-level
+  /// cache, from which the levels drive them. By 64 a search takes .9 of the time that it takes
+  /// query by query; by 16 or 256 it is a little slower.
+  static constexpr int64_t kQueriesTogether = 64;
+
+  struct Found {
+    PickedRows picked[kQueriesTogether];
+    SharedHits hits;
+  };
+  struct Sample {
+    uint32_t survivors[kSampleBlocks * kBlockRows + kListSlack];
+    float bounds[kSampleBlocks * kBlockRows + kListSlack];
+  };
+
+  const ScanCodec& codec_;
+  bool has_slack_ = false;  // a range search's queries have
+  SharedLevels levels_;
+  SpareMemory<SharedFronts> fronts_;
+  SpareMemory<Found> found_;
+  std::vector<float> thresholds_;  // of the queries
+};
+
+}  // namespace polarquant

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/search/tile_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/bounds/sign_dots.h"
+#include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/model/row_values.h"
+
+namespace polarquant {
+namespace {
+
+/// Rows of a list whose signs are brought near while those of others are looked for.
+constexpr int kFetchedOfList = 32;
+
+int64_t id_of(const ScanTile& tile, uint32_t row) {
+  return tile.first_row[row / kBlockRows] + row % kBlockRows;
+}
+
+/// A bound that about `wanted` of the rows reach, judged by every so-manieth of them.
+float bound_reached_by(int64_t wanted, const float* bounds, int count) {
+  constexpr int kMaxSample = 32;
+  float sample[kMaxSample];
+  const int every = (count + kMaxSample - 1) / kMaxSample;
+  const int size = count / every;
+  for (int i = 0; i < size; ++i) sample[i] = bounds[i * every];
+  const int64_t rank = std::clamp<int64_t>(wanted * size / count, 0, size - 1);
+  // Few of many, usually: a heap of those is less work than parting all.
+  std::partial_sort(sample, sample + rank + 1, sample + size, std::greater<>());
+  return sample[rank];
+}
+
+}  // namespace
+
+TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
+    : codec_(codec),
+      together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
+      found_(static_cast<size_t>(together_)),
+      levels_(static_cast<size_t>(codec.lanes())) {}
+
+// Of the `count` rows of the piece from `first` on, those that may be among the best by the first
+// stage of a residual code; returns how many they are.
+int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {
+  int32_t* dots = piece_->dots[0];
+  int kept = first;
+  for (int i = first; i < first + count; ++i) {
+    const auto from = static_cast<size_t>(i);
+    const auto to = static_cast<size_t>(kept);
+    const float bound = first_stage_bound(query, piece_->terms[from], dots[i], piece_->sums[from]);
+    piece_->rows[to] = piece_->rows[from];
+    dots[kept] = dots[i];
+    piece_->sums[to] = piece_->sums[from];
+    piece_->terms[to] = piece_->terms[from];
+    kept += -bound <= worst_key ? 1 : 0;
+  }
+  return kept - first;
+}
+
+// Scores the `count` rows of the piece from `first` on, whose sums and terms stand ready, and for
+// split stages the first one's dots.
+void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count,
+                             TopK* best) {
+  const auto& stages = codec_.stages();
+  uint32_t* rows = piece_->rows + first;
+  int32_t* first_dots = piece_->dots[0] + first;
+  int32_t* second_dots = piece_->dots[1] + first;
+  if (!codec_.has_split_stages()) {
+    survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
+    if (stages.size() == 2) count = keep_by_residual(query, first, count, best->worst_key());
+  }
+  if (stages.size() == 2)
+    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
+  for (int i = 0; i < count; ++i) {
+    const auto at = static_cast<size_t>(first + i);
+    const ScanTerms& terms = piece_->terms[at];
+    float score = stages.size() == 2 ? goodness(query.score, terms, first_dots[i], second_dots[i])
+                                     : goodness(query.score, terms, first_dots[i]);
+    score = with_slack(query, terms, score);
+    if (!(-score <= best->worst_key())) continue;
+    const float least =
+        bounded_score(query, terms, score, piece_->sums[at], stages.size() == 2, first_dots[i]);
+    best->push({-least, -score, id_of(tile, rows[i])});
+  }
+}
+
+// Searches the rows of the list whose bound is at least `bound`, and returns how many others are
+// left in it.
+int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list,
+                                float bound, TopK* best) {
+  SurvivorList taken = taken_->list();
+  take_reaching(bound, &list, &taken);
+  for (int first = 0; first < taken.count; first += kPieceRows) {
+    const int end = std::min(taken.count, first + kPieceRows);
+    const float threshold = -best->worst_key();
+    int reached = 0;
+    for (int i = first; i < end; ++i) {
+      piece_->survivors[static_cast<size_t>(reached)] = taken.survivors[i];
+      reached += taken.bounds[i] >= threshold ? 1 : 0;
+    }
+    const KeptRows out = {piece_->rows, piece_->sums, piece_->terms, piece_->dots[0]};
+    const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
+    const int kept = keep(codec_, tile, query, threshold, piece_->survivors, reached, out);
+    score_piece(tile, query, 0, kept, best);
+  }
+  return list.count;
+}
+
+// Takes the most promising of a slice's survivors, those from `first` on, and searches them: after
+// them the threshold is near what it will be at the end. Where there is one already, slices that
+// are smaller have as many fewer such rows. 117,659 × 384 rows: with as many of every slice, twice
+// as many, and a first slice twice as long, one query takes 1.02 to 1.04 times as long.
+void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* search, int first,
+                                  int blocks, TopK* best) {
+  const SurvivorList& found = search->found;
+  const SurvivorList list = {found.survivors + first, found.bounds + first, found.count - first};
+  int64_t wanted = promising_rows(best->k()) / 2;
+  if (std::isfinite(best->worst_key()))
+    wanted = std::max<int64_t>(wanted * blocks / kSliceBlocks, 2);
+  const float bound =
+      list.count > wanted ? bound_reached_by(wanted, list.bounds, list.count) : search->threshold;
+  search->found.count = first + search_reaching(tile, *search->query, list, bound, best);
+}
+
+void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best) {
+  const SurvivorList& found = search->found;
+  for (int first = 0; first < found.count; first += kSliceRows) {
+    const int count = std::min(kSliceRows, found.count - first);
+    search_reaching(tile, *search->query, {found.survivors + first, found.bounds + first, count},
+                    -best->worst_key(), best);
+  }
+  search->found.count = 0;
+}
+
+void TileSearch::begin(const ScanQuery* queries, int count) {
+  for (int i = 0; i < count; ++i) {
+    searches_[i].query = &queries[i];
+    searches_[i].found = found_[static_cast<size_t>(i)]->list();
+    searches_[i].finds_few = false;
+  }
+  count_ = count;
+  slice_ = kFirstSliceBlocks;
+}
+
+// Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
+// until the tile's end: by then most fall by the bound they have.
+void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best,
+                               const ThreadLimits& limits) {
+  for (int block = first_block; block < tile.blocks;) {
+    const int end = std::min(tile.blocks, block + slice_);
+    int before[kMaxQueriesTogether];
+    for (int i = 0; i < count_; ++i) {
+      if (searches_[i].found.count > kMostWaiting) search_all(tile, &searches_[i], &best[i]);
+      before[i] = searches_[i].found.count;
+      searches_[i].threshold = -best[i].worst_key();
+    }
+    const int blocks = end - block;
+    find_sign_survivors(codec_, tile, block, end, searches_.data(), count_);
+    block = end;
+    bool all_have_thresholds = true;
+    for (int i = 0; i < count_; ++i) {
+      search_promising(tile, &searches_[i], before[i], blocks, &best[i]);
+      limits.exchange(i, &best[i]);
+      all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
+    }
+    // Without a threshold every row survives, with an early one many do.
+    if (all_have_thresholds) slice_ = std::min(kSliceBlocks, 4 * slice_);
+  }
+}
+
+void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits) {
+  for (int i = 0; i < count_; ++i) {
+    search_all(tile, &searches_[i], &best[i]);
+    limits.exchange(i, &best[i]);
+  }
+}
+
+// The first stage. What the second reads of its survivors is on its way when all lists are through.
+void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileList> lists,
+                                     float threshold) {
+  static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListSlack <= kListRoom);
+  const SignFetcher fetch_signs(codec_);
+  size_t room = 0;
+  int first = 0;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    SurvivorSearch& search = searches_[i];
+    search.query = lists[i].query;
+    search.threshold = threshold;
+    search.found = found_[0]->list(room);
+    const int end = lists[i].end_block;
+    find_sign_survivors(codec_, tile, first, end, &search, 1);
+    for (int j = 0; j < std::min(search.found.count, kFetchedOfList); ++j)
+      fetch_signs(place_of(tile, row_of(search.found.survivors[j])));
+    room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
+    first = end;
+  }
+}
+
+void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best) {
+  // Rows of one list in the piece.
+  struct Part {
+    const ScanQuery* query;
+    int first;
+    int count;
+  };
+  constexpr int kLeastRoom = 32;
+  std::array<Part, 2 * kMaxLists> parts;
+  size_t part_count = 0;
+  int used = 0;
+  const auto score_parts = [&] {
+    for (size_t i = 0; i < part_count; ++i)
+      score_piece(tile, *parts[i].query, parts[i].first, parts[i].count, best);
+    part_count = 0;
+    used = 0;
+  };
+  find_list_survivors(tile, lists, -best->worst_key());
+  const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
+  const size_t rest_bytes = codec_.stages()[0].rest_bytes;
+  for (size_t i = 0; i < lists.size(); ++i) {
+    SurvivorList found = searches_[i].found;
+    while (found.count > 0) {
+      if (kPieceRows - used < kLeastRoom || part_count == parts.size()) score_parts();
+      const int count = std::min(found.count, kPieceRows - used);
+      // Kernels want room for four more, where the next list's survivors still are.
+      std::copy_n(found.survivors, count, piece_->survivors);
+      const auto at = static_cast<size_t>(used);
+      const KeptRows out = {&piece_->rows[at], &piece_->sums[at], &piece_->terms[at],
+                            &piece_->dots[0][at]};
+      const int kept =
+          keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->survivors, count, out);
+      for (int j = used; j < used + kept; ++j)
+        fetch_code(codec_.layout(), place_of(tile, piece_->rows[static_cast<size_t>(j)]),
+                   rest_bytes);
+      if (kept > 0) parts[part_count++] = {lists[i].query, used, kept};
+      used += (kept + 3) / 4 * 4;
+      found.survivors += count;
+      found.count -= count;
+    }
+  }
+  score_parts();
+}
+
+void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* best) {
+  const auto& stages = codec_.stages();
+  for (int block = 0; block < tile.blocks; ++block) {
+    alignas(64) float scales[kBlockRows];
+    alignas(64) float constants[kBlockRows];
+    alignas(64) float biases[kBlockRows];
+    load_block_terms(codec_, tile.front[block], tile.room[block], scales, constants, biases);
+    int count = 0;
+    for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
+      const int row = std::countr_zero(rows);
+      piece_->terms[static_cast<size_t>(count)] = {scales[row], constants[row], 0};
+      piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
+    }
+    for (size_t i = 0; i < stages.size(); ++i)
+      survivor_dots(tile, codec_, stages[i], query, piece_->rows, count, levels_.data(),
+                    piece_->dots[i]);
+    for (int i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(i);
+      float score =
+          stages.size() == 2
+              ? goodness(query.score, piece_->terms[at], piece_->dots[0][at], piece_->dots[1][at])
+              : goodness(query.score, piece_->terms[at], piece_->dots[0][at]);
+      score = with_slack(query, piece_->terms[at], score);
+      if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, piece_->rows[at])});
+    }
+  }
+}
+
+void TileSearch::search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
+                        const ThreadLimits& limits) {
+  for (int64_t first = 0; first < count; first += together_) {
+    begin(queries + first, static_cast<int>(std::min<int64_t>(together_, count - first)));
+    search_blocks(tile, 0, best + first, limits.from(first));
+    search_waiting(tile, best + first, limits.from(first));
+  }
+}
+
+}  // namespace polarquant

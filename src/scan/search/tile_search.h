@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// One thread's search of tiles: rows go through the stages of docs/scan.md, the best stay.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "src/core/aligned_buffer.h"
+#include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/spare_memory.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+/// Blocks of a list of an inverted file within a tile.
+struct TileList {
+  const ScanQuery* query = nullptr;  // as it meets the list's codes
+  int end_block = 0;                 // they begin where those of the list before end
+};
+
+class TileSearch {
+ public:
+  /// Queries whose survivors are found together: a block's signs are then read once for all.
+  static constexpr int kMaxQueriesTogether = 8;
+
+  /// For codes with signs, but for score_all. Memory is taken for `queries` ≥ 1 or
+  /// kMaxQueriesTogether.
+  TileSearch(const ScanCodec& codec, int64_t queries);
+
+  /// Brings the tile's rows into best[i] for queries[i], i < count.
+  void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
+              const ThreadLimits& limits = {});
+
+  /// The same as a tile grows, for at most kMaxQueriesTogether queries: after begin,
+  /// search_blocks for the blocks from `first_block` on as often as some were added; search_waiting
+  /// before the tile is given up.
+  void begin(const ScanQuery* queries, int count);
+  void search_blocks(const ScanTile& tile, int first_block, TopK* best, const ThreadLimits& limits);
+  void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
+
+  /// Lists that are searched together at the most, and their blocks.
+  static constexpr int kMaxLists = kMaxQueriesTogether;
+  static constexpr int kMaxListBlocks = 128;
+  /// Brings the rows of all lists into *best, that of one query: stage by stage, so that what a
+  /// stage of one list waits for in memory comes while the others' are computed. Best where *best
+  /// has k rows already.
+  void search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best);
+
+  /// Scores every row of the tile, which orders them. For any code.
+  void score_all(const ScanTile& tile, const ScanQuery& query, TopK* best);
+
+ private:
+  /// Rows that go through the later stages together: between two pieces the threshold rises.
+  static constexpr int kPieceRows = 256;
+  /// Blocks between two looks at what survived, and those at the beginning.
+  static constexpr int kSliceBlocks = 256;
+  static constexpr int kFirstSliceBlocks = 8;
+  static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
+  /// Survivors of a query that may wait while a slice is read.
+  static constexpr int kMostWaiting = 16384;
+  static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
+
+  void find_list_survivors(const ScanTile& tile, std::span<const TileList> lists, float threshold);
+  void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
+  void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, int blocks,
+                        TopK* best);
+  int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
+                      TopK* best);
+  int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
+  void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
+
+  /// Memory of a SurvivorList, or of some short ones.
+  struct ListMemory {
+    alignas(64) uint32_t survivors[kListRoom];
+    alignas(64) float bounds[kListRoom];
+
+    SurvivorList list(size_t first = 0) { return {survivors + first, bounds + first, 0}; }
+  };
+
+  /// Rows that go through the later stages together.
+  struct Piece {
+    static constexpr size_t kRoom = kPieceRows + kListSlack;
+    alignas(64) uint32_t survivors[kRoom];
+    alignas(64) uint32_t rows[kRoom];
+    SignSums sums[kRoom];
+    ScanTerms terms[kRoom];
+    alignas(64) int32_t dots[2][kRoom];  // by stage
+  };
+
+  const ScanCodec& codec_;
+  int together_;
+  // The queries at hand.
+  std::array<SurvivorSearch, kMaxQueriesTogether> searches_;
+  int count_ = 0;
+  int slice_ = kFirstSliceBlocks;
+  std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together
+  SpareMemory<ListMemory> taken_;
+  SpareMemory<Piece> piece_;
+  AlignedVector<int8_t> levels_;  // (lanes)
+};
+
+}  // namespace polarquant

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/stores/mapped_row_store.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "src/scan/stores/block_row_store.h"
+#include "src/scan/stores/row_code_store.h"
+
+namespace polarquant {
+namespace {
+
+/// The functions that would change rows, over one of the classes that ask.
+template <typename Base>
+class ReadOnly : public Base {
+ public:
+  int64_t rows() const override { return rows_; }
+  /// The pages are the system's, which takes them back when it needs them.
+  size_t memory_bytes() const override { return 0; }
+  bool is_mapped() const override { return true; }
+
+  void append(const Codec& /*codec*/, int64_t /*n*/, const float* /*x*/, int /*threads*/) override {
+    refuse_change_of_mapped();
+  }
+  void append_codes(const Codec& /*codec*/, int64_t /*n*/, const uint8_t* /*codes*/) override {
+    refuse_change_of_mapped();
+  }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override {
+    refuse_change_of_mapped();
+  }
+  // Who asks is_mapped() first never comes here.
+  void overwrite(const Codec& /*codec*/, int64_t /*row*/,
+                 const uint8_t* /*code*/) noexcept override {}
+  void clear() noexcept override { rows_ = 0; }
+  RowStore::Mark mark(const Codec& /*codec*/) const override { return {rows_, {}}; }
+  void go_back_to(const Codec& /*codec*/, const RowStore::Mark& mark) noexcept override {
+    rows_ = mark.rows;
+  }
+
+ protected:
+  explicit ReadOnly(int64_t rows) : rows_(rows) {}
+
+  int64_t rows_;
+};
+
+class MappedBlocks final : public ReadOnly<BlockRowStore> {
+ public:
+  MappedBlocks(const Codec& codec, int64_t rows, std::shared_ptr<const MappedSection> fronts,
+               std::shared_ptr<const MappedSection> rests)
+      : ReadOnly(rows), layout_(codec), fronts_(std::move(fronts)), rests_(std::move(rests)) {
+    if (rows > 0) set_scan_codec(std::make_unique<ScanCodec>(codec));
+  }
+
+  std::vector<BlockRows> spans() const override {
+    fronts_->require_intact();
+    rests_->require_intact();
+    std::vector<BlockRows> spans;
+    for (int64_t first = 0; first < rows_; first += kMappedSpanRows) {
+      spans.push_back({fronts_->data() + layout_.fronts_bytes(first),
+                       std::min(kMappedSpanRows, rows_ - first), first,
+                       rests_->data() + kReadAhead + layout_.rests_bytes(first)});
+    }
+    return spans;
+  }
+  void verify() const override {
+    fronts_->verify_anew();
+    rests_->verify_anew();
+  }
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
+    const BlockRows all{fronts_->data(), rows_, 0, rests_->data() + kReadAhead};
+    const RowPlace place = all.place(layout_, row);
+    fronts_->require_intact(static_cast<size_t>(place.front - fronts_->data()),
+                            layout_.front_bytes(place.room));
+    rests_->require_intact(static_cast<size_t>(layout_.row_rest(place) - rests_->data()),
+                           layout_.rest_bytes());
+    layout_.get_row(place, code);
+  }
+
+ private:
+  BlockLayout layout_;
+  std::shared_ptr<const MappedSection> fronts_;
+  std::shared_ptr<const MappedSection> rests_;
+};
+
+class MappedRowCodes final : public ReadOnly<RowCodeStore> {
+ public:
+  MappedRowCodes(int64_t rows, std::shared_ptr<const MappedSection> codes)
+      : ReadOnly(rows), codes_(std::move(codes)) {}
+
+  CodeRows row_codes() const override {
+    codes_->require_intact();
+    return {codes_->data(), rows_};
+  }
+  void verify() const override { codes_->verify_anew(); }
+
+ private:
+  std::shared_ptr<const MappedSection> codes_;
+};
+
+}  // namespace
+
+void refuse_change_of_mapped() {
+  fail(StatusCode::unsupported,
+       "index: it is memory-mapped and cannot be changed; load it without memory_map, or clone it");
+}
+
+std::unique_ptr<RowStore> map_blocks(const Codec& codec, int64_t rows,
+                                     std::shared_ptr<const MappedSection> fronts,
+                                     std::shared_ptr<const MappedSection> rests) {
+  return std::make_unique<MappedBlocks>(codec, rows, std::move(fronts), std::move(rests));
+}
+
+std::unique_ptr<RowStore> map_row_codes(int64_t rows, std::shared_ptr<const MappedSection> codes) {
+  return std::make_unique<MappedRowCodes>(rows, std::move(codes));
+}
+
+}  // namespace polarquant

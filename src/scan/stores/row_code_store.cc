@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/stores/row_code_store.h"
+
+#include <algorithm>
+
+#include "src/scan/search/row_search.h"
+
+namespace polarquant {
+
+void RowCodeStore::search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+                          const RowFilter& filter, const SearchOptions& options, float* scores,
+                          int64_t* ids) const {
+  row_search(codec, row_codes(), nq, queries, k, filter, options, scores, ids);
+}
+
+void RowCodeStore::range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                                const RowFilter& filter, const SearchOptions& options,
+                                RangeFound* found) const {
+  row_range_search(codec, row_codes(), nq, queries, radius, filter, options, found);
+}
+
+void RowCodeStore::get(const Codec& codec, int64_t row, uint8_t* code) const {
+  const size_t bytes = codec.layout().group_bytes;
+  std::copy_n(row_codes().data + static_cast<size_t>(row) * bytes, bytes, code);
+}
+
+void RowCodeStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+                          float* x) const {
+  codec.decode(row_codes(), first, count, kind, x);
+}
+
+RowTerms RowCodeStore::decode_for_score(const Codec& codec, int64_t row, float* y) const {
+  return codec.decode_for_score(row_codes(), row, y);
+}
+
+float RowCodeStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const {
+  return codec.score_codes(row_codes(), row_a, row_codes(), row_b);
+}
+
+}  // namespace polarquant

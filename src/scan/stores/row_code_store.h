@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// What can be asked of rows in the row format, whoever owns their memory.
+#pragma once
+
+#include "src/scan/stores/row_store.h"
+
+namespace polarquant {
+
+/// Of row_codes().
+class RowCodeStore : public RowStore {
+ public:
+  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+              const RowFilter& filter, const SearchOptions& options, float* scores,
+              int64_t* ids) const override;
+  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                    const RowFilter& filter, const SearchOptions& options,
+                    RangeFound* found) const override;
+  void get(const Codec& codec, int64_t row, uint8_t* code) const override;
+  void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+              float* x) const override;
+  RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const override;
+  float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const override;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/stores/row_sections.h"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "src/scan/stores/float_row_store.h"
+#include "src/scan/stores/mapped_row_store.h"
+
+namespace polarquant {
+namespace {
+
+constexpr SectionKind kFronts = section_kind("FRNT");
+constexpr SectionKind kRests = section_kind("REST");
+constexpr SectionKind kRows = section_kind("ROWS");
+constexpr SectionKind kFloats = section_kind("FLTS");
+
+/// No number of the unfinished group comes near: a row in units of 2^e (docs/format.md).
+constexpr float kLargestTailNumber = 0x1p60F;
+
+void write_padding(ByteSink& sink) {
+  constexpr std::array<uint8_t, kReadAhead> kZeros{};
+  sink.write(kZeros.data(), kZeros.size());
+}
+
+void require_size(SectionKind kind, uint64_t bytes, uint64_t expected, int64_t rows) {
+  require(bytes == expected, StatusCode::corrupt_data,
+          "index file: section {} has {} bytes; {} rows need {}", print_kind(kind), bytes, rows,
+          expected);
+}
+
+/// layout.bytes of a number of rows that a file gives.
+template <typename Layout>
+size_t checked_bytes(const Layout& layout, int64_t rows) {
+  try {
+    return layout.bytes(rows);
+  } catch (const Error& error) {
+    fail(StatusCode::corrupt_data, "index file: {}", error.what());
+  }
+}
+
+void expect_padding(SectionReader& reader) {
+  std::array<uint8_t, kReadAhead> padding{};
+  reader.read_data(padding.data(), padding.size());
+}
+
+std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec, int64_t rows) {
+  const BlockLayout layout(codec);
+  checked_bytes(layout, rows);
+  const uint64_t fronts_bytes = layout.fronts_bytes(rows) + kReadAhead;
+  const uint64_t rests_bytes = layout.rests_bytes(rows) + 2 * kReadAhead;
+  require_size(kFronts, reader.next_bytes(), fronts_bytes, rows);
+  if (reader.is_mapped()) {
+    auto fronts = reader.map_data(kFronts);
+    require_size(kRests, reader.next_bytes(), rests_bytes, rows);
+    return map_blocks(codec, rows, std::move(fronts), reader.map_data(kRests));
+  }
+  reader.begin_data(kFronts);
+  CodeBlocks blocks(layout);
+  bool reads_rests = false;
+  const auto begin_rests = [&] {
+    if (std::exchange(reads_rests, true)) return;
+    expect_padding(reader);
+    require_size(kRests, reader.next_bytes(), rests_bytes, rows);
+    reader.begin_data(kRests);
+    expect_padding(reader);
+  };
+  blocks.restore(
+      rows, [&](AlignedVector<uint8_t>* into, size_t bytes) { reader.append_data(*into, bytes); },
+      [&](AlignedVector<uint8_t>* into, size_t bytes) {
+        begin_rests();
+        reader.append_data(*into, bytes);
+      });
+  begin_rests();  // where there is no row
+  expect_padding(reader);
+  if (rows == 0) return RowStore::make(codec);
+  return RowStore::of_blocks(codec, std::move(blocks));
+}
+
+/// The numbers of an unfinished group are coded when it is full.
+void require_tail(const CodeLayout& layout, int64_t rows, const uint8_t* codes) {
+  if (layout.tail_row_bytes == 0) return;
+  const size_t begin = layout.bytes(rows / layout.group_rows * layout.group_rows);
+  for (size_t at = begin; at < layout.bytes(rows); at += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, codes + at, sizeof value);
+    require(std::fabs(value) <= kLargestTailNumber, StatusCode::corrupt_data,
+            "index file: a number of the unfinished group is {}; at most {} is allowed", value,
+            kLargestTailNumber);
+  }
+}
+
+std::unique_ptr<RowStore> read_row_codes(SectionReader& reader, const Codec& codec, int64_t rows) {
+  const CodeLayout& layout = codec.layout();
+  const size_t bytes = checked_bytes(layout, rows);
+  require_size(kRows, reader.next_bytes(), bytes, rows);
+  if (reader.is_mapped()) return map_row_codes(rows, reader.map_data(kRows));
+  reader.begin_data(kRows);
+  std::vector<uint8_t> codes;
+  reader.append_data(codes, bytes);
+  codes.shrink_to_fit();
+  require_tail(layout, rows, codes.data());
+  CodeBuffer buffer;
+  buffer.restore(rows, std::move(codes));
+  return RowStore::of_row_codes(std::move(buffer));
+}
+
+std::unique_ptr<RowStore> read_single_rows(SectionReader& reader, const Codec& codec,
+                                           int64_t rows) {
+  const size_t bytes = checked_bytes(codec.layout(), rows);
+  require_size(kRows, reader.next_bytes(), bytes, rows);
+  reader.begin_data(kRows);
+  std::vector<uint8_t> codes;
+  reader.append_data(codes, bytes);
+  std::unique_ptr<RowStore> store = RowStore::make(codec, RowOrder::single);
+  store->append_codes(codec, rows, codes.data());
+  return store;
+}
+
+std::unique_ptr<RowStore> read_floats(SectionReader& reader, const Codec& codec, RowOrder order,
+                                      int64_t rows) {
+  const auto dim = static_cast<uint64_t>(codec.dim());
+  require(static_cast<uint64_t>(rows) <= UINT64_MAX / dim, StatusCode::corrupt_data,
+          "index file: {} rows are too many", rows);
+  std::vector<float> values = reader.read_array<float>(kFloats, static_cast<uint64_t>(rows) * dim);
+  try {
+    require_float_rows(codec.dim(), rows, values.data());
+  } catch (const Error& error) {
+    fail(StatusCode::corrupt_data, "index file: section {}: {}", print_kind(kFloats), error.what());
+  }
+  const bool read_only = reader.is_mapped() && order == RowOrder::blocks;
+  return make_float_row_store(codec.dim(), std::move(values), read_only);
+}
+
+}  // namespace
+
+void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
+                      const RowStore& codes) {
+  // Without rows there is nothing to tell it by from the others.
+  if (codes.holds_floats() && codes.rows() > 0) {
+    writer.need_version(kFileVersionOfFloats);
+    writer.add_data(kFloats, [&codes](ByteSink& sink) {
+      sink.write(codes.floats().data(), codes.floats().size_bytes());
+    });
+    return;
+  }
+  if (!ScanCodec::supports(codec)) {
+    writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
+      const CodeRows rows = codes.row_codes();
+      const size_t bytes = codec.layout().bytes(rows.rows);
+      if (bytes > 0) sink.write(rows.data, bytes);
+    });
+    return;
+  }
+  if (order == RowOrder::single) {
+    writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
+      std::vector<uint8_t> code(codec.layout().group_bytes);
+      for (int64_t row = 0; row < codes.rows(); ++row) {
+        codes.get(codec, row, code.data());
+        sink.write(code.data(), code.size());
+      }
+    });
+    return;
+  }
+  const BlockLayout layout(codec);
+  writer.add_data(kFronts, [layout, &codes](ByteSink& sink) {
+    for (const BlockRows& span : codes.spans()) {
+      sink.write(span.data, layout.fronts_bytes(span.rows));
+    }
+    write_padding(sink);
+  });
+  writer.add_data(kRests, [layout, &codes](ByteSink& sink) {
+    write_padding(sink);
+    for (const BlockRows& span : codes.spans()) {
+      sink.write(span.rests, layout.rests_bytes(span.rows));
+    }
+    write_padding(sink);
+  });
+}
+
+std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
+                                            RowOrder order, int64_t rows) {
+  if (reader.next_kind() == kFloats) return read_floats(reader, codec, order, rows);
+  if (!ScanCodec::supports(codec)) return read_row_codes(reader, codec, rows);
+  return order == RowOrder::single ? read_single_rows(reader, codec, rows)
+                                   : read_blocks(reader, codec, rows);
+}
+
+}  // namespace polarquant

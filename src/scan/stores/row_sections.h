@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// The rows of a store as sections of a file (docs/format.md, "Index files"): for rows in blocks
+// FRNT, their fronts, and REST, their rests, with the bytes around them that kernels may read; for
+// rows in the row format, and single rows, ROWS.
+#pragma once
+
+#include <memory>
+
+#include "src/io/section_reader.h"
+#include "src/io/section_writer.h"
+#include "src/scan/stores/row_store.h"
+
+namespace polarquant {
+
+/// `codes` must live, and stay as it is, until the writer has written.
+void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
+                      const RowStore& codes);
+
+/// The store of `rows` rows coded by `codec`. From a reader of a mapped file it stays there, but
+/// for single rows; rows that are not coded yet are copied. Throws corrupt_data when the sections
+/// have other sizes.
+std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
+                                            RowOrder order, int64_t rows);
+
+}  // namespace polarquant

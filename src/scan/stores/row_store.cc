@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/stores/row_store.h"
+
+#include <utility>
+#include <vector>
+
+#include "src/core/checked_size.h"
+#include "src/scan/stores/block_row_store.h"
+#include "src/scan/stores/row_code_store.h"
+#include "src/scan/layout/row_removal.h"
+#include "src/scan/stores/single_row_store.h"
+
+namespace polarquant {
+namespace {
+
+/// The row-format code of a row, valid until the thread's next call.
+CodeRows row_code(const RowStore& rows, const Codec& codec, int64_t row) {
+  thread_local std::vector<uint8_t> code;
+  code.resize(codec.layout().group_bytes);
+  rows.get(codec, row, code.data());
+  return {code.data(), 1};
+}
+
+class BlockStore final : public BlockRowStore {
+ public:
+  explicit BlockStore(const Codec& codec) : blocks_(BlockLayout(codec)) {}
+  BlockStore(const Codec& codec, CodeBlocks blocks) : blocks_(std::move(blocks)) {
+    set_scan_codec(std::make_unique<ScanCodec>(codec));
+  }
+
+  int64_t rows() const override { return blocks_.rows(); }
+  size_t memory_bytes() const override { return blocks_.memory_bytes(); }
+  std::vector<BlockRows> spans() const override { return blocks_.spans(); }
+
+  void append(const Codec& codec, int64_t n, const float* x, int threads) override {
+    require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
+    blocks_.layout().bytes(static_cast<int64_t>(checked_add(rows(), n, "rows")));
+    if (n == 0) return;
+    // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
+    std::vector<uint8_t> codes(codec.layout().bytes(n));
+    codec.encode(n, x, codes.data(), threads);
+    append_codes(codec, n, codes.data());
+  }
+  void clear() noexcept override { blocks_.clear(); }
+
+  void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
+    blocks_.get(row, code);
+  }
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    // The codec's state is final once it has encoded.
+    auto scan_codec = std::make_unique<ScanCodec>(codec);
+    blocks_.append(n, codes);
+    set_scan_codec(std::move(scan_codec));
+  }
+  void overwrite(const Codec& /*codec*/, int64_t row, const uint8_t* code) noexcept override {
+    blocks_.overwrite(row, code);
+  }
+  void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
+    blocks_.remove(removed);
+  }
+
+  Mark mark(const Codec& /*codec*/) const override {
+    CodeBlocks::Mark mark = blocks_.mark();
+    return {mark.rows, std::move(mark.last_block)};
+  }
+  void go_back_to(const Codec& /*codec*/, const Mark& mark) noexcept override {
+    blocks_.go_back_to(mark.rows, mark.tail);
+  }
+
+ private:
+  CodeBlocks blocks_;
+};
+
+/// A buffer of single rows' codes as row_removal.h takes it.
+struct RowsOfBuffer {
+  const Codec& codec;
+  CodeBuffer& buffer;
+
+  int64_t rows() const { return buffer.size(); }
+  void get(int64_t row, uint8_t* code) const { buffer.get(codec, row, code); }
+  void overwrite(int64_t row, const uint8_t* code) { buffer.overwrite(codec, row, code); }
+};
+
+class BufferStore final : public RowCodeStore {
+ public:
+  BufferStore() = default;
+  explicit BufferStore(CodeBuffer codes) : buffer_(std::move(codes)) {}
+
+  int64_t rows() const override { return buffer_.size(); }
+  size_t memory_bytes() const override { return buffer_.memory_bytes(); }
+
+  void append(const Codec& codec, int64_t n, const float* x, int threads) override {
+    buffer_.append(codec, n, x, threads);
+  }
+  void clear() noexcept override { buffer_.clear(); }
+
+  void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
+    buffer_.append_codes(codec, n, codes);
+  }
+  void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept override {
+    buffer_.overwrite(codec, row, code);
+  }
+  void remove(const Codec& codec, std::span<const uint64_t> removed) override {
+    RowsOfBuffer rows = {codec, buffer_};
+    std::vector<uint8_t> code(codec.layout().group_bytes);
+    const int64_t kept = move_kept_rows(rows, code, removed);
+    buffer_.go_back_to(codec, kept, {});
+  }
+
+  Mark mark(const Codec& codec) const override {
+    CodeBuffer::Mark mark = buffer_.mark(codec);
+    return {mark.rows, std::move(mark.tail)};
+  }
+  void go_back_to(const Codec& codec, const Mark& mark) noexcept override {
+    buffer_.go_back_to(codec, mark.rows, mark.tail);
+  }
+
+  CodeRows row_codes() const override { return buffer_.rows(); }
+
+ private:
+  CodeBuffer buffer_;
+};
+
+}  // namespace
+
+void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
+                       int threads) {
+  const auto n = static_cast<int64_t>(rows.size());
+  std::vector<uint8_t> codes(codec.layout().bytes(n));
+  codec.encode(n, x, codes.data(), threads);
+  const uint8_t* code = codes.data();
+  for (const int64_t row : rows) {
+    overwrite(codec, row, code);
+    code += codec.layout().group_bytes;
+  }
+}
+
+void RowStore::decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+                      float* x) const {
+  for (int64_t row = 0; row < count; ++row) {
+    codec.decode(row_code(*this, codec, first + row), 0, 1, kind, x + row * codec.dim());
+  }
+}
+
+RowTerms RowStore::decode_for_score(const Codec& codec, int64_t row, float* y) const {
+  return codec.decode_for_score(row_code(*this, codec, row), 0, y);
+}
+
+float RowStore::score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const {
+  std::vector<uint8_t> a(codec.layout().group_bytes);
+  get(codec, row_a, a.data());
+  return codec.score_codes({a.data(), 1}, 0, row_code(*this, codec, row_b), 0);
+}
+
+std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
+  return make_float_scorer(codec, *this);
+}
+
+std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
+  if (ScanCodec::supports(codec)) {
+    if (order == RowOrder::single) return make_single_row_store(codec);
+    return std::make_unique<BlockStore>(codec);
+  }
+  return std::make_unique<BufferStore>();
+}
+
+std::unique_ptr<RowStore> RowStore::of_blocks(const Codec& codec, CodeBlocks blocks) {
+  return std::make_unique<BlockStore>(codec, std::move(blocks));
+}
+
+std::unique_ptr<RowStore> RowStore::of_row_codes(CodeBuffer codes) {
+  return std::make_unique<BufferStore>(std::move(codes));
+}
+
+}  // namespace polarquant

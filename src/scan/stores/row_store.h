@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
+// from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
+// row format for the others (exhaustive_search.h), and one by one for graphs (single_row_store.h).
+// Rows that wait to be coded are floats (float_row_store.h).
+//
+// Threads: const member functions may run at the same time; the others need sole use.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "src/codec/code_buffer.h"
+#include "src/codec/codec.h"
+#include "src/core/aligned_buffer.h"
+#include "src/scan/search/block_search.h"
+#include "src/scan/layout/code_blocks.h"
+#include "src/scan/stores/row_scorer.h"
+
+namespace polarquant {
+
+class RowStore {
+ public:
+  /// A store for rows of this codec and of its later states (training keeps the place of rows).
+  static std::unique_ptr<RowStore> make(const Codec& codec, RowOrder order = RowOrder::blocks);
+  /// Stores of rows that were coded by this codec.
+  static std::unique_ptr<RowStore> of_blocks(const Codec& codec, CodeBlocks blocks);
+  static std::unique_ptr<RowStore> of_row_codes(CodeBuffer codes);
+  virtual ~RowStore() = default;
+
+  virtual int64_t rows() const = 0;
+  virtual size_t memory_bytes() const = 0;
+  /// The rows as they lie in blocks; none where they do not.
+  virtual std::vector<BlockRows> spans() const { return {}; }
+  /// The rows as they lie in the row format; none where they do not.
+  virtual CodeRows row_codes() const { return {}; }
+  /// Whether rows are not coded, but kept as the floats that they are: then these, (rows, dim).
+  virtual bool holds_floats() const { return false; }
+  virtual std::span<const float> floats() const { return {}; }
+  /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.
+  virtual void verify() const {}
+  /// Whether rows lie in a mapped file, so that none can be added or taken away.
+  virtual bool is_mapped() const { return false; }
+  /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
+  virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
+  virtual void clear() noexcept = 0;
+  /// Puts x, (rows, dim), in the place of these rows, each of which is held; the last of equal ones
+  /// counts. Of codecs whose rows have codes of their own. Unchanged after an error.
+  virtual void replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
+                       int threads);
+
+  // Of codecs whose rows have codes of their own (layout().group_rows is 1).
+  /// The row-format code of a row.
+  virtual void get(const Codec& codec, int64_t row, uint8_t* code) const = 0;
+  /// Puts n row-format codes behind the rows held. Unchanged after an error.
+  virtual void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) = 0;
+  virtual void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept = 0;
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
+  /// their order. Unchanged after an error.
+  virtual void remove(const Codec& codec, std::span<const uint64_t> removed) = 0;
+
+  /// The state before an append, for taking it back.
+  struct Mark {
+    int64_t rows = 0;
+    AlignedVector<uint8_t> tail;  // codes that an append may move
+  };
+  virtual Mark mark(const Codec& codec) const = 0;
+  virtual void go_back_to(const Codec& codec, const Mark& mark) noexcept = 0;
+
+  /// As block_search; exactness is read where bounds are (block_search.h).
+  virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
+                      const RowFilter& filter, const SearchOptions& options, float* scores,
+                      int64_t* ids) const = 0;
+  /// As block_range_search.
+  virtual void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
+                            const RowFilter& filter, const SearchOptions& options,
+                            RangeFound* found) const = 0;
+
+  /// As the codec's functions of these names; by get, unless a store has its rows in the row
+  /// format.
+  virtual void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
+                      float* x) const;
+  virtual RowTerms decode_for_score(const Codec& codec, int64_t row, float* y) const;
+  virtual float score_codes(const Codec& codec, int64_t row_a, int64_t row_b) const;
+  /// For scores of rows in any order; both are borrowed.
+  virtual std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const;
+};
+
+}  // namespace polarquant

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "src/simd/round_to_int8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/simd/round_to_int8.cc"
+#include "src/simd/targets.h"  // before highway
+//
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace polarquant {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+HWY_ATTR float largest(const float* x, int n) {
+  const hn::CappedTag<float, 16> d;
+  const int lanes = static_cast<int>(hn::Lanes(d));
+  auto found = hn::Zero(d);
+  auto more = hn::Zero(d);
+  int j = 0;
+  for (; j + 2 * lanes <= n; j += 2 * lanes) {
+    found = hn::Max(found, hn::Abs(hn::LoadU(d, x + j)));
+    more = hn::Max(more, hn::Abs(hn::LoadU(d, x + j + lanes)));
+  }
+  for (; j + lanes <= n; j += lanes) found = hn::Max(found, hn::Abs(hn::LoadU(d, x + j)));
+  float result = hn::GetLane(hn::MaxOfLanes(d, hn::Max(found, more)));
+  for (; j < n; ++j) result = std::max(result, std::fabs(x[j]));
+  return result;
+}
+
+template <typename Level>
+HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Level* levels) {
+  const hn::CappedTag<float, 16> df;
+  const int lanes = static_cast<int>(hn::Lanes(df));
+  const auto scales = hn::Set(df, scale);
+  int j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    const auto scaled = hn::Mul(hn::LoadU(df, x + j), scales);
+#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+    // Highway's form takes care of numbers beyond integers too, and packs bytes in three steps:
+    // twice the time.
+    const __m512i rounded = _mm512_cvtps_epi32(scaled.raw);
+    if constexpr (sizeof(Level) == 1) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(levels + j), _mm512_cvtsepi32_epi8(rounded));
+    } else {
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(levels + j), _mm512_cvtsepi32_epi16(rounded));
+    }
+#else
+    const hn::Rebind<Level, decltype(df)> dl;
+    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(scaled)), dl, levels + j);
+#endif
+  }
+  for (; j < n; ++j) levels[j] = static_cast<Level>(std::lrint(x[j] * scale));
+}
+
+HWY_ATTR void round_bytes(const float* x, int n, float scale, int8_t* levels) {
+  round_all(x, n, scale, levels);
+}
+HWY_ATTR void round_shorts(const float* x, int n, float scale, int16_t* levels) {
+  round_all(x, n, scale, levels);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace polarquant
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace polarquant {
+
+HWY_EXPORT(largest);
+HWY_EXPORT(round_bytes);
+HWY_EXPORT(round_shorts);
+
+float largest_magnitude(const float* x, int n) { return HWY_DYNAMIC_DISPATCH(largest)(x, n); }
+void round_levels(const float* x, int n, float scale, int8_t* levels) {
+  HWY_DYNAMIC_DISPATCH(round_bytes)(x, n, scale, levels);
+}
+
+namespace {
+
+/// With `round`(scale); `sign`: 1, or −1 to negate.
+template <typename Level, class Round>
+float round_so(const float* x, int n, float largest_level, float sign, Level* levels,
+               const Round& round) {
+  const float most = largest_magnitude(x, n);
+  const float to_levels = largest_level / most;
+  if (!(to_levels <= std::numeric_limits<float>::max())) {
+    std::fill_n(levels, n, Level{0});
+    return 0;
+  }
+  round(sign * to_levels);
+  return most / largest_level;
+}
+
+}  // namespace
+
+float round_to_step(const float* x, int n, int8_t* levels, bool negate) {
+  return round_so(x, n, 127, negate ? -1.0F : 1.0F, levels,
+                  [&](float scale) { round_levels(x, n, scale, levels); });
+}
+float round_to_step(const float* x, int n, int largest_level, int16_t* levels) {
+  return round_so(x, n, static_cast<float>(largest_level), 1, levels, [&](float scale) {
+    HWY_DYNAMIC_DISPATCH(round_shorts)(x, n, scale, levels);
+  });
+}
+
+}  // namespace polarquant
+#endif
