@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Single rows, a warp each: for what survives of a scan. Every number of src/scan/model/row_values.h is
-// computed here.
+// Single rows, a warp each: for what survives of a scan. Every number of
+// src/scan/model/row_values.h is computed here.
 #include "cuda/candidate_scores.h"
 #include "cuda/cuda_check.h"
 #include "cuda/row_key.cuh"

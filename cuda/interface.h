@@ -2,10 +2,10 @@
 // What libpolarquant_cuda is told and asked: plain data and a table of functions, the only thing it
 // exports. No CUDA types, so that the core, which loads the library at run time, needs none.
 //
-// The core describes a codec by its integer levels (src/scan/model/scan_codec.h) and prepares queries;
-// the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by the float
-// operations of src/scan/model/scan_query.h and src/codec/codec.h in their order, so that results are
-// those of the CPU to the bit.
+// The core describes a codec by its integer levels (src/scan/model/scan_codec.h) and prepares
+// queries; the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by
+// the float operations of src/scan/model/scan_query.h and src/codec/codec.h in their order, so that
+// results are those of the CPU to the bit.
 #pragma once
 
 #include <cstddef>

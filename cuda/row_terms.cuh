@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A row's terms, its score and its bounds, by the float operations of src/scan/model/scan_query.h in
-// their order, and what rows are ranked by. This library is compiled without contraction
+// A row's terms, its score and its bounds, by the float operations of src/scan/model/scan_query.h
+// in their order, and what rows are ranked by. This library is compiled without contraction
 // (-fmad=false), so that products are rounded before they are added, as on the CPU.
 #pragma once
 

@@ -11,13 +11,13 @@
 
 #include "bench/micro/micro.h"
 #include "bench/micro/roofs.h"
-#include "src/scan/layout/code_blocks.h"
-#include "src/scan/kernels/dense/amx_dots.h"
-#include "src/scan/kernels/decode/decode_rows.h"
-#include "src/scan/kernels/dense/query_tile_dots.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
-#include "src/scan/kernels/sketch/sketch_candidates.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/dense/amx_dots.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
+#include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/scan/layout/code_blocks.h"
 #include "src/scan/search/tile_loader.h"
 
 namespace polarquant::micro {

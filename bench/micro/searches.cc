@@ -10,10 +10,10 @@
 #include "bench/median.h"
 #include "bench/micro/micro.h"
 #include "bench/micro/roofs.h"
-#include "src/scan/search/block_search.h"
-#include "src/scan/layout/code_blocks.h"
 #include "src/scan/kernels/dense/amx_dots.h"
 #include "src/scan/kernels/dense/query_tile_dots.h"
+#include "src/scan/layout/code_blocks.h"
+#include "src/scan/search/block_search.h"
 #include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant::micro {

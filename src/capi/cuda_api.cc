@@ -8,15 +8,15 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
-#include "src/device/cuda_encoder.h"
-#include "src/device/cuda_index.h"
-#include "src/device/cuda_library.h"
 #include "src/capi/cuda_options.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
+#include "src/device/cuda_encoder.h"
+#include "src/device/cuda_index.h"
+#include "src/device/cuda_library.h"
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
@@ -25,14 +25,14 @@
 #endif
 
 struct polar_cuda_index {
-  std::unique_ptr<polarquant::capi::CudaIndex> index;
+  std::unique_ptr<polarquant::device::CudaIndex> index;
   /// Of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
   int32_t num_threads = 0;
 };
 
 struct polar_cuda_encoder {
-  std::unique_ptr<polarquant::capi::CudaEncoder> encoder;
+  std::unique_ptr<polarquant::device::CudaEncoder> encoder;
 };
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
@@ -48,14 +48,14 @@ constexpr int64_t kPackedRows = int64_t{1} << 16;
 
 const Codec& require_scannable(const polar_codec* codec) {
   const Codec& checked = *require_object("codec", codec).codec;
-  require(ScanCodec::supports(checked), StatusCode::unsupported,
+  require(BlockLayout::supports(checked), StatusCode::unsupported,
           "codec: {} has no integer levels; Polar0.5 to Polar8 and residual codes have",
           print_spec(checked.spec()));
   require_trained(checked);
   return checked;
 }
 
-polar_cuda_index* make_handle(std::unique_ptr<CudaIndex> index, Metric query_metric,
+polar_cuda_index* make_handle(std::unique_ptr<device::CudaIndex> index, Metric query_metric,
                               int32_t num_threads) {
   auto handle = std::make_unique<polar_cuda_index>();
   handle->index = std::move(index);
@@ -64,7 +64,7 @@ polar_cuda_index* make_handle(std::unique_ptr<CudaIndex> index, Metric query_met
   return handle.release();
 }
 
-void require_options_of(const CudaIndex& index, const polar_search_options& options) {
+void require_options_of(const device::CudaIndex& index, const polar_search_options& options) {
   require(options.nprobe == 0 || index.is_inverted_file(), StatusCode::unsupported,
           "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
   require(options.ef_search == 0, StatusCode::unsupported,
@@ -74,7 +74,8 @@ void require_options_of(const CudaIndex& index, const polar_search_options& opti
 }
 
 #ifdef POLARQUANT_HAS_FAISS
-std::unique_ptr<CudaIndex> copy_flat(const IndexPolar& polar, const CudaPlaces& places) {
+std::unique_ptr<device::CudaIndex> copy_flat(const IndexPolar& polar,
+                                             const device::CudaPlaces& places) {
   if (polar.rows_as_floats() > 0) {
     // Devices search codes alone: the copy has them, by what its rows teach.
     const std::unique_ptr<::faiss::Index> coded = clone_index(polar);
@@ -83,11 +84,12 @@ std::unique_ptr<CudaIndex> copy_flat(const IndexPolar& polar, const CudaPlaces& 
     return copy_flat(polar_of_codes, places);
   }
   const std::vector<BlockRows> spans = polar.codes().spans();
-  return std::make_unique<CudaIndex>(polar.codec(), spans, polar.ids(), places);
+  return std::make_unique<device::CudaIndex>(polar.codec(), spans, polar.ids(), places);
 }
 
-std::unique_ptr<CudaIndex> copy_inverted_file(const polar_index& index, const IndexIVFPolar& ivf,
-                                              const CudaPlaces& places) {
+std::unique_ptr<device::CudaIndex> copy_inverted_file(const polar_index& index,
+                                                      const IndexIVFPolar& ivf,
+                                                      const device::CudaPlaces& places) {
   const float* centroids = ivf.flat_centroids();
   require(centroids != nullptr, StatusCode::unsupported,
           "index: \"{}\" does not find its lists by comparing all centroids, as CUDA devices do; "
@@ -97,9 +99,9 @@ std::unique_ptr<CudaIndex> copy_inverted_file(const polar_index& index, const In
       ivf.max_codes == 0, StatusCode::unsupported,
       "index: its max_codes is {}; 0, all rows of the probed lists, is searched on CUDA devices",
       ivf.max_codes);
-  return std::make_unique<CudaIndex>(
-      ListsSource{ivf.inverted_file(), centroids, codec_metric(ivf.quantizer->metric_type),
-                  static_cast<int64_t>(ivf.nprobe)},
+  return std::make_unique<device::CudaIndex>(
+      device::ListsSource{ivf.inverted_file(), centroids, codec_metric(ivf.quantizer->metric_type),
+                          static_cast<int64_t>(ivf.nprobe)},
       places);
 }
 #endif
@@ -111,7 +113,7 @@ extern "C" polar_status polar_cuda_device_count(int32_t* count) {
     int32_t& checked = require_object("count", count);
     checked = 0;
     int32_t found = 0;
-    call_cuda(cuda_functions().device_count, &found);
+    device::call_cuda(device::cuda_functions().device_count, &found);
     require(found > 0, StatusCode::unsupported, "CUDA: there is no device, or no driver for one");
     checked = found;
   });
@@ -120,9 +122,9 @@ extern "C" polar_status polar_cuda_device_count(int32_t* count) {
 extern "C" polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info) {
   return run_guarded([&] {
     require_object("info", info);
-    require_cuda_device("device", device);
+    device::require_cuda_device("device", device);
     cuda::DeviceInfo found = {};
-    call_cuda(cuda_functions().device_info, device, &found);
+    device::call_cuda(device::cuda_functions().device_info, device, &found);
     polar_cuda_device_info filled = {};
     filled.compute_major = found.compute_major;
     filled.compute_minor = found.compute_minor;
@@ -147,13 +149,13 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     require_object("out", out);
 #ifdef POLARQUANT_HAS_FAISS
     const polar_index& checked = require_object("index", index);
-    const CudaPlaces places = read_cuda_places(options);
+    const device::CudaPlaces places = read_cuda_places(options);
     const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
     const auto* ivf = dynamic_cast<const IndexIVFPolar*>(checked.faiss.get());
     const Codec* codec = polar != nullptr ? &polar->codec()
                          : ivf != nullptr ? &ivf->codec()
                                           : nullptr;
-    require(codec != nullptr && ScanCodec::supports(*codec), StatusCode::unsupported,
+    require(codec != nullptr && BlockLayout::supports(*codec), StatusCode::unsupported,
             "index: \"{}\" is not searched on CUDA devices; Polar0.5 to Polar8 and residual codes "
             "are, alone (\"Polar4\") or in an inverted file (\"IVF1024,Polar4\")",
             checked.description);
@@ -178,7 +180,7 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
     require_object("out", out);
     const Codec& checked = require_scannable(codec);
     const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
-    const CudaPlaces places = read_cuda_places(options);
+    const device::CudaPlaces places = read_cuda_places(options);
     CodeBlocks blocks{BlockLayout(checked)};
     const size_t row_bytes = blocks.layout().row_format_bytes();
     for (int64_t first = 0; first < n; first += kPackedRows)
@@ -186,9 +188,9 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
                     given.data + static_cast<size_t>(first) * row_bytes);
     // Codes of cosine are of normalized rows, and the codec normalizes queries itself.
     const std::vector<BlockRows> spans = blocks.spans();
-    *out =
-        make_handle(std::make_unique<CudaIndex>(checked, spans, std::span<const int64_t>(), places),
-                    Metric::inner_product, codec->num_threads);
+    *out = make_handle(
+        std::make_unique<device::CudaIndex>(checked, spans, std::span<const int64_t>(), places),
+        Metric::inner_product, codec->num_threads);
   });
 }
 
@@ -232,7 +234,7 @@ extern "C" polar_status polar_cuda_encoder_create(const polar_codec* codec,
     const int32_t device = read_cuda_device(options);
     require_trained(checked);
     auto handle = std::make_unique<polar_cuda_encoder>();
-    handle->encoder = std::make_unique<CudaEncoder>(checked, device);
+    handle->encoder = std::make_unique<device::CudaEncoder>(checked, device);
     *out = handle.release();
   });
 }
@@ -243,7 +245,7 @@ extern "C" polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* enco
                                                   const float* x, uint8_t* codes,
                                                   size_t codes_bytes, void* stream) {
   return run_guarded([&] {
-    const CudaEncoder& checked = *require_object("encoder", encoder).encoder;
+    const device::CudaEncoder& checked = *require_object("encoder", encoder).encoder;
     require_count("n", n, 0);
     require_array("x", x, n, checked.dim(), sizeof(float));
     require_array("codes", codes, n, static_cast<int64_t>(checked.row_bytes()), 1);

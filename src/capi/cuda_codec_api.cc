@@ -5,14 +5,14 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
-#include "src/device/cuda_codec.h"
 #include "src/capi/cuda_options.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/core/checked_size.h"
+#include "src/device/cuda_codec.h"
 
 struct polar_cuda_codec {
-  std::unique_ptr<polarquant::capi::CudaCodec> codec;
+  std::unique_ptr<polarquant::device::CudaCodec> codec;
 };
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
@@ -58,7 +58,7 @@ extern "C" polar_status polar_cuda_codec_create(const polar_codec* codec,
     const int32_t device = read_cuda_device(options);
     require_trained(checked);
     auto handle = std::make_unique<polar_cuda_codec>();
-    handle->codec = std::make_unique<CudaCodec>(checked, device, codec->num_threads);
+    handle->codec = std::make_unique<device::CudaCodec>(checked, device, codec->num_threads);
     *out = handle.release();
   });
 }
@@ -70,7 +70,7 @@ extern "C" polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, in
                                                const uint8_t* codes, size_t codes_bytes,
                                                void* stream, float* scores) {
   return run_guarded([&] {
-    const CudaCodec& checked = *require_object("codec", codec).codec;
+    const device::CudaCodec& checked = *require_object("codec", codec).codec;
     require_heads(checked.codec(), heads, n, codes, codes_bytes);
     require_vectors("nq", nq);
     require_finite("queries", queries, heads * nq, checked.codec().dim());
@@ -85,7 +85,7 @@ extern "C" polar_status polar_cuda_codec_combine(const polar_cuda_codec* codec, 
                                                  const uint8_t* codes, size_t codes_bytes,
                                                  void* stream, float* out) {
   return run_guarded([&] {
-    const CudaCodec& checked = *require_object("codec", codec).codec;
+    const device::CudaCodec& checked = *require_object("codec", codec).codec;
     require_heads(checked.codec(), heads, n, codes, codes_bytes);
     require_vectors("nw", nw);
     require_array("weights", weights, heads * nw, n, sizeof(float));

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 
-#include "src/device/cuda_library.h"
 #include "src/capi/options.h"
 #include "src/core/format.h"
 #include "src/core/status.h"
@@ -31,11 +30,6 @@ polar_cuda_options read_options(const polar_cuda_options* given) {
   return options;
 }
 
-/// The argument that names device i.
-std::string name_of(const CudaPlaces& places, size_t i) {
-  return places.are_listed ? format_text("options.devices[{}]", i) : "options.device";
-}
-
 }  // namespace
 
 polar_cuda_options default_cuda_options() {
@@ -44,9 +38,9 @@ polar_cuda_options default_cuda_options() {
   return options;
 }
 
-CudaPlaces read_cuda_places(const polar_cuda_options* given) {
+device::CudaPlaces read_cuda_places(const polar_cuda_options* given) {
   const polar_cuda_options options = read_options(given);
-  CudaPlaces places;
+  device::CudaPlaces places;
   places.are_listed = options.num_devices > 0;
   places.replicated = options.layout == POLAR_CUDA_REPLICATED;
   if (places.are_listed) {
@@ -59,7 +53,7 @@ CudaPlaces read_cuda_places(const polar_cuda_options* given) {
   }
   for (size_t i = 0; i < places.devices.size(); ++i) {
     require(places.devices[i] >= 0, StatusCode::bad_argument, "{}: {} is not allowed; 0 or more",
-            name_of(places, i), places.devices[i]);
+            device::name_of(places, i), places.devices[i]);
   }
   return places;
 }
@@ -71,11 +65,6 @@ int32_t read_cuda_device(const polar_cuda_options* given) {
           "alone have several",
           options.num_devices);
   return read_cuda_places(given).devices.front();
-}
-
-void require_cuda_devices(const CudaPlaces& places) {
-  for (size_t i = 0; i < places.devices.size(); ++i)
-    require_cuda_device(name_of(places, i).c_str(), places.devices[i]);
 }
 
 }  // namespace polarquant::capi

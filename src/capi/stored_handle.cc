@@ -12,8 +12,8 @@
 #include "src/capi/faiss_parts.h"
 #include "src/core/byte_stream.h"
 #include "src/faiss/files/index_files.h"
-#include "src/faiss/index/index_parts.h"
 #include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant::capi {
 namespace {

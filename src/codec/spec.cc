@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "src/codec/byte_quantizer.h"
+#include "src/codec/planned_quantizer.h"
 #include "src/codec/published/pair_group_quantizer.h"
 #include "src/codec/published/pair_quantizer.h"
-#include "src/codec/planned_quantizer.h"
-#include "src/codec/residual_quantizer.h"
 #include "src/codec/published/scalar_quantizer.h"
 #include "src/codec/published/tree_quantizer.h"
+#include "src/codec/residual_quantizer.h"
 #include "src/codec/trellis_codebooks.h"
 #include "src/codec/trellis_quantizer.h"
 #include "src/core/format.h"

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "src/core/parallel.h"
-#include "src/scan/stores/codec_copy.h"
 #include "src/scan/search/query_tasks.h"
+#include "src/scan/stores/codec_copy.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 CudaCodec::CudaCodec(const Codec& codec, int32_t device, int32_t threads)
     : codec_(copy_of(codec)), threads_(threads), rows_(*codec_) {
@@ -72,4 +72,4 @@ void CudaCodec::combine(int64_t heads, int64_t nw, const float* weights, int64_t
   }
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <memory>
 
+#include "src/codec/codec.h"
 #include "src/device/cuda_library.h"
 #include "src/device/cuda_row_description.h"
-#include "src/codec/codec.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 class CudaCodec {
  public:
@@ -36,4 +36,4 @@ class CudaCodec {
   DeviceCodecHandle device_codec_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/device/cuda_row_description.h"
 #include "src/codec/byte_quantizer.h"
 #include "src/codec/residual_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
+#include "src/device/cuda_row_description.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 static_assert(cuda::kBlockRows == kBlockRows && cuda::kMaxFrontWords == kMaxFrontWords);
@@ -149,4 +149,4 @@ cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
   return request;
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

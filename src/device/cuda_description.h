@@ -9,7 +9,7 @@
 #include "src/codec/codec.h"
 #include "src/scan/model/scan_query.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 /// Throws unsupported for codes that are not searched on devices.
 cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec);
@@ -38,4 +38,4 @@ struct DeviceQueries {
   std::vector<cuda::QueryTerms> terms;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include "src/device/cuda_row_description.h"
 #include "src/codec/trellis_quantizer.h"
+#include "src/device/cuda_row_description.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 static_assert(kWindowBits == 8 && kCells == 256 && TrellisEncoder::kWarmupPairs == 32);
@@ -83,4 +83,4 @@ void CudaEncoder::encode(int64_t n, const float* x, uint8_t* codes, void* stream
   fail(StatusCode::internal, "x: row {}: its factors cannot be stored", request.refused_row);
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

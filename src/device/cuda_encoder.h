@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/device/cuda_library.h"
 #include "src/codec/codec.h"
+#include "src/device/cuda_library.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 class CudaEncoder {
  public:
@@ -30,4 +30,4 @@ class CudaEncoder {
   DeviceEncoderHandle device_encoder_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

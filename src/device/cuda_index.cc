@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <limits>
 
-#include "src/scan/stores/codec_copy.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/codec_copy.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 /// Queries that are prepared before a device gets them.
@@ -241,4 +241,4 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
   }
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

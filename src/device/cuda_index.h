@@ -9,15 +9,15 @@
 #include <span>
 #include <vector>
 
+#include "src/codec/codec.h"
 #include "src/device/cuda_description.h"
 #include "src/device/cuda_lists.h"
-#include "src/capi/cuda_options.h"
+#include "src/device/cuda_places.h"
 #include "src/device/cuda_rows.h"
 #include "src/device/device_threads.h"
-#include "src/codec/codec.h"
 #include "src/scan/search/block_search.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 class CudaIndex {
  public:
@@ -87,4 +87,4 @@ class CudaIndex {
   mutable DeviceThreads threads_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

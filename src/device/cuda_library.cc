@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 constexpr char kLibraryName[] = "libpolarquant_cuda.so.0";
@@ -77,4 +77,4 @@ void require_cuda_device(const char* name, int32_t device) {
           name, device, count - 1);
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

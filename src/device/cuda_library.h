@@ -11,7 +11,7 @@
 #include "cuda/interface.h"
 #include "src/core/status.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 /// The library's functions. Throws unsupported, saying what was looked for and what went wrong.
 const cuda::FunctionTable& cuda_functions();
@@ -51,4 +51,4 @@ using DeviceCodecHandle = std::unique_ptr<cuda::DeviceCodec, DeviceCodecDeleter>
 /// Throws unsupported where there is no CUDA device, and bad_argument for a number of none.
 void require_cuda_device(const char* name, int32_t device);
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

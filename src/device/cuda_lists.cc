@@ -6,7 +6,7 @@
 #include "src/device/cuda_description.h"
 #include "src/scan/search/query_tasks.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 CudaLists::CudaLists(const ListsSource& source) : nprobe_(source.nprobe) {
   const CodeLists& lists = source.file.lists;
@@ -77,4 +77,4 @@ cuda::ListsDescription ListsForDevices::with_rows(const std::vector<int64_t>& ro
   return description;
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -11,7 +11,7 @@
 #include "src/device/cuda_parts.h"
 #include "src/scan/search/list_search.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 /// An inverted file that is to be copied to devices; all is borrowed.
 struct ListsSource {
@@ -63,4 +63,4 @@ class ListsForDevices {
   std::vector<BlockRows> spans_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -6,7 +6,7 @@
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit) {
   const int64_t units = div_up(count, unit);
@@ -47,4 +47,4 @@ void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, in
   write_top_k(all, k, higher_is_nearer, scores, rows);
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

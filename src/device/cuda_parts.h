@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 struct PartRange {
   int64_t first = 0;
@@ -36,4 +36,4 @@ struct PartResults {
 void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,
                  bool higher_is_nearer, float* scores, int64_t* rows);
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

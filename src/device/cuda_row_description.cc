@@ -7,11 +7,11 @@
 
 #include "src/codec/byte_quantizer.h"
 #include "src/codec/planned_quantizer.h"
-#include "src/codec/residual_quantizer.h"
 #include "src/codec/published/scalar_quantizer.h"
+#include "src/codec/residual_quantizer.h"
 #include "src/codec/walsh_hadamard.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 using cuda::kUnitPairs;
@@ -278,4 +278,4 @@ void CudaRowDescription::describe_groups(const PairGroupQuantizer& groups) {
   count_units(units_of(rows_.dim));
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

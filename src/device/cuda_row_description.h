@@ -14,7 +14,7 @@
 #include "src/codec/published/tree_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 cuda::FactorForm cuda_factor_form(FactorForm form);
 
@@ -55,4 +55,4 @@ class CudaRowDescription {
   int transformed_block_ = 0;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -8,7 +8,7 @@
 #include "src/core/aligned_buffer.h"
 #include "src/scan/search/query_tasks.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 /// Blocks copied through a buffer at a time.
@@ -131,4 +131,4 @@ void CudaRows::search(const cuda::SearchRequest& request) const {
   name_device(device_, [&] { call_cuda(cuda_functions().search, device_index_.get(), &request); });
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

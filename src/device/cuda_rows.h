@@ -10,7 +10,7 @@
 #include "src/device/cuda_parts.h"
 #include "src/scan/layout/block_layout.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 class CudaRows {
  public:
@@ -31,4 +31,4 @@ class CudaRows {
   DeviceIndexHandle device_index_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -11,7 +11,7 @@
 #include "src/core/parallel.h"
 #include "src/core/status.h"
 
-namespace polarquant::capi {
+namespace polarquant::device {
 namespace {
 
 struct Call {
@@ -116,4 +116,4 @@ void DeviceThreads::run_together(size_t count, const std::function<void(size_t p
   }
 }
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

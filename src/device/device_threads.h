@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace polarquant::capi {
+namespace polarquant::device {
 
 class DeviceThreads {
  public:
@@ -28,4 +28,4 @@ class DeviceThreads {
   std::unique_ptr<Pool> pool_;
 };
 
-}  // namespace polarquant::capi
+}  // namespace polarquant::device

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "src/scan/model/scan_codec.h"
+#include "src/simd/lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {

@@ -15,7 +15,6 @@
 
 #include "src/simd/dot_bytes-inl.h"
 #include "src/simd/dot_row-inl.h"
-#include "src/scan/model/scan_codec.h"
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// What the levels of rows are more by (set_operand_rows, level_rows.h), and their dots so by as
+/// What the levels of rows are more by (set_operand_rows, decode_rows.h), and their dots so by as
 /// much times Σ query level.
 inline constexpr int kOperandBias = 128;
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "src/scan/model/scan_codec.h"
+#include "src/simd/lanes.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/simd/sign_words.cc"

@@ -15,8 +15,9 @@
 
 #include <cstdint>
 
+#include "src/simd/bit_fields.h"
 #include "src/simd/keep_order-inl.h"
-#include "src/scan/model/scan_codec.h"
+#include "src/simd/lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -58,8 +59,6 @@ class WindowReader {
  public:
   /// `spread` is borrowed.
   HWY_ATTR WindowReader(int step, const FieldSpread& spread) : step_(step), spread_(spread) {}
-  HWY_ATTR explicit WindowReader(const LevelPart& part)
-      : WindowReader(part.step_bits, part.fields) {}
 
   /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read, none before
   /// it. `half`: 32 bytes hold them (LevelPart::reads_half), which touch fewer cache lines.

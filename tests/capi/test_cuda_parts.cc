@@ -11,7 +11,7 @@
 #include "tests/support/catch.h"
 
 using namespace polarquant;
-using namespace polarquant::capi;
+using namespace polarquant::device;
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "tests/support/catch.h"
 
 using namespace polarquant;
-using namespace polarquant::capi;
+using namespace polarquant::device;
 
 namespace {
 

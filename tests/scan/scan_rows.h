@@ -16,8 +16,8 @@
 
 #include "src/codec/codec.h"
 #include "src/core/random.h"
-#include "src/scan/layout/code_blocks.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/layout/code_blocks.h"
 #include "src/scan/model/row_values.h"
 #include "src/scan/model/scan_query.h"
 #include "src/simd/simd_codec_kernels.h"

@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
-#include "src/scan/search/dense_search.h"
-#include "src/scan/kernels/dense/first_stage_vectors.h"
-#include "src/scan/kernels/decode/squared_norms.h"
 #include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/decode/squared_norms.h"
+#include "src/scan/kernels/dense/first_stage_vectors.h"
 #include "src/scan/kernels/dense/one_step_vectors.h"
 #include "src/scan/model/row_values.h"
+#include "src/scan/search/dense_search.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "src/codec/magnitude_planes.h"
-#include "src/scan/kernels/decode/decode_rows.h"
-#include "src/simd/sign_words.h"
-#include "src/simd/round_to_int8.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/simd/round_to_int8.h"
+#include "src/simd/sign_words.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

@@ -46,7 +46,7 @@ struct FileOfRows {
     codec = std::make_unique<Codec>(parse_spec(spec), dim, metric, options);
     codec->use_kernels(simd_codec_kernels());
     codec->train(n, residuals.data());
-    if (ScanCodec::supports(*codec)) scan = std::make_unique<ScanCodec>(*codec);
+    if (BlockLayout::supports(*codec)) scan = std::make_unique<ScanCodec>(*codec);
     std::vector<uint8_t> codes(codec->layout().bytes(n));
     codec->encode_about(
         n, x.data(),

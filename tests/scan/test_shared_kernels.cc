@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/kernels/batch/shared_sketches.h"
 #include "src/scan/kernels/batch/shared_rows.h"
+#include "src/scan/kernels/batch/shared_sketches.h"
 #include "src/scan/model/row_values.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"

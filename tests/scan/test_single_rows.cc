@@ -9,8 +9,8 @@
 
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
-#include "src/scan/stores/row_store.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/row_store.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/scan_rows.h"
 

@@ -27,10 +27,10 @@
 #include "src/codec/codec.h"
 #include "src/codec/spec.h"
 #include "src/core/status.h"
-#include "src/faiss/graphs/hnsw_graph.h"
-#include "src/faiss/index/index_parts.h"
-#include "src/faiss/graphs/nsg_graph.h"
 #include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/graphs/hnsw_graph.h"
+#include "src/faiss/graphs/nsg_graph.h"
+#include "src/faiss/index/index_parts.h"
 #include "src/io/section_writer.h"
 
 namespace polarquant {

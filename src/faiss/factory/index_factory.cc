@@ -16,10 +16,10 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/spec.h"
-#include "src/faiss/index/containers.h"
 #include "src/faiss/factory/description_limits.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/index/containers.h"
 
 namespace polarquant {
 namespace {

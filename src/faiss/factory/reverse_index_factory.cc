@@ -29,8 +29,8 @@
 #include "polarquant/faiss.h"
 #include "src/core/format.h"
 #include "src/core/status.h"
-#include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/foreign/faiss_error.h"
 
 namespace polarquant {
 namespace {

@@ -20,8 +20,8 @@
 #include "src/codec/codec.h"
 #include "src/core/row_length.h"
 #include "src/core/status.h"
-#include "src/faiss/index/index_parts.h"
 #include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant {
 namespace {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/files/index_files.h"
+#include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/index_parts.h"
 #include "src/faiss/index/polar_inverted_lists.h"
-#include "src/faiss/files/stored_kinds.h"
 #include "src/io/atomic_file.h"
 #include "src/scan/stores/row_store.h"
 

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "src/faiss/index/containers.h"
-#include "src/faiss/foreign/stored_faiss.h"
 #include "src/faiss/files/stored_polar.h"
+#include "src/faiss/foreign/stored_faiss.h"
+#include "src/faiss/index/containers.h"
 
 namespace polarquant {
 namespace {

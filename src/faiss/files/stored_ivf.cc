@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/faiss/files/allowed_compositions.h"
 #include "src/faiss/factory/description_limits.h"
+#include "src/faiss/files/allowed_compositions.h"
 #include "src/faiss/foreign/stored_faiss.h"
 
 namespace polarquant {

@@ -11,11 +11,11 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/faiss/files/stored_ivf.h"
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/faiss/index/polar_inverted_lists.h"
-#include "src/faiss/files/stored_ivf.h"
-#include "src/scan/stores/list_sections.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/stores/list_sections.h"
 #include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {

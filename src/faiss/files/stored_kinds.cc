@@ -7,12 +7,12 @@
 #include "src/codec/codec.h"
 #include "src/faiss/files/allowed_compositions.h"
 #include "src/faiss/files/stored_containers.h"
-#include "src/faiss/foreign/stored_faiss.h"
 #include "src/faiss/files/stored_hnsw.h"
 #include "src/faiss/files/stored_ivf.h"
 #include "src/faiss/files/stored_ivf_polar.h"
 #include "src/faiss/files/stored_nsg.h"
 #include "src/faiss/files/stored_polar.h"
+#include "src/faiss/foreign/stored_faiss.h"
 
 namespace polarquant {
 namespace {

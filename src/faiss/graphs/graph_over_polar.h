@@ -10,8 +10,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/faiss/graphs/graph_search.h"
 #include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/graphs/graph_search.h"
 
 namespace polarquant {
 

@@ -9,8 +9,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"

@@ -14,14 +14,14 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/ivf_scanner.h"
 #include "src/faiss/index/list_rows.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
 #include "src/scan/search/measure_margins.h"
-#include "src/scan/model/scan_codec.h"
 #include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
@@ -123,7 +123,7 @@ void IndexIVFPolar::adopt(std::unique_ptr<Codec> codec, float centroid_scale) {
   codec_ = std::move(codec);
   centroid_scale_ = centroid_scale;
   code_size = codec_->layout().group_bytes;
-  scan_codec_ = ScanCodec::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
+  scan_codec_ = BlockLayout::supports(*codec_) ? std::make_unique<ScanCodec>(*codec_) : nullptr;
   learn_centres();
   learn_centroid_search();
   use_lists(CodeLists::make(*codec_, static_cast<int64_t>(nlist)));

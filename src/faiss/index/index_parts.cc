@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
-#include "src/faiss/foreign/stored_faiss.h"
 #include "src/faiss/files/stored_kinds.h"
+#include "src/faiss/foreign/stored_faiss.h"
 
 namespace polarquant {
 namespace {

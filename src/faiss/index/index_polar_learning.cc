@@ -12,9 +12,9 @@
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/scan/search/measure_margins.h"
 #include "src/scan/stores/codec_copy.h"
 #include "src/scan/stores/float_row_store.h"
-#include "src/scan/search/measure_margins.h"
 
 namespace polarquant {
 namespace {

@@ -16,9 +16,9 @@
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
 #include "src/scan/search/list_search.h"
-#include "src/scan/model/scan_codec.h"
 
 namespace polarquant {
 namespace {

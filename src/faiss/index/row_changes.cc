@@ -21,13 +21,13 @@
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
-#include "src/faiss/index/added_rows.h"
 #include "src/faiss/foreign/faiss_codes.h"
+#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_links.h"
-#include "src/faiss/index/list_rows.h"
 #include "src/faiss/graphs/nsg_builder.h"
-#include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/list_rows.h"
 
 namespace polarquant {
 namespace {

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/codec/byte_quantizer.h"
 #include "src/codec/planned_quantizer.h"
+#include "src/codec/residual_quantizer.h"
 #include "src/codec/trellis_quantizer.h"
 #include "src/core/checked_size.h"
 
@@ -52,6 +54,13 @@ int lane_of(int j, int dim) {
   const int half = (segment_dims(dim, j / kSegmentDims) + 1) / 2;
   const int place = j - start;
   return start + (place < half ? place : kPairsPerWord + place - half);
+}
+
+bool BlockLayout::supports(const Codec& codec) {
+  const Quantizer* quantizer = &codec.quantizer();
+  return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
+         dynamic_cast<const ResidualQuantizer*>(quantizer) != nullptr ||
+         codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
 }
 
 BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim()) {

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "src/core/status.h"
-#include "src/scan/model/scan_codec.h"
 
 namespace polarquant {
 namespace {
@@ -174,13 +173,13 @@ CodeLists::CodeLists(const Codec& codec, int64_t lists)
   require(codec.layout().group_rows == 1, StatusCode::unsupported,
           "{}: codes {} rows together, so that they cannot be parted to lists",
           print_spec(codec.spec()), codec.layout().group_rows);
-  if (ScanCodec::supports(codec)) layout_.emplace(codec);
+  if (BlockLayout::supports(codec)) layout_.emplace(codec);
 }
 
 std::unique_ptr<CodeLists> CodeLists::make(const Codec& codec, int64_t lists) {
   const auto count = static_cast<size_t>(lists);
   std::vector<std::vector<int64_t>> ids(count);
-  if (!ScanCodec::supports(codec))
+  if (!BlockLayout::supports(codec))
     return of_row_codes(codec, std::vector<std::vector<uint8_t>>(count), std::move(ids));
   return of_blocks(codec, std::vector<CodeBlocks>(count, CodeBlocks(BlockLayout(codec))),
                    std::move(ids));

@@ -150,13 +150,6 @@ size_t LevelPart::bytes_read() const {
   return static_cast<size_t>(8 * step_bits * (registers - 1) + (half ? 32 : 64));
 }
 
-bool ScanCodec::supports(const Codec& codec) {
-  const Quantizer* quantizer = &codec.quantizer();
-  return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
-         dynamic_cast<const ResidualQuantizer*>(quantizer) != nullptr ||
-         codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
-}
-
 ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     : layout_(codec, order),
       metric_(codec.metric()),

@@ -20,37 +20,10 @@
 #include "src/codec/codec.h"
 #include "src/codec/segment_plan.h"
 #include "src/scan/layout/block_layout.h"
+#include "src/simd/bit_fields.h"
+#include "src/simd/lanes.h"
 
 namespace polarquant {
-
-inline constexpr int kSegmentLanes = 64;
-/// Symmetric, so that a level can change its sign.
-inline constexpr int kMaxLevel = 127;
-
-/// What brings 64 fields of up to 8 bits, one behind the other, into 64 bytes
-/// (kernels/window_decode-inl.h): which bytes each eight of them lie in, and at which bits of
-/// these.
-struct FieldSpread {
-  alignas(64) uint8_t bytes[64] = {};
-  alignas(64) uint8_t shifts[64] = {};
-
-  /// Of 64 bytes. The first field begins `first_bit` bits behind the first byte; `step` bits lie
-  /// between fields.
-  constexpr void set(int step, int first_bit) {
-    for (int i = 0; i < 64; ++i) {
-      bytes[i] = static_cast<uint8_t>(std::min(i / 8 * step + i % 8, 63));
-      shifts[i] = static_cast<uint8_t>(first_bit + i % 8 * step);
-    }
-  }
-  /// Of fields of 4 to 7 bits, the first 32 bytes that they lie in and behind them the last 32:
-  /// what 64 bytes would have beyond the fields is mostly one cache line more.
-  void set_by_halves(int step) {
-    set(step, 0);
-    const int skipped = 8 * step - 32;
-    for (uint8_t& byte : bytes)
-      if (byte >= 32) byte = static_cast<uint8_t>(std::min(byte - skipped + 32, 63));
-  }
-};
 
 /// Integer levels of some segments: a table, and where a row's indices into it lie.
 struct LevelPart {
@@ -142,9 +115,6 @@ struct ScanTerms {
 
 class ScanCodec {
  public:
-  /// Whether searches of this codec's codes run on integer levels: the flagship, its residual and
-  /// trained codes, and Polar8.
-  static bool supports(const Codec& codec);
   explicit ScanCodec(const Codec& codec, RowOrder order = RowOrder::blocks);
 
   const BlockLayout& layout() const { return layout_; }

@@ -12,8 +12,8 @@
 
 #include "src/codec/segment_plan.h"
 #include "src/simd/exact_sums.h"
-#include "src/simd/sign_words.h"
 #include "src/simd/round_to_int8.h"
+#include "src/simd/sign_words.h"
 
 namespace polarquant {
 namespace {

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
-#include "src/simd/sign_words.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/sign_words.h"
 
 namespace polarquant {
 

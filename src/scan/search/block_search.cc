@@ -14,18 +14,18 @@
 #include <vector>
 
 #include "src/core/parallel.h"
-#include "src/scan/search/work_stealing.h"
-#include "src/scan/search/dense_search.h"
 #include "src/scan/kernels/dense/query_tile_dots.h"
-#include "src/scan/search/query_tasks.h"
 #include "src/scan/model/scan_query.h"
+#include "src/scan/search/dense_search.h"
+#include "src/scan/search/query_tasks.h"
 #include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
-#include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/shared_search.h"
+#include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/tile_loader.h"
 #include "src/scan/search/tile_search.h"
+#include "src/scan/search/work_stealing.h"
 
 namespace polarquant {
 namespace {

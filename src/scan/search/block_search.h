@@ -6,9 +6,9 @@
 #include <span>
 
 #include "src/codec/codec.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/range_found.h"
 #include "src/scan/search/row_filter.h"
-#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/search_options.h"
 
 namespace polarquant {

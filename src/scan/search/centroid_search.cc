@@ -13,14 +13,14 @@
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/core/status.h"
-#include "src/simd/exact_sums.h"
 #include "src/scan/kernels/dense/query_tile_dots.h"
-#include "src/simd/round_to_int8.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/search/query_tasks.h"
 #include "src/scan/model/scan_codec.h"
-#include "src/simd/simd_codec_kernels.h"
+#include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
+#include "src/simd/exact_sums.h"
+#include "src/simd/round_to_int8.h"
+#include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {

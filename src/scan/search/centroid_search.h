@@ -50,8 +50,8 @@ class CentroidSearch {
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
   int lanes_;
-  // Of centroid c about their mean m, rotated: levels, (panels, lanes·16) as panel_dots.h has them,
-  // and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole panels.
+  // Of centroid c about their mean m, rotated: levels, (panels, lanes·16) as query_tile_dots.h has
+  // them, and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole panels.
   AlignedVector<int8_t> levels_;
   AlignedVector<float> steps_;
   AlignedVector<float> constants_;

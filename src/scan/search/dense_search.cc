@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "src/core/parallel.h"
-#include "src/scan/search/match_score.h"
-#include "src/scan/kernels/decode/squared_norms.h"
-#include "src/scan/kernels/decode/decode_rows.h"
 #include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/decode/squared_norms.h"
+#include "src/scan/search/match_score.h"
 
 namespace polarquant {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
-#include "src/scan/kernels/dense/first_stage_vectors.h"
 #include "src/scan/kernels/dense/bound_matches.h"
 #include "src/scan/kernels/dense/dense_matches.h"
-#include "src/scan/kernels/tile.h"
+#include "src/scan/kernels/dense/first_stage_vectors.h"
 #include "src/scan/kernels/dense/one_step_vectors.h"
+#include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/top_k.h"
 

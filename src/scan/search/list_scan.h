@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "src/scan/search/dense_search.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/model/scan_query.h"
+#include "src/scan/search/dense_search.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/row_filter.h"
-#include "src/scan/model/scan_query.h"
 #include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/tile_search.h"

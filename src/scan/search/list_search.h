@@ -9,8 +9,8 @@
 
 #include "src/codec/codec.h"
 #include "src/scan/layout/code_lists.h"
-#include "src/scan/search/range_found.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/search/range_found.h"
 #include "src/scan/search/search_options.h"
 
 namespace polarquant {

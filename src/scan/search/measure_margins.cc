@@ -153,7 +153,7 @@ SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, co
 }  // namespace
 
 SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
-  if (!trained.has_basis() || n < kLeastRows || !ScanCodec::supports(trained)) return {};
+  if (!trained.has_basis() || n < kLeastRows || !BlockLayout::supports(trained)) return {};
   const WorkStage last(0.9, 1);
   const ScanCodec scan_codec(trained);
   if (!scan_codec.has_front()) return {};

@@ -8,7 +8,7 @@ namespace polarquant {
 void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries, int64_t k,
                 const RowFilter& filter, const SearchOptions& options, float* scores,
                 int64_t* ids) {
-  if (ScanCodec::supports(codec)) {
+  if (BlockLayout::supports(codec)) {
     block_search(codec, ScanCodec(codec), codes, nq, queries, k, filter, options, scores, ids);
   } else {
     exhaustive_search(codec, codes, nq, queries, k, filter, options, scores, ids);
@@ -18,7 +18,7 @@ void row_search(const Codec& codec, CodeRows codes, int64_t nq, const float* que
 void row_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
                       float radius, const RowFilter& filter, const SearchOptions& options,
                       RangeFound* found) {
-  if (ScanCodec::supports(codec)) {
+  if (BlockLayout::supports(codec)) {
     block_range_search(codec, ScanCodec(codec), codes, nq, queries, radius, filter, options, found);
   } else {
     exhaustive_range_search(codec, codes, nq, queries, radius, filter, options, found);

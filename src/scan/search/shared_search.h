@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "src/scan/kernels/batch/shared_sketches.h"
 #include "src/scan/kernels/batch/shared_rows.h"
+#include "src/scan/kernels/batch/shared_sketches.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"

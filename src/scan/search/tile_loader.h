@@ -9,8 +9,8 @@
 #include "src/codec/code_layout.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/search/row_filter.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/search/row_filter.h"
 
 namespace polarquant {
 

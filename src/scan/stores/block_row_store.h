@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "src/scan/stores/row_store.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/stores/row_store.h"
 
 namespace polarquant {
 

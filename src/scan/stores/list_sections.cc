@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "src/scan/stores/mapped_lists.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/stores/mapped_lists.h"
 
 namespace polarquant {
 namespace {
@@ -146,7 +146,7 @@ std::unique_ptr<CodeLists> read_list_sections(SectionReader& reader, const Codec
                                               bool ids_are_rows) {
   ListPlaces places = places_of(codec, sizes);
   const int64_t rows = places.total_rows();
-  const bool has_blocks = ScanCodec::supports(codec);
+  const bool has_blocks = BlockLayout::supports(codec);
   const SectionKind kind = has_blocks ? kBlocks : kRows;
   const uint64_t ids_bytes = static_cast<uint64_t>(rows) * sizeof(int64_t);
   require_next_bytes(reader, kind, places.section_bytes(), rows);

@@ -8,8 +8,8 @@
 
 #include "src/core/aligned_buffer.h"
 #include "src/core/checked_size.h"
-#include "src/scan/stores/mapped_row_store.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/stores/mapped_row_store.h"
 
 namespace polarquant {
 namespace {
@@ -121,7 +121,7 @@ class MappedLists final : public CodeLists {
 
 ListPlaces::ListPlaces(const Codec& codec, std::span<const int64_t> sizes) {
   constexpr const char* kWhat = "bytes of lists";
-  const bool has_blocks = ScanCodec::supports(codec);
+  const bool has_blocks = BlockLayout::supports(codec);
   const BlockLayout layout(codec);
   first_row_.reserve(sizes.size() + 1);
   begin_.reserve(sizes.size() + 1);

@@ -146,7 +146,7 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
     });
     return;
   }
-  if (!ScanCodec::supports(codec)) {
+  if (!BlockLayout::supports(codec)) {
     writer.add_data(kRows, [&codec, &codes](ByteSink& sink) {
       const CodeRows rows = codes.row_codes();
       const size_t bytes = codec.layout().bytes(rows.rows);
@@ -183,7 +183,7 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
 std::unique_ptr<RowStore> read_row_sections(SectionReader& reader, const Codec& codec,
                                             RowOrder order, int64_t rows) {
   if (reader.next_kind() == kFloats) return read_floats(reader, codec, order, rows);
-  if (!ScanCodec::supports(codec)) return read_row_codes(reader, codec, rows);
+  if (!BlockLayout::supports(codec)) return read_row_codes(reader, codec, rows);
   return order == RowOrder::single ? read_single_rows(reader, codec, rows)
                                    : read_blocks(reader, codec, rows);
 }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "src/core/checked_size.h"
+#include "src/scan/layout/row_removal.h"
 #include "src/scan/stores/block_row_store.h"
 #include "src/scan/stores/row_code_store.h"
-#include "src/scan/layout/row_removal.h"
 #include "src/scan/stores/single_row_store.h"
 
 namespace polarquant {
@@ -157,7 +157,7 @@ std::unique_ptr<RowScorer> RowStore::make_scorer(const Codec& codec) const {
 }
 
 std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
-  if (ScanCodec::supports(codec)) {
+  if (BlockLayout::supports(codec)) {
     if (order == RowOrder::single) return make_single_row_store(codec);
     return std::make_unique<BlockStore>(codec);
   }

@@ -15,8 +15,8 @@
 #include "src/codec/code_buffer.h"
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
-#include "src/scan/search/block_search.h"
 #include "src/scan/layout/code_blocks.h"
+#include "src/scan/search/block_search.h"
 #include "src/scan/stores/row_scorer.h"
 
 namespace polarquant {

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "src/core/checked_size.h"
-#include "src/scan/search/block_search.h"
-#include "src/scan/kernels/decode/decode_rows.h"
 #include "src/scan/kernels/bounds/load_terms.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/decode/candidate_dots.h"
+#include "src/scan/kernels/decode/decode_rows.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/layout/row_removal.h"
-#include "src/scan/search/row_search.h"
 #include "src/scan/model/scan_query.h"
+#include "src/scan/search/block_search.h"
+#include "src/scan/search/row_search.h"
 #include "src/scan/search/spare_memory.h"
 
 namespace polarquant {

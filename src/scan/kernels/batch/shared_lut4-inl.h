@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shared fronts where tables have 16 entries: four coordinates an index (sign_tables-inl.h).
-#if defined(POLARQUANT_SHARED_NIBBLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_SHARED_NIBBLES_INL_H_
-#undef POLARQUANT_SHARED_NIBBLES_INL_H_
+#if defined(POLARQUANT_SHARED_LUT4_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SHARED_LUT4_INL_H_
+#undef POLARQUANT_SHARED_LUT4_INL_H_
 #else
-#define POLARQUANT_SHARED_NIBBLES_INL_H_
+#define POLARQUANT_SHARED_LUT4_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -14,9 +14,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "src/scan/kernels/bounds/block_factors-inl.h"
-#include "src/scan/kernels/batch/shared_thresholds-inl.h"
 #include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/kernels/batch/shared_thresholds-inl.h"
+#include "src/scan/kernels/bounds/block_factors-inl.h"
 #include "src/scan/kernels/sketch/sign_tables-inl.h"
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL

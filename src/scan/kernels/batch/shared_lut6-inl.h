@@ -2,11 +2,11 @@
 // Shared fronts for AVX3_DL: six coordinates of a block's 64 rows are a register of indices, and
 // what six signs and weights of a query make of the 64 ways a row's can be there another: one
 // permutation of bytes looks up all rows.
-#if defined(POLARQUANT_SHARED_SEXTETS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_SHARED_SEXTETS_INL_H_
-#undef POLARQUANT_SHARED_SEXTETS_INL_H_
+#if defined(POLARQUANT_SHARED_LUT6_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SHARED_LUT6_INL_H_
+#undef POLARQUANT_SHARED_LUT6_INL_H_
 #else
-#define POLARQUANT_SHARED_SEXTETS_INL_H_
+#define POLARQUANT_SHARED_LUT6_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -16,9 +16,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "src/scan/kernels/bounds/block_factors-inl.h"
-#include "src/scan/kernels/batch/shared_thresholds-inl.h"
 #include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/kernels/batch/shared_thresholds-inl.h"
+#include "src/scan/kernels/bounds/block_factors-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
 HWY_BEFORE_NAMESPACE();

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "src/scan/kernels/decode/squared_norms.h"
-#include "src/scan/kernels/decode/decode_rows.h"
 #include "src/scan/kernels/bounds/load_terms.h"
+#include "src/scan/kernels/decode/decode_rows.h"
+#include "src/scan/kernels/decode/squared_norms.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/scan/kernels/batch/shared_rows.cc"

@@ -32,7 +32,7 @@ class SharedLevels {
   /// a second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
 
-  /// (stage's lanes), as set_operand_rows (level_rows.h) leaves levels. Rows that are not allowed,
+  /// (stage's lanes), as set_operand_rows (decode_rows.h) leaves levels. Rows that are not allowed,
   /// and lanes without a coordinate, have any value.
   const uint8_t* levels(size_t stage, uint32_t row) const {
     return levels_[stage].data() + row * stride_[stage];

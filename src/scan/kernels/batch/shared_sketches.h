@@ -2,7 +2,7 @@
 // The first stage of a staged search for many queries over the same rows. Fronts of a few blocks
 // are laid out once: some coordinates of a register of rows side by side. What a query's signs and
 // weights make of the ways that a row's can be there is a table, looked up for all these rows by
-// one instruction (as in FastScan, André et al. 2015). Distances are those of sign_survivors.h;
+// one instruction (as in FastScan, André et al. 2015). Distances are those of sketch_candidates.h;
 // rows pass by a cut of the distance instead of a bound, which spares the bound's arithmetic for
 // those that do not.
 #pragma once

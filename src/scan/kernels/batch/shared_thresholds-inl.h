@@ -2,11 +2,11 @@
 // Cuts of shared fronts: the distances up to which rows reach a threshold (RowsCut), as bytes.
 // Integers of 16 bits do in half of the instructions or less what floats do, and are a little too
 // large rather than too small: a few more rows are picked.
-#if defined(POLARQUANT_SHARED_CUTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_SHARED_CUTS_INL_H_
-#undef POLARQUANT_SHARED_CUTS_INL_H_
+#if defined(POLARQUANT_SHARED_THRESHOLDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SHARED_THRESHOLDS_INL_H_
+#undef POLARQUANT_SHARED_THRESHOLDS_INL_H_
 #else
-#define POLARQUANT_SHARED_CUTS_INL_H_
+#define POLARQUANT_SHARED_THRESHOLDS_INL_H_
 #endif
 
 #include <hwy/highway.h>

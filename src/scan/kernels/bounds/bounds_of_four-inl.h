@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// load_terms (row_levels.h) and sum_bound (scan_query.h) of four rows. Every CPU with AVX2
+/// load_terms (row_values.h) and sum_bound (scan_query.h) of four rows. Every CPU with AVX2
 /// converts float16 in hardware, exactly like the plain code.
 class BoundsOfFour {
  public:

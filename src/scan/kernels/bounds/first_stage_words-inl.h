@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/scan/layout/block_layout.h"
 #include "src/scan/kernels/decode/row_parts-inl.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/layout/block_layout.h"
 #include "src/scan/model/scan_query.h"
 
 HWY_BEFORE_NAMESPACE();

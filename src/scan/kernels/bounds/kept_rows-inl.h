@@ -13,9 +13,9 @@
 #include <cstdint>
 
 #include "src/scan/kernels/bounds/bounds_of_four-inl.h"
-#include "src/simd/four_rows-inl.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/simd/four_rows-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
 HWY_BEFORE_NAMESPACE();

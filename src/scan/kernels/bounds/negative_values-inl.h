@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What signs of a row say of a query's levels: Σ level·(±1) is Σ levels − 2·Σ of those whose sign
 // bit is 1.
-#if defined(POLARQUANT_NEGATIVE_LEVELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_NEGATIVE_LEVELS_INL_H_
-#undef POLARQUANT_NEGATIVE_LEVELS_INL_H_
+#if defined(POLARQUANT_NEGATIVE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_NEGATIVE_VALUES_INL_H_
+#undef POLARQUANT_NEGATIVE_VALUES_INL_H_
 #else
-#define POLARQUANT_NEGATIVE_LEVELS_INL_H_
+#define POLARQUANT_NEGATIVE_VALUES_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "src/simd/four_rows-inl.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/four_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {

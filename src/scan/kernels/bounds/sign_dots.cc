@@ -16,13 +16,13 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/bounds/bounds_of_four-inl.h"
-#include "src/simd/dot_row-inl.h"
 #include "src/scan/kernels/bounds/first_stage_words-inl.h"
-#include "src/simd/four_rows-inl.h"
 #include "src/scan/kernels/bounds/kept_rows-inl.h"
 #include "src/scan/kernels/bounds/negative_values-inl.h"
 #include "src/scan/kernels/decode/row_dots-inl.h"
 #include "src/scan/kernels/decode/row_parts-inl.h"
+#include "src/simd/dot_row-inl.h"
+#include "src/simd/four_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {

@@ -21,9 +21,9 @@ struct KeptRows {
   int32_t* first_dots;  // of split stages: the first one's Σ level·level
 };
 
-/// Writes those of `count` survivors (sign_survivors.h) whose bound is at least the threshold, in
-/// order, and returns how many they are. All arrays have room for 4 more; those of `survivors` are
-/// overwritten. The codec has signs; the second form is for split stages.
+/// Writes those of `count` survivors (sketch_candidates.h) whose bound is at least the threshold,
+/// in order, and returns how many they are. All arrays have room for 4 more; those of `survivors`
+/// are overwritten. The codec has signs; the second form is for split stages.
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                   float threshold, uint32_t* survivors, int count, const KeptRows& kept);
 int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
@@ -34,7 +34,7 @@ int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const Scan
 void single_sign_bounds(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                         float* bounds);
 
-/// front_distance() and other_sum() of row_levels.h.
+/// front_distance() and other_sum() of row_values.h.
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 
 }  // namespace polarquant

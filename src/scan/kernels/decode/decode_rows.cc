@@ -68,7 +68,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int 
   if (kBoth) signs_of_rows(codec, part, segment + 1, rows, count, back_signs);
   const ByteTable x_table(part.x);
   const ByteTable y_table(part.y);
-  const WindowReader reader(part);
+  const WindowReader reader(part.step_bits, part.fields);
   const int bits = pairs_of(part.dim) * part.step_bits;
   const bool half = part.reads_half(segment / 2);
   for (int i = 0; i < count; ++i, levels += stride) {
@@ -98,7 +98,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
 
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
                                 int count, int stride, int8_t* levels) {
-  const WindowReader reader(part);
+  const WindowReader reader(part.step_bits, part.fields);
   const ByteTable table(part.x);
   for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
     uint64_t signs[kBlockRows];

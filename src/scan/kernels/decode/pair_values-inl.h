@@ -5,11 +5,11 @@
 // 32 bytes hold a segment's windows, and the fields of half a segment. Where they would end behind
 // what is read of a row, they begin earlier: one cache line more, one that nobody has fetched, is
 // waited for. (One query over 117,659 × 384 rows of 4 bits, trained, so takes .93 of the time.)
-#if defined(POLARQUANT_PAIR_LEVELS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_PAIR_LEVELS_INL_H_
-#undef POLARQUANT_PAIR_LEVELS_INL_H_
+#if defined(POLARQUANT_PAIR_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_PAIR_VALUES_INL_H_
+#undef POLARQUANT_PAIR_VALUES_INL_H_
 #else
-#define POLARQUANT_PAIR_LEVELS_INL_H_
+#define POLARQUANT_PAIR_VALUES_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "src/scan/kernels/decode/row_parts-inl.h"
-#include "src/simd/window_decode-inl.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/window_decode-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
 HWY_BEFORE_NAMESPACE();
@@ -245,4 +245,4 @@ class PairBytes {
 HWY_AFTER_NAMESPACE();
 #endif
 
-#endif  // POLARQUANT_PAIR_LEVELS_INL_H_
+#endif  // POLARQUANT_PAIR_VALUES_INL_H_

@@ -19,11 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/simd/dot_bytes-inl.h"
 #include "src/scan/kernels/decode/pair_values-inl.h"
 #include "src/scan/kernels/decode/row_parts-inl.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
+#include "src/simd/dot_bytes-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
 HWY_BEFORE_NAMESPACE();

@@ -36,7 +36,7 @@ int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* const
 
 /// What scores take of a chunk's rows, by stage: levels every `stride` bytes.
 struct HitRows {
-  bool second_is_operand;  // its levels are set by set_operand_rows (level_rows.h)
+  bool second_is_operand;  // its levels are set by set_operand_rows (decode_rows.h)
   const int8_t* levels[2];
   int stride[2];
   int lanes[2];

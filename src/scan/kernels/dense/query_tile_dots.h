@@ -2,7 +2,7 @@
 // The dense scan: dot products of every row of a chunk with every query of a panel.
 //
 // A panel is 16 queries side by side: 4 lanes of query 0, the same 4 lanes of query 1, …: what a
-// 32-bit lane of VNNI and AMX takes. Rows are as decode_level_rows (level_rows.h) leaves them.
+// 32-bit lane of VNNI and AMX takes. Rows are as decode_level_rows (decode_rows.h) leaves them.
 #pragma once
 
 #include <cstdint>

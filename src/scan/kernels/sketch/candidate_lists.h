@@ -11,7 +11,7 @@ inline constexpr int kListSlack = 16;
 
 /// Borrowed.
 struct SurvivorList {
-  uint32_t* survivors = nullptr;  // sign_survivors.h
+  uint32_t* survivors = nullptr;  // sketch_candidates.h
   float* bounds = nullptr;
   int count = 0;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The first stage with population counts of words: 16 rows at a time.
-#if defined(POLARQUANT_SURVIVORS_AVX512_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_SURVIVORS_AVX512_INL_H_
-#undef POLARQUANT_SURVIVORS_AVX512_INL_H_
+#if defined(POLARQUANT_CANDIDATES_AVX512_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_CANDIDATES_AVX512_INL_H_
+#undef POLARQUANT_CANDIDATES_AVX512_INL_H_
 #else
-#define POLARQUANT_SURVIVORS_AVX512_INL_H_
+#define POLARQUANT_CANDIDATES_AVX512_INL_H_
 #endif
 
 #include <hwy/highway.h>
@@ -14,10 +14,10 @@
 #include <limits>
 
 #include "src/scan/kernels/bounds/block_factors-inl.h"
-#include "src/simd/dot_bytes-inl.h"
 #include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/simd/dot_bytes-inl.h"
 
 #if HWY_TARGET == HWY_AVX3_DL
 HWY_BEFORE_NAMESPACE();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The first stage for several queries, without population counts of words.
-#if defined(POLARQUANT_SURVIVORS_BY_TABLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_SURVIVORS_BY_TABLES_INL_H_
-#undef POLARQUANT_SURVIVORS_BY_TABLES_INL_H_
+#if defined(POLARQUANT_CANDIDATES_BY_TABLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_CANDIDATES_BY_TABLES_INL_H_
+#undef POLARQUANT_CANDIDATES_BY_TABLES_INL_H_
 #else
-#define POLARQUANT_SURVIVORS_BY_TABLES_INL_H_
+#define POLARQUANT_CANDIDATES_BY_TABLES_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Which rows of a block reach a line, by their distances.
-#if defined(POLARQUANT_LINE_OF_BLOCK_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_LINE_OF_BLOCK_INL_H_
-#undef POLARQUANT_LINE_OF_BLOCK_INL_H_
+#if defined(POLARQUANT_LINEAR_BOUND_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_LINEAR_BOUND_INL_H_
+#undef POLARQUANT_LINEAR_BOUND_INL_H_
 #else
-#define POLARQUANT_LINE_OF_BLOCK_INL_H_
+#define POLARQUANT_LINEAR_BOUND_INL_H_
 #endif
 
 #include <hwy/highway.h>

@@ -11,9 +11,9 @@
 
 #include <cstdint>
 
-#include "src/scan/layout/block_layout.h"
 #include "src/scan/kernels/bounds/block_factors-inl.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/layout/block_layout.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
