@@ -12,6 +12,7 @@ packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev
 packages_python=(python3-venv)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
+packages_browser=(chromium)
 packages_fuzz=("${packages_clang[@]}" libclang-rt-14-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
   libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
@@ -36,6 +37,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --werror         build with warnings as errors, in a folder of its own
       --no-faiss       build without FAISS, in a folder of its own
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
+      --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --clang          install clang too: the bytes of codes are compared between compilers
   check [--full]       what a change must pass: test --werror --clang; with --full all that there is: sanitizers,
                        without FAISS, other FAISS releases, every fuzz target for a minute (an hour or two)
@@ -168,14 +170,15 @@ command_test() {
   while (($#)); do
     case $1 in
       --slow) selection=() ;;
-      --clang) packages=("${packages_clang[@]}") ;;
+      --clang) packages+=("${packages_clang[@]}") ;;
+      --browser) packages+=("${packages_browser[@]}") ;;
       --no-faiss)
         options+=(-DPOLARQUANT_FAISS=OFF -DPOLARQUANT_BENCH=OFF)
         suffix+=-no-faiss
         ;;
       --aarch64)
         need_architecture arm64
-        packages=("${packages_aarch64[@]}")
+        packages+=("${packages_aarch64[@]}")
         options+=("-DCMAKE_TOOLCHAIN_FILE=$root/cmake/aarch64-linux-gnu.cmake" -DPOLARQUANT_FAISS=OFF
           -DPOLARQUANT_BENCH=OFF)
         suffix+=-aarch64
@@ -190,7 +193,7 @@ command_test() {
         suffix+=-${2//,/-}
         if [[ $2 == thread ]]; then
           # GCC's OpenMP and the thread sanitizer do not know each other.
-          packages=("${packages_clang[@]}")
+          packages+=("${packages_clang[@]}")
           options+=(-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++)
         fi
         shift
@@ -281,6 +284,7 @@ command_check() {
   esac
   check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
   if ((full)); then
+    check_step "pages in a browser" "$0" test --werror --browser --label-regex pages
     check_step "address and undefined-behaviour sanitizers" "$0" test --sanitize address,undefined
     check_step "thread sanitizer" "$0" test --sanitize thread
     check_step "without FAISS" "$0" test --no-faiss

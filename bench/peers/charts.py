@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the charts of the results that compare.py wrote, each as SVG and PNG.
+"""Draws the charts of the results that compare.py wrote, each as SVG and PNG, and a page for a browser of
+all of them: the one of `polar bench --html`.
 
     charts.py [RESULT.json …] [--out FOLDER]
 
-By default all of bench/results, into docs/images. A result of `recall` gives recall against bytes; one
-of `speed` gives recall against queries/s, one at a time and in a batch, and build times.
+By default all of bench/results, into docs/images, and the page into build/peers; with --out, all into
+FOLDER. A result of `recall` gives recall against bytes; one of `speed` gives recall against queries/s, one
+at a time and in a batch, and build times.
 """
 
 import argparse
+import importlib.util
 import json
 import pathlib
 
@@ -23,6 +26,7 @@ import palette
 from peer_report import build_seconds, qps, recall
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE_WRITER = ROOT / "bindings/python/src/polarquant/command/bench_page.py"
 SUITE_NAMES = {"flat-speed": "every row searched", "search": "inverted files and graphs"}
 MODE_NAMES = {"one": "one at a time", "batch": "in one batch"}
 
@@ -224,6 +228,17 @@ def draw_build_time(result, folder, suite):
     save(figure, folder, f"{slug(result)}-{suite}-build")
 
 
+def write_page(results, path):
+    """Our package is not installed here; of its page's writer the file is enough."""
+    spec = importlib.util.spec_from_file_location("bench_page", PAGE_WRITER)
+    bench_page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench_page)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(results, ensure_ascii=False, separators=(",", ":"))
+    path.write_text(bench_page.make_page(text), encoding="utf-8")
+    print(path)
+
+
 def slug(result):
     return result["data"]["name"].lower().replace(" ", "-").replace(",", "-")
 
@@ -231,18 +246,22 @@ def slug(result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("results", nargs="*", type=pathlib.Path)
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "images")
+    parser.add_argument("--out", type=pathlib.Path)
     options = parser.parse_args()
-    options.out.mkdir(parents=True, exist_ok=True)
-    for path in options.results or sorted((ROOT / "bench" / "results").glob("*.json")):
-        result = json.loads(path.read_text(encoding="utf-8"))
+    pictures = options.out or ROOT / "docs" / "images"
+    pictures.mkdir(parents=True, exist_ok=True)
+    paths = options.results or sorted((ROOT / "bench" / "results").glob("*.json"))
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    # Pages do not show it, so that it is not checked in beside the pictures.
+    write_page(results, (options.out or ROOT / "build" / "peers") / "report.html")
+    for result in results:
         if result["mode"] == "recall":
-            draw_recall_bytes(result, options.out)
+            draw_recall_bytes(result, pictures)
             continue
         suite = result["suite"]
         for mode in MODE_NAMES:
-            draw_recall_speed(result, options.out, mode, suite)
-        draw_build_time(result, options.out, suite)
+            draw_recall_speed(result, pictures, mode, suite)
+        draw_build_time(result, pictures, suite)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from polarquant.command.bench_chart import best_of, series_of
 from polarquant.command.bench_choice import choose
 from polarquant.command.bench_contenders import Named, default_contenders, parse_contenders
 from polarquant.command.bench_measure import Measured, recalls
+from polarquant.command.bench_page import make_page
 from polarquant.command.bench_parts import Parts, draw_parts, exact_neighbours, normalize
 from polarquant.command.failure import CommandError
 from polarquant.command.vector_files import open_vectors
@@ -158,6 +159,19 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(self.ROWS[0].queries_per_second, 4.0)
 
 
+class PageTest(unittest.TestCase):
+    def test_no_name_ends_the_script_that_holds_the_results(self):
+        told = {
+            "code": "</script><script>alert(1)</script>",
+            "file": "\"<!--<script> & '@RESULTS@\\",
+        }
+        empty, page = make_page(""), make_page(json.dumps(told))
+        begin = next(i for i, (a, b) in enumerate(zip(empty, page)) if a != b)
+        written = page[begin : begin + len(page) - len(empty)]
+        self.assertNotIn("<", written)
+        self.assertEqual(json.loads(written), told)
+
+
 class ContendersTest(unittest.TestCase):
     def test_names_are_read(self):
         named = parse_contenders("Polar2; polar:Polar4 ;faiss:PCA64,SQ8;turbovec:4")
@@ -197,6 +211,19 @@ class BenchTest(CommandTest):
         self.assertEqual((told["metric"], told["data"]["queries_used"]), ("l2", 60))
         self.assertIn(told["recommended"], out)
         self.assertIn("Polar77: not measured", out)
+
+    def test_the_page_has_what_the_json_has(self):
+        _, rows = self.rows(1500, 32, name="a<b>.npy")
+        result, page = self.path("result.json"), self.path("result.html")
+        self.polar(
+            *("bench", rows, "--codes", "Polar1;Polar77", "--rounds", "1"),
+            *("--json", result, "--html", page),
+        )
+        with open(result, encoding="utf-8") as file:
+            text = file.read()
+        with open(page, encoding="utf-8") as file:
+            self.assertEqual(file.read(), make_page(text.rstrip("\n")))
+        self.assert_refused("written twice", "bench", rows, "--json", result, "--html", result)
 
     def test_nothing_that_is_wanted_is_an_answer_of_its_own(self):
         _, rows = self.rows(1500, 32)

@@ -8,7 +8,7 @@ import json
 import os
 from typing import Any
 
-from polarquant.command import bench_chart, vector_files
+from polarquant.command import bench_chart, bench_page, vector_files
 from polarquant.command.bench_choice import choose
 from polarquant.command.bench_contenders import Setting, default_contenders, parse_contenders
 from polarquant.command.bench_measure import measure
@@ -40,7 +40,7 @@ on a machine that is busy.
 EXAMPLES = """\
 examples:
   polar bench vectors.npy
-  polar bench base.npy --queries queries.npy --metric ip --json result.json --chart result.svg
+  polar bench base.npy --queries queries.npy --metric ip --json result.json --html result.html
   polar bench sift-128-euclidean.hdf5 --metric l2 --want-recall 0.9
   polar bench vectors.parquet --dataset embedding --max-bytes 128
   polar bench vectors.npy --codes "Polar2; Polar4; faiss:SQ8; faiss:RaBitQ4; turbovec:4"
@@ -100,6 +100,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", metavar="FILE", help="write every figure as JSON")
     parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page for a browser, one file: charts, and a table of every figure",
+    )
+    parser.add_argument(
         "--chart", metavar="FILE", help="draw a chart, .svg, .png or .pdf; needs matplotlib"
     )
     add_threads(parser, default=1)
@@ -108,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(given: argparse.Namespace) -> int:
-    refuse_overlaps([given.json, given.chart], [given.vectors, given.queries])
+    refuse_overlaps([given.json, given.html, given.chart], [given.vectors, given.queries])
     if given.chart:
         bench_chart.check_chart_file(given.chart)
     vectors = vector_files.open_vectors(given.vectors, given.dataset)
@@ -136,31 +141,37 @@ def run(given: argparse.Namespace) -> int:
     )
     print(f"{title}; trained on {len(parts.train)} other rows")
     print(format_report(rows, choice, vectors.dim, given.k))
+    told: dict[str, Any] = {
+        "data": {
+            "vectors": given.vectors,
+            "queries": given.queries,
+            "dim": vectors.dim,
+            "base_rows": len(parts.base),
+            "train_rows": len(parts.train),
+            "queries_used": len(parts.queries),
+            "held_out_queries": parts.held_out_queries,
+        },
+        "metric": metric,
+        "k": given.k,
+        "threads": given.threads,
+        "seed": given.seed,
+    }
+    text = json.dumps(make_json(rows, choice, told), indent=2, ensure_ascii=False)
     if given.json:
-        told: dict[str, Any] = {
-            "data": {
-                "vectors": given.vectors,
-                "queries": given.queries,
-                "dim": vectors.dim,
-                "base_rows": len(parts.base),
-                "train_rows": len(parts.train),
-                "queries_used": len(parts.queries),
-                "held_out_queries": parts.held_out_queries,
-            },
-            "metric": metric,
-            "k": given.k,
-            "threads": given.threads,
-            "seed": given.seed,
-        }
-        with whole_file(given.json) as unfinished:
-            # A name that is no UTF-8 is written as JSON's escapes.
-            with open(unfinished, "w", encoding="utf-8", errors="backslashreplace") as file:
-                json.dump(make_json(rows, choice, told), file, indent=2, ensure_ascii=False)
-                file.write("\n")
+        _write_text(given.json, text + "\n")
+    if given.html:
+        _write_text(given.html, bench_page.make_page(text))
     if given.chart:
         with whole_file(given.chart) as unfinished:
             bench_chart.draw_chart(rows, unfinished, title, given.k)
     return 0 if choice.row is not None else 1
+
+
+def _write_text(path: str, text: str) -> None:
+    with whole_file(path) as unfinished:
+        # A name that is no UTF-8 is written as JSON's escapes.
+        with open(unfinished, "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
 
 
 def _open_queries(given: argparse.Namespace, vectors: Vectors) -> Vectors | None:
