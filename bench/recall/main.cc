@@ -15,6 +15,7 @@
 #include "bench/recall/progress.h"
 #include "bench/recall/recall_options.h"
 #include "bench/recall/report.h"
+#include "bench/recall/report_page.h"
 #include "bench/recall/run_info.h"
 #include "include/polarquant/faiss.h"
 #include "src/advice/advice_candidates.h"
@@ -120,6 +121,15 @@ std::vector<ReportRow> measure_index(size_t index, const BuildTimes& earlier,
   return rows;
 }
 
+/// To the files that were asked for. `json` makes the text.
+template <typename MakeJson>
+void write_results(const RecallOptions& options, MakeJson json) {
+  if (options.json_path.empty() && options.html_path.empty()) return;
+  const std::string text = json();
+  if (!options.json_path.empty()) write_report(options.json_path, text);
+  if (!options.html_path.empty()) write_report(options.html_path, report_page(text));
+}
+
 int run_advice(int argc, const char* const* argv, const RecallOptions& options) {
   candidate_specs(options.indexes);  // a wrong name fails before anything is read
   const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
@@ -140,10 +150,10 @@ int run_advice(int argc, const char* const* argv, const RecallOptions& options) 
                data.base.values.data(), data.query.rows, data.query.values.data(), advice_options);
   }
   print_advice(stdout, data, advice_options, advice);
-  if (!options.json_path.empty()) {
-    write_report(options.json_path, advice_json(std::vector<std::string>(argv, argv + argc),
-                                                collect_run_info(), data, advice_options, advice));
-  }
+  write_results(options, [&] {
+    return advice_json(std::vector<std::string>(argv, argv + argc), collect_run_info(), data,
+                       advice_options, advice);
+  });
   return advice.choice.row >= 0 ? 0 : kIndexFailed;
 }
 
@@ -153,7 +163,9 @@ int run(int argc, const char* const* argv) {
   const RecallOptions& options = parsed.options;
   limit_threads(options.measure.threads);
   // An unwritable path should fail now, not after the measuring.
-  if (!options.json_path.empty()) require_writable(options.json_path, options.data);
+  for (const std::string& path : {options.json_path, options.html_path}) {
+    if (!path.empty()) require_writable(path, options.data);
+  }
   if (options.advise) return run_advice(argc, argv, options);
 
   const BenchmarkData data = load_benchmark_data(options.data, shared_progress);
@@ -175,11 +187,11 @@ int run(int argc, const char* const* argv) {
       rows.push_back(std::move(row));
     }
   }
-  if (!options.json_path.empty()) {
+  write_results(options, [&] {
     const ReportContext context{std::vector<std::string>(argv, argv + argc), collect_run_info(),
                                 options.measure};
-    write_report(options.json_path, report_json(context, data, rows));
-  }
+    return report_json(context, data, rows);
+  });
   int status = 0;
   for (const ReportRow& row : rows) {
     if (row.error.empty()) continue;

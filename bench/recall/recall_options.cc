@@ -20,7 +20,7 @@ Examples:
   polar-recall --base glove-100-angular.hdf5 --index "Polar4;SQ4" -k 10 --threads 1 --mode both
   polar-recall --base sift_base.fvecs --query sift_query.fvecs --gt sift_groundtruth.ivecs \
                --metric l2 --index "IVF1024,PQ32x8;Polar2,RFlat" \
-               --param nprobe=8 --param nprobe=32 --param k_factor_rf=4 --json result.json
+               --param nprobe=8 --param nprobe=32 --param k_factor_rf=4 --json result.json --html result.html
   polar-recall --advise --base base.npy --metric cos
   polar-recall --advise --base base.npy --query query.npy --metric ip --want-recall 0.95
   polar-recall --advise --base base.npy --metric l2 --max-bytes 128 --index "Polar2;Polar2-pca;Polar2+2"
@@ -143,6 +143,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
                                ->check(CLI::PositiveNumber)
                                ->capture_default_str();
   app.add_option("--json", options.json_path, "write every figure to this file");
+  app.add_option("--html", options.html_path,
+                 "write a page for a browser, one file: charts, and a table of the figures");
   add_advice_options(&app, {truth, param, mode_option, train_rows, repeat, builds, one_limit},
                      &options);
   try {
@@ -153,6 +155,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     return parsed;
   }
 
+  require(options.json_path.empty() || options.json_path != options.html_path,
+          StatusCode::bad_argument, "--json and --html are both {}: it would be written twice",
+          options.json_path);
   if (!metric.empty()) data.distance = parse_distance(metric);
   data.k = measure.k;
   measure.batch = mode != "one";

@@ -23,6 +23,7 @@ struct RecallOptions {
   bool advise = false;
   AdviceOptions advice;
   std::string json_path;
+  std::string html_path;
 };
 
 /// What the command line asked for; `exit_status` is set when the program should end at once

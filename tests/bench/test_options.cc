@@ -157,6 +157,9 @@ TEST_CASE("mistakes with advice are named", "[unit]") {
   require_error(StatusCode::bad_argument, "--index is", [&] {
     status({"--advise", "--index", ";"});
   });
+  require_error(StatusCode::bad_argument, "written twice", [&] {
+    status({"--advise", "--json", "r", "--html", "r"});
+  });
 }
 
 TEST_CASE("the report holds what a reader needs, and no bytes it cannot print", "[unit]") {

@@ -3,8 +3,8 @@
 """The report of a benchmark in headless Chromium: drawn, sorted, filtered, pointed at, on a phone, in the dark and
 on paper; and that it asks nothing of anybody.
 
-The results are those of bench/results and, where POLARQUANT_LIBRARY names the library, one that `polar bench` writes
-here. Without Chromium the test is skipped: exit code 77.
+The results are those of bench/results and, where POLAR_RECALL names polar-recall and POLARQUANT_LIBRARY the
+library, ones that these programs write here. Without Chromium the test is skipped: exit code 77.
 """
 import json
 import os
@@ -31,7 +31,7 @@ TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0
 HOSTILE = '</script><script>window.ran = 1</script>"\'&<b>\\u003c<!--<script>'
 # As `polar bench` writes it, of names that nobody should have.
 HOSTILE_RESULT = {
-    "polarquant": "0.1.0",
+    "polarquant": "0.1.0", "commit": 4 * "0123456789" + "-dirty",
     "data": {"vectors": f"/tmp/{HOSTILE}.npy", "dim": 64, "base_rows": 3000, "queries_used": 100},
     "metric": "cosine", "k": 10, "threads": 0,
     "recommended": "Polar2", "reason": f"Polar2: {HOSTILE}",
@@ -106,6 +106,25 @@ class ReportTest(unittest.TestCase):
         self.assertGreaterEqual(number, 0, head)
         page.click(f"th:nth-child({number + 1}) button")
 
+    def assert_fits_a_phone(self, page):
+        page.resize(**PHONE)
+        page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.run("document.querySelector('details').open = true")
+        self.assertEqual(page.run("innerWidth"), PHONE["width"])
+        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), PHONE["width"])
+        beyond = page.run(f"""[...document.querySelectorAll("body *")].filter((each) =>
+            !each.closest("[hidden]") && each.getBoundingClientRect().right > {PHONE["width"]})
+            .map((each) => each.outerHTML.slice(0, 80))""")
+        self.assertEqual(beyond, [])
+        small = page.run("""[...document.querySelectorAll("svg text")].map((text) =>
+            parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a).filter((size) => size < 11)""")
+        self.assertEqual(small, [])
+
+    def assert_families_differ(self, page):
+        marks = page.run("""[...document.querySelectorAll("#families path")].map((mark) =>
+            ["d", "stroke", "fill"].map((name) => mark.getAttribute(name)).join())""")
+        self.assertEqual(len(set(marks)), len(marks))
+
     def count(self, page, selector):
         return page.run(f"document.querySelectorAll({json.dumps(selector)}).length")
 
@@ -147,6 +166,11 @@ class ReportTest(unittest.TestCase):
                     return !point.closest("[hidden]") && (box.left < all.left || box.right > all.right + 1 ||
                         box.top < all.top || box.bottom > all.bottom);
                 }).length"""), 0, "points outside of their chart")
+                self.assertEqual(page.run("""[...document.querySelectorAll("svg.chart text")].filter((text) => {
+                    const box = text.getBoundingClientRect(), all = text.ownerSVGElement.getBoundingClientRect();
+                    return !text.closest("[hidden]") && (box.left < all.left || box.right > all.right);
+                }).map((text) => text.textContent)"""), [], "texts outside of their chart")
+                self.assert_families_differ(page)
 
     def result(self, name):
         return json.loads((ROOT / "bench" / "results" / name).read_text(encoding="utf-8"))
@@ -286,26 +310,15 @@ class ReportTest(unittest.TestCase):
         for result in [HOSTILE_RESULT, *results]:
             page = self.open(result, **PHONE)
             with self.subTest(page.run("document.title")):
-                page.run("document.querySelector('details').open = true")
-                self.assertLessEqual(page.run("document.documentElement.scrollWidth"), PHONE["width"])
-                self.assertEqual(page.run("innerWidth"), PHONE["width"])
-                beyond = page.run(f"""[...document.querySelectorAll("body *")].filter((each) =>
-                    !each.closest("[hidden]") && each.getBoundingClientRect().right > {PHONE["width"]})
-                    .map((each) => each.outerHTML.slice(0, 80))""")
-                self.assertEqual(beyond, [])
-                small = page.run("""[...document.querySelectorAll("svg text")].map((text) =>
-                    parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a).filter((size) => size < 11)""")
-                self.assertEqual(small, [])
+                self.assert_fits_a_phone(page)
         # What its table leaves out is told by a touch.
         page.click("tbody tr td")
         self.assertIn("recall@1", page.run("document.getElementById('tip').textContent"))
 
     def test_charts_follow_the_window(self):
         page = self.open(HOSTILE_RESULT)
-        page.resize(**PHONE)
-        page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        self.assert_fits_a_phone(page)
         self.assertLessEqual(page.run("document.querySelector('svg.chart').viewBox.baseVal.width"), PHONE["width"])
-        self.assertLessEqual(page.run("document.documentElement.scrollWidth"), PHONE["width"])
 
     def test_paper_is_white_and_has_no_buttons(self):
         page = self.open(self.result("minilm384-flat-speed.json"), dark=True)
@@ -316,6 +329,39 @@ class ReportTest(unittest.TestCase):
         printed = page.pdf()
         self.assertTrue(printed.startswith(b"%PDF"))
         self.assertLess(len(re.findall(rb"/Type\s*/Page\b", printed)), 4)
+
+    @unittest.skipUnless(os.environ.get("POLAR_RECALL"), "POLAR_RECALL does not name polar-recall")
+    def test_polar_recall_writes_it(self):
+        path, result = self.folder / "recall.html", self.folder / "recall.json"
+        command = [os.environ["POLAR_RECALL"], "--base", "bench/data/base.npy", "--query", "bench/data/query.npy",
+                   "--metric", "ip", "--mode", "both", "--repeat", "1", "--nb", "3000", "--nq", "50", "--index",
+                   "Polar2;Polar4-pca;IVF16,Polar2;Polar2,RFlat;SQ8;PQ48x4np;NoSuchCode", "--param", "nprobe=1",
+                   "--param", "nprobe=4", "--html", str(path), "--json", str(result)]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        rows = json.loads(result.read_text(encoding="utf-8"))["rows"]
+        page = self.open_file(path)
+        self.assertEqual(self.count(page, "tbody tr"), sum("error" not in row for row in rows))
+        self.assertEqual(self.count(page, "tbody tr"), 7)
+        self.assertEqual(self.count(page, "#missing li"), 1)
+        self.assertEqual(set(self.column(page, "family")), {
+            "polarquant", "polarquant, trained", "polarquant, lists", "polarquant, refined", "FAISS SQ", "FAISS PQ"})
+        self.assert_families_differ(page)
+        self.assertEqual(self.count(page, "figure:not([hidden])"), 3)
+        recalls = [round(row["recall_at_k"], 4) for row in rows if "error" not in row]
+        self.assertEqual(self.numbers(page, "recall@10"), recalls)
+        self.assert_fits_a_phone(page)
+
+    @unittest.skipUnless(os.environ.get("POLAR_RECALL"), "POLAR_RECALL does not name polar-recall")
+    def test_polar_recall_writes_it_of_advice(self):
+        path = self.folder / "advice.html"
+        command = [os.environ["POLAR_RECALL"], "--advise", "--base", "bench/data/base.npy", "--metric", "cos",
+                   "--index", "Polar1;Polar2;Polar4", "--sample-rows", "2000", "--html", str(path)]
+        subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        page = self.open_file(path)
+        self.assertEqual(self.column(page, "family"), 3 * ["polarquant"])
+        self.assertEqual(self.count(page, "tr.chosen"), 1)
+        self.assertEqual(self.count(page, "figure:not([hidden])"), 1)
+        self.assert_fits_a_phone(page)
 
     @unittest.skipUnless(os.environ.get("POLARQUANT_LIBRARY"), "POLARQUANT_LIBRARY does not name the library")
     def test_polar_bench_writes_it(self):
@@ -331,6 +377,7 @@ class ReportTest(unittest.TestCase):
         chosen = page.run("document.querySelector('tr.chosen').cells[0].textContent")
         self.assertEqual(chosen, f"{told['recommended']} recommended")
         self.assertIn("Polar77", page.run("document.getElementById('missing').textContent"))
+        self.assert_fits_a_phone(page)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A comparison as one page for a browser: bench_page.html with the JSON of results in it.
 
-bench/peers loads this file alone, without the package.
+bench/peers loads this file alone, without the package, and polar-recall has the same page built in
+(bench/recall/report_page.cc).
 """
 
 from __future__ import annotations
