@@ -11,9 +11,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-/// An octet's words of a query, 16 bytes apart.
-__device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int segment, int c,
-                             int32_t sum) {
+/// An group8's words of a query, 16 bytes apart.
+__device__ int32_t group8_dot(const uint32_t words[4], const int8_t* levels, int segment, int c,
+                              int32_t sum) {
   const auto* query = reinterpret_cast<const int32_t*>(levels + segment * kSegmentLanes) + c;
 #pragma unroll
   for (int u = 0; u < 4; ++u) sum = __dp4a(static_cast<int>(words[u]), query[4 * u], sum);
@@ -24,34 +24,34 @@ __device__ int32_t octet_dot(const uint32_t words[4], const int8_t* levels, int 
 __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q, bool bounded,
                            const RowBytes& row, const uint32_t* tables) {
   const int lane = threadIdx.x % 32;
-  const int8_t* levels = queries.levels + static_cast<size_t>(q) * code.lanes();
+  const int8_t* levels = queries.levels + static_cast<size_t>(q) * code.padded_dim();
   RowSums sums;
   for (int s = 0; s < code.stages; ++s) {
     const StageView& stage = code.stage[s];
     const uint32_t* table = tables + s * 256;
     int32_t dot = 0;
-    for (int octet = lane; octet < code.segments * kOctetsPerSegment; octet += 32) {
-      const int segment = octet / kOctetsPerSegment;
-      const int c = octet % kOctetsPerSegment;
-      const OctetCodes codes = load_octet(code, stage, row, segment, c);
+    for (int group8 = lane; group8 < code.segments * kGroupsPerSegment; group8 += 32) {
+      const int segment = group8 / kGroupsPerSegment;
+      const int c = group8 % kGroupsPerSegment;
+      const Group8Codes codes = load_group8(code, stage, row, segment, c);
       uint32_t words[4];
-      decode_octet(
+      decode_group8(
           stage, codes, [&](uint32_t index) { return table[index]; }, words);
-      dot = octet_dot(words, levels, segment, c, dot);
-      if (bounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
+      dot = group8_dot(words, levels, segment, c, dot);
+      if (bounded && s == 0 && segment >= code.sketch_words && segment < code.sign_words) {
 #pragma unroll
         for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
-        sums.rest_dot = octet_dot(words, levels, segment, c, sums.rest_dot);
+        sums.payload_dot = group8_dot(words, levels, segment, c, sums.payload_dot);
       }
     }
     sums.dot[s] = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(dot)));
   }
   if (!bounded) return sums;
-  sums.rest_dot =
-      static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums.rest_dot)));
-  if (lane < code.front_words) {
+  sums.payload_dot =
+      static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sums.payload_dot)));
+  if (lane < code.sketch_words) {
     const QueryConstants& query = queries.constants[q];
-    const auto word = *reinterpret_cast<const unsigned long long*>(row.front + 64 * lane);
+    const auto word = *reinterpret_cast<const unsigned long long*>(row.sketch + 64 * lane);
     sums.distance = word_distance(query, lane, word);
   }
   sums.distance =
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kThreads)
   const uint32_t count =
       lists.counts != nullptr ? min(lists.counts[q], lists.capacity) : lists.capacity;
   const Ranked threshold = thresholds[q];
-  const float reach = goodness_of(threshold);
+  const float reach = similarity_of(threshold);
   Ranked* entries = lists.entries + static_cast<size_t>(q) * lists.capacity;
   for (uint32_t i = blockIdx.x * kWarps + threadIdx.x / 32; i < count; i += gridDim.x * kWarps) {
     int64_t row = i;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
     if (lists.entries != nullptr) {
       const Ranked entry = entries[i];
       row = row_of(entry);
-      scored = entry != 0 && goodness_of(entry) >= reach;
+      scored = entry != 0 && similarity_of(entry) >= reach;
     } else {
       scored = mask.keeps(row);
     }

@@ -60,9 +60,9 @@ __global__ void __launch_bounds__(kThreads, 2)
       const float sum = half_warp_sum(sums[q][l]);
       const int64_t list = first_list + l;
       if (lane != 0 || first_query + q >= nq || list >= lists.count) continue;
-      const float goodness = kIsL2 ? -sum : sum;
+      const float similarity = kIsL2 ? -sum : sum;
       ranked[static_cast<size_t>(first_query + q) * lists.count + list] =
-          ranked_row(isnan(goodness) ? -INFINITY : goodness, list);
+          ranked_row(isnan(similarity) ? -INFINITY : similarity, list);
     }
   }
 }

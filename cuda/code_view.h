@@ -9,9 +9,9 @@
 namespace polarquant::cuda {
 
 inline constexpr int kSegmentLanes = 64;
-/// Pairs that one thread decodes at a time. A segment has four such octets.
-inline constexpr int kOctetPairs = 8;
-inline constexpr int kOctetsPerSegment = 4;
+/// Pairs that one thread decodes at a time. A segment has four such groups8.
+inline constexpr int kGroupPairs = 8;
+inline constexpr int kGroupsPerSegment = 4;
 /// Kernels read up to so far behind a row.
 inline constexpr size_t kReadAhead = 64;
 
@@ -25,15 +25,15 @@ struct StageView {
 };
 
 struct CodeView {
-  const uint8_t* fronts;  // 64 rows' sign words by groups of 8 rows, then their factors
-  const uint8_t* rests;
+  const uint8_t* sketches;  // 64 rows' sign words by groups of 8 rows, then their factors
+  const uint8_t* payloads;
   int64_t rows;
   int32_t dim;
   int32_t segments;
   int32_t pairs;
   int32_t sign_words;
-  int32_t front_words;
-  uint32_t rest_bytes;
+  int32_t sketch_words;
+  uint32_t payload_bytes;
   FactorForm factor_form;
   float scale_unit;
   float bias_unit;
@@ -50,10 +50,10 @@ struct CodeView {
   __host__ __device__ uint32_t factor_bytes() const {
     return factor_form == FactorForm::float32 ? 8 : 4;
   }
-  __host__ __device__ uint32_t front_bytes() const {  // of a block
-    return kBlockRows * (8U * static_cast<uint32_t>(front_words) + factor_bytes());
+  __host__ __device__ uint32_t sketch_bytes() const {  // of a block
+    return kBlockRows * (8U * static_cast<uint32_t>(sketch_words) + factor_bytes());
   }
-  __host__ __device__ int lanes() const { return segments * kSegmentLanes; }
+  __host__ __device__ int padded_dim() const { return segments * kSegmentLanes; }
 };
 
 /// Queries of a group. Levels lie as matrix products want them (arrange_levels in query_levels.cu).
@@ -75,8 +75,8 @@ struct RowMask {
   }
 };
 
-/// A row with its goodness in one number: the larger is the better one, the lower row where
-/// goodness is equal. 0 is no row.
+/// A row with its similarity in one number: the larger is the better one, the lower row where
+/// similarity is equal. 0 is no row.
 using Ranked = unsigned long long;
 
 /// Lists of ranked rows, one a query: `capacity` entries each, counts beyond it say that some did

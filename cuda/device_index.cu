@@ -37,10 +37,10 @@ DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) 
   shared_bytes_ = static_cast<size_t>(shared);
   describe(code, rows);
   const auto blocks = static_cast<size_t>(view_.blocks());
-  fronts_.need(blocks * view_.front_bytes() + kReadAhead);
-  rests_.need(blocks * kBlockRows * view_.rest_bytes + kReadAhead);
-  view_.fronts = fronts_.as<uint8_t>();
-  view_.rests = rests_.as<uint8_t>();
+  sketches_.need(blocks * view_.sketch_bytes() + kReadAhead);
+  payloads_.need(blocks * kBlockRows * view_.payload_bytes + kReadAhead);
+  view_.sketches = sketches_.as<uint8_t>();
+  view_.payloads = payloads_.as<uint8_t>();
   upload_tables(code);
 }
 
@@ -51,8 +51,8 @@ void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
   const int last = code.dim - (view_.segments - 1) * kSegmentLanes;
   view_.pairs = (view_.segments - 1) * (kSegmentLanes / 2) + (last + 1) / 2;
   view_.sign_words = code.sign_words;
-  view_.front_words = code.front_words;
-  view_.rest_bytes = code.rest_bytes;
+  view_.sketch_words = code.sketch_words;
+  view_.payload_bytes = code.payload_bytes;
   view_.factor_form = code.factor_form;
   view_.scale_unit = code.scale_unit;
   view_.bias_unit = code.bias_unit;
@@ -86,18 +86,18 @@ void DeviceIndex::upload_tables(const CodeDescription& code) {
   view_.cells = cells_.as<float2>();
 }
 
-void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* fronts,
-                               const void* rests) {
+void DeviceIndex::write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
+                               const void* payloads) {
   const CurrentDevice current(device_);
-  const size_t front_bytes = view_.front_bytes();
-  const size_t rest_bytes = size_t{kBlockRows} * view_.rest_bytes;
+  const size_t sketch_bytes = view_.sketch_bytes();
+  const size_t payload_bytes = size_t{kBlockRows} * view_.payload_bytes;
   const auto first = static_cast<size_t>(first_block);
   const auto count = static_cast<size_t>(blocks);
-  POLAR_CUDA_CHECK(cudaMemcpy(fronts_.as<uint8_t>() + first * front_bytes, fronts,
-                              count * front_bytes, cudaMemcpyHostToDevice));
-  if (rest_bytes == 0) return;
-  POLAR_CUDA_CHECK(cudaMemcpy(rests_.as<uint8_t>() + first * rest_bytes, rests, count * rest_bytes,
-                              cudaMemcpyHostToDevice));
+  POLAR_CUDA_CHECK(cudaMemcpy(sketches_.as<uint8_t>() + first * sketch_bytes, sketches,
+                              count * sketch_bytes, cudaMemcpyHostToDevice));
+  if (payload_bytes == 0) return;
+  POLAR_CUDA_CHECK(cudaMemcpy(payloads_.as<uint8_t>() + first * payload_bytes, payloads,
+                              count * payload_bytes, cudaMemcpyHostToDevice));
 }
 
 void DeviceIndex::set_lists(const ListsDescription& lists) {
@@ -108,8 +108,10 @@ void DeviceIndex::set_lists(const ListsDescription& lists) {
 void DeviceIndex::finish() {
   const CurrentDevice current(device_);
   // What kernels read ahead of their need.
-  POLAR_CUDA_CHECK(cudaMemset(fronts_.as<uint8_t>() + fronts_.bytes() - kReadAhead, 0, kReadAhead));
-  POLAR_CUDA_CHECK(cudaMemset(rests_.as<uint8_t>() + rests_.bytes() - kReadAhead, 0, kReadAhead));
+  POLAR_CUDA_CHECK(
+      cudaMemset(sketches_.as<uint8_t>() + sketches_.bytes() - kReadAhead, 0, kReadAhead));
+  POLAR_CUDA_CHECK(
+      cudaMemset(payloads_.as<uint8_t>() + payloads_.bytes() - kReadAhead, 0, kReadAhead));
   DeviceBuffer largest;
   largest.need(sizeof(int));
   POLAR_CUDA_CHECK(cudaMemset(largest.as<void>(), 0, sizeof(int)));
@@ -120,7 +122,7 @@ void DeviceIndex::finish() {
 }
 
 size_t DeviceIndex::memory_bytes() const {
-  return fronts_.bytes() + rests_.bytes() + tables_.bytes() + cells_.bytes() +
+  return sketches_.bytes() + payloads_.bytes() + tables_.bytes() + cells_.bytes() +
          (lists_ != nullptr ? lists_->memory_bytes() : 0) + workspaces_.idle_bytes();
 }
 

@@ -17,7 +17,8 @@ class DeviceIndex {
  public:
   DeviceIndex(int device, const CodeDescription& code, int64_t rows);
 
-  void write_blocks(int64_t first_block, int64_t blocks, const void* fronts, const void* rests);
+  void write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
+                    const void* payloads);
   /// Makes an inverted file of it.
   void set_lists(const ListsDescription& lists);
   /// Once all blocks are there.
@@ -42,8 +43,8 @@ class DeviceIndex {
   int multiprocessors_ = 0;
   size_t shared_bytes_ = 0;
   CodeView view_ = {};
-  DeviceBuffer fronts_;
-  DeviceBuffer rests_;
+  DeviceBuffer sketches_;
+  DeviceBuffer payloads_;
   DeviceBuffer tables_;
   DeviceBuffer cells_;
   std::unique_ptr<DeviceLists> lists_;

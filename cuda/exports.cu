@@ -86,9 +86,9 @@ DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, F
   return index;
 }
 
-void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
-                  const void* rests, Failure* failure) {
-  guarded(failure, [&] { index->write_blocks(first_block, blocks, fronts, rests); });
+void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* sketches,
+                  const void* payloads, Failure* failure) {
+  guarded(failure, [&] { index->write_blocks(first_block, blocks, sketches, payloads); });
 }
 
 void finish(DeviceIndex* index, Failure* failure) {

@@ -7,7 +7,7 @@
 #include "cuda/final_scores.h"
 #include "cuda/half_warp.cuh"
 #include "cuda/list_of.cuh"
-#include "cuda/moved_query.cuh"
+#include "cuda/residual_query.cuh"
 #include "cuda/row_key.cuh"
 
 namespace polarquant::cuda {
@@ -37,7 +37,7 @@ __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits)
 __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& row, int j) {
   const StageView& stage = code.stage[s];
   const float2* cells = code.cells + s * 256;
-  const uint8_t* codes = row.rest + stage.codes_offset;
+  const uint8_t* codes = row.payload + stage.codes_offset;
   if (stage.kind == CodeKind::bytes) return cells[codes[j]].x;
   const int segment = j / kSegmentLanes;
   const int half = (segment_count(code.dim, segment) + 1) / 2;
@@ -47,15 +47,15 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   const float2 cell =
       cells[window_at(codes, stage.step_bits, segment * 32 + pair, code.pairs * stage.step_bits)];
   const float value = is_y ? cell.y : cell.x;
-  const uint32_t signs = octet_signs(code, stage, row, segment, pair / kOctetPairs);
-  const bool negative = (signs >> (pair % kOctetPairs + (is_y ? 8 : 0)) & 1) != 0;
+  const uint32_t signs = group8_signs(code, stage, row, segment, pair / kGroupPairs);
+  const bool negative = (signs >> (pair % kGroupPairs + (is_y ? 8 : 0)) & 1) != 0;
   return negative ? -value : value;
 }
 
 /// A query as it meets a row.
-__device__ MovedQuery query_of(const CodeView& code, const QueryView& queries,
-                               const ListsView& lists, const QueryTerms* terms, int q,
-                               int64_t row) {
+__device__ ResidualQuery query_of(const CodeView& code, const QueryView& queries,
+                                  const ListsView& lists, const QueryTerms* terms, int q,
+                                  int64_t row) {
   const float* rotated = queries.rotated + static_cast<size_t>(q) * code.dim;
   if (terms != nullptr) return move_query(code, lists, list_of(lists, row), rotated, terms[q]);
   const QueryConstants& query = queries.constants[q];
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto q = static_cast<int>(at / k);
   const int64_t number = row_of(entry);
   const RowBytes row = row_bytes(code, number);
-  const MovedQuery query = query_of(code, queries, lists, terms, q, number);
+  const ResidualQuery query = query_of(code, queries, lists, terms, q, number);
   float sum = 0;
   for (int first = 0; first < code.dim; first += kProducts) {
     const int count = min(kProducts, code.dim - first);
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads)
     order_kernel(const Ranked* best, const Ranked* exact, const float* exact_scores, int64_t k,
-                 float* scores, int64_t* rows, float* goodness) {
+                 float* scores, int64_t* rows, float* similarity) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= k) return;
   const size_t first = static_cast<size_t>(blockIdx.y) * k;
@@ -125,21 +125,22 @@ __global__ void __launch_bounds__(kThreads)
   }
   scores[first + place] = exact_scores[first + i];
   rows[first + place] = mine != 0 ? row_of(mine) : -1;
-  if (goodness != nullptr) goodness[first + place] = goodness_of(best[first + i]);
+  if (similarity != nullptr) similarity[first + place] = similarity_of(best[first + i]);
 }
 
 }  // namespace
 
 void final_scores(const CodeView& code, const QueryView& queries, const ListsView& lists,
                   const QueryTerms* terms, const Ranked* best, int64_t k, Ranked* exact,
-                  float* exact_scores, float* scores, int64_t* rows, float* goodness,
+                  float* exact_scores, float* scores, int64_t* rows, float* similarity,
                   cudaStream_t stream) {
   exact_scores_kernel<<<static_cast<unsigned>(queries.nq * k), kThreads, 0, stream>>>(
       code, queries, lists, terms, best, k, exact, exact_scores);
   POLAR_CUDA_CHECK_LAUNCH(exact_scores_kernel);
   const dim3 grid(static_cast<unsigned>((k + kThreads - 1) / kThreads),
                   static_cast<unsigned>(queries.nq));
-  order_kernel<<<grid, kThreads, 0, stream>>>(best, exact, exact_scores, k, scores, rows, goodness);
+  order_kernel<<<grid, kThreads, 0, stream>>>(best, exact, exact_scores, k, scores, rows,
+                                              similarity);
   POLAR_CUDA_CHECK_LAUNCH(order_kernel);
 }
 

@@ -34,19 +34,19 @@ __device__ void load_group(const ItemsView& items, const ItemGroup& group, uint3
     const Ranked threshold = thresholds[query];
     queries->queries[i] = query;
     queries->thresholds[i] = threshold;
-    queries->reach[i] = goodness_of(threshold);
+    queries->reach[i] = similarity_of(threshold);
   }
 }
 
-/// Adds an octet's products with each wanted query's levels.
+/// Adds an group8's products with each wanted query's levels.
 template <int kItems>
-__device__ void add_octet(const uint32_t words[4], const int8_t* levels, int lanes, int octet,
-                          uint32_t wanted, int32_t sums[kItems]) {
+__device__ void add_group8(const uint32_t words[4], const int8_t* levels, int lanes, int group8,
+                           uint32_t wanted, int32_t sums[kItems]) {
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     if ((wanted >> i & 1) == 0) continue;
     const int4 query =
-        *reinterpret_cast<const int4*>(levels + static_cast<size_t>(i) * lanes + octet * 16);
+        *reinterpret_cast<const int4*>(levels + static_cast<size_t>(i) * lanes + group8 * 16);
     sums[i] = __dp4a(static_cast<int>(words[0]), query.x, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[1]), query.y, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[2]), query.z, sums[i]);
@@ -68,7 +68,7 @@ __device__ int32_t deal_sums(const int32_t sums[kItems], uint32_t wanted) {
 }
 
 /// Lane i gets what query i's score and second bound need of a row, but for the distance of its
-/// front. `levels`: of the queries, as ItemsView has them.
+/// sketch. `levels`: of the queries, as ItemsView has them.
 template <int kItems, bool kBounded>
 __device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, const uint32_t* tables,
                                  const int8_t* levels, uint32_t wanted) {
@@ -79,57 +79,57 @@ __device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, cons
     const StageView& stage = code.stage[s];
     const uint32_t* table = tables + s * 256;
     int32_t dots[kItems] = {};
-    int32_t rests[kItems] = {};
-    for (int octet = threadIdx.x % 32; octet < code.segments * kOctetsPerSegment; octet += 32) {
-      const int segment = octet / kOctetsPerSegment;
-      const OctetCodes codes = load_octet(code, stage, row, segment, octet % kOctetsPerSegment);
+    int32_t payloads[kItems] = {};
+    for (int group8 = threadIdx.x % 32; group8 < code.segments * kGroupsPerSegment; group8 += 32) {
+      const int segment = group8 / kGroupsPerSegment;
+      const Group8Codes codes = load_group8(code, stage, row, segment, group8 % kGroupsPerSegment);
       uint32_t words[4];
-      decode_octet(
+      decode_group8(
           stage, codes, [&](uint32_t index) { return table[index]; }, words);
-      add_octet<kItems>(words, levels, code.lanes(), octet, wanted, dots);
-      if (kBounded && s == 0 && segment >= code.front_words && segment < code.sign_words) {
+      add_group8<kItems>(words, levels, code.padded_dim(), group8, wanted, dots);
+      if (kBounded && s == 0 && segment >= code.sketch_words && segment < code.sign_words) {
 #pragma unroll
         for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
-        add_octet<kItems>(words, levels, code.lanes(), octet, wanted, rests);
+        add_group8<kItems>(words, levels, code.padded_dim(), group8, wanted, payloads);
       }
     }
     mine.dot[s] = deal_sums<kItems>(dots, wanted);
-    if (kBounded && s == 0) mine.rest_dot = deal_sums<kItems>(rests, wanted);
+    if (kBounded && s == 0) mine.payload_dot = deal_sums<kItems>(payloads, wanted);
   }
   return mine;
 }
 
-__device__ inline int front_distance(const CodeView& code, const QueryConstants& query,
-                                     const uint64_t* words) {
+__device__ inline int sketch_distance(const CodeView& code, const QueryConstants& query,
+                                      const uint64_t* words) {
   int distance = 0;
 #pragma unroll
-  for (int w = 0; w < kMaxFrontWords; ++w) {
-    if (w < code.front_words) distance += word_distance(query, w, words[w]);
+  for (int w = 0; w < kMaxSketchWords; ++w) {
+    if (w < code.sketch_words) distance += word_distance(query, w, words[w]);
   }
   return distance;
 }
-__device__ inline void load_front_words(const CodeView& code, const RowBytes& row,
-                                        uint64_t words[kMaxFrontWords]) {
+__device__ inline void load_sketch_words(const CodeView& code, const RowBytes& row,
+                                         uint64_t words[kMaxSketchWords]) {
 #pragma unroll
-  for (int w = 0; w < kMaxFrontWords; ++w) {
-    if (w < code.front_words)
-      words[w] = *reinterpret_cast<const unsigned long long*>(row.front + 64 * w);
+  for (int w = 0; w < kMaxSketchWords; ++w) {
+    if (w < code.sketch_words)
+      words[w] = *reinterpret_cast<const unsigned long long*>(row.sketch + 64 * w);
   }
 }
 
-/// Σ level·(±1) over a row's sign words behind its front, by a warp. `levels`: of one query.
+/// Σ level·(±1) over a row's sign words behind its sketch, by a warp. `levels`: of one query.
 __device__ inline int32_t sum_rest_signs(const CodeView& code, const RowBytes& row,
                                          const int8_t* levels) {
   int32_t sum = 0;
-  const int end = code.sign_words * kOctetsPerSegment;
-  for (int octet = code.front_words * kOctetsPerSegment + threadIdx.x % 32; octet < end;
-       octet += 32) {
-    const uint32_t signs =
-        octet_signs(code, code.stage[0], row, octet / kOctetsPerSegment, octet % kOctetsPerSegment);
+  const int end = code.sign_words * kGroupsPerSegment;
+  for (int group8 = code.sketch_words * kGroupsPerSegment + threadIdx.x % 32; group8 < end;
+       group8 += 32) {
+    const uint32_t signs = group8_signs(code, code.stage[0], row, group8 / kGroupsPerSegment,
+                                        group8 % kGroupsPerSegment);
     uint32_t words[4];
 #pragma unroll
     for (int u = 0; u < 4; ++u) words[u] = sign_levels(signs, u);
-    add_octet<1>(words, levels, code.lanes(), octet, 1, &sum);
+    add_group8<1>(words, levels, code.padded_dim(), group8, 1, &sum);
   }
   return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
 }
@@ -140,14 +140,14 @@ __device__ inline int32_t first_dot(const CodeView& code, const int8_t* levels, 
   if (code.stages != 2) return 0;
   const RowBytes bytes = row_bytes(code, row);
   int32_t sum = 0;
-  for (int octet = threadIdx.x % 32; octet < code.segments * kOctetsPerSegment; octet += 32) {
+  for (int group8 = threadIdx.x % 32; group8 < code.segments * kGroupsPerSegment; group8 += 32) {
     uint32_t words[4];
-    decode_octet(
+    decode_group8(
         code.stage[0],
-        load_octet(code, code.stage[0], bytes, octet / kOctetsPerSegment,
-                   octet % kOctetsPerSegment),
+        load_group8(code, code.stage[0], bytes, group8 / kGroupsPerSegment,
+                    group8 % kGroupsPerSegment),
         [&](uint32_t index) { return table[index]; }, words);
-    add_octet<1>(words, levels, code.lanes(), octet, 1, &sum);
+    add_group8<1>(words, levels, code.padded_dim(), group8, 1, &sum);
   }
   return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
 }
@@ -161,10 +161,10 @@ __device__ inline float least_bound(const CodeView& code, const QueryConstants& 
   const RowTerms terms = load_terms(code, row);
   RowSums sums;
   sums.dot[0] = dot_of_first_stage;
-  sums.rest_dot = sum_rest_signs(code, bytes, levels);
-  uint64_t words[kMaxFrontWords] = {};
-  load_front_words(code, bytes, words);
-  sums.distance = front_distance(code, query, words);
+  sums.payload_dot = sum_rest_signs(code, bytes, levels);
+  uint64_t words[kMaxSketchWords] = {};
+  load_sketch_words(code, bytes, words);
+  sums.distance = sketch_distance(code, query, words);
   return least_of_bounds(code, query, terms, sums, score);
 }
 

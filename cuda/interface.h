@@ -22,7 +22,7 @@ inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
 /// Rows of a block; every block on the device is full, its room without a row 0.
 inline constexpr int kBlockRows = 64;
-inline constexpr int kMaxFrontWords = 4;
+inline constexpr int kMaxSketchWords = 4;
 inline constexpr int kMaxStages = 2;
 inline constexpr int kDeviceNameBytes = 256;
 /// Rows are numbered by 32 bits on a device.
@@ -35,10 +35,10 @@ enum class CodeKind : int32_t {
 enum class SignPlace : int32_t {
   none,   // the table has them
   words,  // the block's sign words
-  plane,  // a plane of the row's rest, in coordinate order
+  plane,  // a plane of the row's payload, in coordinate order
 };
 
-/// One stage of a code: where its indices lie in a row's rest, and what they stand for.
+/// One stage of a code: where its indices lie in a row's payload, and what they stand for.
 struct StageDescription {
   CodeKind kind;
   SignPlace signs;
@@ -53,9 +53,9 @@ struct StageDescription {
 
 struct CodeDescription {
   int32_t dim;
-  int32_t sign_words;   // of 64 bits, a row
-  int32_t front_words;  // those of the front
-  uint32_t rest_bytes;  // of a row
+  int32_t sign_words;      // of 64 bits, a row
+  int32_t sketch_words;    // those of the sketch
+  uint32_t payload_bytes;  // of a row
   FactorForm factor_form;
   float scale_unit;
   float bias_unit;
@@ -94,19 +94,19 @@ struct QueryConstants {
   float base;
   float weight;
   float dot_scale[2];
-  float front_slope;
-  float front_margin;
-  float signs_front_slope;
+  float sketch_slope;
+  float sketch_margin;
+  float signs_sketch_slope;
   float signs_rest_slope;
   float signs_margin;
   float first_slope;  // of the first of two stages
   float first_margin;
-  int32_t front_weight;
+  int32_t sketch_weight;
   float offset;  // of Codec::score_decoded
   float bias_weight;
-  uint64_t sign_words[kMaxFrontWords];
-  uint64_t ones_words[kMaxFrontWords];
-  uint64_t twos_words[kMaxFrontWords];
+  uint64_t sign_words[kMaxSketchWords];
+  uint64_t ones_words[kMaxSketchWords];
+  uint64_t twos_words[kMaxSketchWords];
 };
 
 /// PreparedQuery beside its vector.
@@ -128,7 +128,7 @@ struct SearchRequest {
   float* scores;                    // (nq, k)
   int64_t* rows;                    // (nq, k), −1 for none
   // (nq, k), what each row was chosen by, larger is better; −inf for none. Null: not wanted.
-  float* goodness;
+  float* similarity;
   // Of inverted files, whose queries have levels for each list.
   int64_t nprobe;           // 1 to the number of lists
   const float* queries;     // (nq, dim), as the centroids are
@@ -229,8 +229,8 @@ struct FunctionTable {
   /// Room for `rows` rows. Then every block is written once, in any order, and finish called.
   DeviceIndex* (*create)(int32_t device, const CodeDescription* code, int64_t rows,
                          Failure* failure);
-  void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
-                       const void* rests, Failure* failure);
+  void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks,
+                       const void* sketches, const void* payloads, Failure* failure);
   void (*finish)(DeviceIndex* index, Failure* failure);
   /// Once, between create and finish: makes an inverted file of it, whose rows are those of the
   /// lists rounded up to whole blocks.

@@ -5,10 +5,10 @@
 #include <numbers>
 
 #include "cuda/cuda_check.h"
+#include "cuda/group8_decode.cuh"
 #include "cuda/list_items.h"
 #include "cuda/list_of.cuh"
-#include "cuda/moved_query.cuh"
-#include "cuda/octet_decode.cuh"
+#include "cuda/residual_query.cuh"
 #include "cuda/row_terms.cuh"
 
 namespace polarquant::cuda {
@@ -119,7 +119,7 @@ __device__ int coordinate_of(int lane, int count) {
 
 /// What a query's bounds are made of: a LevelWord's signs and WordWeights
 /// (src/simd/sign_words.h).
-struct FrontWord {
+struct SketchWord {
   uint64_t negative = 0;
   uint64_t ones = 0;
   uint64_t twos = 0;
@@ -128,12 +128,12 @@ struct FrontWord {
   int32_t along = 0;
 };
 struct LevelSums {
-  FrontWord front[kMaxFrontWords];
+  SketchWord sketch[kMaxSketchWords];
   double norm2 = 0;
-  double rest_energy = 0;  // of the sign words behind the front
+  double payload_squared_norm = 0;  // of the sign words behind the sketch
 };
 
-/// What a half warp's lane has of a word: one octet's word of levels.
+/// What a half warp's lane has of a word: one group8's word of levels.
 struct LaneLevels {
   int level[4];
   int lane[4];  // of the segment
@@ -142,10 +142,10 @@ struct LaneLevels {
 /// kBorders of src/scan/model/scan_query.cc.
 __device__ constexpr float kBorders[] = {.35F, 1, 1.7F};
 
-/// The front's word with this sum of squares; all lanes of the half get it.
-__device__ FrontWord sum_front_word(const LaneLevels& own, int32_t squares, int dims) {
+/// The sketch's word with this sum of squares; all lanes of the half get it.
+__device__ SketchWord sum_sketch_word(const LaneLevels& own, int32_t squares, int dims) {
   const float root = sqrtf(static_cast<float>(squares) / static_cast<float>(dims));
-  FrontWord word;
+  SketchWord word;
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
     const int magnitude = abs(own.level[b]);
@@ -165,8 +165,8 @@ __device__ FrontWord sum_front_word(const LaneLevels& own, int32_t squares, int 
           half_warp_sum(word.sum),     half_warp_sum(word.squares), half_warp_sum(word.along)};
 }
 
-/// Levels of a moved query, of steps of `step`, and their sums.
-__device__ LevelSums write_levels(const CodeView& code, const MovedQuery& query, float to_levels,
+/// Levels of a residual query, of steps of `step`, and their sums.
+__device__ LevelSums write_levels(const CodeView& code, const ResidualQuery& query, float to_levels,
                                   float step, bool bounded, int8_t* levels) {
   const int lane = threadIdx.x % kHalfWarp;
   const int c = lane / 4;
@@ -189,18 +189,18 @@ __device__ LevelSums write_levels(const CodeView& code, const MovedQuery& query,
     reinterpret_cast<uint32_t*>(levels + segment * kSegmentLanes)[lane] = word;
     if (!bounded) continue;
     squares = half_warp_sum(squares);
-    const double energy = step2 * squares;
-    sums.norm2 += energy;
-    if (segment < code.front_words) {
-      sums.front[segment] = sum_front_word(own, squares, count);
+    const double squared_norm = step2 * squares;
+    sums.norm2 += squared_norm;
+    if (segment < code.sketch_words) {
+      sums.sketch[segment] = sum_sketch_word(own, squares, count);
     } else if (segment < code.sign_words) {
-      sums.rest_energy += energy;
+      sums.payload_squared_norm += squared_norm;
     }
   }
   return sums;
 }
 
-struct EnergyBound {
+struct SignBound {
   double slope;
   double margin;
 };
@@ -212,8 +212,8 @@ __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
   double along = 0;
   int weights = 0;
   int squares = 0;
-  for (int w = 0; w < code.front_words; ++w) {
-    const FrontWord& word = sums.front[w];
+  for (int w = 0; w < code.sketch_words; ++w) {
+    const SketchWord& word = sums.sketch[w];
     query->sign_words[w] = word.negative;
     query->ones_words[w] = word.ones;
     query->twos_words[w] = word.twos;
@@ -221,25 +221,25 @@ __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
     weights += word.sum;
     squares += word.squares;
   }
-  query->front_weight = weights;
+  query->sketch_weight = weights;
   const double unit = squares > 0 ? along / squares : 0;
-  const double front_energy = unit * along;
-  const double energy = front_energy + sums.rest_energy;
+  const double sketch_squared_norm = unit * along;
+  const double squared_norm = sketch_squared_norm + sums.payload_squared_norm;
   const double length = (code.is_l2 != 0 ? 2.0F : 1.0F) * levels.length_of_norm;
   const double margin = levels.margin * exactness;
-  const double slope_of_energy = levels.slope_of_sign * sums.norm2 * length;
+  const double slope_of_squared_norm = levels.slope_of_sign * sums.norm2 * length;
   const double explained = 2 / std::numbers::pi / sums.norm2;
-  const auto bound_of = [&](double e) -> EnergyBound {
+  const auto bound_of = [&](double e) -> SignBound {
     if (!(e > 0)) return {0, 0};
-    const double slope = slope_of_energy / e;
+    const double slope = slope_of_squared_norm / e;
     const double variance = fmax(0.0, e - explained * e * e);
     return {slope, margin * slope * sqrt(variance)};
   };
-  const EnergyBound front = bound_of(front_energy);
-  query->front_slope = static_cast<float>(front.slope * unit);
-  query->front_margin = static_cast<float>(front.margin);
-  const EnergyBound both = bound_of(energy);
-  query->signs_front_slope = static_cast<float>(both.slope * unit);
+  const SignBound sketch = bound_of(sketch_squared_norm);
+  query->sketch_slope = static_cast<float>(sketch.slope * unit);
+  query->sketch_margin = static_cast<float>(sketch.margin);
+  const SignBound both = bound_of(squared_norm);
+  query->signs_sketch_slope = static_cast<float>(both.slope * unit);
   query->signs_rest_slope = static_cast<float>(both.slope * step);
   query->signs_margin = static_cast<float>(both.margin);
   if (code.stages != 2) return;
@@ -260,7 +260,7 @@ __global__ void __launch_bounds__(kThreads)
   const auto q = static_cast<int32_t>(at / probes.nprobe);
   const int64_t list = row_of(entry);
   const size_t item = item_of(probes, items, at);
-  const MovedQuery query =
+  const ResidualQuery query =
       move_query(code, lists, list, rotated + static_cast<size_t>(q) * code.dim, terms[q]);
 
   // round_to_step of src/simd/round_to_int8.h.
@@ -272,7 +272,7 @@ __global__ void __launch_bounds__(kThreads)
   float step = most / kMaxLevel;
   if (!(to_levels <= FLT_MAX)) to_levels = step = 0;
   const LevelSums sums = write_levels(code, query, to_levels, step, bounded,
-                                      items.levels + item * static_cast<size_t>(code.lanes()));
+                                      items.levels + item * static_cast<size_t>(code.padded_dim()));
   if (lane != 0) return;
   const bool is_l2 = code.is_l2 != 0;
   QueryConstants constants = {};

@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 /// Thread blocks of a scan for each multiprocessor: as many as it has room for, or twice that.
 constexpr int64_t kBlocksPerMultiprocessor = 4;
-/// Rows of a warp by fronts: a lane's each where there are many; few, each of which takes a warp
+/// Rows of a warp by sketches: a lane's each where there are many; few, each of which takes a warp
 /// about a microsecond, are shared by all warps.
 constexpr int kUnitRows = 32;
 constexpr int kFewUnitRows = 4;
@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(kThreads)
       if (lanes != 0) found = first + __ffs(static_cast<int>(lanes)) - 1;
     }
     const size_t item = item_of(probes, items, static_cast<int64_t>(q) * probes.nprobe + found);
-    const int8_t* levels = items.levels + item * static_cast<size_t>(code.lanes());
-    const float key = least_bound(code, items.constants[item], levels, row, goodness_of(entry),
+    const int8_t* levels = items.levels + item * static_cast<size_t>(code.padded_dim());
+    const float key = least_bound(code, items.constants[item], levels, row, similarity_of(entry),
                                   first_dot(code, levels, row, tables));
     if (lane == 0) entry = ranked_row(key, row);
   }
@@ -57,18 +57,18 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 ListScanPlan plan_list_scan(const CodeView& code, const DeviceLists& lists, int64_t nq,
-                            int64_t nprobe, bool by_fronts, int multiprocessors) {
+                            int64_t nprobe, bool by_sketches, int multiprocessors) {
   const int64_t tile_items = code.stages == 2 ? kTwoStageTileItems : kTileItems;
-  const int64_t group_items = by_fronts ? kFrontItems : tile_items;
+  const int64_t group_items = by_sketches ? kSketchItems : tile_items;
   const int64_t items = nq * nprobe;
   const int64_t item_groups = std::min(items, items / group_items + lists.view().count);
   const int64_t blocks = kBlocksPerMultiprocessor * multiprocessors;
   const int64_t many_rows = int64_t{kWarps} * kGroupUnits * kUnitRows;
   const bool few = item_groups * lists.mean() < blocks * many_rows;
   ListScanPlan plan;
-  plan.by_fronts = by_fronts;
+  plan.by_sketches = by_sketches;
   plan.group_items = static_cast<uint32_t>(group_items);
-  plan.unit_rows = !by_fronts ? kTileRows : few ? kFewUnitRows : kUnitRows;
+  plan.unit_rows = !by_sketches ? kTileRows : few ? kFewUnitRows : kUnitRows;
   plan.group_rows = static_cast<uint32_t>(kWarps * plan.unit_rows * (few ? 1 : kGroupUnits));
   // Each list's groups of items, times its rows, are no more than this: a group is full but for one
   // of each list, and a query has a list once.

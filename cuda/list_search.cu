@@ -8,7 +8,7 @@
 // listed, and the k best of that are the answer. A list that was too short has raised its threshold
 // by what it did hold, and the scan is repeated.
 //
-// Few queries that are bounded go by fronts, others by tiles.
+// Few queries that are bounded go by sketches, others by tiles.
 #include "cuda/list_search.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ constexpr int64_t kListRowsPerResult = 128;
 /// Seeds have so many rows, and so many of each wanted one.
 constexpr int64_t kSeedRows = 512;
 constexpr int64_t kSeedRowsPerResult = 8;
-/// Bounded searches of so many queries go by fronts.
-constexpr int64_t kFrontQueries = 4;
+/// Bounded searches of so many queries go by sketches.
+constexpr int64_t kSketchQueries = 4;
 /// Of the seeds' rows, ranked by their scores, those whose bounds are looked at: so many of each
 /// wanted one.
 constexpr int64_t kCandidatesPerResult = 2;
@@ -68,10 +68,10 @@ struct GroupInput {
 
 /// What it gets back, likewise.
 struct GroupOutput {
-  int64_t* rows;     // (nq, k)
-  float* scores;     // (nq, k)
-  float* goodness;   // (nq, k)
-  uint32_t* counts;  // (nq), of `best`
+  int64_t* rows;      // (nq, k)
+  float* scores;      // (nq, k)
+  float* similarity;  // (nq, k)
+  uint32_t* counts;   // (nq), of `best`
 
   static size_t bytes(const GroupPlan& plan) {
     return static_cast<size_t>(plan.nq * plan.k) * (sizeof(int64_t) + 2 * sizeof(float)) +
@@ -81,8 +81,8 @@ struct GroupOutput {
   GroupOutput(uint8_t* base, const GroupPlan& plan)
       : rows(reinterpret_cast<int64_t*>(base)),
         scores(reinterpret_cast<float*>(rows + plan.nq * plan.k)),
-        goodness(scores + plan.nq * plan.k),
-        counts(reinterpret_cast<uint32_t*>(goodness + plan.nq * plan.k)) {}
+        similarity(scores + plan.nq * plan.k),
+        counts(reinterpret_cast<uint32_t*>(similarity + plan.nq * plan.k)) {}
 };
 
 /// Memory of a group, carved from a workspace.
@@ -122,15 +122,15 @@ class ListGroupSearch {
     plan.list_rows = static_cast<uint32_t>(std::min(wanted, code_.rows));
     const int64_t mean = index_.lists()->mean();
     const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
-    const bool by_fronts = is_bounded() && nq <= kFrontQueries;
-    if (is_bounded() && !by_fronts) {
+    const bool by_sketches = is_bounded() && nq <= kSketchQueries;
+    if (is_bounded() && !by_sketches) {
       // Without a threshold every row would be one whose bounds are to be looked at.
       plan.seeds = std::min(seeds, plan.nprobe);
       plan.candidates = std::min(kCandidatesPerResult * k, int64_t{plan.list_rows});
     } else if (seeds < plan.nprobe) {
       plan.seeds = seeds;
     }
-    plan.scan = plan_list_scan(code_, *index_.lists(), nq, plan.nprobe, by_fronts,
+    plan.scan = plan_list_scan(code_, *index_.lists(), nq, plan.nprobe, by_sketches,
                                index_.multiprocessors());
     return plan;
   }
@@ -151,7 +151,7 @@ class ListGroupSearch {
     const auto nq = static_cast<int>(plan_.nq);
     if (plan_.seeds > 0) scan_seeds();
     do {
-      scan(false, hits());
+      scan(false, matches());
       select_best(memory_.best, nq, plan_.k, memory_.chosen, memory_.thresholds, stream_);
     } while (!finish(first_query));
   }
@@ -180,7 +180,7 @@ class ListGroupSearch {
                      carver.take<uint32_t>(1),
                      carver.take<int32_t>(items),
                      carver.take<QueryConstants>(items),
-                     carver.take<int8_t>(items * static_cast<size_t>(code_.lanes()))};
+                     carver.take<int8_t>(items * static_cast<size_t>(code_.padded_dim()))};
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.best.entries = carver.take<Ranked>(nq * plan.list_rows);
     memory_.best.capacity = plan.list_rows;
@@ -230,29 +230,29 @@ class ListGroupSearch {
     group_items(lists_, memory_.items, stream_);
   }
 
-  void scan(bool only_seeds, ListHits hits) {
+  void scan(bool only_seeds, ListMatches matches) {
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.best.counts, 0,
                                      static_cast<size_t>(plan_.nq) * sizeof(uint32_t), stream_));
     const ListScanTask task = {memory_.items, allowed_,           only_seeds,
-                               hits,          memory_.thresholds, memory_.best};
-    if (plan_.scan.by_fronts) {
-      scan_by_fronts(code_, lists_, task, plan_.scan, stream_);
+                               matches,       memory_.thresholds, memory_.best};
+    if (plan_.scan.by_sketches) {
+      scan_by_sketches(code_, lists_, task, plan_.scan, stream_);
     } else {
       scan_by_tiles(code_, lists_, task, plan_.scan, stream_);
     }
   }
-  ListHits hits() const { return is_bounded() ? ListHits::bounded : ListHits::ranked; }
+  ListMatches matches() const { return is_bounded() ? ListMatches::bounded : ListMatches::ranked; }
 
   /// The first thresholds.
   void scan_seeds() {
     const auto nq = static_cast<int>(plan_.nq);
     if (plan_.candidates == 0) {
-      scan(true, hits());
+      scan(true, matches());
       select_best(memory_.best, nq, plan_.k, nullptr, memory_.thresholds, stream_);
       return;
     }
     // The best by score, ranked with their bounds.
-    scan(true, ListHits::ranked);
+    scan(true, ListMatches::ranked);
     select_best(memory_.best, nq, plan_.candidates, memory_.candidates, nullptr, stream_);
     bound_ranks(code_, lists_, memory_.probes, memory_.items, plan_.candidates, memory_.candidates,
                 stream_);
@@ -265,7 +265,7 @@ class ListGroupSearch {
   bool finish(int64_t first_query) {
     const QueryView queries = {memory_.probes.nq, nullptr, nullptr, input_.rotated};
     final_scores(code_, queries, lists_, input_.terms, memory_.chosen, plan_.k, memory_.exact,
-                 memory_.exact_scores, output_.scores, output_.rows, output_.goodness, stream_);
+                 memory_.exact_scores, output_.scores, output_.rows, output_.similarity, stream_);
     const GroupOutput fetched(workspace_.pinned.as<uint8_t>(), plan_);
     POLAR_CUDA_CHECK(cudaMemcpyAsync(fetched.rows, memory_.output, GroupOutput::bytes(plan_),
                                      cudaMemcpyDeviceToHost, stream_));
@@ -276,8 +276,8 @@ class ListGroupSearch {
     const auto results = static_cast<size_t>(plan_.nq * plan_.k);
     std::copy_n(fetched.rows, results, request_.rows + first);
     std::copy_n(fetched.scores, results, request_.scores + first);
-    if (request_.goodness != nullptr)
-      std::copy_n(fetched.goodness, results, request_.goodness + first);
+    if (request_.similarity != nullptr)
+      std::copy_n(fetched.similarity, results, request_.similarity + first);
     return true;
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of a list against up to 64 of its queries, as products of small matrices. A warp takes
-// 16 rows: lane 4g + c decodes octet c of each segment of rows g and g + 8, which is what the
-// integer product's first matrix wants of it, and reads the same octet of query g of each eight,
+// 16 rows: lane 4g + c decodes group8 c of each segment of rows g and g + 8, which is what the
+// integer product's first matrix wants of it, and reads the same group8 of query g of each eight,
 // which is what the second one wants; which coordinate a byte is is the same in both, and does not
 // matter else. The sums of two rows and two queries of each eight are then the lane's.
 #include "cuda/cuda_check.h"
@@ -29,10 +29,10 @@ __device__ void multiply(int32_t sums[4], uint32_t a0, uint32_t a1, uint32_t a2,
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// The codes of a lane's two octets.
-struct TwoOctets {
-  OctetCodes upper;
-  OctetCodes lower;
+/// The codes of a lane's two groups8.
+struct TwoGroups8 {
+  Group8Codes upper;
+  Group8Codes lower;
 };
 
 /// The sums of a stage: sums[e][i] is of row g + 8·(i/2) and query 8e + 2c + i%2. `table`: this
@@ -48,29 +48,30 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[e][i] = 0;
   }
-  const auto load = [&](int segment) -> TwoOctets {
-    return {load_octet(code, stage, upper, segment, c), load_octet(code, stage, lower, segment, c)};
+  const auto load = [&](int segment) -> TwoGroups8 {
+    return {load_group8(code, stage, upper, segment, c),
+            load_group8(code, stage, lower, segment, c)};
   };
   const auto look_up = [&](uint32_t index) { return table[index * kTableCopies]; };
   // The next segment is on its way meanwhile.
-  TwoOctets next = load(0);
+  TwoGroups8 next = load(0);
   for (int segment = 0; segment < code.segments; ++segment) {
-    const TwoOctets octets = next;
+    const TwoGroups8 groups8 = next;
     if (segment + 1 < code.segments) next = load(segment + 1);
     uint32_t up[4];
     uint32_t low[4];
-    decode_octet(stage, octets.upper, look_up, up);
-    decode_octet(stage, octets.lower, look_up, low);
-    // Lanes with a row's first octet have come another way.
+    decode_group8(stage, groups8.upper, look_up, up);
+    decode_group8(stage, groups8.lower, look_up, low);
+    // Lanes with a row's first group8 have come another way.
     __syncwarp();
-    const int8_t* octet = levels + segment * kSegmentLanes + c * 16;
+    const int8_t* group8 = levels + segment * kSegmentLanes + c * 16;
 #pragma unroll
     for (int e = 0; e < kEights; ++e) {
       if (kEight * e >= count) break;
       // Behind the last query the last is taken again; nobody reads these sums.
       const int item = min(kEight * e + g, count - 1);
       const int4 query =
-          *reinterpret_cast<const int4*>(octet + static_cast<size_t>(item) * code.lanes());
+          *reinterpret_cast<const int4*>(group8 + static_cast<size_t>(item) * code.padded_dim());
       multiply(sums[e], up[0], low[0], up[1], low[1], query.x, query.y);
       multiply(sums[e], up[2], low[2], up[3], low[3], query.z, query.w);
     }
@@ -90,7 +91,8 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   const int g = lane / 4;
   const int c = lane % 4;
   const uint32_t* table = tables + lane % kTableCopies;
-  const int8_t* levels = task.items.levels + static_cast<size_t>(group.first_item) * code.lanes();
+  const int8_t* levels =
+      task.items.levels + static_cast<size_t>(group.first_item) * code.padded_dim();
   const int64_t first_row =
       static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
   const RowMask mask = {task.allowed, first_row + group.rows};
@@ -117,25 +119,25 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
         const QueryConstants& query = queries.constants[item];
         float score;
         if constexpr (kStages == 2) {
-          score = goodness(query, terms[i / 2], sums[0][e][i], sums[1][e][i]);
+          score = similarity(query, terms[i / 2], sums[0][e][i], sums[1][e][i]);
         } else {
-          score = goodness(query, terms[i / 2], sums[0][e][i]);
+          score = similarity(query, terms[i / 2], sums[0][e][i]);
         }
-        const bool hits = item < count && is_row[i / 2] && score >= queries.reach[item];
-        if (task.hits == ListHits::ranked) {
-          const Ranked ranked = hits ? ranked_row(score, own[i / 2]) : 0;
+        const bool matches = item < count && is_row[i / 2] && score >= queries.reach[item];
+        if (task.matches == ListMatches::ranked) {
+          const Ranked ranked = matches ? ranked_row(score, own[i / 2]) : 0;
           if (ranked != 0 && ranked >= queries.thresholds[item])
             append(task.best, queries.queries[item], ranked);
           continue;
         }
         // The warp looks at the bounds of what reaches by its score, one after the other.
-        for (unsigned left = __ballot_sync(~0U, hits); left != 0; left &= left - 1) {
+        for (unsigned left = __ballot_sync(~0U, matches); left != 0; left &= left - 1) {
           const int owner = __ffs(static_cast<int>(left)) - 1;
           const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
           const int of = kEight * e + 2 * (owner % 4) + i % 2;
           const float key = least_bound(
-              code, queries.constants[of], levels + static_cast<size_t>(of) * code.lanes(), row,
-              __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
+              code, queries.constants[of], levels + static_cast<size_t>(of) * code.padded_dim(),
+              row, __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
           const Ranked ranked = ranked_row(key, row);
           if (lane == 0 && ranked >= queries.thresholds[of])
             append(task.best, queries.queries[of], ranked);

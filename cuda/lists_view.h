@@ -34,7 +34,7 @@ struct ProbesView {
 
 /// Queries of a list that its rows are held against together, at most: where rows are taken one by
 /// one, and by products of kTileRows rows.
-inline constexpr int kFrontItems = 4;
+inline constexpr int kSketchItems = 4;
 inline constexpr int kTileItems = 64;
 inline constexpr int kTwoStageTileItems = 32;
 inline constexpr int kTileRows = 16;
@@ -60,7 +60,7 @@ struct ItemsView {
   uint32_t* group_count;
   int32_t* queries;           // (items)
   QueryConstants* constants;  // (items), about the list's centre
-  int8_t* levels;             // (items, lanes), the bytes of an octet's four words together
+  int8_t* levels;             // (items, lanes), the bytes of an group8's four words together
 };
 
 }  // namespace polarquant::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Two rows of a plain code (tile_plan.h), four segments at a time: each of the four threads that
 // have a row takes a segment, whose codes are whole words one behind the other. They and its signs
-// are loaded once and cut by shifts that are known here, half as many loads as octet by octet
-// (shared_decode.cuh), and from different banks. In turn a thread gives its segment's octets, so
+// are loaded once and cut by shifts that are known here, half as many loads as group8 by group8
+// (shared_decode.cuh), and from different banks. In turn a thread gives its segment's groups8, so
 // that queries lie in the same order (place_chunk in tile_scan_kernel.cuh).
 #pragma once
 
@@ -24,9 +24,9 @@ class QuadRows {
         table_(table),
         mask_(mask),
         segment_(threadIdx.x % 4),
-        rest_(shared_address(rows[0].rest)),
-        front_(shared_address(rows[0].front)) {
-    const uint32_t ring = rest_ + code_.stage[0].codes_offset;
+        payload_(shared_address(rows[0].payload)),
+        sketch_(shared_address(rows[0].sketch)) {
+    const uint32_t ring = payload_ + code_.stage[0].codes_offset;
     // Before the ring's first bits are its last.
     load(segment_ == 0 ? ring + code_.segments * kSegmentBytes - 4 : codes() - 4);
   }
@@ -37,34 +37,34 @@ class QuadRows {
     load(codes() - 4);
   }
 
-  /// The words of an octet of the thread's segments, as two products take them.
-  template <int kOctet>
+  /// The words of an group8 of the thread's segments, as two products take them.
+  template <int kGroup8>
   __device__ void decode(uint32_t (&words)[2][4]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      constexpr int kFirst = kOctet * kOctetPairs;
-      const uint32_t entries[kOctetPairs] = {
+      constexpr int kFirst = kGroup8 * kGroupPairs;
+      const uint32_t entries[kGroupPairs] = {
           entry<kFirst>(r),     entry<kFirst + 1>(r), entry<kFirst + 2>(r), entry<kFirst + 3>(r),
           entry<kFirst + 4>(r), entry<kFirst + 5>(r), entry<kFirst + 6>(r), entry<kFirst + 7>(r)};
 #pragma unroll
       for (int u = 0; u < 4; ++u) {
         uint32_t selector = kUnsignedSelector;
-        if constexpr (kSigns) selector |= signs_[r][kOctet / 2] >> (kOctet % 2 * 16 + u) & mask_;
+        if constexpr (kSigns) selector |= signs_[r][kGroup8 / 2] >> (kGroup8 % 2 * 16 + u) & mask_;
         words[u / 2][u % 2 * 2 + r] = __byte_perm(entries[u], entries[u + 4], selector);
       }
     }
   }
 
  private:
-  static constexpr int kSegmentBytes = kOctetsPerSegment * kStep;
+  static constexpr int kSegmentBytes = kGroupsPerSegment * kStep;
 
   /// Of the first row.
   __device__ uint32_t codes() const {
-    return rest_ + code_.stage[0].codes_offset + segment_ * kSegmentBytes;
+    return payload_ + code_.stage[0].codes_offset + segment_ * kSegmentBytes;
   }
   /// `before`: where the first row's word before the segment's is.
   __device__ void load(uint32_t before) {
-    const uint32_t next_row = 8 * code_.rest_bytes;
+    const uint32_t next_row = 8 * code_.payload_bytes;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       bits_[r][0] = load_word(before + r * next_row);
@@ -82,14 +82,15 @@ class QuadRows {
       }
     }
     if constexpr (kSigns) {
-      const int front_words = code_.front_words;
-      const bool in_front = segment_ < front_words;
-      const uint32_t at = in_front ? front_ + segment_ * 64 : rest_ + (segment_ - front_words) * 8;
-      const uint32_t next = in_front ? static_cast<uint32_t>(front_words) * 64 : next_row;
+      const int sketch_words = code_.sketch_words;
+      const bool in_sketch = segment_ < sketch_words;
+      const uint32_t at =
+          in_sketch ? sketch_ + segment_ * 64 : payload_ + (segment_ - sketch_words) * 8;
+      const uint32_t next = in_sketch ? static_cast<uint32_t>(sketch_words) * 64 : next_row;
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const Bits64 xy = load_two_words(at + r * next);
-        // Octet by octet: its eight of x, its eight of y.
+        // Octet by group8: its eight of x, its eight of y.
         signs_[r][0] = __byte_perm(xy.low, xy.high, 0x5140);
         signs_[r][1] = __byte_perm(xy.low, xy.high, 0x7362);
       }
@@ -118,10 +119,10 @@ class QuadRows {
   uint32_t table_;
   uint32_t mask_;
   int segment_;
-  uint32_t rest_;  // of the first row; the second is eight behind it
-  uint32_t front_;
+  uint32_t payload_;  // of the first row; the second is eight behind it
+  uint32_t sketch_;
   uint32_t bits_[2][kStep + 1];  // the word before the segment's, then those
-  uint32_t signs_[2][2];         // two octets each
+  uint32_t signs_[2][2];         // two groups8 each
 };
 
 }  // namespace polarquant::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/cuda_check.h"
-#include "cuda/octet_decode.cuh"
+#include "cuda/group8_decode.cuh"
 #include "cuda/query_levels.h"
 
 namespace polarquant::cuda {
@@ -24,9 +24,9 @@ __global__ void __launch_bounds__(kThreads)
 
 void arrange_levels(const CodeView& code, int nq, const int8_t* levels, int8_t* arranged,
                     cudaStream_t stream) {
-  const int64_t count = int64_t{nq} * code.lanes();
+  const int64_t count = int64_t{nq} * code.padded_dim();
   arrange_levels_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0,
-                          stream>>>(count, code.lanes(), levels, arranged);
+                          stream>>>(count, code.padded_dim(), levels, arranged);
   POLAR_CUDA_CHECK_LAUNCH(arrange_levels_kernel);
 }
 

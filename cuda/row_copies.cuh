@@ -25,12 +25,13 @@ class RowCopies {
         buffers_(buffers),
         arrivals_(shared_address(arrivals)),
         last_(static_cast<uint32_t>(count) - 1),
-        rests_(code.rests + (first_block * kBlockRows + warp * kWarpRows) * code.rest_bytes),
-        words_(block_front(code, first_block) + warp * sizes_.words_bytes),
+        payloads_(code.payloads +
+                  (first_block * kBlockRows + warp * kWarpRows) * code.payload_bytes),
+        words_(block_sketch(code, first_block) + warp * sizes_.words_bytes),
         factors_(static_cast<uint32_t>(kGroupWarps - warp) * sizes_.words_bytes +
                  static_cast<uint32_t>(warp) * sizes_.factors_bytes),
-        rests_step_(block_step * kBlockRows * code.rest_bytes),
-        words_step_(block_step * code.front_bytes()) {
+        payloads_step_(block_step * kBlockRows * code.payload_bytes),
+        words_step_(block_step * code.sketch_bytes()) {
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
       for (int i = 0; i < count; ++i)
@@ -48,21 +49,21 @@ class RowCopies {
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
       const uint32_t arrival = arrivals_ + 8 * number;
-      const uint32_t all = sizes_.rests_bytes + sizes_.words_bytes + sizes_.factors_bytes;
+      const uint32_t all = sizes_.payloads_bytes + sizes_.words_bytes + sizes_.factors_bytes;
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(arrival), "r"(all)
                    : "memory");
-      copy(to + sizes_.rests_offset(), rests_, sizes_.rests_bytes, arrival);
+      copy(to + sizes_.payloads_offset(), payloads_, sizes_.payloads_bytes, arrival);
       copy(to + sizes_.words_offset(), words_, sizes_.words_bytes, arrival);
       copy(to, words_ + factors_, sizes_.factors_bytes, arrival);
     }
 #else
-    copy(to + sizes_.rests_offset(), rests_, sizes_.rests_bytes);
+    copy(to + sizes_.payloads_offset(), payloads_, sizes_.payloads_bytes);
     copy(to + sizes_.words_offset(), words_, sizes_.words_bytes);
     copy(to, words_ + factors_, sizes_.factors_bytes);
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
     ++begun_;
-    rests_ += rests_step_;
+    payloads_ += payloads_step_;
     words_ += words_step_;
   }
 
@@ -70,7 +71,7 @@ class RowCopies {
   __device__ void announce() const {
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
-      prefetch(rests_, sizes_.rests_bytes);
+      prefetch(payloads_, sizes_.payloads_bytes);
       prefetch(words_, sizes_.words_bytes);
     }
 #endif
@@ -130,10 +131,10 @@ class RowCopies {
   uint8_t* buffers_;
   uint32_t arrivals_;
   uint32_t last_;  // buffer; there are one or two
-  const uint8_t* rests_;
+  const uint8_t* payloads_;
   const uint8_t* words_;
   uint32_t factors_;  // from words on
-  int64_t rests_step_;
+  int64_t payloads_step_;
   int64_t words_step_;
   uint32_t begun_ = 0;
   uint32_t waited_ = 0;

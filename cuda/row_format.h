@@ -33,12 +33,12 @@ struct UnitPart {
   PartKind kind;
   int32_t bits;           // a pair of windows, or a field
   uint32_t codes_offset;  // of the ring, or of the fields, in a code
-  uint32_t first;         // windows: the octet of pairs in the ring; fields: the first bit
+  uint32_t first;         // windows: the group8 of pairs in the ring; fields: the first bit
   int32_t ring_bits;
   int32_t
       signs_offset;  // of the segment's plane of signs, or of the unit's; −1: the table has them
   int32_t count;     // windows: coordinates of the segment
-  int32_t octet;     // windows: of the segment
+  int32_t group8;    // windows: of the segment
   int32_t norm_offset;  // of a 16-bit float that all are multiplied by; −1: none
   uint32_t table;       // its first entry
   float scale;

@@ -41,24 +41,24 @@ __device__ inline RowTerms terms_of(const CodeView& code, const RowFactors& fact
   return {factors.scale, factors.bias, factors.scale};
 }
 
-__device__ inline const uint8_t* block_front(const CodeView& code, int64_t block) {
-  return code.fronts + block * code.front_bytes();
+__device__ inline const uint8_t* block_sketch(const CodeView& code, int64_t block) {
+  return code.sketches + block * code.sketch_bytes();
 }
 __device__ inline RowFactors load_row_factors(const CodeView& code, int64_t row) {
-  const uint8_t* factors = block_front(code, row / kBlockRows) +
-                           kBlockRows * 8U * static_cast<uint32_t>(code.front_words);
+  const uint8_t* factors = block_sketch(code, row / kBlockRows) +
+                           kBlockRows * 8U * static_cast<uint32_t>(code.sketch_words);
   return load_factors(code, factors + (row % kBlockRows) * code.factor_bytes());
 }
 __device__ inline RowTerms load_terms(const CodeView& code, int64_t row) {
   return terms_of(code, load_row_factors(code, row));
 }
 
-__device__ inline float goodness(const QueryConstants& query, const RowTerms& row, int32_t dot) {
+__device__ inline float similarity(const QueryConstants& query, const RowTerms& row, int32_t dot) {
   return query.base + query.weight * row.constant +
          row.scale * (query.dot_scale[0] * static_cast<float>(dot));
 }
-__device__ inline float goodness(const QueryConstants& query, const RowTerms& row, int32_t dot0,
-                                 int32_t dot1) {
+__device__ inline float similarity(const QueryConstants& query, const RowTerms& row, int32_t dot0,
+                                   int32_t dot1) {
   return query.base + query.weight * row.constant +
          row.scale * (query.dot_scale[0] * static_cast<float>(dot0) +
                       query.dot_scale[1] * static_cast<float>(dot1));
@@ -68,18 +68,18 @@ __device__ inline float dot_bound(const QueryConstants& query, float slope, floa
   return query.base + query.weight * row.constant +
          row.norm * (slope * static_cast<float>(dot) + margin);
 }
-__device__ inline float front_bound(const QueryConstants& query, const RowTerms& row,
-                                    int distance) {
-  return dot_bound(query, query.front_slope, query.front_margin, row,
-                   query.front_weight - 2 * distance);
+__device__ inline float sketch_bound(const QueryConstants& query, const RowTerms& row,
+                                     int distance) {
+  return dot_bound(query, query.sketch_slope, query.sketch_margin, row,
+                   query.sketch_weight - 2 * distance);
 }
 __device__ inline float sign_bound(const QueryConstants& query, const RowTerms& row, int distance,
-                                   int32_t rest_dot) {
-  const auto front = static_cast<float>(query.front_weight - 2 * distance);
-  const auto rest = static_cast<float>(rest_dot);
+                                   int32_t payload_dot) {
+  const auto sketch = static_cast<float>(query.sketch_weight - 2 * distance);
+  const auto payload = static_cast<float>(payload_dot);
   return query.base + query.weight * row.constant +
-         row.norm *
-             (query.signs_front_slope * front + query.signs_rest_slope * rest + query.signs_margin);
+         row.norm * (query.signs_sketch_slope * sketch + query.signs_rest_slope * payload +
+                     query.signs_margin);
 }
 
 /// Larger floats to larger numbers; −0 and 0 are equal. Never 0 but for NaN, which is no row.
@@ -88,13 +88,13 @@ __device__ inline uint32_t ordered(float value) {
   const uint32_t bits = __float_as_uint(value + 0.0F);
   return (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
 }
-__device__ inline float goodness_of(Ranked ranked) {
+__device__ inline float similarity_of(Ranked ranked) {
   const auto bits = static_cast<uint32_t>(ranked >> 32);
   if (bits == 0) return -INFINITY;
   return __uint_as_float((bits & 0x80000000U) != 0 ? bits & 0x7fffffffU : ~bits);
 }
-__device__ inline Ranked ranked_row(float goodness, int64_t row) {
-  const uint32_t bits = ordered(goodness);
+__device__ inline Ranked ranked_row(float similarity, int64_t row) {
+  const uint32_t bits = ordered(similarity);
   return bits == 0 ? 0 : static_cast<Ranked>(bits) << 32 | ~static_cast<uint32_t>(row);
 }
 __device__ inline int64_t row_of(Ranked ranked) { return ~static_cast<uint32_t>(ranked); }

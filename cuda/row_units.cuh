@@ -6,7 +6,7 @@
 
 #include <cuda_fp16.h>
 
-#include "cuda/octet_decode.cuh"
+#include "cuda/group8_decode.cuh"
 #include "cuda/row_format.h"
 #include "cuda/wide_floats.cuh"
 
@@ -171,7 +171,7 @@ __device__ inline void decode_windows(const UnitPart& part, const RowPlace& row,
                                       const SharedPoints& points, float (&y)[kUnitValues]) {
   const uint8_t* ring = row.code + part.codes_offset;
   const int step = part.bits;
-  // Window i of an octet is bits i·step … i·step+7; the first ones' begin at the ring's end.
+  // Window i of an group8 is bits i·step … i·step+7; the first ones' begin at the ring's end.
   const bool wraps = part.first == 0 && step < 8;
   const uint8_t* from = wraps ? ring : ring + part.first * step - 1 + (step >> 3);
   uint64_t bits = load_bits_before(from, row.end);
@@ -180,8 +180,9 @@ __device__ inline void decode_windows(const UnitPart& part, const RowPlace& row,
   } else {
     bits >>= step & 7;
   }
-  const uint32_t signs =
-      part.signs_offset < 0 ? 0 : plane_signs(row.code + part.signs_offset, part.octet, part.count);
+  const uint32_t signs = part.signs_offset < 0
+                             ? 0
+                             : plane_signs(row.code + part.signs_offset, part.group8, part.count);
 #pragma unroll
   for (int i = 0; i < kUnitPairs; ++i) {
     const float2 cell = points[part.table + (static_cast<uint32_t>(bits) & 255)];

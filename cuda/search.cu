@@ -5,9 +5,9 @@
 // answer. A list that was too short has raised its threshold by what it did hold, and its scan is
 // repeated: so often that all fits, each time with far fewer rows.
 //
-// Bounded searches of a few queries go by stages (docs/scan.md): fronts of all rows, then the rows
-// whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by the least
-// of score and bounds afterwards.
+// Bounded searches of a few queries go by stages (docs/scan.md): sketches of all rows, then the
+// rows whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by the
+// least of score and bounds afterwards.
 #include "cuda/search.h"
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 
 #include "cuda/candidate_scores.h"
 #include "cuda/final_scores.h"
-#include "cuda/front_scan.h"
 #include "cuda/query_levels.h"
 #include "cuda/select_best.h"
+#include "cuda/sketch_scan.h"
 #include "cuda/tile_scan.h"
 
 namespace polarquant::cuda {
@@ -33,14 +33,14 @@ constexpr int64_t kListRowsPerResult = 128;
 constexpr int64_t kSampleBlocks = 2048;
 constexpr int64_t kSampleBlocksPerResult = 4;
 constexpr int64_t kSampleEvery = 64;
-/// Fronts that are scanned for a first threshold, one block of so many.
-constexpr int64_t kFrontSampleEvery = 16;
-/// Lists of survivors of the fronts have room for one of so many rows. Of one of so many the bound
-/// may reach the threshold as it is behind the scan: they are ranked one by one, at an eighth of
-/// the rate at which tiles score all rows.
-constexpr int64_t kSurvivorEvery = 4;
+/// Sketches that are scanned for a first threshold, one block of so many.
+constexpr int64_t kSketchSampleEvery = 16;
+/// Lists of candidates of the sketches have room for one of so many rows. Of one of so many the
+/// bound may reach the threshold as it is behind the scan: they are ranked one by one, at an eighth
+/// of the rate at which tiles score all rows.
+constexpr int64_t kCandidateEvery = 4;
 constexpr int64_t kRankedEvery = 16;
-constexpr int64_t kLeastSurvivors = 65536;
+constexpr int64_t kLeastCandidates = 65536;
 /// Lists of a group of queries take no more than this.
 constexpr size_t kGroupListBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
@@ -51,8 +51,8 @@ struct GroupPlan {
   bool bounded = false;
   int64_t nq = 0;
   int64_t k = 0;
-  uint32_t list_rows = 0;       // of `hits` and `best`
-  uint32_t survivor_rows = 0;   // staged
+  uint32_t list_rows = 0;       // of `matches` and `best`
+  uint32_t candidate_rows = 0;  // staged
   uint32_t ranked_rows = 0;     // staged: no more are ranked one by one
   uint32_t sampled_groups = 0;  // tiles: best rows of a sample, for a query; 0: no sample
   int64_t sample_stride = 1;
@@ -68,15 +68,15 @@ struct GroupMemory {
   float* rotated;
   Ranked* thresholds;
   uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
-  RankedLists first;  // survivors, or hits that are to be bounded
+  RankedLists first;  // candidates, or matches that are to be bounded
   RankedLists best;
-  Ranked* promising;  // (nq, warps of the front scan) or (nq, sampled groups)
+  Ranked* promising;  // (nq, warps of the sketch scan) or (nq, sampled groups)
   Ranked* chosen;     // (nq, k)
   Ranked* exact;      // (nq, k)
   float* exact_scores;
   float* scores;
   int64_t* rows;
-  float* goodness;  // where it is wanted, else null
+  float* similarity;  // where it is wanted, else null
 };
 
 class GroupSearch {
@@ -102,9 +102,9 @@ class GroupSearch {
     if (plan.staged) {
       const auto share_of_rows = [&](int64_t every) {
         return static_cast<uint32_t>(
-            std::min(std::max(kLeastSurvivors, code_.rows / every), code_.rows));
+            std::min(std::max(kLeastCandidates, code_.rows / every), code_.rows));
       };
-      plan.survivor_rows = share_of_rows(kSurvivorEvery);
+      plan.candidate_rows = share_of_rows(kCandidateEvery);
       plan.ranked_rows = share_of_rows(kRankedEvery);
     }
     return plan;
@@ -148,18 +148,19 @@ class GroupSearch {
   BlockRange sample_range(const GroupPlan& plan) const {
     return {(code_.blocks() + plan.sample_stride - 1) / plan.sample_stride, plan.sample_stride};
   }
-  size_t front_warps() const {
-    return static_cast<size_t>(front_scan_warps(index_.multiprocessors()));
+  size_t sketch_warps() const {
+    return static_cast<size_t>(sketch_scan_warps(index_.multiprocessors()));
   }
   size_t promising_rows(const GroupPlan& plan) const {
-    return std::max(plan.staged ? front_warps() : 0, size_t{plan.sampled_groups} + plan.candidates);
+    return std::max(plan.staged ? sketch_warps() : 0,
+                    size_t{plan.sampled_groups} + plan.candidates);
   }
 
   size_t carve_parts(const GroupPlan& plan, void* base) {
     Carver carver(base);
     const auto nq = static_cast<size_t>(plan.nq);
     const auto k = static_cast<size_t>(request_.k);
-    const auto lanes = static_cast<size_t>(code_.lanes());
+    const auto lanes = static_cast<size_t>(code_.padded_dim());
     memory_.constants = carver.take<QueryConstants>(nq);
     memory_.raw_levels = carver.take<int8_t>(nq * lanes);
     memory_.levels = carver.take<int8_t>(nq * lanes);
@@ -167,7 +168,7 @@ class GroupSearch {
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.counts = carver.take<uint32_t>(3 * nq);
     const uint32_t first_rows =
-        plan.staged ? std::max(plan.survivor_rows, plan.list_rows) : plan.list_rows;
+        plan.staged ? std::max(plan.candidate_rows, plan.list_rows) : plan.list_rows;
     memory_.first = {carver.take<Ranked>(plan.bounded ? nq * first_rows : 0), memory_.counts,
                      first_rows};
     memory_.best = {carver.take<Ranked>(nq * plan.list_rows), memory_.counts + nq, plan.list_rows};
@@ -177,7 +178,7 @@ class GroupSearch {
     memory_.exact_scores = carver.take<float>(nq * k);
     memory_.scores = carver.take<float>(nq * k);
     memory_.rows = carver.take<int64_t>(nq * k);
-    memory_.goodness = wants_goodness() ? carver.take<float>(nq * k) : nullptr;
+    memory_.similarity = wants_similarity() ? carver.take<float>(nq * k) : nullptr;
     return carver.used();
   }
   void carve(size_t reserved) {
@@ -186,14 +187,14 @@ class GroupSearch {
   }
 
   size_t input_bytes(const GroupPlan& plan) const {
-    const auto lanes = static_cast<size_t>(code_.lanes());
+    const auto lanes = static_cast<size_t>(code_.padded_dim());
     const size_t query =
         sizeof(QueryConstants) + lanes + static_cast<size_t>(code_.dim) * sizeof(float);
     return static_cast<size_t>(plan.nq) * query;
   }
-  bool wants_goodness() const { return request_.goodness != nullptr; }
+  bool wants_similarity() const { return request_.similarity != nullptr; }
   size_t output_bytes(const GroupPlan& plan) const {
-    const size_t row = sizeof(float) * (wants_goodness() ? 2 : 1) + sizeof(int64_t);
+    const size_t row = sizeof(float) * (wants_similarity() ? 2 : 1) + sizeof(int64_t);
     return static_cast<size_t>(plan.nq) *
            (static_cast<size_t>(request_.k) * row + 3 * sizeof(uint32_t));
   }
@@ -211,7 +212,7 @@ class GroupSearch {
   void upload(int64_t first_query) {
     const auto first = static_cast<size_t>(first_query);
     const auto nq = static_cast<size_t>(plan_.nq);
-    const auto lanes = static_cast<size_t>(code_.lanes());
+    const auto lanes = static_cast<size_t>(code_.padded_dim());
     const auto dim = static_cast<size_t>(code_.dim);
     size_t used = 0;
     upload_part(memory_.constants, request_.constants + first, nq, &used);
@@ -235,41 +236,41 @@ class GroupSearch {
     rank(lists, {});
     select_best(lists, queries_.nq, plan_.k, nullptr, memory_.thresholds, stream_);
   }
-  void scan_fronts(BlockRange range, const RankedLists& survivors) {
-    for (int first = 0; first < queries_.nq; first += kFrontQueries) {
-      front_scan(code_, queries_, first, std::min(kFrontQueries, queries_.nq - first), mask_, range,
-                 memory_.thresholds, survivors, memory_.promising, index_.multiprocessors(),
-                 stream_);
+  void scan_sketches(BlockRange range, const RankedLists& candidates) {
+    for (int first = 0; first < queries_.nq; first += kSketchQueries) {
+      sketch_scan(code_, queries_, first, std::min(kSketchQueries, queries_.nq - first), mask_,
+                  range, memory_.thresholds, candidates, memory_.promising,
+                  index_.multiprocessors(), stream_);
     }
-    rank_promising(static_cast<uint32_t>(front_warps()), memory_.promising);
+    rank_promising(static_cast<uint32_t>(sketch_warps()), memory_.promising);
   }
-  void scan_tiles(BlockRange range, const RankedLists& hits, Ranked* maxima) {
-    tile_scan(code_, queries_, mask_, range, plan_.tile, memory_.thresholds, hits, maxima,
+  void scan_tiles(BlockRange range, const RankedLists& matches, Ranked* maxima) {
+    tile_scan(code_, queries_, mask_, range, plan_.tile, memory_.thresholds, matches, maxima,
               index_.multiprocessors(), stream_);
   }
 
-  /// Copies results and counts; whether every list had room, and every survivor was ranked.
+  /// Copies results and counts; whether every list had room, and every candidate was ranked.
   bool finish(int64_t first_query) {
     const auto nq = static_cast<size_t>(plan_.nq);
     const auto k = static_cast<size_t>(request_.k);
     select_best(memory_.best, queries_.nq, request_.k, memory_.chosen, memory_.thresholds, stream_);
     final_scores(code_, queries_, {}, nullptr, memory_.chosen, request_.k, memory_.exact,
-                 memory_.exact_scores, memory_.scores, memory_.rows, memory_.goodness, stream_);
+                 memory_.exact_scores, memory_.scores, memory_.rows, memory_.similarity, stream_);
     uint8_t* out = workspace_.pinned.as<uint8_t>() + input_bytes(plan_) / 8 * 8;
     auto* rows = reinterpret_cast<int64_t*>(out);
     auto* scores = reinterpret_cast<float*>(rows + nq * k);
-    float* goodness = scores + nq * k;
-    auto* counts = reinterpret_cast<uint32_t*>(goodness + (wants_goodness() ? nq * k : 0));
+    float* similarity = scores + nq * k;
+    auto* counts = reinterpret_cast<uint32_t*>(similarity + (wants_similarity() ? nq * k : 0));
     const auto fetch = [&](void* to, const void* from, size_t bytes) {
       POLAR_CUDA_CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_));
     };
     fetch(rows, memory_.rows, nq * k * sizeof(int64_t));
     fetch(scores, memory_.scores, nq * k * sizeof(float));
-    if (wants_goodness()) fetch(goodness, memory_.goodness, nq * k * sizeof(float));
+    if (wants_similarity()) fetch(similarity, memory_.similarity, nq * k * sizeof(float));
     fetch(counts, memory_.counts, 3 * nq * sizeof(uint32_t));
     POLAR_CUDA_CHECK(cudaStreamSynchronize(stream_));
-    survivors_fit_ = true;
-    survivors_will_fit_ = true;
+    candidates_fit_ = true;
+    candidates_will_fit_ = true;
     bool all_fit = true;
     const double capacity = memory_.first.capacity;
     for (size_t q = 0; q < nq; ++q) {
@@ -277,14 +278,15 @@ class GroupSearch {
       // Of those without room no larger part reaches the threshold.
       const double reaching = counts[2 * nq + q] * std::max(1.0, counts[q] / capacity);
       const bool few_reach = !plan_.staged || reaching <= plan_.ranked_rows;
-      survivors_will_fit_ = survivors_will_fit_ && few_reach;
-      survivors_fit_ = survivors_fit_ && few_reach && counts[q] <= capacity;
+      candidates_will_fit_ = candidates_will_fit_ && few_reach;
+      candidates_fit_ = candidates_fit_ && few_reach && counts[q] <= capacity;
     }
-    if (!all_fit || !survivors_fit_) return false;
+    if (!all_fit || !candidates_fit_) return false;
     const size_t first = static_cast<size_t>(first_query) * k;
     std::memcpy(request_.rows + first, rows, nq * k * sizeof(int64_t));
     std::memcpy(request_.scores + first, scores, nq * k * sizeof(float));
-    if (wants_goodness()) std::memcpy(request_.goodness + first, goodness, nq * k * sizeof(float));
+    if (wants_similarity())
+      std::memcpy(request_.similarity + first, similarity, nq * k * sizeof(float));
     return true;
   }
 
@@ -292,28 +294,28 @@ class GroupSearch {
   bool search_by_stages(int64_t first_query) {
     const int64_t blocks = code_.blocks();
     const BlockRange all = {blocks, 1};
-    if (code_.rows > plan_.survivor_rows) {
+    if (code_.rows > plan_.candidate_rows) {
       // Warps must name several times k rows.
-      const int64_t stride = std::clamp<int64_t>(blocks / (2 * plan_.k), 1, kFrontSampleEvery);
-      scan_fronts({blocks / stride, stride}, {});
+      const int64_t stride = std::clamp<int64_t>(blocks / (2 * plan_.k), 1, kSketchSampleEvery);
+      scan_sketches({blocks / stride, stride}, {});
     }
     uint32_t* reaching = memory_.counts + 2 * plan_.nq;
     for (bool again = false;; again = true) {
       clear_counts();
-      scan_fronts(all, memory_.first);
+      scan_sketches(all, memory_.first);
       count_reaching(memory_.first, queries_.nq, memory_.thresholds, reaching, stream_);
       rank(memory_.first, memory_.best, {reaching, plan_.ranked_rows});
       if (finish(first_query)) return true;
       // A sample may have had few of a query's best rows, where such rows are few. This scan has
       // seen them all, and raised the threshold.
-      if (!survivors_fit_ && (again || !survivors_will_fit_)) return false;
+      if (!candidates_fit_ && (again || !candidates_will_fit_)) return false;
     }
   }
 
   void search_by_tiles(int64_t first_query) {
     if (plan_.sampled_groups > 0) sample();
     const BlockRange all = {code_.blocks(), 1};
-    const RankedLists& hits = plan_.bounded ? memory_.first : memory_.best;
+    const RankedLists& matches = plan_.bounded ? memory_.first : memory_.best;
     // Rows too long for tiles are ranked one by one; so are all where more reach the threshold by
     // score than have room again and again, since few of them may reach it by their bounds.
     bool one_by_one = plan_.tile.queries == 0;
@@ -324,11 +326,11 @@ class GroupSearch {
       if (one_by_one) {
         rank({nullptr, nullptr, static_cast<uint32_t>(code_.rows)}, memory_.best);
       } else {
-        scan_tiles(all, hits, nullptr);
-        if (plan_.bounded) rank(hits, memory_.best);
+        scan_tiles(all, matches, nullptr);
+        if (plan_.bounded) rank(matches, memory_.best);
       }
       if (finish(first_query)) return;
-      if (!survivors_fit_) ++overflows;
+      if (!candidates_fit_) ++overflows;
     }
   }
 
@@ -354,8 +356,8 @@ class GroupSearch {
   GroupPlan plan_;
   GroupMemory memory_ = {};
   QueryView queries_ = {};
-  bool survivors_fit_ = true;
-  bool survivors_will_fit_ = true;  // with thresholds as they are now
+  bool candidates_fit_ = true;
+  bool candidates_will_fit_ = true;  // with thresholds as they are now
 };
 
 }  // namespace
@@ -365,7 +367,7 @@ void write_no_results(const DeviceIndex& index, const SearchRequest& request) {
   constexpr float kInfinity = __builtin_huge_valf();
   std::fill_n(request.scores, count, index.code().is_l2 != 0 ? kInfinity : -kInfinity);
   std::fill_n(request.rows, count, int64_t{-1});
-  if (request.goodness != nullptr) std::fill_n(request.goodness, count, -kInfinity);
+  if (request.similarity != nullptr) std::fill_n(request.similarity, count, -kInfinity);
 }
 
 void search(const DeviceIndex& index, const SearchRequest& request) {

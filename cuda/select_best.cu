@@ -106,10 +106,10 @@ __global__ void __launch_bounds__(kThreads)
   const size_t q = blockIdx.y;
   const Ranked* entries = lists.entries + q * lists.capacity;
   const uint32_t count = min(lists.counts[q], lists.capacity);
-  const float reach = goodness_of(thresholds[q]);
+  const float reach = similarity_of(thresholds[q]);
   uint32_t mine = 0;
   for (uint32_t i = blockIdx.x * kThreads + threadIdx.x; i < count; i += gridDim.x * kThreads)
-    mine += goodness_of(entries[i]) >= reach ? 1U : 0U;
+    mine += similarity_of(entries[i]) >= reach ? 1U : 0U;
   mine = __reduce_add_sync(~0U, mine);
   if (threadIdx.x % 32 == 0) atomicAdd(&reaching[q], mine);
 }

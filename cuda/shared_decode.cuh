@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// octet_decode.cuh for rows and tables in shared memory, where every instruction counts: addresses
+// group8_decode.cuh for rows and tables in shared memory, where every instruction counts: addresses
 // of 32 bits, windows shifted to where they are a table's address with one mask, for any step.
 #pragma once
 
 #include <cstdint>
 
-#include "cuda/octet_decode.cuh"
+#include "cuda/group8_decode.cuh"
 
 namespace polarquant::cuda {
 
@@ -74,26 +74,26 @@ __device__ inline void look_up_four(const SharedTable& table, const Bits64& indi
     entries[i] = table.entry(__funnelshift_r(placed.low, placed.high, i * step));
 }
 
-/// One row of a stage, as the thread of its octets c (of every segment) walks over it.
+/// One row of a stage, as the thread of its groups8 c (of every segment) walks over it.
 struct SharedRow {
-  uint32_t codes;       // octet c of segment 0: where its windows' bits begin, or bytes of x
-  uint32_t front_word;  // signs of the segments in the front, byte c
-  uint32_t rest_word;   // those behind, as if segment 0 were there
-  uint32_t plane;       // signs in coordinate order
+  uint32_t codes;         // group8 c of segment 0: where its windows' bits begin, or bytes of x
+  uint32_t sketch_word;   // signs of the segments in the sketch, byte c
+  uint32_t payload_word;  // those behind, as if segment 0 were there
+  uint32_t plane;         // signs in coordinate order
   uint32_t ring;
 };
 
 __device__ inline SharedRow shared_row(const CodeView& code, const StageView& stage,
                                        const RowBytes& row, int c) {
   SharedRow shared;
-  const uint32_t rest = shared_address(row.rest);
-  shared.ring = rest + stage.codes_offset;
+  const uint32_t payload = shared_address(row.payload);
+  shared.ring = payload + stage.codes_offset;
   shared.codes = stage.kind == CodeKind::bytes
                      ? shared.ring + 8 * c
                      : shared.ring + c * stage.step_bits - 1 + (stage.step_bits >> 3);
-  shared.front_word = shared_address(row.front) + c;
-  shared.rest_word = rest - 8 * code.front_words + c;
-  shared.plane = rest + stage.signs_offset;
+  shared.sketch_word = shared_address(row.sketch) + c;
+  shared.payload_word = payload - 8 * code.sketch_words + c;
+  shared.plane = payload + stage.signs_offset;
   return shared;
 }
 
@@ -103,30 +103,31 @@ __device__ inline uint32_t shared_signs(const CodeView& code, const StageView& s
   if (stage.signs == SignPlace::none) return 0;
   uint32_t word;
   if (stage.signs == SignPlace::words) {
-    word = segment < code.front_words ? row.front_word + 64 * segment : row.rest_word + 8 * segment;
+    word = segment < code.sketch_words ? row.sketch_word + 64 * segment
+                                       : row.payload_word + 8 * segment;
   } else {
     const int count = segment_count(code.dim, segment);
     if (count != kSegmentLanes)
-      return plane_signs(bytes.rest + stage.signs_offset + 8 * segment, c, count);
+      return plane_signs(bytes.payload + stage.signs_offset + 8 * segment, c, count);
     word = row.plane + 8 * segment + c;
   }
   return load_byte(word) | load_byte(word + 4) << 8;
 }
 
-/// The octet's four words; see decode_octet.
+/// The group8's four words; see decode_group8.
 __device__ inline void decode_shared(const CodeView& code, const StageView& stage,
                                      const SharedTable& table, const SharedRow& row,
                                      const RowBytes& bytes, int segment, int c, uint32_t words[4]) {
   const uint32_t signs = shared_signs(code, stage, row, bytes, segment, c);
-  uint32_t entries[kOctetPairs];
+  uint32_t entries[kGroupPairs];
   if (stage.kind == CodeKind::windows) {
     const int step = stage.step_bits;
     Bits64 bits =
-        shift_right(load_bits_shared(row.codes + segment * kOctetsPerSegment * step), step & 7);
+        shift_right(load_bits_shared(row.codes + segment * kGroupsPerSegment * step), step & 7);
     if (segment == 0 && c == 0 && step < 8) {
       // Its first bits are the ring's last.
       const uint64_t first =
-          octet_windows(bytes.rest + stage.codes_offset, step, 0, code.pairs * step);
+          group8_windows(bytes.payload + stage.codes_offset, step, 0, code.pairs * step);
       bits = {static_cast<uint32_t>(first), static_cast<uint32_t>(first >> 32)};
     }
     look_up_four(table, bits, step, entries);
@@ -136,23 +137,23 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     const uint32_t y = x + (segment_count(code.dim, segment) + 1) / 2;
     const Bits64 of_x = load_bits_shared(x);
     const Bits64 of_y = load_bits_shared(y);
-    uint32_t other[kOctetPairs];
+    uint32_t other[kGroupPairs];
     look_up_four(table, {of_x.low, 0}, 8, entries);
     look_up_four(table, {of_x.high, 0}, 8, entries + 4);
     look_up_four(table, {of_y.low, 0}, 8, other);
     look_up_four(table, {of_y.high, 0}, 8, other + 4);
 #pragma unroll
-    for (int i = 0; i < kOctetPairs; ++i) entries[i] = __byte_perm(entries[i], other[i], 0x5410);
+    for (int i = 0; i < kGroupPairs; ++i) entries[i] = __byte_perm(entries[i], other[i], 0x5410);
   }
 #pragma unroll
   for (int u = 0; u < 4; ++u)
     words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(signs, u));
 }
 
-/// Two rows of a plain code (tile_plan.h), as the thread of their octets c walks over them: nothing
-/// in a segment depends on the code but two numbers, which the compiler knows here. The shifts it
-/// then knows, and words that it sees need not be read, make this half as many instructions as
-/// decode_shared. A segment's bits are loaded ahead of their use.
+/// Two rows of a plain code (tile_plan.h), as the thread of their groups8 c walks over them:
+/// nothing in a segment depends on the code but two numbers, which the compiler knows here. The
+/// shifts it then knows, and words that it sees need not be read, make this half as many
+/// instructions as decode_shared. A segment's bits are loaded ahead of their use.
 template <int kStep, bool kSigns>
 class PlainRows {
  public:
@@ -160,7 +161,7 @@ class PlainRows {
   /// signs is one instruction. The walk begins at `segment`, an even one.
   __device__ PlainRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
                        uint32_t mask, int segment)
-      : table_(table), mask_(mask), front_words_(code.front_words), segment_(segment) {
+      : table_(table), mask_(mask), sketch_words_(code.sketch_words), segment_(segment) {
     const StageView& stage = code.stage[0];
     const int c = threadIdx.x % 4;
 #pragma unroll
@@ -169,17 +170,17 @@ class PlainRows {
       codes_[r] = (row.codes & ~3U) + segment * kSegmentBytes;
       first_bit_[r] = (row.codes & 3U) * 8 + kStep;
       signs_[r] =
-          segment < front_words_ ? row.front_word + segment * 64 : row.rest_word + segment * 8;
-      rest_signs_[r] = row.rest_word;
+          segment < sketch_words_ ? row.sketch_word + segment * 64 : row.payload_word + segment * 8;
+      payload_signs_[r] = row.payload_word;
     }
-    if (segment >= front_words_) sign_stride_ = 8;
+    if (segment >= sketch_words_) sign_stride_ = 8;
     load(0);
     if (segment != 0) return;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const Bits64 first =
-          first_windows_shared(shared_address(rows[r].rest) + stage.codes_offset,
-                               code.pairs * kStep, rows[r].rest + stage.codes_offset);
+          first_windows_shared(shared_address(rows[r].payload) + stage.codes_offset,
+                               code.pairs * kStep, rows[r].payload + stage.codes_offset);
       if (c == 0) bits_[r] = first;
     }
   }
@@ -189,7 +190,7 @@ class PlainRows {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       const Bits64& bits = bits_[r];
-      const uint32_t entries[kOctetPairs] = {entry<0>(bits), entry<1>(bits), entry<2>(bits),
+      const uint32_t entries[kGroupPairs] = {entry<0>(bits), entry<1>(bits), entry<2>(bits),
                                              entry<3>(bits), entry<4>(bits), entry<5>(bits),
                                              entry<6>(bits), entry<7>(bits)};
 #pragma unroll
@@ -226,25 +227,25 @@ class PlainRows {
   /// On to the next two segments.
   __device__ void advance() {
     segment_ += 2;
-    // Where words lie in front and rest, those in front are two or four.
-    const bool behind_front = segment_ == front_words_;
-    if (behind_front) sign_stride_ = 8;
+    // Where words lie in sketch and payload, those in the sketch are two or four.
+    const bool behind_sketch = segment_ == sketch_words_;
+    if (behind_sketch) sign_stride_ = 8;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       codes_[r] += 2 * kSegmentBytes;
       if constexpr (kSigns)
-        signs_[r] = behind_front ? rest_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
+        signs_[r] = behind_sketch ? payload_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
     }
   }
 
  private:
-  static constexpr int kSegmentBytes = kOctetsPerSegment * kStep;
-  /// From an octet's first window to its last.
+  static constexpr int kSegmentBytes = kGroupsPerSegment * kStep;
+  /// From an group8's first window to its last.
   static constexpr int kBits = 7 * kStep + 8;
   /// Behind this many bits of a four-byte word, at most.
   static constexpr int kMostBefore = 24 + kStep;
 
-  /// Of the ring's first octet, whose first bits are the ring's last.
+  /// Of the ring's first group8, whose first bits are the ring's last.
   __device__ static Bits64 first_windows_shared(uint32_t ring, int ring_bits,
                                                 const uint8_t* bytes) {
     constexpr int kBefore = 8 - kStep;
@@ -288,13 +289,13 @@ class PlainRows {
 
   uint32_t table_;
   uint32_t mask_;
-  int front_words_;
+  int sketch_words_;
   int segment_;
   uint32_t sign_stride_ = 64;
-  uint32_t codes_[2];       // octet c of the segment: the four-byte word that its windows begin in,
-  uint32_t first_bit_[2];   // and where in it
-  uint32_t signs_[2];       // byte c of the segment's signs
-  uint32_t rest_signs_[2];  // of those behind the front, as if segment 0 were there
+  uint32_t codes_[2];      // group8 c of the segment: the four-byte word that its windows begin in,
+  uint32_t first_bit_[2];  // and where in it
+  uint32_t signs_[2];      // byte c of the segment's signs
+  uint32_t payload_signs_[2];  // of those behind the sketch, as if segment 0 were there
   Bits64 bits_[2];
   uint32_t sign_low_[2];
   uint32_t sign_high_[2];

@@ -15,21 +15,21 @@ TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_
   const size_t warp_bytes = static_cast<size_t>(buffers) * WarpBuffer(code).bytes();
   // What the system keeps of the first kilobyte is in front of the tables too.
   constexpr size_t kSystemBytes = 1024;
-  const size_t front_bytes = kTableBytes - kSystemBytes -
-                             static_cast<size_t>(queries) * sizeof(ReachTest) -
-                             (kMaxWarps * kMaxBuffers + 2) * sizeof(uint64_t);
-  const size_t front_warps = front_bytes / warp_bytes;
+  const size_t sketch_bytes = kTableBytes - kSystemBytes -
+                              static_cast<size_t>(queries) * sizeof(ReachTest) -
+                              (kMaxWarps * kMaxBuffers + 2) * sizeof(uint64_t);
+  const size_t sketch_warps = sketch_bytes / warp_bytes;
   TilePlan plan;
   for (int groups = max_warp_groups(queries); groups >= 1; --groups) {
     const auto warps = static_cast<size_t>(groups) * kGroupWarps;
-    const size_t behind = warps - std::min(warps, front_warps);
-    const size_t bytes =
-        2 * kTableBytes + query_bytes + warps * kWaitingHits * sizeof(Hit) + behind * warp_bytes;
+    const size_t behind = warps - std::min(warps, sketch_warps);
+    const size_t bytes = 2 * kTableBytes + query_bytes + warps * kWaitingMatches * sizeof(Match) +
+                         behind * warp_bytes;
     if (bytes > most_shared_bytes) continue;
     plan.queries = queries;
     plan.buffers = buffers;
     plan.warp_groups = groups;
-    plan.front_warps = static_cast<int>(std::min(warps, front_warps));
+    plan.sketch_warps = static_cast<int>(std::min(warps, sketch_warps));
     plan.shared_bytes = bytes;
     break;
   }

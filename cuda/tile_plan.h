@@ -33,32 +33,32 @@ inline constexpr int kMostQueriesUnlessPlain = 64;
 /// Segments are decoded two at a time.
 __host__ __device__ constexpr int even(int segments) { return (segments + 1) / 2 * 2; }
 
-/// A warp's rows in shared memory: factors, then sign words, then rests. A row's cells are read
-/// from a few bytes before its rests to kReadAhead behind them: all of that is of this buffer,
+/// A warp's rows in shared memory: factors, then sign words, then payloads. A row's cells are read
+/// from a few bytes before its payloads to kReadAhead behind them: all of that is of this buffer,
 /// while the next rows arrive in another.
 struct WarpBuffer {
-  uint32_t rests_bytes;
+  uint32_t payloads_bytes;
   uint32_t words_bytes;
   uint32_t factors_bytes;
 
   __host__ __device__ explicit WarpBuffer(const CodeView& code)
-      : rests_bytes(kWarpRows * code.rest_bytes),
-        words_bytes(kWarpRows * 8U * static_cast<uint32_t>(code.front_words)),
+      : payloads_bytes(kWarpRows * code.payload_bytes),
+        words_bytes(kWarpRows * 8U * static_cast<uint32_t>(code.sketch_words)),
         factors_bytes(kWarpRows * code.factor_bytes()) {}
   __host__ __device__ uint32_t words_offset() const { return factors_bytes; }
-  __host__ __device__ uint32_t rests_offset() const { return words_offset() + words_bytes; }
+  __host__ __device__ uint32_t payloads_offset() const { return words_offset() + words_bytes; }
   __host__ __device__ uint32_t bytes() const {
-    return rests_offset() + rests_bytes + static_cast<uint32_t>(kReadAhead);
+    return payloads_offset() + payloads_bytes + static_cast<uint32_t>(kReadAhead);
   }
 };
 
 /// A row that reached its query's threshold, until it is looked at with others.
-struct Hit {
+struct Match {
   uint32_t row;
   int32_t query;
   int32_t dots[kMaxStages];
 };
-inline constexpr int kWaitingHits = 32;  // of a warp
+inline constexpr int kWaitingMatches = 32;  // of a warp
 
 /// A row can reach its query's threshold where scale·x + slope·constant + intercept ≥ 0; x is the
 /// dot product, or Σ dot_scale·dot of two stages. A little less than that is tested.

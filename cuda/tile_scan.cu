@@ -19,9 +19,10 @@ void launch(const TileScan& scan, const TilePlan& plan, int grid, cudaStream_t s
 
 void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
                BlockRange range, const TilePlan& plan, const Ranked* thresholds,
-               const RankedLists& hits, Ranked* maxima, int multiprocessors, cudaStream_t stream) {
-  TileScan scan = {code,         queries,          mask, range, thresholds, hits, maxima, 1,
-                   plan.buffers, plan.front_warps, 0};
+               const RankedLists& matches, Ranked* maxima, int multiprocessors,
+               cudaStream_t stream) {
+  TileScan scan = {code,         queries,           mask, range, thresholds, matches, maxima, 1,
+                   plan.buffers, plan.sketch_warps, 0};
   scan.tiles = (queries.nq + plan.queries - 1) / plan.queries;
   // Tiles that run side by side read the same rows at the same time.
   const int ranges = std::max(1, multiprocessors / scan.tiles);

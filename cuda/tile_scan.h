@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "cuda/code_view.h"
-#include "cuda/front_scan.h"
+#include "cuda/sketch_scan.h"
 
 namespace polarquant::cuda {
 
@@ -15,17 +15,18 @@ inline constexpr int kSampleRows = 16;
 struct TilePlan {
   int queries = 0;  // of a tile; 0: rows of this code are too long
   int warp_groups = 0;
-  int buffers = 0;      // of a warp
-  int front_warps = 0;  // whose buffers lie in front of the tables
+  int buffers = 0;       // of a warp
+  int sketch_warps = 0;  // whose buffers lie in front of the tables
   size_t shared_bytes = 0;
 };
 TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes);
 
 /// Scores every row of the range for all queries, without bounds. With `maxima` null, rows whose
-/// score ranks at least as the query's threshold go into `hits`; else one of every kSampleRows rows
-/// is written, about the best, (nq, 4·range.blocks), 0 where none takes part.
+/// score ranks at least as the query's threshold go into `matches`; else one of every kSampleRows
+/// rows is written, about the best, (nq, 4·range.blocks), 0 where none takes part.
 void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
                BlockRange range, const TilePlan& plan, const Ranked* thresholds,
-               const RankedLists& hits, Ranked* maxima, int multiprocessors, cudaStream_t stream);
+               const RankedLists& matches, Ranked* maxima, int multiprocessors,
+               cudaStream_t stream);
 
 }  // namespace polarquant::cuda

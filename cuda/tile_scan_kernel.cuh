@@ -31,7 +31,7 @@ __device__ ReachTest make_reach_test(const CodeView& code, const QueryConstants&
   // Of what is added: over ten times a float's.
   constexpr float kRounding = 4e-6F;
   if (threshold == 0) return {0, INFINITY};
-  const float wanted = goodness_of(threshold);
+  const float wanted = similarity_of(threshold);
   const float sizes =
       fabsf(wanted) + fabsf(query.base) + fabsf(query.weight) * code.largest_constant;
   const float missing = wanted - query.base - kRounding * sizes;
@@ -47,30 +47,30 @@ struct TileScan {
   RowMask mask;
   BlockRange range;
   const Ranked* thresholds;
-  RankedLists hits;
+  RankedLists matches;
   Ranked* maxima;
   int32_t tiles;
   int32_t buffers;
-  int32_t front_warps;  // whose buffers lie in front of the tables
+  int32_t sketch_warps;  // whose buffers lie in front of the tables
   int32_t quads;
 };
 
-/// Puts a warp's hits into their queries' lists if they rank high enough, one a lane. Rare, and so
-/// out of the way.
+/// Puts a warp's matches into their queries' lists if they rank high enough, one a lane. Rare, and
+/// so out of the way.
 template <int kStages>
-__device__ __noinline__ void take_hits(const TileScan& scan, const Hit* hits, int count) {
+__device__ __noinline__ void take_matches(const TileScan& scan, const Match* matches, int count) {
   __syncwarp();
   const int lane = threadIdx.x % 32;
   if (lane < count) {
-    const Hit& hit = hits[lane];
-    const QueryConstants& constants = scan.queries.constants[hit.query];
-    const RowTerms terms = load_terms(scan.code, hit.row);
+    const Match& match = matches[lane];
+    const QueryConstants& constants = scan.queries.constants[match.query];
+    const RowTerms terms = load_terms(scan.code, match.row);
     const float score = kStages == 2
-                            ? goodness(constants, terms, hit.dots[0], hit.dots[kStages - 1])
-                            : goodness(constants, terms, hit.dots[0]);
-    const Ranked ranked = ranked_row(score, hit.row);
-    if (ranked != 0 && ranked >= scan.thresholds[hit.query] && scan.mask.keeps(hit.row))
-      append(scan.hits, hit.query, ranked);
+                            ? similarity(constants, terms, match.dots[0], match.dots[kStages - 1])
+                            : similarity(constants, terms, match.dots[0]);
+    const Ranked ranked = ranked_row(score, match.row);
+    if (ranked != 0 && ranked >= scan.thresholds[match.query] && scan.mask.keeps(match.row))
+      append(scan.matches, match.query, ranked);
   }
   __syncwarp();
 }
@@ -150,9 +150,9 @@ __device__ inline void name_promising(const TileScan& scan, int first_query, int
       const int64_t row = first_row + (promising.keys[i] & 15);
       const QueryConstants& constants = scan.queries.constants[query];
       const RowTerms terms = load_terms(scan.code, row);
-      best = ranked_row(kStages == 2 ? goodness(constants, terms, promising.dots[0][i],
-                                                promising.dots[kStages - 1][i])
-                                     : goodness(constants, terms, promising.dots[0][i]),
+      best = ranked_row(kStages == 2 ? similarity(constants, terms, promising.dots[0][i],
+                                                  promising.dots[kStages - 1][i])
+                                     : similarity(constants, terms, promising.dots[0][i]),
                         row);
     }
     maxima[static_cast<size_t>(query) * scan.range.blocks * kGroupWarps] = best;
@@ -171,7 +171,7 @@ __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* qu
     *reinterpret_cast<uint4*>(place(chunk)) = bytes;
     return;
   }
-  // Of a quad, a segment's words are of its four octets, which are in as many products.
+  // Of a quad, a segment's words are of its four groups8, which are in as many products.
   const int c = segment % kQuadSegments;
   const int first = chunk - c * kChunksPerSegment;
   place(first)[c] = bytes.x;
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   const WarpBuffer buffer(code);
   const int lanes = even(code.segments) * kSegmentLanes;
   // In front of the tables, which lie on a boundary of their size: tests, what tells that rows have
-  // arrived, a mask, and the buffers of as many warps as have room. Behind them: queries, hits,
+  // arrived, a mask, and the buffers of as many warps as have room. Behind them: queries, matches,
   // then the other warps' buffers.
   uint8_t* tables_at = shared + (kTableBytes - shared_address(shared) % kTableBytes);
   auto* tables = reinterpret_cast<uint32_t*>(tables_at);
@@ -202,14 +202,14 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   auto* queries = reinterpret_cast<int8_t*>(tables_at + kTableBytes);
   // The same in a whole warp, which compilers see when one lane gives it.
   const uint32_t warp_number = __shfl_sync(~0U, threadIdx.x / 32, 0);
-  auto* hits_at = reinterpret_cast<Hit*>(queries + static_cast<size_t>(lanes) * N);
-  Hit* waiting_hits = hits_at + warp_number * kWaitingHits;
+  auto* matches_at = reinterpret_cast<Match*>(queries + static_cast<size_t>(lanes) * N);
+  Match* waiting_matches = matches_at + warp_number * kWaitingMatches;
   const uint32_t warp_bytes = scan.buffers * buffer.bytes();
-  const auto front_warps = static_cast<uint32_t>(scan.front_warps);
-  uint8_t* mine = warp_number < front_warps
+  const auto sketch_warps = static_cast<uint32_t>(scan.sketch_warps);
+  uint8_t* mine = warp_number < sketch_warps
                       ? reinterpret_cast<uint8_t*>(sign_mask + 2) + warp_number * warp_bytes
-                      : reinterpret_cast<uint8_t*>(hits_at + blockDim.x / 32 * kWaitingHits) +
-                            (warp_number - front_warps) * warp_bytes;
+                      : reinterpret_cast<uint8_t*>(matches_at + blockDim.x / 32 * kWaitingMatches) +
+                            (warp_number - sketch_warps) * warp_bytes;
   if (threadIdx.x == 0) *sign_mask = kSignMask;
   const int warp = static_cast<int>(warp_number) % kGroupWarps;  // of the group
   const int group = static_cast<int>(warp_number) / kGroupWarps;
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   const int first_query = tile * N;
   const int held = min(N, scan.queries.nq - first_query);
   // Queries, by columns of 16 bytes; 0 where there is none.
-  const int query_chunks = code.lanes() / kChunkBytes;
+  const int query_chunks = code.padded_dim() / kChunkBytes;
   const int chunks = lanes / kChunkBytes;
 #pragma unroll 4
   for (int i = threadIdx.x; i < chunks * N; i += blockDim.x) {
@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
   rows.tables = shared_address(tables) | (lane & (copies - 1)) * 4;
   rows.index_shift = 31 - __clz(static_cast<int>(copies)) + 2;
   const bool ahead = scan.buffers == kMaxBuffers;
-  int waiting = 0;  // hits
+  int waiting = 0;  // matches
   if (at < scan.range.blocks) copied.begin();
   for (; at < scan.range.blocks; at += step) {
     const bool more = at + step < scan.range.blocks;
@@ -266,8 +266,8 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     RowTerms terms[2];
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-      rows.row[r] = {rows_at + buffer.words_offset() + (r * code.front_words * 8 + in_warp) * 8,
-                     rows_at + buffer.rests_offset() + (in_warp + 8 * r) * code.rest_bytes};
+      rows.row[r] = {rows_at + buffer.words_offset() + (r * code.sketch_words * 8 + in_warp) * 8,
+                     rows_at + buffer.payloads_offset() + (in_warp + 8 * r) * code.payload_bytes};
       terms[r] =
           terms_of(code, load_factors(code, rows_at + (in_warp + 8 * r) * code.factor_bytes()));
     }
@@ -334,23 +334,23 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
           const uint32_t reaching = __ballot_sync(~0U, reaches);
           if (reaching == 0) continue;
           const int more = __popc(reaching);
-          if (waiting + more > kWaitingHits) {
-            take_hits<kStages>(scan, waiting_hits, waiting);
+          if (waiting + more > kWaitingMatches) {
+            take_matches<kStages>(scan, waiting_matches, waiting);
             waiting = 0;
           }
           if (reaches) {
-            Hit& hit = waiting_hits[waiting + __popc(reaching & ((1U << lane) - 1))];
-            hit.row = static_cast<uint32_t>(row_number(e / 2));
-            hit.query = query;
+            Match& match = waiting_matches[waiting + __popc(reaching & ((1U << lane) - 1))];
+            match.row = static_cast<uint32_t>(row_number(e / 2));
+            match.query = query;
 #pragma unroll
-            for (int s = 0; s < kStages; ++s) hit.dots[s] = sums[s][j][e];
+            for (int s = 0; s < kStages; ++s) match.dots[s] = sums[s][j][e];
           }
           waiting += more;
         }
       }
     }
   }
-  take_hits<kStages>(scan, waiting_hits, waiting);
+  take_matches<kStages>(scan, waiting_matches, waiting);
 }
 
 template <int N, int kStages, int kStep, bool kSigns>

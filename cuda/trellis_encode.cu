@@ -236,15 +236,15 @@ class RowSearch {
 /// pack_windows.
 template <int kStep>
 __device__ void write_ring(const EncodeView& view, const uint8_t* windows, uint8_t* ring) {
-  for (int octet = threadIdx.x % kHalfWarp; 8 * octet < view.pairs; octet += kHalfWarp) {
-    const int count = min(8, view.pairs - 8 * octet);
+  for (int group8 = threadIdx.x % kHalfWarp; 8 * group8 < view.pairs; group8 += kHalfWarp) {
+    const int count = min(8, view.pairs - 8 * group8);
     unsigned long long bits = 0;
     for (int i = 0; i < count; ++i) {
-      const unsigned long long own = windows[8 * octet + i] >> (kWindowBits - kStep);
+      const unsigned long long own = windows[8 * group8 + i] >> (kWindowBits - kStep);
       bits |= own << (i * kStep);
     }
     for (int bit = 0; bit < count * kStep; bit += 8)
-      ring[octet * kStep + bit / 8] = static_cast<uint8_t>(bits >> bit);
+      ring[group8 * kStep + bit / 8] = static_cast<uint8_t>(bits >> bit);
   }
 }
 

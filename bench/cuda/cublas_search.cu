@@ -40,7 +40,7 @@ __global__ void take_reaching(const __half* scores, int64_t rows, int64_t first_
   if (first >= rows) return;
   const auto query = static_cast<int>(blockIdx.y);
   const Ranked threshold = thresholds[query];
-  const __half reach = __float2half_rd(cuda::goodness_of(threshold));
+  const __half reach = __float2half_rd(cuda::similarity_of(threshold));
   const uint4 packed = *reinterpret_cast<const uint4*>(scores + query * rows + first);
   const auto* eight = reinterpret_cast<const __half*>(&packed);
   for (int i = 0; i < 8; ++i) {

@@ -87,8 +87,8 @@ void print_roofs() {
   std::printf("bf16 product, 8192³, cuBLAS %8.0f TFLOP/s\n", bf16_peak());
   std::printf("int8 product, 8192³, cuBLAS %8.0f TOP/s\n", int8_peak());
   for (const int queries : {1, 2, 4})
-    std::printf("fronts of 40 million rows, %d quer%s %8.0f GB/s\n", queries,
-                queries == 1 ? "y  " : "ies", front_scan_bandwidth(40000000, queries));
+    std::printf("sketches of 40 million rows, %d quer%s %8.0f GB/s\n", queries,
+                queries == 1 ? "y  " : "ies", sketch_scan_bandwidth(40000000, queries));
   std::fflush(stdout);
 }
 

@@ -10,7 +10,7 @@
 
 #include "bench/cuda/device_timer.h"
 #include "cuda/device_buffer.h"
-#include "cuda/front_scan.h"
+#include "cuda/sketch_scan.h"
 
 namespace polarquant::bench {
 namespace {
@@ -91,20 +91,20 @@ double bf16_peak() {
 }
 double int8_peak() { return gemm_peak(CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 1, 4, ~0U); }
 
-double front_scan_bandwidth(long rows, int queries) {
+double sketch_scan_bandwidth(long rows, int queries) {
   cuda::CodeView code = {};
   code.rows = rows / cuda::kBlockRows * cuda::kBlockRows;
   code.dim = 768;
   code.segments = 12;
   code.sign_words = 12;
-  code.front_words = 4;
+  code.sketch_words = 4;
   code.factor_form = cuda::FactorForm::wide16;
   code.scale_unit = 1;
   code.bias_unit = 1;
-  DeviceBuffer fronts;
-  fronts.need(static_cast<size_t>(code.blocks()) * code.front_bytes() + cuda::kReadAhead);
-  fill(fronts, 0xbbffbbffU);  // any bytes are finite factors
-  code.fronts = fronts.as<uint8_t>();
+  DeviceBuffer sketches;
+  sketches.need(static_cast<size_t>(code.blocks()) * code.sketch_bytes() + cuda::kReadAhead);
+  fill(sketches, 0xbbffbbffU);  // any bytes are finite factors
+  code.sketches = sketches.as<uint8_t>();
   int device = 0;
   int multiprocessors = 0;
   POLAR_CUDA_CHECK(cudaGetDevice(&device));
@@ -114,7 +114,7 @@ double front_scan_bandwidth(long rows, int queries) {
   for (cuda::QueryConstants& query : constants) {
     query = {};
     query.weight = 1;
-    query.front_slope = 1e-3F;
+    query.sketch_slope = 1e-3F;
     for (int w = 0; w < 4; ++w) {
       query.sign_words[w] = 0x9e3779b97f4a7c15U * static_cast<uint64_t>(w + 1);
       query.ones_words[w] = 0xc2b2ae3d27d4eb4fU * static_cast<uint64_t>(w + 1);
@@ -126,7 +126,7 @@ double front_scan_bandwidth(long rows, int queries) {
   POLAR_CUDA_CHECK(cudaMemcpy(on_device.as<void>(), constants.data(), on_device.bytes(),
                               cudaMemcpyHostToDevice));
   DeviceBuffer lists;
-  const auto warps = static_cast<size_t>(cuda::front_scan_warps(multiprocessors));
+  const auto warps = static_cast<size_t>(cuda::sketch_scan_warps(multiprocessors));
   const auto nq = static_cast<size_t>(queries);
   lists.need(nq * (warps + 1025) * sizeof(cuda::Ranked) + nq * sizeof(uint32_t));
   auto* entries = lists.as<cuda::Ranked>();
@@ -139,10 +139,10 @@ double front_scan_bandwidth(long rows, int queries) {
   view.nq = queries;
   view.constants = on_device.as<cuda::QueryConstants>();
   const double ms = time_device([&] {
-    cuda::front_scan(code, view, 0, queries, {nullptr, code.rows}, {code.blocks(), 1}, thresholds,
-                     {entries, counts, 1024}, promising, multiprocessors, nullptr);
+    cuda::sketch_scan(code, view, 0, queries, {nullptr, code.rows}, {code.blocks(), 1}, thresholds,
+                      {entries, counts, 1024}, promising, multiprocessors, nullptr);
   });
-  return static_cast<double>(code.blocks()) * code.front_bytes() / ms / 1e6;
+  return static_cast<double>(code.blocks()) * code.sketch_bytes() / ms / 1e6;
 }
 
 }  // namespace polarquant::bench

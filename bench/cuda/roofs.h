@@ -9,8 +9,8 @@ double copy_bandwidth();
 /// Operations per second (two a multiplication) of cuBLAS on random square matrices, in 10¹².
 double bf16_peak();
 double int8_peak();
-/// GB/s at which the first stage of a search reads fronts of `rows` rows, for `queries` queries
+/// GB/s at which the first stage of a search reads sketches of `rows` rows, for `queries` queries
 /// together, none of which any row reaches.
-double front_scan_bandwidth(long rows, int queries);
+double sketch_scan_bandwidth(long rows, int queries);
 
 }  // namespace polarquant::bench

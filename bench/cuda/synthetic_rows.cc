@@ -49,17 +49,18 @@ SyntheticRows::SyntheticRows(SyntheticKind kind, int64_t rows, int dim, uint64_t
       scale_(static_cast<size_t>(dim), 1.0F),
       mean_(static_cast<size_t>(dim), 0.0F) {
   if (kind == SyntheticKind::gaussian) return;
-  double energy = 0;
-  for (int j = 0; j < dim; ++j) energy += std::pow(j + 1, -kDecay);
+  double squared_norm = 0;
+  for (int j = 0; j < dim; ++j) squared_norm += std::pow(j + 1, -kDecay);
   Stream random(seed, ~uint64_t{0});
-  double mean_energy = 0;
+  double mean_squared_norm = 0;
   for (size_t j = 0; j < scale_.size(); ++j) {
     scale_[j] =
-        static_cast<float>(std::sqrt(std::pow(static_cast<double>(j) + 1, -kDecay) / energy));
+        static_cast<float>(std::sqrt(std::pow(static_cast<double>(j) + 1, -kDecay) / squared_norm));
     mean_[j] = random.next();
-    mean_energy += mean_[j] * mean_[j];
+    mean_squared_norm += mean_[j] * mean_[j];
   }
-  for (float& value : mean_) value *= static_cast<float>(kMeanLength / std::sqrt(mean_energy));
+  for (float& value : mean_)
+    value *= static_cast<float>(kMeanLength / std::sqrt(mean_squared_norm));
 }
 
 void SyntheticRows::fill(int64_t first, int64_t count, float* x) const {

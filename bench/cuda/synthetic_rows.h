@@ -10,7 +10,7 @@
 namespace polarquant::bench {
 
 enum class SyntheticKind {
-  clustered,  // energy that falls with the coordinate, clusters of about 200 rows, a mean
+  clustered,  // squared_norm that falls with the coordinate, clusters of about 200 rows, a mean
   gaussian,   // independent coordinates: no row is near a query, the worst there is for bounds
 };
 

@@ -103,15 +103,15 @@ double amx_products_per_second() {
   // The smallest case, all in the first-level cache: 64 rows × 32 queries.
   constexpr int kLanes = 128;
   const AlignedVector<int8_t> levels(kChunkRows * kLanes, 1);
-  const AlignedVector<int8_t> panels(2 * kPanelQueries * kLanes, 1);
-  AlignedVector<int32_t> dots(kChunkRows * 2 * kPanelQueries);
+  const AlignedVector<int8_t> query_tiles(2 * kTileQueries * kLanes, 1);
+  AlignedVector<int32_t> dots(kChunkRows * 2 * kTileQueries);
   amx_begin();
   const double rate = best_rate([&] {
     constexpr int64_t kRounds = 20000;
     for (int64_t round = 0; round < kRounds; ++round) {
-      amx_panel_dots(levels.data(), kLanes, panels.data(), 2, dots.data());
+      amx_query_tile_dots(levels.data(), kLanes, query_tiles.data(), 2, dots.data());
     }
-    return kRounds * kChunkRows * 2 * kPanelQueries * kLanes;
+    return kRounds * kChunkRows * 2 * kTileQueries * kLanes;
   });
   amx_end();
   return rate;

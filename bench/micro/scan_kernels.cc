@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The kernels of searches, over one tile of 1024 rows: in the second-level cache, as a batch meets
 // them. codes/s counts a row against a query; of_roof is the share of the dot-product instruction's
-// measured rate (panel_dots).
+// measured rate (query_tile_dots).
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kDims[] = {384, 768, 1536};
 constexpr int kQueries = 8;
-constexpr int kSurvivors = 32;
+constexpr int kCandidates = 32;
 constexpr int kBlocks = 16;
 constexpr int kRows = kBlocks * kBlockRows;
 
@@ -65,22 +65,22 @@ void set_rate(benchmark::State& state, double codes) {
       benchmark::Counter(codes, benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void sign_survivors(benchmark::State& state, int64_t target, int dim) {
+void sign_candidates(benchmark::State& state, int64_t target, int dim) {
   const OnlyTarget only(target);
   const Rows rows("Polar2", dim);
   constexpr int kRoom = kRows + 16;
   std::vector<uint32_t> lists(kQueries * kRoom);
   std::vector<float> bounds(kQueries * kRoom);
-  SurvivorSearch searches[kQueries];
+  CandidateSearch searches[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     searches[i].query = &rows.queries[static_cast<size_t>(i)];
     searches[i].threshold = static_cast<float>(dim);  // few rows reach it
-    searches[i].found.survivors = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
+    searches[i].found.candidates = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
     searches[i].found.bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
   }
   for (auto _ : state) {
-    for (SurvivorSearch& search : searches) search.found.count = 0;
-    find_sign_survivors(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
+    for (CandidateSearch& search : searches) search.found.count = 0;
+    find_sign_candidates(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
     benchmark::DoNotOptimize(searches);
   }
   set_rate(state, kRows * kQueries);
@@ -89,65 +89,67 @@ void sign_survivors(benchmark::State& state, int64_t target, int dim) {
 void sign_dots(benchmark::State& state, int64_t target, int dim) {
   const OnlyTarget only(target);
   const Rows rows("Polar2", dim);
-  std::vector<uint32_t> list(kSurvivors + 4);
-  std::vector<ScanTerms> terms(kSurvivors + 4);
-  std::vector<uint32_t> kept(kSurvivors + 4);
-  std::vector<SignSums> sums(kSurvivors + 4);
-  for (int i = 0; i < kSurvivors; ++i)
-    list[static_cast<size_t>(i)] = survivor_of(static_cast<uint32_t>(i * 31), dim / 2);
+  std::vector<uint32_t> list(kCandidates + 4);
+  std::vector<ScanTerms> terms(kCandidates + 4);
+  std::vector<uint32_t> kept(kCandidates + 4);
+  std::vector<SignSums> sums(kCandidates + 4);
+  for (int i = 0; i < kCandidates; ++i)
+    list[static_cast<size_t>(i)] = candidate_of(static_cast<uint32_t>(i * 31), dim / 2);
   for (auto _ : state) {
     benchmark::DoNotOptimize(keep_by_signs(rows.scan_codec, rows.tile, rows.queries[0], 0,
-                                           list.data(), kSurvivors,
+                                           list.data(), kCandidates,
                                            {kept.data(), sums.data(), terms.data(), nullptr}));
   }
-  set_rate(state, kSurvivors);
+  set_rate(state, kCandidates);
 }
 
-void survivor_dots(benchmark::State& state, int64_t target, const char* spec, int dim) {
+void candidate_dots(benchmark::State& state, int64_t target, const char* spec, int dim) {
   const OnlyTarget only(target);
   const Rows rows(spec, dim);
-  std::vector<uint32_t> list(kSurvivors + 4);
-  for (int i = 0; i < kSurvivors; ++i) list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
-  AlignedVector<int8_t> levels(static_cast<size_t>(rows.scan_codec.lanes()));
-  AlignedVector<int32_t> dots(kSurvivors + 4);
+  std::vector<uint32_t> list(kCandidates + 4);
+  for (int i = 0; i < kCandidates; ++i)
+    list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
+  AlignedVector<int8_t> levels(static_cast<size_t>(rows.scan_codec.padded_dim()));
+  AlignedVector<int32_t> dots(kCandidates + 4);
   for (auto _ : state) {
-    polarquant::survivor_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0],
-                              rows.queries[0], list.data(), kSurvivors, levels.data(), dots.data());
+    polarquant::candidate_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0],
+                               rows.queries[0], list.data(), kCandidates, levels.data(),
+                               dots.data());
     benchmark::DoNotOptimize(dots.data());
   }
-  set_rate(state, kSurvivors);
+  set_rate(state, kCandidates);
 }
 
 /// A block decoded and multiplied with 96 queries.
 void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
-  constexpr int kPanels = 6;
+  constexpr int kQueryTiles = 6;
   const OnlyTarget only(target);
   const Rows rows("Polar4", dim);
-  const int lanes = rows.scan_codec.lanes();
+  const int lanes = rows.scan_codec.padded_dim();
   allow_amx(amx);
   const double roof = amx ? amx_products_per_second() : dot_products_per_second();
-  AlignedVector<int8_t> panels(static_cast<size_t>(lanes) * kPanelQueries * kPanels);
-  for (int slot = 0; slot < kPanels * kPanelQueries; ++slot) {
-    put_in_panel(
+  AlignedVector<int8_t> query_tiles(static_cast<size_t>(lanes) * kTileQueries * kQueryTiles);
+  for (int slot = 0; slot < kQueryTiles * kTileQueries; ++slot) {
+    put_in_query_tile(
         rows.queries[static_cast<size_t>(slot % kQueries)].levels.data(), lanes,
-        slot % kPanelQueries,
-        panels.data() + static_cast<ptrdiff_t>(slot / kPanelQueries) * lanes * kPanelQueries);
+        slot % kTileQueries,
+        query_tiles.data() + static_cast<ptrdiff_t>(slot / kTileQueries) * lanes * kTileQueries);
   }
   uint32_t list[kChunkRows];
   std::iota(list, list + kChunkRows, 0U);
   AlignedVector<int8_t> levels(static_cast<size_t>(lanes) * kChunkRows);
-  AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows) * kPanels * kPanelQueries);
+  AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows) * kQueryTiles * kTileQueries);
   {
-    const PanelSession session;
+    const QueryTileSession session;
     for (auto _ : state) {
       decode_level_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows,
                         levels.data());
-      panel_dots(levels.data(), lanes, panels.data(), kPanels, dots.data());
+      query_tile_dots(levels.data(), lanes, query_tiles.data(), kQueryTiles, dots.data());
       benchmark::DoNotOptimize(dots.data());
     }
   }
   allow_amx(true);
-  const double codes = kChunkRows * kPanels * kPanelQueries;
+  const double codes = kChunkRows * kQueryTiles * kTileQueries;
   set_rate(state, codes);
   state.counters["of_roof"] =
       benchmark::Counter(codes * lanes / roof, benchmark::Counter::kIsIterationInvariantRate);
@@ -164,12 +166,12 @@ void register_scan_kernels() {
   for (const int64_t target : targets()) {
     const std::string name = hwy::TargetName(target);
     for (const int dim : kDims) {
-      add_row("scan/sign_survivors", name, dim,
-              [=](benchmark::State& s) { sign_survivors(s, target, dim); });
+      add_row("scan/sign_candidates", name, dim,
+              [=](benchmark::State& s) { sign_candidates(s, target, dim); });
       add_row("scan/sign_dots", name, dim, [=](benchmark::State& s) { sign_dots(s, target, dim); });
       for (const char* spec : {"Polar2", "Polar4"}) {
-        add_row(std::string("scan/survivor_dots/") + spec, name, dim,
-                [=](benchmark::State& s) { survivor_dots(s, target, spec, dim); });
+        add_row(std::string("scan/candidate_dots/") + spec, name, dim,
+                [=](benchmark::State& s) { candidate_dots(s, target, spec, dim); });
       }
       add_row("scan/dense/Polar4", name, dim,
               [=](benchmark::State& s) { dense(s, target, false, dim); });

@@ -108,7 +108,7 @@ void one_query(benchmark::State& state, const char* spec) {
     state.ResumeTiming();
   }
   const double bytes = static_cast<double>(rows / kBlockRows) *
-                       static_cast<double>(index.scan_codec.layout().front_bytes(kBlockRows));
+                       static_cast<double>(index.scan_codec.layout().sketch_bytes(kBlockRows));
   state.counters["queries/s"] = rate(1);
   state.counters["GB/s"] = rate(bytes / 1e9);
   state.counters["of_read_speed"] = bytes * bench::median(reads) / bench::median(searches);
@@ -123,7 +123,7 @@ void dense_batch(benchmark::State& state, const char* spec, bool amx) {
   const double peak = amx ? amx_products_per_second() : dot_products_per_second();
   for (auto _ : state) index.search(0, kQueries, kScoreEveryRow);
   allow_amx(true);
-  const double products = static_cast<double>(rows * kQueries) * index.scan_codec.lanes();
+  const double products = static_cast<double>(rows * kQueries) * index.scan_codec.padded_dim();
   state.counters["queries/s"] = rate(kQueries);
   state.counters["of_dot_peak"] = rate(products / peak);
 }
@@ -176,7 +176,7 @@ void register_searches(int64_t rows) {
         ->Unit(benchmark::kMillisecond);
   }
   for (const bool amx : {true, false}) {
-    if (amx && !panel_dots_use_amx()) continue;
+    if (amx && !query_tile_dots_use_amx()) continue;
     const char* name = amx ? "search/dense_1000/Polar4/AMX" : "search/dense_1000/Polar4";
     benchmark::RegisterBenchmark(name, dense_batch, "Polar4", amx)
         ->Arg(rows)

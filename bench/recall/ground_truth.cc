@@ -19,9 +19,9 @@ constexpr int64_t kSurplus = 32;
 constexpr int64_t kBlockRows = 32768;
 
 /// Cost: less is nearer, for both distances.
-using Candidate = std::pair<double, int64_t>;
+using Neighbor = std::pair<double, int64_t>;
 
-void keep_best(std::vector<Candidate>& candidates, int64_t count) {
+void keep_best(std::vector<Neighbor>& candidates, int64_t count) {
   if (static_cast<int64_t>(candidates.size()) <= count) return;
   std::nth_element(candidates.begin(), candidates.begin() + count, candidates.end());
   candidates.resize(static_cast<size_t>(count));
@@ -45,7 +45,7 @@ IdMatrix exact_neighbours(const FloatMatrix& base, const FloatMatrix& query, boo
   require(base.dim == query.dim, StatusCode::bad_argument, "query dimension {} (allowed: {})",
           query.dim, base.dim);
   const int64_t wanted = std::min(k + kSurplus, base.rows);
-  std::vector<std::vector<Candidate>> candidates(static_cast<size_t>(query.rows));
+  std::vector<std::vector<Neighbor>> candidates(static_cast<size_t>(query.rows));
   std::vector<float> scores;
   std::vector<int64_t> ids;
   for (int64_t first = 0; first < base.rows; first += kBlockRows) {
@@ -65,7 +65,7 @@ IdMatrix exact_neighbours(const FloatMatrix& base, const FloatMatrix& query, boo
       ::faiss::knn_inner_product(query.values.data(), base.row(first), dim, nq, nb, &heap);
     }
     for (int64_t q = 0; q < query.rows; ++q) {
-      std::vector<Candidate>& best = candidates[static_cast<size_t>(q)];
+      std::vector<Neighbor>& best = candidates[static_cast<size_t>(q)];
       for (int64_t i = 0; i < found; ++i) {
         const auto at = static_cast<size_t>(q * found + i);
         if (ids[at] < 0) continue;
@@ -80,8 +80,8 @@ IdMatrix exact_neighbours(const FloatMatrix& base, const FloatMatrix& query, boo
   IdMatrix truth{.rows = query.rows, .k = k, .values = {}, .rows_in_source = query.rows};
   truth.values.resize(static_cast<size_t>(query.rows * k));
   parallel_for(query.rows, thread_count(0, query.rows), [&](int64_t q, int) {
-    std::vector<Candidate>& best = candidates[static_cast<size_t>(q)];
-    for (Candidate& candidate : best) {
+    std::vector<Neighbor>& best = candidates[static_cast<size_t>(q)];
+    for (Neighbor& candidate : best) {
       candidate.first = exact_cost(query.row(q), base.row(candidate.second), base.dim, l2);
     }
     std::sort(best.begin(), best.end());

@@ -195,9 +195,9 @@ void Codec::encode(int64_t n, const float* x, uint8_t* codes, int threads) const
       n, x, [this](int64_t) { return own_centre(); }, codes, threads);
 }
 
-void Codec::encode_about(int64_t n, const float* x,
-                         const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
-                         int threads) const {
+void Codec::encode_residuals(int64_t n, const float* x,
+                             const std::function<const float*(int64_t row)>& centre_of,
+                             uint8_t* codes, int threads) const {
   require(layout_.group_rows == 1, StatusCode::unsupported,
           "{}: codes {} rows together, so that a row cannot have a centre of its own",
           print_spec(spec_), layout_.group_rows);
@@ -318,21 +318,21 @@ ListCentre Codec::list_centre(const float* centre, float* rotated) const {
 
 // As centre_query, in the rotated domain: R(q − βc) = Rq − βRc. With b = ⟨c, x−c⟩/‖c‖ its weight is
 // β‖c‖ = ⟨q, c⟩/‖c‖.
-void Codec::about(const PreparedQuery& query, const ListCentre& centre,
-                  PreparedQuery* moved) const {
-  moved->state_id = query.state_id;
-  moved->rotated.resize(static_cast<size_t>(dim_));
-  float* rotated = moved->rotated.data();
+void Codec::residual_query(const PreparedQuery& query, const ListCentre& centre,
+                           PreparedQuery* residual) const {
+  residual->state_id = query.state_id;
+  residual->rotated.resize(static_cast<size_t>(dim_));
+  float* rotated = residual->rotated.data();
   const float* q = query.rotated.data();
   if (metric_ == Metric::l2) {
     kernels_.subtract_multiple(q, 1, centre.rotated, dim_, rotated);
-    moved->offset = kernels_.dot_float(rotated, rotated, dim_);
+    residual->offset = kernels_.dot_float(rotated, rotated, dim_);
     return;
   }
-  moved->offset = kernels_.dot_float(q, centre.rotated, dim_);
+  residual->offset = kernels_.dot_float(q, centre.rotated, dim_);
   const bool has_bias = has_factors() && centre.norm > 0;
-  moved->bias_weight = has_bias ? moved->offset / centre.norm : 0;
-  const float beta = has_bias ? moved->bias_weight / centre.norm : 0;
+  residual->bias_weight = has_bias ? residual->offset / centre.norm : 0;
+  const float beta = has_bias ? residual->bias_weight / centre.norm : 0;
   kernels_.subtract_multiple(q, beta, centre.rotated, dim_, rotated);
 }
 

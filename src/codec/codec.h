@@ -155,9 +155,9 @@ class Codec {
   /// queries meet them by about(), and decode gives x̂ − centre. For codecs without a centre of
   /// their own, whose rows have codes of their own. For inner product and cosine b is
   /// ⟨c, x−c⟩/‖c‖, so that it is in the range of ‖x−c‖ whatever the centres are.
-  void encode_about(int64_t n, const float* x,
-                    const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
-                    int threads) const;
+  void encode_residuals(int64_t n, const float* x,
+                        const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
+                        int threads) const;
   /// Decodes `count` rows from row `first` on into x, (count, dim).
   void decode(CodeRows codes, int64_t first, int64_t count, Reconstruction kind, float* x) const;
 
@@ -170,7 +170,8 @@ class Codec {
   std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q,
                                              Coordinates wanted = Coordinates::all) const;
   /// A prepared query as it meets codes about `centre`.
-  void about(const PreparedQuery& query, const ListCentre& centre, PreparedQuery* moved) const;
+  void residual_query(const PreparedQuery& query, const ListCentre& centre,
+                      PreparedQuery* residual) const;
   /// Rc and ‖c‖ of a centre, (dim); `rotated`, (dim), is written and pointed to.
   ListCentre list_centre(const float* centre, float* rotated) const;
   /// The row's code standing for its vector as a query: c + s·Rᵀû with the exact b.
@@ -197,7 +198,8 @@ class Codec {
   void require_same_state(const PreparedQuery& query) const;
 
  private:
-  /// What training may change; built aside and moved in whole, so that a failure changes nothing.
+  /// What training may change; built aside and residual in whole, so that a failure changes
+  /// nothing.
   struct Learned {
     std::vector<float> centre;  // (dim)
     int unit_exponent = 0;

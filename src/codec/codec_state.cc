@@ -118,7 +118,7 @@ AlignedVector<int16_t> load_basis(ByteReader& in, int dim, uint32_t version) {
 
 SearchMargins load_margins(ByteReader& in) {
   SearchMargins margins;
-  for (float* margin : {&margins.front, &margins.next}) {
+  for (float* margin : {&margins.sketch, &margins.next}) {
     *margin = in.get<float>("search margins");
     require(*margin >= SearchMargins::kLeast && *margin <= SearchMargins::kMost,
             StatusCode::corrupt_data, "search margins: {} is not allowed; {} to {}", *margin,
@@ -387,7 +387,7 @@ std::vector<uint8_t> Codec::state_body() const {
   quantizer_->save_tables(out);
   if (spec_.rotation == RotationKind::pca) out.put_array(rotation_.basis());
   if (margins) {
-    out.put<float>(search_margins_.front);
+    out.put<float>(search_margins_.sketch);
     out.put<float>(search_margins_.next);
   }
   return out.bytes();

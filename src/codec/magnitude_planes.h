@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 6 to 8 bits a dimension, for the segments of a plan that have most of the energy: a plane of
+// 6 to 8 bits a dimension, for the segments of a plan that have most of the variance: a plane of
 // signs as the trellis codes have, and for each coordinate the nearest of the positive Lloyd-Max
 // levels of the standard normal. A trellis of 256 cells ends at 5 bits.
 //

@@ -30,14 +30,15 @@ constexpr uint64_t kSegmentStream = 1000;
 /// A code that points away from its vector counts as one that nearly does.
 constexpr double kLeastAlignment = .05;
 
-std::vector<double> energies_of_segments(int dim, const std::vector<double>& energies) {
+std::vector<double> variances_of_segments(int dim, const std::vector<double>& variances) {
   double total = 0;
-  for (const double energy : energies) total += energy;
+  for (const double variance : variances) total += variance;
   std::vector<double> means;
   for (int segment = 0; segment < segments_of(dim); ++segment) {
     const int dims = segment_dims(dim, segment);
     double sum = 0;
-    for (int j = 0; j < dims; ++j) sum += energies[static_cast<size_t>(segment * kSegmentDims + j)];
+    for (int j = 0; j < dims; ++j)
+      sum += variances[static_cast<size_t>(segment * kSegmentDims + j)];
     means.push_back(sum / dims * dim / total);
   }
   return means;
@@ -121,7 +122,8 @@ TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint
     planned.use_kernels(kernels);
   };
   TrainedPlan result;
-  result.plan = allocate_rates(dim, energies_of_segments(dim, axes.energies), planned.code_bytes());
+  result.plan =
+      allocate_rates(dim, variances_of_segments(dim, axes.variances), planned.code_bytes());
   result.basis = turned_axes(dim, seed, axes.rows);
   take_plan(result.plan);
   Rotation basis(dim, result.basis);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Learns what "-pca" stands for from a sample: the axes along which directions x−c spread, how much
-// energy each segment of 64 of them has, and so which rate. Within a segment the axes are rotated
+// variance each segment of 64 of them has, and so which rate. Within a segment the axes are rotated
 // at random, which heavy-tailed coordinates need. Rows that are held out say whether all that is
 // better than the untrained code.
 #pragma once

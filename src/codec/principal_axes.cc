@@ -69,15 +69,15 @@ SecondMoments::Axes SecondMoments::axes() {
   if (in_block_ > 0) add_block();
   for (double& sum : sums_) sum /= static_cast<double>(count_);
   Axes axes;
-  axes.energies = solve_eigen(dim_, &sums_);
+  axes.variances = solve_eigen(dim_, &sums_);
   axes.rows = std::move(sums_);
-  // Columns of Fortran's are rows here; energies rise, and must fall.
+  // Columns of Fortran's are rows here; variances rise, and must fall.
   const auto dim = static_cast<size_t>(dim_);
-  std::reverse(axes.energies.begin(), axes.energies.end());
+  std::reverse(axes.variances.begin(), axes.variances.end());
   for (size_t low = 0, high = dim - 1; low < high; ++low, --high)
     std::swap_ranges(&axes.rows[low * dim], &axes.rows[low * dim] + dim, &axes.rows[high * dim]);
   for (size_t i = 0; i < dim; ++i) fix_sign(&axes.rows[i * dim], dim_);
-  for (double& energy : axes.energies) energy = std::max(energy, 0.0);
+  for (double& variance : axes.variances) variance = std::max(variance, 0.0);
   return axes;
 }
 

@@ -16,11 +16,11 @@ class SecondMoments {
   void add(const float* x);
 
   struct Axes {
-    /// (dim, dim), one axis a row, of length 1, by falling energy; the first of an axis's largest
+    /// (dim, dim), one axis a row, of length 1, by falling variance; the first of an axis's largest
     /// coordinates is positive.
     std::vector<double> rows;
     /// (dim): the mean of ⟨axis, x⟩² over the vectors, ≥ 0.
-    std::vector<double> energies;
+    std::vector<double> variances;
   };
   /// Of at least one vector. Throws internal if LAPACK finds no solution. Memory: 4·dim² doubles at
   /// the most, with what is held already. The same bytes for the same vectors on one machine and

@@ -12,8 +12,8 @@ class Codec;
 /// Factors of the margins that a staged search has anyway (BoundConstants in
 /// src/scan/model/scan_codec.h): 1 where they do, and where nothing was measured.
 struct SearchMargins {
-  float front = 1;  // by the signs that are read of every row
-  float next = 1;   // by the stage behind them
+  float sketch = 1;  // by the signs that are read of every row
+  float next = 1;    // by the stage behind them
 
   static constexpr float kLeast = 1;
   static constexpr float kMost = 4;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxTrellisTwiceBits = 10;
 /// Less than float32 resolves beside the others; scales would leave their range.
-constexpr double kLeastEnergy = 0x1p-38;
+constexpr double kLeastVariance = 0x1p-38;
 
 std::vector<Rate> make_rates() {
   std::vector<Rate> rates;
@@ -81,10 +81,10 @@ double plan_mse(int dim, const SegmentPlan& plan) {
   return sum / dim;
 }
 
-SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t bytes) {
-  SegmentPlan plan(energies.size());
+SegmentPlan allocate_rates(int dim, std::span<const double> variances, size_t bytes) {
+  SegmentPlan plan(variances.size());
   for (size_t i = 0; i < plan.size(); ++i) {
-    if (energies[i] >= kLeastEnergy) plan[i].scale = static_cast<float>(std::sqrt(energies[i]));
+    if (variances[i] >= kLeastVariance) plan[i].scale = static_cast<float>(std::sqrt(variances[i]));
   }
   size_t used = 0;
   for (;;) {
@@ -95,7 +95,7 @@ SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t byt
       size_t bytes = 0;
     } best;
     for (size_t i = 0; i < plan.size(); ++i) {
-      if (energies[i] < kLeastEnergy) continue;
+      if (variances[i] < kLeastVariance) continue;
       const int dims = segment_dims(dim, static_cast<int>(i));
       const int now = plan[i].twice_bits;
       for (const Rate& rate : plan_rates()) {
@@ -104,7 +104,7 @@ SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t byt
         if (!can_have_rate(dims, rate.twice_bits)) continue;
         const size_t more = segment_bytes(dims, rate.twice_bits) - segment_bytes(dims, now);
         if (used + more > bytes) continue;
-        const double gain = energies[i] * dims * (mse_of(now) - rate.mse);
+        const double gain = variances[i] * dims * (mse_of(now) - rate.mse);
         const double per_byte = gain / static_cast<double>(std::max<size_t>(more, 1));
         if (per_byte > best.gain_per_byte) best = {per_byte, i, rate.twice_bits, more};
       }

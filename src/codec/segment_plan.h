@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a trained trellis code spends its bytes on. Rotated coordinates are taken in segments of 64,
-// the last may be shorter; those of a trained rotation come by falling energy, and a segment with
+// the last may be shorter; those of a trained rotation come by falling variance, and a segment with
 // more of it gets more bits. A plan says, segment by segment, which rate and which scale: its
 // coordinates divided by the scale have variance 1, as the codebooks want them.
 #pragma once
@@ -53,9 +53,9 @@ SegmentPlan uniform_plan(int dim, int twice_bits);
 SegmentPlan even_plan(int dim, int twice_bits, size_t bytes);
 /// Error per dimension on the unit Gaussian of a plan with equal scales.
 double plan_mse(int dim, const SegmentPlan& plan);
-/// The plan of the least error in at most `bytes`, for segments of these energies (variance per
+/// The plan of the least error in at most `bytes`, for segments of these variances (variance per
 /// coordinate, falling): from 0 bits on, the step that removes most error a byte, again and again
 /// (greedy; the rates' errors are nearly convex, so that little is left to gain).
-SegmentPlan allocate_rates(int dim, std::span<const double> energies, size_t bytes);
+SegmentPlan allocate_rates(int dim, std::span<const double> variances, size_t bytes);
 
 }  // namespace polarquant

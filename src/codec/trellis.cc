@@ -127,7 +127,7 @@ TrellisKernels::TrellisKernels()
     : arrange_cells(arrange_by_branch),
       advance(advance_plain),
       trace(trace_plain),
-      decode_front([](const CellBytes&, int, const TrellisCode&, float*) { return 0; }) {}
+      decode_segments([](const CellBytes&, int, const TrellisCode&, float*) { return 0; }) {}
 
 TrellisEncoder::TrellisEncoder(const Cells& cells, int step, const TrellisKernels& kernels)
     : step_(step), kernels_(kernels) {

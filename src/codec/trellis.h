@@ -71,7 +71,7 @@ struct TrellisKernels {
 
   /// Decodes coordinates from the first on, as many as it likes of whole segments; returns how
   /// many. Nothing beyond the planes is read.
-  int (*decode_front)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
+  int (*decode_segments)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
 
   TrellisKernels();
 };

@@ -79,7 +79,7 @@ void TrellisPlanes::read_cells(const uint8_t* windows, int first, float* u) cons
 
 void TrellisPlanes::decode(const uint8_t* signs, const uint8_t* cells, float* u) const {
   const TrellisCode code = {codebook_.quadrant ? signs : nullptr, cells, dim_};
-  const int front = encoder_.kernels().decode_front(cell_bytes_, codebook_.step, code, u);
+  const int front = encoder_.kernels().decode_segments(cell_bytes_, codebook_.step, code, u);
   if (front == dim_) return;
   thread_local std::vector<uint8_t> windows;
   windows.resize(pairs() - front / 2);

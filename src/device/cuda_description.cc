@@ -12,7 +12,7 @@
 namespace polarquant::device {
 namespace {
 
-static_assert(cuda::kBlockRows == kBlockRows && cuda::kMaxFrontWords == kMaxFrontWords);
+static_assert(cuda::kBlockRows == kBlockRows && cuda::kMaxSketchWords == kMaxSketchWords);
 
 void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
   const Cells& cells = planes.codebook().cells;
@@ -55,8 +55,8 @@ cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_co
   cuda::CodeDescription code = {};
   code.dim = codec.dim();
   code.sign_words = layout.sign_words();
-  code.front_words = layout.front_words();
-  code.rest_bytes = static_cast<uint32_t>(layout.rest_bytes());
+  code.sketch_words = layout.sketch_words();
+  code.payload_bytes = static_cast<uint32_t>(layout.payload_bytes());
   code.factor_form = cuda_factor_form(scan_codec.factor_format().form);
   code.scale_unit = scan_codec.factor_format().scale_unit;
   code.bias_unit = scan_codec.factor_format().bias_unit;
@@ -98,7 +98,7 @@ DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
 }
 
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries)
-    : lanes(static_cast<size_t>(scan_codec.lanes())),
+    : lanes(static_cast<size_t>(scan_codec.padded_dim())),
       dim(static_cast<size_t>(scan_codec.dim())),
       given(queries),
       rotated(static_cast<size_t>(nq) * dim),
@@ -118,14 +118,14 @@ void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   to.weight = scan.score.weight;
   to.dot_scale[0] = scan.score.dot_scale[0];
   to.dot_scale[1] = scan.score.dot_scale[1];
-  to.front_slope = scan.front.slope;
-  to.front_margin = scan.front.margin;
-  to.signs_front_slope = scan.signs.slope;
+  to.sketch_slope = scan.sketch.slope;
+  to.sketch_margin = scan.sketch.margin;
+  to.signs_sketch_slope = scan.signs.slope;
   to.signs_rest_slope = scan.signs.other_slope;
   to.signs_margin = scan.signs.margin;
   to.first_slope = scan.first_stage.slope;
   to.first_margin = scan.first_stage.margin;
-  to.front_weight = scan.front_weight;
+  to.sketch_weight = scan.sketch_weight;
   to.offset = terms[query].offset;
   to.bias_weight = terms[query].bias_weight;
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);

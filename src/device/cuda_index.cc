@@ -19,37 +19,37 @@ constexpr int64_t kResultsAtOnce = int64_t{1} << 22;
 }  // namespace
 
 CudaIndex::CudaIndex(const Codec& codec, std::span<const BlockRows> spans,
-                     std::span<const int64_t> ids, const CudaPlaces& places)
-    : ids_(ids.begin(), ids.end()), devices_(places.devices.size()) {
-  require_cuda_devices(places);
+                     std::span<const int64_t> ids, const CudaPlaces& list_offsets)
+    : ids_(ids.begin(), ids.end()), devices_(list_offsets.devices.size()) {
+  require_cuda_devices(list_offsets);
   codec_ = copy_of(codec);
   scan_codec_ = std::make_unique<ScanCodec>(*codec_);
   for (const BlockRows& span : spans) row_numbers_ += span.rows;
   const auto devices = static_cast<int64_t>(devices_);
   copy_rows(spans,
-            places.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
-                              : split_evenly(row_numbers_, devices, kBlockRows),
-            nullptr, places);
+            list_offsets.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
+                                    : split_evenly(row_numbers_, devices, kBlockRows),
+            nullptr, list_offsets);
 }
 
-CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& places)
-    : devices_(places.devices.size()) {
-  require_cuda_devices(places);
+CudaIndex::CudaIndex(const ListsSource& source, const CudaPlaces& list_offsets)
+    : devices_(list_offsets.devices.size()) {
+  require_cuda_devices(list_offsets);
   codec_ = copy_of(source.file.codec);
   scan_codec_ = std::make_unique<ScanCodec>(*codec_);
   lists_ = std::make_unique<CudaLists>(source);
   row_numbers_ = lists_->row_numbers();
   const ListsForDevices lists(source);
   copy_rows(lists.spans(),
-            places.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
-                              : lists_->split(static_cast<int64_t>(devices_)),
-            &lists, places);
+            list_offsets.replicated ? std::vector<PartRange>(devices_, {0, row_numbers_})
+                                    : lists_->split(static_cast<int64_t>(devices_)),
+            &lists, list_offsets);
 }
 
 void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
-                          const ListsForDevices* lists, const CudaPlaces& places) {
+                          const ListsForDevices* lists, const CudaPlaces& list_offsets) {
   const cuda::CodeDescription description = describe_code(*codec_, *scan_codec_);
-  sharded_ = !places.replicated && ranges.size() > 1;
+  sharded_ = !list_offsets.replicated && ranges.size() > 1;
   parts_.resize(ranges.size());
   threads_.run_together(ranges.size(), [&](size_t i) {
     std::vector<int64_t> list_rows;
@@ -60,7 +60,7 @@ void CudaIndex::copy_rows(std::span<const BlockRows> spans, std::span<const Part
     }
     parts_[i] = std::make_unique<CudaRows>(scan_codec_->layout(), description, spans, ranges[i],
                                            lists != nullptr ? &list_description : nullptr,
-                                           places.devices[i]);
+                                           list_offsets.devices[i]);
   });
 }
 
@@ -159,7 +159,7 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
     if (own.allowed != nullptr) own.allowed += results[i].first_row / kBlockRows;
     own.scores = results[i].scores.data();
     own.rows = results[i].rows.data();
-    own.goodness = results[i].goodness.data();
+    own.similarity = results[i].similarity.data();
     parts_[i]->search(own);
   });
   for_each_query(request.nq, request.threads, [&](int64_t q) {
@@ -187,7 +187,7 @@ void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& req
   all.rows = kept_rows.data();
   search_some(queries, all);
   for_each_query(request.nq, request.threads, [&](int64_t q) {
-    std::vector<Candidate> found;
+    std::vector<Neighbor> found;
     for (auto at = static_cast<size_t>(q * all.k); at < static_cast<size_t>((q + 1) * all.k);
          ++at) {
       if (kept_rows[at] < 0) continue;
@@ -214,7 +214,7 @@ void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFil
   const std::vector<uint64_t> allowed = allowed_rows(filter);
   Request request = {};
   request.k = k;
-  request.kept = std::min(scan_codec_->candidates(k), std::max(k, row_numbers_));
+  request.kept = std::min(scan_codec_->rescored_rows(k), std::max(k, row_numbers_));
   request.bounded = search_is_bounded(*scan_codec_, options.exactness);
   request.exactness = request.bounded ? options.exactness : 0;
   if (lists_ != nullptr)

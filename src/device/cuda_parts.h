@@ -27,10 +27,10 @@ struct PartResults {
   int64_t first_row;  // of the part, among all rows; `rows` are counted from it
   std::vector<float> scores;
   std::vector<int64_t> rows;
-  std::vector<float> goodness;  // what rows are chosen by, larger is better
+  std::vector<float> similarity;  // what rows are chosen by, larger is better
 };
 
-/// What one device with all rows gives query q: of the `kept` rows of the largest goodness the k
+/// What one device with all rows gives query q: of the `kept` rows of the largest similarity the k
 /// best by score, ties to the lower row, into scores and rows, (k). `kept` is k, and all that are
 /// kept are then returned, or more than k. Every part has min(kept, its rows) results.
 void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,

@@ -14,20 +14,20 @@ namespace {
 /// Blocks copied through a buffer at a time.
 constexpr int64_t kStagedBlocks = 256;
 
-/// Copies spans of rows to a device, where every block is full and fronts and rests lie apart.
+/// Copies spans of rows to a device, where every block is full and sketches and payloads lie apart.
 class BlockCopier {
  public:
   BlockCopier(const BlockLayout& layout, cuda::DeviceIndex* index)
       : layout_(layout),
         index_(index),
-        fronts_(kStagedBlocks * layout.front_bytes(kBlockRows)),
-        rests_(kStagedBlocks * kBlockRows * layout.rest_bytes()) {}
+        sketches_(kStagedBlocks * layout.sketch_bytes(kBlockRows)),
+        payloads_(kStagedBlocks * kBlockRows * layout.payload_bytes()) {}
 
   void copy(const BlockRows& span) {
     const int64_t full = span.rows / kBlockRows;
-    if (span.rests != nullptr && full >= kStagedBlocks) {
+    if (span.payloads != nullptr && full >= kStagedBlocks) {
       flush();
-      write(full, span.data, span.rests);
+      write(full, span.data, span.payloads);
     } else {
       for (int64_t block = 0; block < full; ++block) stage(span.place(layout_, block * kBlockRows));
     }
@@ -37,34 +37,34 @@ class BlockCopier {
   void finish() { flush(); }
 
  private:
-  void write(int64_t blocks, const void* fronts, const void* rests) {
+  void write(int64_t blocks, const void* sketches, const void* payloads) {
     if (blocks == 0) return;
-    call_cuda(cuda_functions().write_blocks, index_, next_block_, blocks, fronts, rests);
+    call_cuda(cuda_functions().write_blocks, index_, next_block_, blocks, sketches, payloads);
     next_block_ += blocks;
   }
   void flush() {
-    write(staged_, fronts_.data(), rests_.data());
+    write(staged_, sketches_.data(), payloads_.data());
     staged_ = 0;
   }
 
   /// Room for one more block.
-  RowRoom next_room() {
+  WritableRow next_room() {
     if (staged_ == kStagedBlocks) flush();
     const auto at = static_cast<size_t>(staged_++);
-    return {fronts_.data() + at * layout_.front_bytes(kBlockRows),
-            rests_.data() + at * kBlockRows * layout_.rest_bytes(), kBlockRows, 0};
+    return {sketches_.data() + at * layout_.sketch_bytes(kBlockRows),
+            payloads_.data() + at * kBlockRows * layout_.payload_bytes(), kBlockRows, 0};
   }
   void stage(const RowPlace& block) {
-    const RowRoom to = next_room();
-    const size_t rest_bytes = kBlockRows * layout_.rest_bytes();
-    std::memcpy(to.front, block.front, layout_.front_bytes(kBlockRows));
-    if (rest_bytes != 0) std::memcpy(to.rest, block.rest, rest_bytes);
+    const WritableRow to = next_room();
+    const size_t payload_bytes = kBlockRows * layout_.payload_bytes();
+    std::memcpy(to.sketch, block.sketch, layout_.sketch_bytes(kBlockRows));
+    if (payload_bytes != 0) std::memcpy(to.payload, block.payload, payload_bytes);
   }
   /// A block with room for fewer rows has its parts elsewhere.
   void stage_last(const BlockRows& span, int64_t block) {
-    RowRoom to = next_room();
-    std::fill_n(to.front, layout_.front_bytes(kBlockRows), uint8_t{0});
-    std::fill_n(to.rest, kBlockRows * layout_.rest_bytes(), uint8_t{0});
+    WritableRow to = next_room();
+    std::fill_n(to.sketch, layout_.sketch_bytes(kBlockRows), uint8_t{0});
+    std::fill_n(to.payload, kBlockRows * layout_.payload_bytes(), uint8_t{0});
     std::vector<uint8_t> code(layout_.row_format_bytes());
     for (int64_t row = block * kBlockRows; row < span.rows; ++row) {
       layout_.get_row(span.place(layout_, row), code.data());
@@ -75,8 +75,8 @@ class BlockCopier {
 
   const BlockLayout& layout_;
   cuda::DeviceIndex* index_;
-  AlignedVector<uint8_t> fronts_;
-  AlignedVector<uint8_t> rests_;
+  AlignedVector<uint8_t> sketches_;
+  AlignedVector<uint8_t> payloads_;
   int64_t next_block_ = 0;
   int64_t staged_ = 0;
 };
@@ -85,8 +85,8 @@ class BlockCopier {
 BlockRows part_of(const BlockLayout& layout, const BlockRows& span, int64_t first, int64_t end) {
   const auto blocks = static_cast<size_t>(first / kBlockRows);
   BlockRows part = span;
-  part.data += blocks * span.front_stride(layout);
-  if (span.rests != nullptr) part.rests += blocks * span.rest_stride(layout);
+  part.data += blocks * span.sketch_stride(layout);
+  if (span.payloads != nullptr) part.payloads += blocks * span.payload_stride(layout);
   part.rows = end - first;
   part.first_row += first;
   return part;

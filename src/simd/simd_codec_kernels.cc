@@ -22,7 +22,7 @@ CodecKernels simd_codec_kernels() {
   kernels.add_multiple = sums.add_multiple;
   kernels.subtract_multiple = sums.subtract_multiple;
   kernels.trellis = simd_trellis_kernels();
-  kernels.trellis.decode_front = simd_decode_front();
+  kernels.trellis.decode_segments = simd_decode_segments();
   return kernels;
 }
 

@@ -39,11 +39,11 @@ HWY_ATTR HWY_INLINE Floats64 look_up_floats(const uint8_t (&bytes)[4][kCells], _
 }
 
 /// Stores 32 floats; bit i of `signs` negates float i.
-HWY_ATTR HWY_INLINE void store_signed(__m512i front, __m512i back, uint32_t signs, float* u) {
+HWY_ATTR HWY_INLINE void store_signed(__m512i sketch, __m512i back, uint32_t signs, float* u) {
   const __m512i sign_bit = _mm512_set1_epi32(INT32_MIN);
-  front = _mm512_mask_xor_epi32(front, static_cast<__mmask16>(signs), front, sign_bit);
+  sketch = _mm512_mask_xor_epi32(sketch, static_cast<__mmask16>(signs), sketch, sign_bit);
   back = _mm512_mask_xor_epi32(back, static_cast<__mmask16>(signs >> 16), back, sign_bit);
-  _mm512_storeu_si512(u, front);
+  _mm512_storeu_si512(u, sketch);
   _mm512_storeu_si512(u + 16, back);
 }
 
@@ -71,7 +71,7 @@ struct WindowSpreads {
 constexpr WindowSpreads kWindowSpreads;
 
 // Two segments, 64 pairs, at a time: in registers from the ring's bytes to the floats.
-HWY_ATTR int decode_front(const CellBytes& cells, int step, const TrellisCode& code, float* u) {
+HWY_ATTR int decode_segments(const CellBytes& cells, int step, const TrellisCode& code, float* u) {
   const int segments = code.dim / kSegmentLanes;
   if (segments == 0) return 0;
   const WindowReader reader(step, kWindowSpreads.of_step[step]);
@@ -95,11 +95,11 @@ HWY_ATTR int decode_front(const CellBytes& cells, int step, const TrellisCode& c
   return segments * kSegmentLanes;
 }
 
-DecodeFront decode_front_kernel() { return decode_front; }
+DecodeSegments decode_segments_kernel() { return decode_segments; }
 
 #else
 
-DecodeFront decode_front_kernel() { return TrellisKernels().decode_front; }
+DecodeSegments decode_segments_kernel() { return TrellisKernels().decode_segments; }
 
 #endif
 
@@ -110,9 +110,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(decode_front_kernel);
+HWY_EXPORT(decode_segments_kernel);
 
-DecodeFront simd_decode_front() { return HWY_DYNAMIC_DISPATCH(decode_front_kernel)(); }
+DecodeSegments simd_decode_segments() { return HWY_DYNAMIC_DISPATCH(decode_segments_kernel)(); }
 
 }  // namespace polarquant
 #endif

@@ -6,7 +6,7 @@
 
 namespace polarquant {
 
-using DecodeFront = int (*)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
-DecodeFront simd_decode_front();
+using DecodeSegments = int (*)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
+DecodeSegments simd_decode_segments();
 
 }  // namespace polarquant

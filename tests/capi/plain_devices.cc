@@ -22,8 +22,8 @@ class DeviceIndex {
   int32_t device = 0;
   CodeDescription code = {};
   int64_t rows = 0;
-  std::vector<uint8_t> fronts;
-  std::vector<uint8_t> rests;
+  std::vector<uint8_t> sketches;
+  std::vector<uint8_t> payloads;
   std::vector<char> is_written;  // of each block
   bool is_finished = false;
   // Of an inverted file.
@@ -33,10 +33,10 @@ class DeviceIndex {
 
   int64_t blocks() const { return (rows + kBlockRows - 1) / kBlockRows; }
   size_t factor_bytes() const { return code.factor_form == FactorForm::float32 ? 8 : 4; }
-  size_t front_bytes() const {
-    return kBlockRows * (size_t{8} * static_cast<size_t>(code.front_words) + factor_bytes());
+  size_t sketch_bytes() const {
+    return kBlockRows * (size_t{8} * static_cast<size_t>(code.sketch_words) + factor_bytes());
   }
-  size_t rest_bytes() const { return size_t{kBlockRows} * code.rest_bytes; }
+  size_t payload_bytes() const { return size_t{kBlockRows} * code.payload_bytes; }
 };
 
 namespace {
@@ -90,15 +90,15 @@ DeviceIndex* create(int32_t device, const CodeDescription* code, int64_t rows, F
   index->code = *code;
   index->rows = rows;
   const auto blocks = static_cast<size_t>(index->blocks());
-  index->fronts.resize(blocks * index->front_bytes());
-  index->rests.resize(blocks * index->rest_bytes());
+  index->sketches.resize(blocks * index->sketch_bytes());
+  index->payloads.resize(blocks * index->payload_bytes());
   index->is_written.resize(blocks);
   ++state().indexes[static_cast<size_t>(device)];
   return index;
 }
 
-void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* fronts,
-                  const void* rests, Failure* failure) {
+void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const void* sketches,
+                  const void* payloads, Failure* failure) {
   *failure = {};
   for (int64_t block = first_block; block < first_block + blocks; ++block) {
     if (block >= index->blocks() || index->is_written[static_cast<size_t>(block)] != 0)
@@ -107,11 +107,11 @@ void write_blocks(DeviceIndex* index, int64_t first_block, int64_t blocks, const
   }
   const auto first = static_cast<size_t>(first_block);
   const auto count = static_cast<size_t>(blocks);
-  std::memcpy(index->fronts.data() + first * index->front_bytes(), fronts,
-              count * index->front_bytes());
-  if (index->rest_bytes() > 0)
-    std::memcpy(index->rests.data() + first * index->rest_bytes(), rests,
-                count * index->rest_bytes());
+  std::memcpy(index->sketches.data() + first * index->sketch_bytes(), sketches,
+              count * index->sketch_bytes());
+  if (index->payload_bytes() > 0)
+    std::memcpy(index->payloads.data() + first * index->payload_bytes(), payloads,
+                count * index->payload_bytes());
 }
 
 void set_lists(DeviceIndex* index, const ListsDescription* lists, Failure* failure) {
@@ -153,21 +153,21 @@ class Hash {
 
 struct FoundRow {
   int64_t row;
-  float goodness;
+  float similarity;
   float score;
 };
 
 FoundRow score_row(const DeviceIndex& index, const SearchRequest& request, int64_t q, int64_t row) {
-  const uint8_t* front =
-      index.fronts.data() + static_cast<size_t>(row / kBlockRows) * index.front_bytes();
+  const uint8_t* sketch =
+      index.sketches.data() + static_cast<size_t>(row / kBlockRows) * index.sketch_bytes();
   const auto in_block = static_cast<size_t>(row % kBlockRows);
-  const auto words = static_cast<size_t>(index.code.front_words);
+  const auto words = static_cast<size_t>(index.code.sketch_words);
   Hash hash;
   for (size_t word = 0; word < words; ++word)
-    hash.add(front + ((in_block / 8 * words + word) * 8 + in_block % 8) * 8, 8);
-  hash.add(front + kBlockRows * 8 * words + in_block * index.factor_bytes(), index.factor_bytes());
-  hash.add(index.rests.data() + static_cast<size_t>(row) * index.code.rest_bytes,
-           index.code.rest_bytes);
+    hash.add(sketch + ((in_block / 8 * words + word) * 8 + in_block % 8) * 8, 8);
+  hash.add(sketch + kBlockRows * 8 * words + in_block * index.factor_bytes(), index.factor_bytes());
+  hash.add(index.payloads.data() + static_cast<size_t>(row) * index.code.payload_bytes,
+           index.code.payload_bytes);
   const auto dim = static_cast<size_t>(index.code.dim);
   hash.add(request.rotated + static_cast<size_t>(q) * dim, dim * sizeof(float));
   return {row, hash.number(1, 50) - 25, hash.number(2, 40) - 20};
@@ -218,7 +218,7 @@ void search_rows(const DeviceIndex& index, const SearchRequest& request) {
         found.push_back(score_row(index, request, q, row));
     }
     std::sort(found.begin(), found.end(), [](const FoundRow& a, const FoundRow& b) {
-      return a.goodness > b.goodness || (a.goodness == b.goodness && a.row < b.row);
+      return a.similarity > b.similarity || (a.similarity == b.similarity && a.row < b.row);
     });
     if (static_cast<int64_t>(found.size()) > request.k)
       found.resize(static_cast<size_t>(request.k));
@@ -232,7 +232,7 @@ void search_rows(const DeviceIndex& index, const SearchRequest& request) {
       const int64_t at = q * request.k + i;
       request.scores[at] = row.score;
       request.rows[at] = row.row;
-      if (request.goodness != nullptr) request.goodness[at] = row.goodness;
+      if (request.similarity != nullptr) request.similarity[at] = row.similarity;
     }
   }
 }
@@ -255,7 +255,9 @@ void search(const DeviceIndex* index, const SearchRequest* request, Failure* fai
   search_rows(*index, *request);
 }
 
-size_t memory_bytes(const DeviceIndex* index) { return index->fronts.size() + index->rests.size(); }
+size_t memory_bytes(const DeviceIndex* index) {
+  return index->sketches.size() + index->payloads.size();
+}
 
 void destroy(DeviceIndex* index) {
   const std::lock_guard<std::mutex> lock(state().mutex);

@@ -48,18 +48,18 @@ TEST_CASE("no items are one empty range", "[capi]") {
 }
 
 struct Row {
-  float goodness;
+  float similarity;
   float score;
 };
 
 /// What a device with rows first … end−1 gives: as merge_parts documents for all of them.
 void search_rows(const Row* rows, int64_t first, int64_t end, int64_t kept, int64_t k, bool higher,
-                 float* scores, int64_t* found_rows, float* goodness) {
+                 float* scores, int64_t* found_rows, float* similarity) {
   std::vector<int64_t> order;
   for (int64_t row = first; row < end; ++row) order.push_back(row);
   const auto at = [&](int64_t row) { return rows[row]; };
   std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return at(a).goodness > at(b).goodness; });
+                   [&](int64_t a, int64_t b) { return at(a).similarity > at(b).similarity; });
   if (std::ssize(order) > kept) order.resize(static_cast<size_t>(kept));
   std::sort(order.begin(), order.end());
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
@@ -71,7 +71,7 @@ void search_rows(const Row* rows, int64_t first, int64_t end, int64_t kept, int6
     const int64_t row = is_there ? order[static_cast<size_t>(i)] : -1;
     scores[i] = is_there ? at(row).score : higher ? -kInfinity : kInfinity;
     found_rows[i] = is_there ? row - first : -1;
-    if (goodness != nullptr) goodness[i] = is_there ? at(row).goodness : -kInfinity;
+    if (similarity != nullptr) similarity[i] = is_there ? at(row).similarity : -kInfinity;
   }
 }
 
@@ -88,10 +88,10 @@ TEST_CASE("merged parts are the search of all rows", "[capi]") {
   std::vector<Row> rows(static_cast<size_t>(n * kQueries));
   for (Row& row : rows) {
     // Few different numbers, so that ties go across parts; both zeros, and infinities.
-    row.goodness = static_cast<float>(random.next() % 9) - 4;
+    row.similarity = static_cast<float>(random.next() % 9) - 4;
     row.score = static_cast<float>(random.next() % 7) - 3;
     if (random.next() % 11 == 0) row.score = -0.0F;
-    if (random.next() % 13 == 0) row.goodness = -std::numeric_limits<float>::infinity();
+    if (random.next() % 13 == 0) row.similarity = -std::numeric_limits<float>::infinity();
     if (random.next() % 17 == 0)
       row.score =
           higher ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
@@ -103,7 +103,7 @@ TEST_CASE("merged parts are the search of all rows", "[capi]") {
     for (int64_t q = 0; q < kQueries; ++q) {
       const auto at = static_cast<size_t>(q * part.k);
       search_rows(rows_of(q), range.first, range.first + range.count, kept, part.k, higher,
-                  &part.scores[at], &part.rows[at], &part.goodness[at]);
+                  &part.scores[at], &part.rows[at], &part.similarity[at]);
     }
   }
   for (int64_t q = 0; q < kQueries; ++q) {

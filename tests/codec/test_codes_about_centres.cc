@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Codes about centres of the caller's (encode_about) against those of a codec with such a centre.
+// Codes about centres of the caller's (encode_residuals) against those of a codec with such a
+// centre.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -53,7 +54,7 @@ TEST_CASE("codes about a centre are those of a codec with this centre", "[codec]
       const Codec codec = codec_of(spec, data.dim, metric, nullptr);
       const size_t bytes = codec.layout().group_bytes;
       std::vector<uint8_t> codes(codec.layout().bytes(kRows));
-      codec.encode_about(
+      codec.encode_residuals(
           kRows, data.rows.data(), [&](int64_t row) { return data.centre(row % 2); }, codes.data(),
           2);
       for (const int64_t which : {0, 1}) {
@@ -75,7 +76,7 @@ TEST_CASE("codes about a centre are those of a codec with this centre", "[codec]
           for (int q = 0; q < 5; ++q) {
             const float* query = &data.queries[static_cast<size_t>(q * data.dim)];
             PreparedQuery moved;
-            codec.about(codec.prepare_query(query), centre, &moved);
+            codec.residual_query(codec.prepare_query(query), centre, &moved);
             float score = 0;
             float expected = 0;
             codec.score(moved, {&*code, 1}, 0, 1, &score);
@@ -104,20 +105,20 @@ TEST_CASE("a centre of zero, and a row at its centre", "[codec]") {
     const std::vector<float> zero(64);
     std::vector<uint8_t> codes(codec.layout().bytes(1));
     std::vector<uint8_t> plain(codes.size());
-    codec.encode_about(
+    codec.encode_residuals(
         1, data.rows.data(), [&](int64_t) { return zero.data(); }, codes.data(), 1);
     codec.encode(1, data.rows.data(), plain.data(), 1);
     CHECK(codes == plain);
     std::vector<float> rotated(64);
     PreparedQuery moved;
     const PreparedQuery query = codec.prepare_query(data.queries.data());
-    codec.about(query, codec.list_centre(zero.data(), rotated.data()), &moved);
+    codec.residual_query(query, codec.list_centre(zero.data(), rotated.data()), &moved);
     CHECK(moved.rotated == query.rotated);
 
-    codec.encode_about(
+    codec.encode_residuals(
         1, data.centre(1), [&](int64_t) { return data.centre(1); }, codes.data(), 1);
     CHECK(codes == std::vector<uint8_t>(codes.size(), 0));
-    codec.about(query, codec.list_centre(data.centre(1), rotated.data()), &moved);
+    codec.residual_query(query, codec.list_centre(data.centre(1), rotated.data()), &moved);
     float score = 0;
     codec.score(moved, {codes.data(), 1}, 0, 1, &score);
     double exact = 0;
@@ -133,7 +134,7 @@ TEST_CASE("codecs that cannot code about other centres say so", "[codec]") {
   const TwoCentres data(64, 4);
   std::vector<uint8_t> codes(10000);
   const auto encode = [&](const Codec& codec) {
-    codec.encode_about(
+    codec.encode_residuals(
         2, data.rows.data(), [&](int64_t) { return data.centre(0); }, codes.data(), 1);
   };
   require_error(StatusCode::unsupported, "a centre of its own",

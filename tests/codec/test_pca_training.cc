@@ -64,19 +64,19 @@ TEST_CASE("axes are orthonormal, sorted, and explain the second moments", "[pca]
   const SecondMoments::Axes axes = moments.axes();
   for (int i = 0; i < kDim; ++i) {
     const double* axis = axes.rows.data() + i * kDim;
-    if (i > 0) CHECK(axes.energies[i] <= axes.energies[i - 1]);
+    if (i > 0) CHECK(axes.variances[i] <= axes.variances[i - 1]);
     for (int k = 0; k <= i; ++k) {
       double dot = 0;
       for (int j = 0; j < kDim; ++j) dot += axis[j] * axes.rows[k * kDim + j];
       CHECK(dot == Approx(i == k ? 1 : 0).margin(1e-12));
     }
-    double energy = 0;
+    double variance = 0;
     for (int row = 0; row < 700; ++row) {
       double along = 0;
       for (int j = 0; j < kDim; ++j) along += axis[j] * rows[row * kDim + j];
-      energy += along * along / 700;
+      variance += along * along / 700;
     }
-    CHECK(energy == Approx(axes.energies[i]).epsilon(1e-9));
+    CHECK(variance == Approx(axes.variances[i]).epsilon(1e-9));
     double largest = 0;
     for (int j = 0; j < kDim; ++j)
       if (std::fabs(axis[j]) > std::fabs(largest)) largest = axis[j];
@@ -126,7 +126,7 @@ TEST_CASE("on isotropic rows the untrained code stays", "[pca]") {
   }
 }
 
-TEST_CASE("two stages' bytes are spent by energy, too", "[pca]") {
+TEST_CASE("two stages' bytes are spent by variance, too", "[pca]") {
   for (const int dim : {200, 256}) {
     const std::vector<float> rows = spread_rows(10 * dim, dim, 1.5, 1);
     const std::vector<float> others = spread_rows(300, dim, 1.5, 2);

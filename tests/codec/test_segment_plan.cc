@@ -10,26 +10,26 @@ using namespace polarquant;
 
 namespace {
 
-double error_of(int dim, const SegmentPlan& plan, const std::vector<double>& energies) {
+double error_of(int dim, const SegmentPlan& plan, const std::vector<double>& variances) {
   double error = 0;
   for (size_t i = 0; i < plan.size(); ++i) {
     const double mse = plan[i].twice_bits == 0 ? 1 : find_plan_rate(plan[i].twice_bits)->mse;
-    error += energies[i] * segment_dims(dim, static_cast<int>(i)) * mse;
+    error += variances[i] * segment_dims(dim, static_cast<int>(i)) * mse;
   }
   return error;
 }
 
 /// The least error of all plans whose rates do not rise, by trying them.
-double least_error(int dim, const std::vector<double>& energies, size_t bytes, size_t segment = 0,
+double least_error(int dim, const std::vector<double>& variances, size_t bytes, size_t segment = 0,
                    int most = 16) {
-  if (segment == energies.size()) return 0;
+  if (segment == variances.size()) return 0;
   const int dims = segment_dims(dim, static_cast<int>(segment));
   double best = INFINITY;
   const auto try_rate = [&](int twice_bits, double mse) {
     const size_t used = segment_bytes(dims, twice_bits);
     if (used > bytes) return;
-    best = std::min(best, energies[segment] * dims * mse +
-                              least_error(dim, energies, bytes - used, segment + 1, twice_bits));
+    best = std::min(best, variances[segment] * dims * mse +
+                              least_error(dim, variances, bytes - used, segment + 1, twice_bits));
   };
   try_rate(0, 1);
   for (const Rate& rate : plan_rates())
@@ -69,12 +69,12 @@ TEST_CASE("a uniform plan takes the untrained code's bytes", "[plan]") {
   }
 }
 
-TEST_CASE("equal energies get equal rates", "[plan]") {
+TEST_CASE("equal variances get equal rates", "[plan]") {
   for (int twice_bits = 1; twice_bits <= 10; ++twice_bits) {
     CAPTURE(twice_bits);
-    const std::vector<double> energies(6, 1.0);
+    const std::vector<double> variances(6, 1.0);
     const size_t bytes = plan_bytes(384, uniform_plan(384, twice_bits));
-    CHECK(allocate_rates(384, energies, bytes) == uniform_plan(384, twice_bits));
+    CHECK(allocate_rates(384, variances, bytes) == uniform_plan(384, twice_bits));
   }
 }
 
@@ -97,23 +97,23 @@ TEST_CASE("plans fit, fall, and are near the best there is", "[plan]") {
     for (const double decay : {.2, 1.0, 3.0}) {
       for (int twice_bits = 1; twice_bits <= 10; ++twice_bits) {
         CAPTURE(dim, decay, twice_bits);
-        std::vector<double> energies;
-        for (int i = 0; i < segments_of(dim); ++i) energies.push_back(std::exp(-decay * i));
+        std::vector<double> variances;
+        for (int i = 0; i < segments_of(dim); ++i) variances.push_back(std::exp(-decay * i));
         const size_t bytes = plan_bytes(dim, uniform_plan(dim, twice_bits));
-        const SegmentPlan plan = allocate_rates(dim, energies, bytes);
-        REQUIRE(plan.size() == energies.size());
+        const SegmentPlan plan = allocate_rates(dim, variances, bytes);
+        REQUIRE(plan.size() == variances.size());
         CHECK(plan_bytes(dim, plan) <= bytes);
         for (size_t i = 0; i < plan.size(); ++i) {
-          CHECK(plan[i].scale == static_cast<float>(std::sqrt(energies[i])));
+          CHECK(plan[i].scale == static_cast<float>(std::sqrt(variances[i])));
           if (i > 0) CHECK(plan[i].twice_bits <= plan[i - 1].twice_bits);
         }
-        CHECK(error_of(dim, plan, energies) <= 1.25 * least_error(dim, energies, bytes));
+        CHECK(error_of(dim, plan, variances) <= 1.25 * least_error(dim, variances, bytes));
       }
     }
   }
 }
 
-TEST_CASE("segments without energy get nothing", "[plan]") {
+TEST_CASE("segments without variance get nothing", "[plan]") {
   const SegmentPlan plan = allocate_rates(192, std::vector<double>{3, 1e-12, 0}, 48);
   CHECK(plan[0].twice_bits == 12);
   CHECK(plan[1] == SegmentRate{0, 1});

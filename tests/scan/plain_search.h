@@ -115,7 +115,7 @@ class PlainScores {
     for (const std::vector<Row>& rows : queries_) {
       std::vector<Row> top;
       for (const Row& row : rows) {
-        if (std::ssize(top) < scan_.candidates(k) && keep(row.id)) top.push_back(row);
+        if (std::ssize(top) < scan_.rescored_rows(k) && keep(row.id)) top.push_back(row);
       }
       std::sort(top.begin(), top.end(), [](const Row& a, const Row& b) {
         return a.score > b.score || (a.score == b.score && a.id < b.id);

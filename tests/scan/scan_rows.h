@@ -40,8 +40,8 @@ inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
-/// How energy falls from one segment to the next: by 12, so that plans get every kind of rate; by
-/// 2.4 or 2; or by 4 once, and not again in five.
+/// How squared_norm falls from one segment to the next: by 12, so that plans get every kind of
+/// rate; by 2.4 or 2; or by 4 once, and not again in five.
 enum class Spectrum { steep, slow, gentle, led };
 
 inline double amplitude(Spectrum spectrum, size_t coordinate) {
@@ -143,9 +143,9 @@ struct ScanRows {
   }
 };
 
-/// The query with no sign of the row's in its front.
+/// The query with no sign of the row's in its sketch.
 inline ScanQuery opposed_to(const ScanRows& rows, const RowPlace& row, ScanQuery query) {
-  for (size_t word = 0; word < query.front_words; ++word)
+  for (size_t word = 0; word < query.sketch_words; ++word)
     query.sign_words[word] = ~rows.scan.layout().sign_word(row, static_cast<int>(word));
   return query;
 }
@@ -164,7 +164,7 @@ inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
 }
 
 /// Of a code whose first word has a third bit, a query that weighs it as heavily as can be, and all
-/// of whose front's signs differ from the row's.
+/// of whose sketch's signs differ from the row's.
 inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
   PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(rows.codec->dim(), 3).data());
   for (size_t j = 0; j < prepared.rotated.size(); ++j) {
@@ -191,9 +191,9 @@ inline ScanTile tile_of(const ScanRows& rows) {
       const int64_t held = std::min<int64_t>(kBlockRows, span.rows - first);
       const int slot = tile.blocks++;
       const RowPlace place = span.place(rows.blocks.layout(), first);
-      tile.front[slot] = place.front;
-      tile.rest[slot] = place.rest;
-      tile.room[slot] = place.room;
+      tile.sketch[slot] = place.sketch;
+      tile.payload[slot] = place.payload;
+      tile.capacity[slot] = place.capacity;
       tile.first_row[slot] = span.first_row + first;
       tile.allowed[slot] = held == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << held) - 1;
     }

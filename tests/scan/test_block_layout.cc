@@ -74,7 +74,7 @@ TEST_CASE("lanes are places of their own, pair by pair", "[scan][blocks]") {
   }
 }
 
-TEST_CASE("rows come back from blocks exactly, whatever room they have", "[scan][blocks]") {
+TEST_CASE("rows come back from blocks exactly, whatever capacity they have", "[scan][blocks]") {
   for (const std::string spec : kSpecs) {
     for (const int dim : kScanDims) {
       if (!fits(spec, dim)) continue;
@@ -82,16 +82,18 @@ TEST_CASE("rows come back from blocks exactly, whatever room they have", "[scan]
       const BlockLayout layout(*codec);
       const size_t bytes = layout.row_format_bytes();
       const std::vector<uint8_t> codes = made_up_codes(*codec, kBlockRows, 7);
-      for (int room = 8; room <= kBlockRows; room += 8) {
-        CAPTURE(spec, dim, room);
-        AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout.row_bytes());
+      for (int capacity = 8; capacity <= kBlockRows; capacity += 8) {
+        CAPTURE(spec, dim, capacity);
+        AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * layout.row_bytes());
         // Last rows first: no row may write outside of its own places.
-        for (int row = room - 1; row >= 0; --row) {
-          layout.put_row(codes.data() + row * bytes, layout.row_of_block(block.data(), room, row));
+        for (int row = capacity - 1; row >= 0; --row) {
+          layout.put_row(codes.data() + row * bytes,
+                         layout.row_of_block(block.data(), capacity, row));
         }
-        std::vector<uint8_t> found(bytes * static_cast<size_t>(room));
-        for (int row = 0; row < room; ++row) {
-          layout.get_row(layout.row_of_block(block.data(), room, row), found.data() + row * bytes);
+        std::vector<uint8_t> found(bytes * static_cast<size_t>(capacity));
+        for (int row = 0; row < capacity; ++row) {
+          layout.get_row(layout.row_of_block(block.data(), capacity, row),
+                         found.data() + row * bytes);
         }
         REQUIRE(std::equal(found.begin(), found.end(), codes.begin()));
       }
@@ -145,16 +147,16 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       const size_t sign_bytes = codec->quantizer().sign_plane_bytes();
       const int words = static_cast<int>((sign_bytes + 7) / 8);
       if (spec != "Polar2-pca") REQUIRE(words == (dim + 63) / 64);
-      const int front_words = std::min({words, 4, words_of_most(*codec)});
-      const size_t rest_signs = 8 * static_cast<size_t>(words - front_words);
+      const int sketch_words = std::min({words, 4, words_of_most(*codec)});
+      const size_t payload_signs = 8 * static_cast<size_t>(words - sketch_words);
       const size_t factor_bytes = codec->factor_format().bytes();
       REQUIRE(layout.sign_words() == words);
       REQUIRE(layout.factor_bytes() == factor_bytes);
-      REQUIRE(layout.front_words() == front_words);
-      REQUIRE(layout.rest_bytes() ==
-              rest_signs + layout.row_format_bytes() - sign_bytes - factor_bytes);
+      REQUIRE(layout.sketch_words() == sketch_words);
+      REQUIRE(layout.payload_bytes() ==
+              payload_signs + layout.row_format_bytes() - sign_bytes - factor_bytes);
       REQUIRE(layout.row_bytes() ==
-              8 * static_cast<size_t>(front_words) + factor_bytes + layout.rest_bytes());
+              8 * static_cast<size_t>(sketch_words) + factor_bytes + layout.payload_bytes());
       const std::vector<uint8_t> codes = made_up_codes(*codec, 24, 5);
       AlignedVector<uint8_t> block(24 * layout.row_bytes());
       for (int row = 0; row < 24; ++row) {
@@ -163,24 +165,24 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       }
       for (int row = 0; row < 24; ++row) {
         const uint8_t* code = codes.data() + row * layout.row_format_bytes();
-        const size_t front_signs = 24 * 8 * static_cast<size_t>(front_words);
-        const uint8_t* rest =
-            block.data() + front_signs + 24 * factor_bytes + row * layout.rest_bytes();
+        const size_t sketch_signs = 24 * 8 * static_cast<size_t>(sketch_words);
+        const uint8_t* payload =
+            block.data() + sketch_signs + 24 * factor_bytes + row * layout.payload_bytes();
         for (int j = 0; j < std::min(dim, 64 * words); ++j) {
           uint64_t word;
           const int w = j / 64;
           std::memcpy(&word,
-                      w < front_words
-                          ? block.data() + 8 * ((row / 8 * front_words + w) * 8 + row % 8)
-                          : rest + 8 * (w - front_words),
+                      w < sketch_words
+                          ? block.data() + 8 * ((row / 8 * sketch_words + w) * 8 + row % 8)
+                          : payload + 8 * (w - sketch_words),
                       sizeof word);
           REQUIRE((word >> lane_of(j, dim) % 64 & 1) == (code[j / 8] >> j % 8 & 1));
         }
         const uint8_t* factors = code + layout.row_format_bytes() - factor_bytes;
-        REQUIRE(std::memcmp(block.data() + front_signs + row * factor_bytes, factors,
+        REQUIRE(std::memcmp(block.data() + sketch_signs + row * factor_bytes, factors,
                             factor_bytes) == 0);
-        REQUIRE(std::memcmp(rest + rest_signs, code + sign_bytes,
-                            layout.rest_bytes() - rest_signs) == 0);
+        REQUIRE(std::memcmp(payload + payload_signs, code + sign_bytes,
+                            layout.payload_bytes() - payload_signs) == 0);
       }
     }
   }
@@ -192,7 +194,7 @@ TEST_CASE("the last block has room for its rows rounded up to eight", "[scan][bl
   for (int64_t rows = 0; rows <= 300; ++rows) {
     REQUIRE(layout.bytes(rows) == static_cast<size_t>((rows + 7) / 8 * 8) * layout.row_bytes());
   }
-  for (int rows = 1; rows <= 64; ++rows) REQUIRE(BlockLayout::room(rows) == (rows + 7) / 8 * 8);
+  for (int rows = 1; rows <= 64; ++rows) REQUIRE(BlockLayout::capacity(rows) == (rows + 7) / 8 * 8);
   require_error(StatusCode::bad_argument, "rows: -1", [&] { layout.bytes(-1); });
   require_error(StatusCode::bad_argument, "bytes of blocks",
                 [&] { layout.bytes(std::numeric_limits<int64_t>::max()); });

@@ -37,7 +37,7 @@ struct PlainRows {
   void truncate(int64_t rows) { codes.resize(static_cast<size_t>(rows) * code_bytes); }
 };
 
-/// Same rows, in the same bytes, room without a row and all.
+/// Same rows, in the same bytes, capacity without a row and all.
 void require_same(const CodeBlocks& found, const PlainRows& expected) {
   REQUIRE(found.rows() == expected.rows());
   CodeBlocks fresh(found.layout());
@@ -51,13 +51,13 @@ void require_same(const CodeBlocks& found, const PlainRows& expected) {
     REQUIRE(a[i].rows == b[i].rows);
     REQUIRE(reinterpret_cast<uintptr_t>(a[i].data) % 64 == 0);
     const int64_t full = a[i].rows / kBlockRows;
-    const int room = BlockLayout::room(a[i].rows % kBlockRows);
+    const int capacity = BlockLayout::capacity(a[i].rows % kBlockRows);
     const BlockLayout& layout = found.layout();
-    const size_t fronts =
-        static_cast<size_t>(full) * layout.front_bytes(kBlockRows) + layout.front_bytes(room);
-    REQUIRE(std::memcmp(a[i].data, b[i].data, fronts) == 0);
-    const size_t rests = static_cast<size_t>(a[i].rows) * layout.rest_bytes();
-    REQUIRE(std::memcmp(a[i].rests, b[i].rests, rests) == 0);
+    const size_t sketches =
+        static_cast<size_t>(full) * layout.sketch_bytes(kBlockRows) + layout.sketch_bytes(capacity);
+    REQUIRE(std::memcmp(a[i].data, b[i].data, sketches) == 0);
+    const size_t payloads = static_cast<size_t>(a[i].rows) * layout.payload_bytes();
+    REQUIRE(std::memcmp(a[i].payloads, b[i].payloads, payloads) == 0);
     rows += a[i].rows;
   }
   REQUIRE(rows == expected.rows());

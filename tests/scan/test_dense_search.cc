@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The dense search of codes in two stages, split ones in one step and others by the first stage's
-// bound: lanes, hits, and that it answers as plain code does.
+// bound: lanes, matches, and that it answers as plain code does.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -49,8 +49,8 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const ScanRows rows = rows_of_case(of, metric, 130);
       const ScanTile tile = tile_of(rows);
-      const FirstStageLanes lanes(rows.scan);
-      const auto count = static_cast<size_t>(lanes.lanes());
+      const FirstStageVectors lanes(rows.scan);
+      const auto count = static_cast<size_t>(lanes.padded_dim());
       if (rows.scan.has_split_stages()) words.insert(rows.scan.words_behind_first_stage());
       on_every_target([&] {
         AlignedVector<int8_t> of_rows(count * kBlockRows);
@@ -67,7 +67,7 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
             for (size_t lane = 0; lane < count; ++lane)
               dot += of_query[lane] * of_rows[i * count + lane];
             const float sum = query.first_stage.slope * static_cast<float>(dot) + margin;
-            std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+            std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
             decode_levels(rows.scan, rows.scan.stages()[0], at[i], levels.data());
             const int32_t first = level_dot(rows.scan.stages()[0], query, levels.data());
             const int32_t signs = other_sum(rows.scan, query, at[i]);
@@ -93,9 +93,9 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
       const ScanRows rows = rows_of_case(of, metric, 130);
       if (!rows.scan.has_split_stages()) continue;
       const ScanTile tile = tile_of(rows);
-      const OneStepLanes lanes(rows.scan);
-      const auto count = static_cast<size_t>(lanes.lanes());
-      without_bits += lanes.lanes() < rows.scan.lanes() ? 1 : 0;
+      const OneStepVectors lanes(rows.scan);
+      const auto count = static_cast<size_t>(lanes.padded_dim());
+      without_bits += lanes.padded_dim() < rows.scan.padded_dim() ? 1 : 0;
       // Some in which the second stage has the larger dot scale, or which are 0.
       std::vector<ScanQuery> queries;
       for (uint64_t seed = 1; seed < 6; ++seed) queries.push_back(rows.query(seed, 1.5F));
@@ -113,7 +113,7 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
         for (size_t i = 0; i < queries.size(); ++i) {
           const ScanQuery& query = queries[i];
           std::vector<int8_t> of_query(count);
-          const OneStepLanes::Scales scales = lanes.put_query(query, of_query.data());
+          const OneStepVectors::Scales scales = lanes.put_query(query, of_query.data());
           for (size_t row = 0; row < 64; ++row) {
             const int8_t* levels = &of_rows[row * count];
             const int32_t dot = std::inner_product(of_query.begin(), of_query.end(), levels, 0);
@@ -121,7 +121,7 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
             const float length = std::sqrt(static_cast<float>(squares));
             longest = std::max<double>(longest, length);
             float expected = 0;
-            std::vector<int8_t> of_stage(static_cast<size_t>(rows.scan.lanes()));
+            std::vector<int8_t> of_stage(static_cast<size_t>(rows.scan.padded_dim()));
             for (size_t stage = 0; stage < 2; ++stage) {
               decode_levels(rows.scan, rows.scan.stages()[stage], at[row], of_stage.data());
               expected +=
@@ -138,79 +138,80 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
           for (const int8_t level : of_query) most += level * level;
           REQUIRE(scales.margin <= .06 * scales.dot_scale * std::sqrt(most));
         }
-        const int first_lanes = rows.scan.stages()[0].lanes();
-        std::vector<float> energies(64);
-        level_energies(of_rows.data(), first_lanes, 64, count, energies.data());
+        const int first_lanes = rows.scan.stages()[0].padded_dim();
+        std::vector<float> squared_norms(64);
+        level_squared_norms(of_rows.data(), first_lanes, 64, count, squared_norms.data());
         for (size_t row = 0; row < 64; ++row)
-          REQUIRE(energies[row] == first_stage_energy(rows.scan, at[row]));
-        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) >= longest);
-        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 64) <= 1.001 * longest);
-        REQUIRE(longest_row(of_rows.data(), lanes.lanes(), 0) == 0);
+          REQUIRE(squared_norms[row] == first_stage_squared_norm(rows.scan, at[row]));
+        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 64) >= longest);
+        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 64) <= 1.001 * longest);
+        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 0) == 0);
       });
     }
   }
   REQUIRE(without_bits > 0);
 }
 
-TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kernels]") {
-  for (int panels = 1; panels <= 3; ++panels) {
-    Random random(static_cast<uint64_t>(panels));
-    const int queries = panels * kPanelQueries - 3;  // the last slots have none
-    AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows * panels * kPanelQueries));
+TEST_CASE("matches by bounds are the rows that reach, and few others", "[scan][kernels]") {
+  for (int query_tiles = 1; query_tiles <= 3; ++query_tiles) {
+    Random random(static_cast<uint64_t>(query_tiles));
+    const int queries = query_tiles * kTileQueries - 3;  // the last slots have none
+    AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows * query_tiles * kTileQueries));
     for (int32_t& dot : dots) dot = static_cast<int32_t>(random.below(200001)) - 100000;
-    AlignedVector<PanelConstants> constants(static_cast<size_t>(panels));
-    AlignedVector<float> thresholds(static_cast<size_t>(panels * kPanelQueries), kInfinity);
+    AlignedVector<QueryTileConstants> constants(static_cast<size_t>(query_tiles));
+    AlignedVector<float> thresholds(static_cast<size_t>(query_tiles * kTileQueries), kInfinity);
     std::vector<float> norm(kChunkRows);
     std::vector<float> constant(kChunkRows);
-    std::vector<float> energy(kChunkRows);
+    std::vector<float> squared_norm(kChunkRows);
     for (size_t row = 0; row < kChunkRows; ++row) {
       norm[row] = row % 11 == 6 ? 0.0F : static_cast<float>(std::fabs(random.normal()));
       constant[row] = row % 5 == 4 ? std::numeric_limits<float>::quiet_NaN()
                                    : static_cast<float>(random.normal());
-      energy[row] = static_cast<float>(50000 + random.below(40000));
+      squared_norm[row] = static_cast<float>(50000 + random.below(40000));
     }
     const auto bound = [&](size_t row, int q) {
-      const PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
-      const int slot = q % kPanelQueries;
-      const size_t at =
-          (static_cast<size_t>(q / kPanelQueries) * kChunkRows + row) * kPanelQueries +
-          static_cast<size_t>(slot);
+      const QueryTileConstants& of = constants[static_cast<size_t>(q / kTileQueries)];
+      const int slot = q % kTileQueries;
+      const size_t at = (static_cast<size_t>(q / kTileQueries) * kChunkRows + row) * kTileQueries +
+                        static_cast<size_t>(slot);
       return of.base[slot] + of.weight[slot] * constant[row] +
              norm[row] * (of.dot_scale[0][slot] * static_cast<float>(dots[at]) + of.margin[slot] -
-                          of.energy_slope[slot] * energy[row]);
+                          of.squared_norm_slope[slot] * squared_norm[row]);
     };
     for (int q = 0; q < queries; ++q) {
-      PanelConstants& of = constants[static_cast<size_t>(q / kPanelQueries)];
-      const int slot = q % kPanelQueries;
+      QueryTileConstants& of = constants[static_cast<size_t>(q / kTileQueries)];
+      const int slot = q % kTileQueries;
       of.base[slot] = static_cast<float>(random.normal());
       of.weight[slot] = static_cast<float>(random.normal());
       of.dot_scale[0][slot] = q % 13 == 7 ? 0 : static_cast<float>(1e-5 * (1 + random.uniform()));
-      of.energy_slope[slot] = q % 3 == 0 ? 0 : static_cast<float>(1e-5 * random.uniform());
-      of.margin[slot] = static_cast<float>(random.uniform()) + 70000 * of.energy_slope[slot];
+      of.squared_norm_slope[slot] = q % 3 == 0 ? 0 : static_cast<float>(1e-5 * random.uniform());
+      of.margin[slot] = static_cast<float>(random.uniform()) + 70000 * of.squared_norm_slope[slot];
       // A row's own bound, to the bit; for some every row.
       thresholds[static_cast<size_t>(q)] = q % 7 == 3 ? -kInfinity : bound(5 * (q % 12), q);
     }
     on_every_target([&] {
       BoundRows rows;
-      set_bound_rows(norm.data(), constant.data(), energy.data(), &rows);
-      std::vector<DenseHit> hits(dots.size());
-      const int count = find_bound_hits(dots.data(), panels, constants.data(), thresholds.data(),
-                                        rows, hits.data());
+      set_bound_rows(norm.data(), constant.data(), squared_norm.data(), &rows);
+      std::vector<DenseMatch> matches(dots.size());
+      const int count = find_bound_matches(dots.data(), query_tiles, constants.data(),
+                                           thresholds.data(), rows, matches.data());
       std::set<std::pair<int, int>> found;
       for (int i = 0; i < count; ++i) {
-        const DenseHit& hit = hits[static_cast<size_t>(i)];
-        CAPTURE(hit.row, hit.query);
-        REQUIRE(hit.query < queries);
-        const auto row = static_cast<size_t>(hit.row);
+        const DenseMatch& match = matches[static_cast<size_t>(i)];
+        CAPTURE(match.row, match.query);
+        REQUIRE(match.query < queries);
+        const auto row = static_cast<size_t>(match.row);
         REQUIRE(!std::isnan(constant[row]));
         const size_t at =
-            (static_cast<size_t>(hit.query / kPanelQueries) * kChunkRows + row) * kPanelQueries +
-            static_cast<size_t>(hit.query % kPanelQueries);
-        REQUIRE(hit.dot[0] == dots[at]);
-        REQUIRE(found.emplace(hit.row, hit.query).second);
-        const bool solvable = norm[row] > 0 && hit.query % 13 != 7;
-        const float slack = solvable ? 1e-4F + 5e-5F * norm[row] * rows.max_inverse : kInfinity;
-        REQUIRE(bound(row, hit.query) >= thresholds[static_cast<size_t>(hit.query)] - slack);
+            (static_cast<size_t>(match.query / kTileQueries) * kChunkRows + row) * kTileQueries +
+            static_cast<size_t>(match.query % kTileQueries);
+        REQUIRE(match.dot[0] == dots[at]);
+        REQUIRE(found.emplace(match.row, match.query).second);
+        const bool solvable = norm[row] > 0 && match.query % 13 != 7;
+        const float error_bound =
+            solvable ? 1e-4F + 5e-5F * norm[row] * rows.max_inverse : kInfinity;
+        REQUIRE(bound(row, match.query) >=
+                thresholds[static_cast<size_t>(match.query)] - error_bound);
       }
       for (int row = 0; row < kChunkRows; ++row) {
         for (int q = 0; q < queries; ++q) {
@@ -224,7 +225,7 @@ TEST_CASE("hits by bounds are the rows that reach, and few others", "[scan][kern
   }
 }
 
-TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][kernels]") {
+TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan][kernels]") {
   constexpr int kQueries = 20;
   Random random(3);
   const auto level = [&] {
@@ -246,18 +247,18 @@ TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][k
     std::vector<float> constant(kChunkRows);
     for (float& value : scale) value = static_cast<float>(std::fabs(random.normal()));
     for (float& value : constant) value = static_cast<float>(random.normal());
-    std::vector<HitQuery> hit_queries;
+    std::vector<MatchQuery> match_queries;
     std::vector<float> thresholds;
     for (int q = 0; q < kQueries; ++q) {
       const int8_t* first = queries[0].data() + static_cast<ptrdiff_t>(q) * kFirstLanes;
       const int8_t* second = queries[1].data() + static_cast<ptrdiff_t>(q) * second_lanes;
       const auto number = [&] { return static_cast<float>(random.normal()); };
-      hit_queries.push_back({{first, second},
-                             std::accumulate(second, second + second_lanes, 0),
-                             {number(), number(), {1e-4F * std::fabs(number()), 1e-5F}}});
+      match_queries.push_back({{first, second},
+                               std::accumulate(second, second + second_lanes, 0),
+                               {number(), number(), {1e-4F * std::fabs(number()), 1e-5F}}});
       thresholds.push_back(q % 5 == 4 ? -kInfinity : number());
     }
-    std::vector<DenseHit> all;
+    std::vector<DenseMatch> all;
     for (int i = 0; i < 300; ++i)
       all.push_back({static_cast<int32_t>(random.below(kChunkRows)),
                      static_cast<int32_t>(random.below(kQueries)),
@@ -265,44 +266,45 @@ TEST_CASE("hits by bounds that are kept are those whose scores reach", "[scan][k
     using Kept = std::tuple<int, int, int, int>;
     std::vector<Kept> expected;  // of all
     std::vector<bool> reaches;
-    for (DenseHit& hit : all) {
-      const HitQuery& query = hit_queries[static_cast<size_t>(hit.query)];
-      const int8_t* first = rows[0].data() + static_cast<ptrdiff_t>(hit.row) * kStride;
-      const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(hit.row) * second_lanes;
+    for (DenseMatch& match : all) {
+      const MatchQuery& query = match_queries[static_cast<size_t>(match.query)];
+      const int8_t* first = rows[0].data() + static_cast<ptrdiff_t>(match.row) * kStride;
+      const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(match.row) * second_lanes;
       const int dots[2] = {std::inner_product(first, first + kFirstLanes, query.levels[0], 0),
                            std::inner_product(second, second + second_lanes, query.levels[1], 0)};
-      const auto row = static_cast<size_t>(hit.row);
-      const float score = goodness(query.score, {scale[row], constant[row], 0}, dots[0], dots[1]);
-      expected.emplace_back(hit.row, hit.query, dots[0], dots[1]);
-      reaches.push_back(score >= thresholds[static_cast<size_t>(hit.query)]);
+      const auto row = static_cast<size_t>(match.row);
+      const float score = similarity(query.score, {scale[row], constant[row], 0}, dots[0], dots[1]);
+      expected.emplace_back(match.row, match.query, dots[0], dots[1]);
+      reaches.push_back(score >= thresholds[static_cast<size_t>(match.query)]);
     }
     on_every_target([&] {
       AlignedVector<int8_t> second = rows[1];
       set_operand_rows(second.data(), kChunkRows, second_lanes, static_cast<size_t>(second_lanes));
-      const HitRows operands = {true,
-                                {rows[0].data(), second.data()},
-                                {kStride, second_lanes},
-                                {kFirstLanes, second_lanes},
-                                scale.data(),
-                                constant.data()};
-      HitRows levels = operands;
+      const MatchRows operands = {true,
+                                  {rows[0].data(), second.data()},
+                                  {kStride, second_lanes},
+                                  {kFirstLanes, second_lanes},
+                                  scale.data(),
+                                  constant.data()};
+      MatchRows levels = operands;
       levels.second_is_operand = false;
       levels.levels[1] = rows[1].data();
-      const std::pair<const HitRows&, bool> ways[] = {
+      const std::pair<const MatchRows&, bool> ways[] = {
           {operands, true}, {operands, false}, {levels, false}};
-      for (const auto& [hit_rows, first_is_known] : ways) {
+      for (const auto& [match_rows, first_is_known] : ways) {
         for (const size_t count : {size_t{0}, size_t{1}, size_t{6}, size_t{7}, all.size()}) {
-          CAPTURE(second_lanes, hit_rows.second_is_operand, first_is_known, count);
-          std::vector<DenseHit> hits(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+          CAPTURE(second_lanes, match_rows.second_is_operand, first_is_known, count);
+          std::vector<DenseMatch> matches(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
           for (size_t i = 0; i < count; ++i)
-            hits[i].dot[0] = first_is_known ? std::get<2>(expected[i]) : 12345;
-          hits.resize(count + 3);
-          const int kept = keep_bound_hits(hit_rows, hit_queries.data(), thresholds.data(),
-                                           first_is_known, hits.data(), static_cast<int>(count));
+            matches[i].dot[0] = first_is_known ? std::get<2>(expected[i]) : 12345;
+          matches.resize(count + 3);
+          const int kept =
+              keep_bound_matches(match_rows, match_queries.data(), thresholds.data(),
+                                 first_is_known, matches.data(), static_cast<int>(count));
           std::vector<Kept> found;
           for (int i = 0; i < kept; ++i) {
-            const DenseHit& hit = hits[static_cast<size_t>(i)];
-            found.emplace_back(hit.row, hit.query, hit.dot[0], hit.dot[1]);
+            const DenseMatch& match = matches[static_cast<size_t>(i)];
+            found.emplace_back(match.row, match.query, match.dot[0], match.dot[1]);
           }
           std::vector<Kept> reached;
           for (size_t i = 0; i < count; ++i)
@@ -350,13 +352,13 @@ TEST_CASE("a dense search of two stages answers as plain code does", "[scan][sea
       }
       on_every_target([&] {
         for (const DenseForm form : forms_of(rows.scan, bounded)) {
-          const QueryPanels panels(rows.scan, queries, form, 1);
+          const QueryTiles query_tiles(rows.scan, queries, form, 1);
           DenseSearch search(rows.scan, form, bounded);
           std::vector<TopK> best(kQueries, TopK(kBest));
-          search.search(tile, panels, 0, kQueries, best.data());
+          search.search(tile, query_tiles, 0, kQueries, best.data());
           for (size_t q = 0; q < kQueries; ++q) {
             std::vector<std::pair<float, int64_t>> found;
-            for (const Candidate& candidate : best[q].candidates())
+            for (const Neighbor& candidate : best[q].neighbors())
               found.emplace_back(candidate.key, candidate.id);
             std::sort(found.begin(), found.end());
             CAPTURE(of.spec, static_cast<int>(of.spectrum), static_cast<int>(metric), bounded,

@@ -26,7 +26,7 @@ const char* const kLevelSpecs[] = {
 
 void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
                   const std::vector<uint32_t>& which) {
-  const auto lanes = static_cast<size_t>(stage.lanes());
+  const auto lanes = static_cast<size_t>(stage.padded_dim());
   AlignedVector<int8_t> found(lanes * which.size() + 64, int8_t{99});
   decode_level_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
                     found.data());
@@ -267,7 +267,7 @@ TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
   for (const int dim : kScanDims) {
     const ScanRows rows("Polar2", dim, Metric::l2);
     const LevelStage& stage = rows.scan.stages()[0];
-    const auto lanes = static_cast<size_t>(rows.scan.lanes());
+    const auto lanes = static_cast<size_t>(rows.scan.padded_dim());
     for (const bool extreme : {false, true}) {
       Random random(2);
       const auto level = [&] {
@@ -290,13 +290,13 @@ TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
   }
 }
 
-TEST_CASE("survivors' dot products are the plain ones", "[scan][kernels]") {
+TEST_CASE("candidates' dot products are the plain ones", "[scan][kernels]") {
   for (const std::string spec : kLevelSpecs) {
     for (const int dim : kScanDims) {
       const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, 85);
       const ScanTile tile = tile_of(rows);
       const ScanQuery query = rows.query(3, 1);
-      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
       AlignedVector<int8_t> scratch(levels.size());
       const std::vector<uint32_t> some = {84, 0, 8, 63, 64, 17, 71, 72, 1};
       for (const LevelStage& stage : rows.scan.stages()) {
@@ -309,10 +309,10 @@ TEST_CASE("survivors' dot products are the plain ones", "[scan][kernels]") {
           for (int count = 0; count <= static_cast<int>(some.size()); ++count) {
             CAPTURE(spec, dim, count);
             std::vector<uint32_t> which(some.begin(), some.begin() + count);
-            which.resize(static_cast<size_t>(count) + 4, 1000000);  // room, of any contents
+            which.resize(static_cast<size_t>(count) + 4, 1000000);  // capacity, of any contents
             std::vector<int32_t> dots(which.size());
-            survivor_dots(tile, rows.scan, stage, query, which.data(), count, scratch.data(),
-                          dots.data());
+            candidate_dots(tile, rows.scan, stage, query, which.data(), count, scratch.data(),
+                           dots.data());
             REQUIRE(std::equal(dots.begin(), dots.begin() + count, expected.begin()));
           }
         });

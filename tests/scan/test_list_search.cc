@@ -18,7 +18,7 @@ constexpr float kAll = kScoreEveryRow;
 constexpr int64_t kLists = 9;
 
 /// Encoded rows about the centres of their lists; one list is empty, one centre is 0, one row its
-/// own centre. Ids are not the places.
+/// own centre. Ids are not the list_offsets.
 struct FileOfRows {
   std::unique_ptr<Codec> codec;
   std::unique_ptr<ScanCodec> scan;
@@ -48,7 +48,7 @@ struct FileOfRows {
     codec->train(n, residuals.data());
     if (BlockLayout::supports(*codec)) scan = std::make_unique<ScanCodec>(*codec);
     std::vector<uint8_t> codes(codec->layout().bytes(n));
-    codec->encode_about(
+    codec->encode_residuals(
         n, x.data(),
         [&](int64_t row) { return &centroids[static_cast<size_t>(list_of[row] * dim)]; },
         codes.data(), 1);
@@ -82,7 +82,7 @@ struct PlainRow {
   float key;
   float bound;  // +inf without bounds
   float score;
-  int64_t place;
+  int64_t list_offset;
   int64_t label;
 };
 std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const int64_t* lists,
@@ -96,7 +96,7 @@ std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const i
     const int64_t list = lists[probe];
     if (list < 0) continue;
     PreparedQuery moved;
-    codec.about(query, rows.centres[static_cast<size_t>(list)], &moved);
+    codec.residual_query(query, rows.centres[static_cast<size_t>(list)], &moved);
     std::vector<uint8_t> code(rows.lists->code_bytes());
     for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
       const int64_t id = rows.lists->ids(list)[row];
@@ -114,8 +114,8 @@ std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const i
         key = scored.key;
         bound = scored.bound;
       }
-      const int64_t place = place_of_row(list, row);
-      all.push_back({key, bound, score, place, label == RowLabel::id ? id : place});
+      const int64_t at = list_offset(list, row);
+      all.push_back({key, bound, score, at, label == RowLabel::id ? id : at});
     }
   }
   return all;
@@ -136,9 +136,9 @@ Found plain_search(const FileOfRows& rows, const std::vector<float>& queries,
         plain_rows(rows, queries.data() + q * dim, probes.lists + q * probes.nprobe, probes.nprobe,
                    exactness, filter, label);
     std::sort(all.begin(), all.end(), [](const PlainRow& a, const PlainRow& b) {
-      return a.key > b.key || (a.key == b.key && a.place < b.place);
+      return a.key > b.key || (a.key == b.key && a.list_offset < b.list_offset);
     });
-    const int64_t kept = rows.scan != nullptr ? rows.scan->candidates(k) : k;
+    const int64_t kept = rows.scan != nullptr ? rows.scan->rescored_rows(k) : k;
     all.resize(static_cast<size_t>(std::min(std::ssize(all), kept)));
     std::sort(all.begin(), all.end(), has_better_score);
     all.resize(static_cast<size_t>(k), {0, 0, -std::numeric_limits<float>::infinity(), 0, -1});
@@ -337,11 +337,11 @@ TEST_CASE("lists are searched about one centre where none are given", "[scan][se
   const Found flat =
       search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_options(2, 1));
   const Found found =
-      search(about_nothing, queries, probes, 5, search_options(2, 1), {}, RowLabel::place);
+      search(about_nothing, queries, probes, 5, search_options(2, 1), {}, RowLabel::list_offset);
   REQUIRE(found == flat);
 }
 
-TEST_CASE("filters, places and a limit of rows", "[scan][search][lists]") {
+TEST_CASE("filters, list_offsets and a limit of rows", "[scan][search][lists]") {
   const int dim = 128;
   for (const std::string spec : {"Polar4", "PolarScalar4"}) {
     const FileOfRows rows(spec, dim, Metric::inner_product, 500);
@@ -356,8 +356,8 @@ TEST_CASE("filters, places and a limit of rows", "[scan][search][lists]") {
             plain_search(rows, queries, probes, 10, 2, odd));
     REQUIRE(search(rows.file(), queries, probes, 10, options, none) ==
             plain_search(rows, queries, probes, 10, 2, none));
-    REQUIRE(search(rows.file(), queries, probes, 10, options, {}, RowLabel::place) ==
-            plain_search(rows, queries, probes, 10, 2, {}, RowLabel::place));
+    REQUIRE(search(rows.file(), queries, probes, 10, options, {}, RowLabel::list_offset) ==
+            plain_search(rows, queries, probes, 10, 2, {}, RowLabel::list_offset));
 
     // The first list that is there, and no other.
     probes.max_rows = 1;

@@ -78,7 +78,7 @@ TEST_CASE("measured margins keep what margins for any rows lose", "[scan][margin
   CHECK(with->search_margins().next > 1.2F);
   const double lost_without = lost_share(*without, rows, queries);
   const double lost = lost_share(*with, rows, queries);
-  CAPTURE(with->search_margins().front, with->search_margins().next, lost_without, lost);
+  CAPTURE(with->search_margins().sketch, with->search_margins().next, lost_without, lost);
   CHECK(lost_without > .008);
   CHECK(lost < .004);
 }
@@ -91,8 +91,8 @@ TEST_CASE("rows with a few long axes take no larger margins", "[scan][margins]")
     REQUIRE(codec->has_basis());
     const SearchMargins& margins = codec->search_margins();
     const double lost = lost_share(*codec, rows, queries);
-    CAPTURE(static_cast<int>(metric), margins.front, margins.next, lost);
-    CHECK(margins.front < 1.1F);
+    CAPTURE(static_cast<int>(metric), margins.sketch, margins.next, lost);
+    CHECK(margins.sketch < 1.1F);
     CHECK(margins.next < 1.1F);
     CHECK(lost < .004);
   }
@@ -129,7 +129,7 @@ TEST_CASE("a row far out changes margins no more than one less does", "[scan][ma
   for (int j = 0; j < kDim; ++j) rows[static_cast<size_t>(700 * kDim + j)] *= 1e9F;
   const auto codec = trained("Polar2-pca", Metric::l2, rows, measure_margins);
   REQUIRE(codec->has_basis());
-  CHECK(std::fabs(codec->search_margins().front / expected.front - 1) < .05);
+  CHECK(std::fabs(codec->search_margins().sketch / expected.sketch - 1) < .05);
   CHECK(std::fabs(codec->search_margins().next / expected.next - 1) < .05);
   std::vector<uint8_t> code(codec->layout().bytes(1));
   codec->encode(1, &rows[700 * kDim], code.data(), 1);

@@ -47,7 +47,7 @@ struct Rows {
   CodeRows code_rows() const { return {codes.data(), rows.blocks.rows()}; }
 };
 
-/// By plain code. `bound_of(query, row)`: the least of the row's bounds, in goodness.
+/// By plain code. `bound_of(query, row)`: the least of the row's bounds, in similarity.
 template <typename Keep>
 RangeFound plain_range_search(const Rows& data, const std::vector<float>& queries, float radius,
                               float exactness, const Keep& keep) {

@@ -21,7 +21,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 /// Every machine that has vectors has these kernels.
-bool machine_shares_fronts() {
+bool machine_shares_sketches() {
   const std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return std::any_of(targets.begin(), targets.end(),
                      [](int64_t target) { return target != HWY_SCALAR && target != HWY_EMU128; });
@@ -29,23 +29,23 @@ bool machine_shares_fronts() {
 
 /// Some blocks of a tile, shared.
 struct Shared {
-  std::unique_ptr<SharedFronts> fronts = std::make_unique<SharedFronts>();
+  std::unique_ptr<SharedFronts> sketches = std::make_unique<SharedFronts>();
   std::unique_ptr<SharedLevels> levels;
-  std::unique_ptr<PickedRows> picked = std::make_unique<PickedRows>();
-  std::unique_ptr<SharedHits> hits = std::make_unique<SharedHits>();
+  std::unique_ptr<CandidateRows> candidates = std::make_unique<CandidateRows>();
+  std::unique_ptr<SharedMatches> matches = std::make_unique<SharedMatches>();
   int first_block;
   int end_block;
 
   Shared(const ScanRows& rows, const ScanTile& tile, int first)
       : levels(std::make_unique<SharedLevels>(rows.scan)), first_block(first) {
     end_block = std::min(tile.blocks, first + levels->most_blocks());
-    lay_out_fronts(rows.scan, tile, first_block, end_block, fronts.get());
+    lay_out_sketches(rows.scan, tile, first_block, end_block, sketches.get());
     decode_shared_levels(rows.scan, tile, first_block, end_block, levels.get());
   }
   /// Others pass at any distance.
   bool has_cut(uint32_t row) const {
     const auto block = static_cast<int>(row / kBlockRows) - first_block;
-    return (fronts->without_cut[block] >> (row % kBlockRows) & 1) == 0;
+    return (sketches->without_threshold[block] >> (row % kBlockRows) & 1) == 0;
   }
   /// Numbers, in the tile, of the rows that may be found.
   std::vector<uint32_t> rows_in(const ScanTile& tile) const {
@@ -68,10 +68,10 @@ std::vector<float> thresholds_among(std::vector<float> numbers) {
 }
 
 /// `tells_rows_apart`: unless the query is 0.
-void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
-                  bool tells_rows_apart, Shared* shared) {
-  FrontQuery front;
-  set_front_query(rows.scan, query, &front);
+void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                      bool tells_rows_apart, Shared* shared) {
+  SketchQuery sketch;
+  set_sketch_query(rows.scan, query, &sketch);
   const std::vector<uint32_t> held = shared->rows_in(tile);
   std::vector<float> bounds;
   std::vector<float> most;   // a bound by a distance of 255 at the most
@@ -81,51 +81,52 @@ void check_picked(const ScanRows& rows, const ScanTile& tile, const ScanQuery& q
   for (const uint32_t row : held) {
     const RowPlace at = place_of(tile, row);
     const ScanTerms terms = load_terms(rows.scan, at);
-    distances.push_back(front_distance(rows.scan, query, at));
-    bounds.push_back(front_bound(query, terms, distances.back()));
-    most.push_back(front_bound(query, terms, std::min(distances.back(), 255)));
-    steps.push_back(front_bound(query, terms, distances.back() - 1) - bounds.back());
+    distances.push_back(sketch_distance(rows.scan, query, at));
+    bounds.push_back(sketch_bound(query, terms, distances.back()));
+    most.push_back(sketch_bound(query, terms, std::min(distances.back(), 255)));
+    steps.push_back(sketch_bound(query, terms, distances.back() - 1) - bounds.back());
     largest = std::max(largest, std::fabs(bounds.back()));
   }
   if (held.empty()) return;
-  const float slack = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
-  // Kernels take several queries at a time: every other pick is another query's.
-  FrontQuery other;
-  set_front_query(rows.scan, rows.query(9, 1), &other);
+  const float error_bound = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
+  // Kernels take several queries at a time: every other selection is another query's.
+  SketchQuery other;
+  set_sketch_query(rows.scan, rows.query(9, 1), &other);
   const std::vector<float> thresholds = thresholds_among(bounds);
-  std::vector<PickedRows> picked_by(2 * thresholds.size());
-  std::vector<FrontPick> picks;
+  std::vector<CandidateRows> candidates_by(2 * thresholds.size());
+  std::vector<SketchSelection> selections;
   for (const float threshold : thresholds) {
-    picks.push_back({&front, threshold, &picked_by[picks.size()]});
-    picks.push_back({&other, threshold, &picked_by[picks.size()]});
+    selections.push_back({&sketch, threshold, &candidates_by[selections.size()]});
+    selections.push_back({&other, threshold, &candidates_by[selections.size()]});
   }
-  pick_rows(rows.scan, *shared->fronts, picks);
-  for (const FrontPick& pick : picks) {
-    if (pick.query != &front) continue;
-    const float threshold = pick.threshold;
-    std::vector<uint32_t> picked;
-    for (int i = 0; i < pick.picked->count; ++i)
-      picked.push_back(static_cast<uint32_t>(shared->first_block * kBlockRows) +
-                       pick.picked->rows[i]);
-    REQUIRE(std::is_sorted(picked.begin(), picked.end()));
-    if (threshold == -kInfinity) REQUIRE(picked == held);
-    const float excess = RowsCut(front, *shared->fronts, threshold).excess(*shared->fronts);
+  select_rows(rows.scan, *shared->sketches, selections);
+  for (const SketchSelection& selection : selections) {
+    if (selection.query != &sketch) continue;
+    const float threshold = selection.threshold;
+    std::vector<uint32_t> candidates;
+    for (int i = 0; i < selection.candidates->count; ++i)
+      candidates.push_back(static_cast<uint32_t>(shared->first_block * kBlockRows) +
+                           selection.candidates->rows[i]);
+    REQUIRE(std::is_sorted(candidates.begin(), candidates.end()));
+    if (threshold == -kInfinity) REQUIRE(candidates == held);
+    const float excess =
+        DistanceThreshold(sketch, *shared->sketches, threshold).excess(*shared->sketches);
     size_t of_held = 0;
     for (size_t i = 0; i < held.size(); ++i) {
-      const bool is_picked = std::binary_search(picked.begin(), picked.end(), held[i]);
-      CAPTURE(held[i], distances[i], bounds[i], most[i], steps[i], threshold, slack, excess);
-      if (bounds[i] >= threshold && !is_picked) FAIL("a row is missing");
-      if (tells_rows_apart && shared->has_cut(held[i]) && distances[i] > 0 && is_picked &&
-          !(most[i] + excess * steps[i] >= threshold - slack))
+      const bool is_candidate = std::binary_search(candidates.begin(), candidates.end(), held[i]);
+      CAPTURE(held[i], distances[i], bounds[i], most[i], steps[i], threshold, error_bound, excess);
+      if (bounds[i] >= threshold && !is_candidate) FAIL("a row is missing");
+      if (tells_rows_apart && shared->has_cut(held[i]) && distances[i] > 0 && is_candidate &&
+          !(most[i] + excess * steps[i] >= threshold - error_bound))
         FAIL("a row should have gone");
-      of_held += is_picked ? 1 : 0;
+      of_held += is_candidate ? 1 : 0;
     }
-    REQUIRE(of_held == picked.size());  // rows left out are not picked, none twice
+    REQUIRE(of_held == candidates.size());  // rows left out are not candidates, none twice
   }
 }
 
-/// What find_shared_hits and keep_by_second_stage must find of rows that are all picked.
-struct PlainHits {
+/// What find_shared_matches and keep_by_second_stage must find of rows that are all candidates.
+struct PlainMatches {
   struct Row {
     uint32_t row;  // of the shared ones
     int32_t dots[2];
@@ -135,29 +136,29 @@ struct PlainHits {
   std::vector<Row> rows;
   bool two_stages;
 
-  PlainHits(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query,
-            const Shared& shared)
+  PlainMatches(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query,
+               const Shared& shared)
       : two_stages(made_up.scan.stages().size() == 2) {
     const ScanCodec& scan = made_up.scan;
-    std::vector<int8_t> decoded(static_cast<size_t>(scan.lanes()));
+    std::vector<int8_t> decoded(static_cast<size_t>(scan.padded_dim()));
     for (const uint32_t row : shared.rows_in(tile)) {
       const RowPlace at = place_of(tile, row);
       ScanTerms terms = load_terms(scan, at);
-      terms.energy = first_stage_energy(scan, at);
+      terms.squared_norm = first_stage_squared_norm(scan, at);
       Row& of = rows.emplace_back();
       of.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
       for (size_t stage = 0; stage < scan.stages().size(); ++stage) {
         decode_levels(scan, scan.stages()[stage], at, decoded.data());
         of.dots[stage] = level_dot(scan.stages()[stage], query, decoded.data());
       }
-      of.score = two_stages ? goodness(query.score, terms, of.dots[0], of.dots[1])
-                            : goodness(query.score, terms, of.dots[0]);
+      of.score = two_stages ? similarity(query.score, terms, of.dots[0], of.dots[1])
+                            : similarity(query.score, terms, of.dots[0]);
       of.bound = first_stage_bound(query, terms, of.dots[0], {0, other_sum(scan, query, at)});
       const ScanTerms& shared_terms = shared.levels->terms(of.row).terms;
       REQUIRE(same_bits(shared_terms.scale, terms.scale));
       REQUIRE(same_bits(shared_terms.constant, terms.constant));
       REQUIRE(same_bits(shared_terms.norm, terms.norm));
-      REQUIRE(same_bits(shared_terms.energy, terms.energy));
+      REQUIRE(same_bits(shared_terms.squared_norm, terms.squared_norm));
       REQUIRE(shared.levels->max_scale >= terms.scale);
       REQUIRE(shared.levels->max_constant >= std::fabs(terms.constant));
     }
@@ -173,7 +174,7 @@ struct PlainHits {
     return all;
   }
   /// Those of the first `count` rows that reach.
-  std::vector<Row> hits(size_t count, const LevelGoal& goal) const {
+  std::vector<Row> matches(size_t count, const LevelGoal& goal) const {
     std::vector<Row> found;
     std::copy_if(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count),
                  std::back_inserter(found), [&](const Row& row) {
@@ -183,16 +184,16 @@ struct PlainHits {
   }
 };
 
-/// Two queries pick the same rows, with goals of their own.
-void check_hits(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&queries)[2],
-                Shared* shared) {
+/// Two queries selection the same rows, with goals of their own.
+void check_matches(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&queries)[2],
+                   Shared* shared) {
   LevelQuery levels[2];
-  std::vector<PlainHits> plain;
+  std::vector<PlainMatches> plain;
   for (int i = 0; i < 2; ++i) {
     set_level_query(rows.scan, queries[i], &levels[i]);
     plain.emplace_back(rows, tile, queries[i], *shared);
   }
-  const std::vector<PlainHits::Row>& all = plain[0].rows;
+  const std::vector<PlainMatches::Row>& all = plain[0].rows;
   if (all.empty()) return;
   const std::vector<float> scores[2] = {thresholds_among(plain[0].scores()),
                                         thresholds_among(plain[1].scores())};
@@ -209,27 +210,29 @@ void check_hits(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&qu
       }
       // As many as a kernel takes together, and fewer.
       for (const size_t count : {all.size(), std::min<size_t>(all.size(), 5), size_t{1}}) {
-        SharedHits& hits = *shared->hits;
-        hits.count = 0;
+        SharedMatches& matches = *shared->matches;
+        matches.count = 0;
         for (int q = 0; q < 2; ++q) {
-          shared->picked->count = static_cast<int>(count);
+          shared->candidates->count = static_cast<int>(count);
           for (size_t row = 0; row < count; ++row)
-            shared->picked->rows[row] = static_cast<uint16_t>(all[row].row);
-          find_shared_hits(rows.scan, *shared->levels, goals, q, shared->picked.get(), &hits);
+            shared->candidates->rows[row] = static_cast<uint16_t>(all[row].row);
+          find_shared_matches(rows.scan, *shared->levels, goals, q, shared->candidates.get(),
+                              &matches);
         }
-        if (plain[0].two_stages) keep_by_second_stage(rows.scan, *shared->levels, goals, &hits);
+        if (plain[0].two_stages) keep_by_second_stage(rows.scan, *shared->levels, goals, &matches);
         int found = 0;
         for (int q = 0; q < 2; ++q) {
-          for (const PlainHits::Row& row : plain[static_cast<size_t>(q)].hits(count, goals[q])) {
-            REQUIRE(found < hits.count);
-            REQUIRE(hits.goals[found] == q);
-            REQUIRE(hits.rows[found] == row.row);
-            REQUIRE(hits.dots[0][found] == row.dots[0]);
-            if (plain[0].two_stages) REQUIRE(hits.dots[1][found] == row.dots[1]);
+          for (const PlainMatches::Row& row :
+               plain[static_cast<size_t>(q)].matches(count, goals[q])) {
+            REQUIRE(found < matches.count);
+            REQUIRE(matches.goals[found] == q);
+            REQUIRE(matches.rows[found] == row.row);
+            REQUIRE(matches.dots[0][found] == row.dots[0]);
+            if (plain[0].two_stages) REQUIRE(matches.dots[1][found] == row.dots[1]);
             ++found;
           }
         }
-        REQUIRE(found == hits.count);
+        REQUIRE(found == matches.count);
       }
     }
   }
@@ -240,15 +243,15 @@ void check_shared_scores(const ScanRows& rows) {
   tile.allowed[0] = 0x8421fedc00000001;
   const ScanQuery queries[2] = {rows.query(7, 1.5F), rows.query(8, 1)};
   on_every_target([&] {
-    if (!can_share_fronts()) return;
+    if (!can_share_sketches()) return;
     Shared shared(rows, tile, 0);
-    check_hits(rows, tile, queries, &shared);
+    check_matches(rows, tile, queries, &shared);
   });
 }
 
 }  // namespace
 
-TEST_CASE("queries that share rows pick those whose front reaches", "[scan][kernels]") {
+TEST_CASE("queries that share rows selection those whose sketch reaches", "[scan][kernels]") {
   bool shared_by_any = false;
   for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar3-pca"}) {
     for (const int dim : {64, 65, 96, 128, 129, 192, 384, 1100}) {
@@ -261,26 +264,26 @@ TEST_CASE("queries that share rows pick those whose front reaches", "[scan][kern
           if (n == 1100) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
           const ScanQuery query = rows.query(5, 1.5F);
           ScanQuery zero = rows.query(6, 1);
-          zero.front = {};  // as of a query that is 0
+          zero.sketch = {};  // as of a query that is 0
           on_every_target([&] {
-            if (!can_share_fronts()) return;
+            if (!can_share_sketches()) return;
             shared_by_any = true;
             CAPTURE(spec, dim, static_cast<int>(metric), n);
             for (const int first : {0, 1}) {
               if (first >= tile.blocks) continue;
               Shared shared(rows, tile, first);
-              check_picked(rows, tile, query, true, &shared);
-              check_picked(rows, tile, zero, false, &shared);
+              check_candidates(rows, tile, query, true, &shared);
+              check_candidates(rows, tile, zero, false, &shared);
             }
           });
         }
       }
     }
   }
-  REQUIRE(shared_by_any == machine_shares_fronts());
+  REQUIRE(shared_by_any == machine_shares_sketches());
 }
 
-TEST_CASE("rows without length are picked by their constant alone", "[scan][kernels]") {
+TEST_CASE("rows without length are selected by their constant alone", "[scan][kernels]") {
   for (const Metric metric : {Metric::inner_product, Metric::l2}) {
     ScanRows rows("Polar2", 96, metric);
     std::vector<uint8_t> codes = made_up_codes(*rows.codec, 100, 3);
@@ -293,27 +296,28 @@ TEST_CASE("rows without length are picked by their constant alone", "[scan][kern
     rows.blocks.append(100, codes.data());
     const ScanTile tile = tile_of(rows);
     on_every_target([&] {
-      if (!can_share_fronts()) return;
+      if (!can_share_sketches()) return;
       Shared shared(rows, tile, 0);
-      FrontQuery front;
+      SketchQuery sketch;
       const ScanQuery query = rows.query(8, 2);
-      set_front_query(rows.scan, query, &front);
+      set_sketch_query(rows.scan, query, &sketch);
       for (const uint32_t row : rows_of(tile)) {
         const RowPlace at = place_of(tile, row);
         const float bound =
-            front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at));
-        const FrontPick pick = {&front, bound, shared.picked.get()};
-        pick_rows(rows.scan, *shared.fronts, {&pick, 1});
-        const uint16_t* end = shared.picked->rows + shared.picked->count;
+            sketch_bound(query, load_terms(rows.scan, at), sketch_distance(rows.scan, query, at));
+        const SketchSelection selection = {&sketch, bound, shared.candidates.get()};
+        select_rows(rows.scan, *shared.sketches, {&selection, 1});
+        const uint16_t* end = shared.candidates->rows + shared.candidates->count;
         CAPTURE(static_cast<int>(metric), row, bound);
-        REQUIRE(std::find(static_cast<const uint16_t*>(shared.picked->rows), end, row) != end);
+        REQUIRE(std::find(static_cast<const uint16_t*>(shared.candidates->rows), end, row) != end);
       }
     });
   }
 }
 
-TEST_CASE("rows are picked whatever their lengths", "[scan][kernels]") {
-  // Every seventh row is so much shorter: cuts of 16 bits have some room for it, little, or none.
+TEST_CASE("rows are candidates whatever their lengths", "[scan][kernels]") {
+  // Every seventh row is so much shorter: thresholds of 16 bits have some room for it, little, or
+  // none.
   for (const auto& [spec, shorter] :
        {std::pair{"Polar5", 8.0F}, std::pair{"Polar5", 100.0F}, std::pair{"Polar5", 3000.0F},
         std::pair{"Polar2", 8.0F}, std::pair{"Polar2", 1e10F}, std::pair{"Polar2", 1e18F},
@@ -334,41 +338,41 @@ TEST_CASE("rows are picked whatever their lengths", "[scan][kernels]") {
       const ScanTile tile = tile_of(rows);
       const ScanQuery query = rows.query(5, 1.5F);
       on_every_target([&] {
-        if (!can_share_fronts()) return;
+        if (!can_share_sketches()) return;
         CAPTURE(spec, shorter, static_cast<int>(metric));
         Shared shared(rows, tile, 0);
         for (const uint32_t row : shared.rows_in(tile))
           if (row % 7 != 0) REQUIRE(shared.has_cut(row));
-        check_picked(rows, tile, query, true, &shared);
+        check_candidates(rows, tile, query, true, &shared);
       });
     }
   }
 }
 
-TEST_CASE("rows are picked by sums of weights beyond a byte", "[scan][kernels]") {
+TEST_CASE("rows are selected by sums of weights beyond a byte", "[scan][kernels]") {
   for (const int dim : {128, 192, 384}) {
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::inner_product, 300);
     const ScanTile tile = tile_of(rows);
     const ScanQuery query = query_of_twos(rows, place_of(tile, 70));
-    REQUIRE(query.front_weight == 2 * 63 * std::min(dim / 64, kMaxFrontWords));
+    REQUIRE(query.sketch_weight == 2 * 63 * std::min(dim / 64, kMaxSketchWords));
     on_every_target([&] {
-      if (!can_share_fronts()) return;
+      if (!can_share_sketches()) return;
       CAPTURE(dim);
       Shared shared(rows, tile, 0);
-      check_picked(rows, tile, query, true, &shared);
+      check_candidates(rows, tile, query, true, &shared);
     });
   }
 }
 
-TEST_CASE("rows are picked by the largest distance of three bits", "[scan][kernels]") {
+TEST_CASE("rows are selected by the largest distance of three bits", "[scan][kernels]") {
   const ScanRows rows =
       made_up_rows("Polar3-pca", 384, Metric::inner_product, 100, 1, Terms::alike);
   const ScanTile tile = tile_of(rows);
   const ScanQuery query = heaviest_query(rows, place_of(tile, 70));
   on_every_target([&] {
-    if (!can_share_fronts()) return;
+    if (!can_share_sketches()) return;
     Shared shared(rows, tile, 0);
-    check_picked(rows, tile, query, true, &shared);
+    check_candidates(rows, tile, query, true, &shared);
   });
 }
 

@@ -21,15 +21,15 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 const Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 
-/// The front's bounds of all rows of a tile; NaN where there is no row.
-std::vector<float> front_bounds(const ScanRows& rows, const ScanTile& tile,
-                                const ScanQuery& query) {
+/// The sketch's bounds of all rows of a tile; NaN where there is no row.
+std::vector<float> sketch_bounds(const ScanRows& rows, const ScanTile& tile,
+                                 const ScanQuery& query) {
   std::vector<float> bounds(static_cast<size_t>(tile.blocks * kBlockRows),
                             std::numeric_limits<float>::quiet_NaN());
   for (const uint32_t row : rows_of(tile)) {
     const RowPlace at = place_of(tile, row);
     bounds[row] =
-        front_bound(query, load_terms(rows.scan, at), front_distance(rows.scan, query, at));
+        sketch_bound(query, load_terms(rows.scan, at), sketch_distance(rows.scan, query, at));
   }
   return bounds;
 }
@@ -45,57 +45,57 @@ std::vector<float> thresholds_among(std::vector<float> bounds) {
           bounds[n - 1], bounds.back() + range};
 }
 
-struct Survivors {
+struct Candidates {
   std::vector<uint32_t> rows;
   std::vector<int> distances;
   std::vector<float> bounds;
 };
 
-Survivors survivors_of(const ScanRows& rows, const ScanTile& tile,
-                       const std::vector<const ScanQuery*>& queries, float threshold, size_t which,
-                       bool finds_few = false) {
-  const auto room = static_cast<size_t>(tile.blocks * kBlockRows + kListSlack);
-  std::vector<SurvivorSearch> searches(queries.size());
-  std::vector<uint32_t> survivors(queries.size() * room);
-  std::vector<float> bounds(survivors.size());
+Candidates candidates_of(const ScanRows& rows, const ScanTile& tile,
+                         const std::vector<const ScanQuery*>& queries, float threshold,
+                         size_t which, bool finds_few = false) {
+  const auto capacity = static_cast<size_t>(tile.blocks * kBlockRows + kListPadding);
+  std::vector<CandidateSearch> searches(queries.size());
+  std::vector<uint32_t> candidates(queries.size() * capacity);
+  std::vector<float> bounds(candidates.size());
   for (size_t i = 0; i < queries.size(); ++i) {
     searches[i].query = queries[i];
     searches[i].threshold = threshold;
-    searches[i].found = {survivors.data() + i * room, bounds.data() + i * room, 0};
+    searches[i].found = {candidates.data() + i * capacity, bounds.data() + i * capacity, 0};
     searches[i].finds_few = finds_few;
   }
-  find_sign_survivors(rows.scan, tile, 0, tile.blocks, searches.data(),
-                      static_cast<int>(searches.size()));
-  Survivors found;
-  const SurvivorList& list = searches[which].found;
+  find_sign_candidates(rows.scan, tile, 0, tile.blocks, searches.data(),
+                       static_cast<int>(searches.size()));
+  Candidates found;
+  const CandidateList& list = searches[which].found;
   for (int i = 0; i < list.count; ++i) {
-    found.rows.push_back(row_of(list.survivors[i]));
-    found.distances.push_back(distance_of(list.survivors[i]));
+    found.rows.push_back(row_of(list.candidates[i]));
+    found.distances.push_back(distance_of(list.candidates[i]));
     found.bounds.push_back(list.bounds[i]);
   }
   return found;
 }
 
-/// All rows that reach the threshold, and none that stays `slack` below it; no bound is below the
-/// row's own.
-void check_survivors(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
-                     const Survivors& survivors, const std::vector<float>& bounds, float threshold,
-                     float slack) {
-  const std::vector<uint32_t>& found = survivors.rows;
+/// All rows that reach the threshold, and none that stays `error_bound` below it; no bound is below
+/// the row's own.
+void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
+                      const Candidates& candidates, const std::vector<float>& bounds,
+                      float threshold, float error_bound) {
+  const std::vector<uint32_t>& found = candidates.rows;
   REQUIRE(std::is_sorted(found.begin(), found.end()));
   for (size_t i = 0; i < found.size(); ++i) {
-    REQUIRE(survivors.bounds[i] >= bounds[found[i]]);
-    REQUIRE((survivors.bounds[i] >= threshold));
-    REQUIRE(survivors.distances[i] == front_distance(rows.scan, query, place_of(tile, found[i])));
+    REQUIRE(candidates.bounds[i] >= bounds[found[i]]);
+    REQUIRE((candidates.bounds[i] >= threshold));
+    REQUIRE(candidates.distances[i] == sketch_distance(rows.scan, query, place_of(tile, found[i])));
   }
   REQUIRE(std::adjacent_find(found.begin(), found.end()) == found.end());
   std::vector<bool> survived(bounds.size());
   for (const uint32_t row : found) survived[row] = true;
   size_t allowed = 0;
   for (const uint32_t row : rows_of(tile)) {
-    CAPTURE(row, bounds[row], threshold, slack);
+    CAPTURE(row, bounds[row], threshold, error_bound);
     if (bounds[row] >= threshold && !survived[row]) FAIL("a row is missing");
-    if (survived[row] && !(bounds[row] >= threshold - slack)) FAIL("a row should have gone");
+    if (survived[row] && !(bounds[row] >= threshold - error_bound)) FAIL("a row should have gone");
     allowed += survived[row] ? 1 : 0;
   }
   REQUIRE(allowed == found.size());  // rows left out do not survive
@@ -123,24 +123,24 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
         for (const int64_t n : {12, 147, 300}) {
           const ScanRows rows = made_up_rows(spec, dim, metric, n, 1, Terms::spread, spectrum);
           if (rows.scan.has_third_bit())
-            words_with_third_bit.insert(rows.scan.layout().front_words());
+            words_with_third_bit.insert(rows.scan.layout().sketch_words());
           ScanTile tile = tile_of(rows);
           if (n == 300) tile.allowed[1] = 0x8421fedc00000001, tile.allowed[3] = 0;
           const ScanQuery query = rows.query(5, 1.5F);
           const ScanQuery other = rows.query(6, 1.5F);
-          const std::vector<float> bounds = front_bounds(rows, tile, query);
+          const std::vector<float> bounds = sketch_bounds(rows, tile, query);
           // Roundings, of the largest sums there are.
           float largest = 0;
           for (const uint32_t row : rows_of(tile))
             largest = std::max(largest, std::fabs(bounds[row]));
-          const float slack = 1e-5F * (largest + 1);
+          const float error_bound = 1e-5F * (largest + 1);
           on_every_target([&] {
             CAPTURE(spec, static_cast<int>(spectrum), dim, static_cast<int>(metric), n);
             for (const float threshold : thresholds_among(bounds)) {
-              const Survivors alone = survivors_of(rows, tile, {&query}, threshold, 0);
-              check_survivors(rows, tile, query, alone, bounds, threshold, slack);
-              // By the kernel for few survivors, however many there are.
-              const Survivors few = survivors_of(rows, tile, {&query}, threshold, 0, true);
+              const Candidates alone = candidates_of(rows, tile, {&query}, threshold, 0);
+              check_candidates(rows, tile, query, alone, bounds, threshold, error_bound);
+              // By the kernel for few candidates, however many there are.
+              const Candidates few = candidates_of(rows, tile, {&query}, threshold, 0, true);
               REQUIRE(few.rows == alone.rows);
               REQUIRE(few.distances == alone.distances);
               REQUIRE(few.bounds == alone.bounds);
@@ -148,7 +148,7 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
               for (const size_t others : {1, 8}) {
                 std::vector<const ScanQuery*> queries(others, &other);
                 queries.insert(queries.end(), {&query, &other});
-                const Survivors among = survivors_of(rows, tile, queries, threshold, others);
+                const Candidates among = candidates_of(rows, tile, queries, threshold, others);
                 REQUIRE(among.rows == alone.rows);
                 REQUIRE(among.bounds == alone.bounds);
               }
@@ -178,12 +178,12 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::l2, 100, 3, Terms::alike);
     const ScanTile tile = tile_of(rows);
     ScanQuery query = rows.query(4, 1);
-    const int front_dims = std::min(dim, 64 * kMaxFrontWords);
+    const int sketch_dims = std::min(dim, 64 * kMaxSketchWords);
     std::set<int> weights;
     // A query whose signs all differ from row 70's.
     int weight = 0;
     std::fill(query.sign_words.begin(), query.sign_words.end(), 0);
-    for (int j = 0; j < front_dims; ++j) {
+    for (int j = 0; j < sketch_dims; ++j) {
       const int lane = lane_of(j, dim);
       const auto at = static_cast<size_t>(lane / 64);
       const uint64_t word = rows.blocks.layout().sign_word(place_of(tile, 70), lane / 64);
@@ -193,18 +193,18 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
       weights.insert(own);
     }
     REQUIRE(weights == std::set<int>{0, 1, 2, 3});
-    REQUIRE(query.front_weight == weight);
-    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == query.front_weight);
-    const std::vector<float> bounds = front_bounds(rows, tile, query);
+    REQUIRE(query.sketch_weight == weight);
+    REQUIRE(sketch_distance(rows.scan, query, place_of(tile, 70)) == query.sketch_weight);
+    const std::vector<float> bounds = sketch_bounds(rows, tile, query);
     on_every_target([&] {
       CAPTURE(dim);
       for (const float threshold : thresholds_among(bounds)) {
         if (threshold < -1e30F) continue;
         for (const size_t queries : {1, 2}) {
-          const auto found = survivors_of(
+          const auto found = candidates_of(
               rows, tile, std::vector<const ScanQuery*>(queries, &query), threshold, queries - 1);
-          check_survivors(rows, tile, query, found, bounds, threshold,
-                          1e-4F * std::sqrt(static_cast<float>(dim)));
+          check_candidates(rows, tile, query, found, bounds, threshold,
+                           1e-4F * std::sqrt(static_cast<float>(dim)));
         }
       }
     });
@@ -215,7 +215,7 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
   for (const int dim : {128, 200, 384}) {
     const ScanRows rows = made_up_rows("Polar3-pca", dim, Metric::l2, 10);
     REQUIRE(rows.scan.has_third_bit());
-    const int front_words = rows.scan.layout().front_words();
+    const int sketch_words = rows.scan.layout().sketch_words();
     std::set<int> weights;
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
       const ScanQuery query = rows.query(seed, 1);
@@ -223,8 +223,8 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
       for (size_t j = 0; j < 64; ++j)
         squares += static_cast<float>(query.levels[j] * query.levels[j]);
       const float deviation = std::sqrt(squares / 64);
-      int front_weight = 0;
-      for (int lane = 0; lane < std::min(dim, 64 * front_words); ++lane) {
+      int sketch_weight = 0;
+      for (int lane = 0; lane < std::min(dim, 64 * sketch_words); ++lane) {
         const int weight = weight_of(query, lane);
         if (lane < 64) {
           int borders = 0;
@@ -235,9 +235,9 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
           REQUIRE(weight == borders);
           weights.insert(weight);
         }
-        front_weight += weight;
+        sketch_weight += weight;
       }
-      REQUIRE(query.front_weight == front_weight);
+      REQUIRE(query.sketch_weight == sketch_weight);
     }
     REQUIRE(weights == std::set<int>{0, 1, 2, 3, 4, 5, 6, 7});
   }
@@ -250,8 +250,8 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
     const ScanRows rows =
         made_up_rows("Polar3-pca", 512, Metric::l2, 10, 1, Terms::spread, spectrum);
     REQUIRE(rows.scan.has_third_bit());
-    const int front_words = rows.scan.layout().front_words();
-    CAPTURE(front_words);
+    const int sketch_words = rows.scan.layout().sketch_words();
+    CAPTURE(sketch_words);
     int far_places = 0;
     int parted = 0;
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
@@ -269,14 +269,14 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
       for (int place = 0; place < 64; ++place) {
         int farthest = 0;
         float most = 0;
-        for (int word = 1; word < front_words; ++word) {
+        for (int word = 1; word < sketch_words; ++word) {
           if (static_cast<float>(level(word, place)) <= std::floor(deviation(word))) continue;
           parted += farthest > 0 ? 1 : 0;
           const float far = static_cast<float>(level(word, place)) / deviation(word);
           if (far > most) farthest = word;
           most = std::max(most, far);
         }
-        for (int word = 1; word < front_words; ++word) {
+        for (int word = 1; word < sketch_words; ++word) {
           const float far = static_cast<float>(level(word, place));
           const int weight = far <= std::floor(.35F * deviation(word))   ? 0
                              : word != farthest                          ? 1
@@ -289,7 +289,7 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
       }
       if (rows.scan.first_stage_words() == 1) REQUIRE(query.weight_behind == weight_behind);
     }
-    REQUIRE(front_words > 2);
+    REQUIRE(sketch_words > 2);
     REQUIRE(far_places > 5 * 64 / 8);
     REQUIRE(parted > 0);
   }
@@ -302,12 +302,12 @@ void check_distances(const ScanRows& rows, const ScanTile& tile, const ScanQuery
   on_every_target([&] {
     CAPTURE(rows.scan.dim());
     for (const size_t queries : {1, 2}) {
-      const auto found = survivors_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
-                                      -kInfinity, queries - 1);
+      const auto found = candidates_of(rows, tile, std::vector<const ScanQuery*>(queries, &query),
+                                       -kInfinity, queries - 1);
       REQUIRE(found.rows == rows_of(tile));
       for (size_t i = 0; i < found.rows.size(); ++i)
         REQUIRE(found.distances[i] ==
-                front_distance(rows.scan, query, place_of(tile, found.rows[i])));
+                sketch_distance(rows.scan, query, place_of(tile, found.rows[i])));
       REQUIRE(found.distances[70] == of_row_70);
     }
   });
@@ -319,7 +319,7 @@ TEST_CASE("the largest distance of three bits is right on every target", "[scan]
     const ScanTile tile = tile_of(rows);
     const ScanQuery query = heaviest_query(rows, place_of(tile, 70));
     constexpr int kLargest = 31 * 4 + 33 * 3;  // of the first word; 2 more is what any can have
-    REQUIRE(front_distance(rows.scan, query, place_of(tile, 70)) == kLargest);
+    REQUIRE(sketch_distance(rows.scan, query, place_of(tile, 70)) == kLargest);
     REQUIRE(sign_sums(rows.scan, query, place_of(tile, 70)).distance == kLargest);
     check_distances(rows, tile, query, kLargest);
   }
@@ -330,7 +330,7 @@ TEST_CASE("the largest distance of two bits is right on every target", "[scan][k
     const ScanRows rows = made_up_rows("Polar2", dim, Metric::inner_product, 100);
     const ScanTile tile = tile_of(rows);
     const ScanQuery query = query_of_twos(rows, place_of(tile, 70));
-    const int largest = 2 * 63 * std::min(dim / 64, kMaxFrontWords);
+    const int largest = 2 * 63 * std::min(dim / 64, kMaxSketchWords);
     check_distances(rows, tile, query, largest);
   }
 }
@@ -340,7 +340,7 @@ TEST_CASE("a full tile survives whole", "[scan][kernels]") {
   const ScanTile tile = tile_of(rows);
   const ScanQuery query = rows.query(1, 0);
   on_every_target(
-      [&] { REQUIRE(survivors_of(rows, tile, {&query}, -kInfinity, 0).rows == rows_of(tile)); });
+      [&] { REQUIRE(candidates_of(rows, tile, {&query}, -kInfinity, 0).rows == rows_of(tile)); });
 }
 
 namespace {
@@ -348,7 +348,7 @@ namespace {
 /// What keep_by_signs or keep_by_first_stage must find of rows that all survive.
 struct PlainStage {
   std::vector<uint32_t> rows;
-  std::vector<uint32_t> survivors;
+  std::vector<uint32_t> candidates;
   std::vector<SignSums> sums;
   std::vector<ScanTerms> terms;
   std::vector<int32_t> first_dots;  // of split stages
@@ -357,15 +357,15 @@ struct PlainStage {
   PlainStage(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query)
       : rows(rows_of(tile)) {
     const ScanCodec& scan = made_up.scan;
-    std::vector<int8_t> levels(static_cast<size_t>(scan.lanes()));
+    std::vector<int8_t> levels(static_cast<size_t>(scan.padded_dim()));
     for (const uint32_t row : rows) {
       const RowPlace at = place_of(tile, row);
-      sums.push_back({front_distance(scan, query, at), other_sum(scan, query, at)});
-      survivors.push_back(survivor_of(row, sums.back().distance));
+      sums.push_back({sketch_distance(scan, query, at), other_sum(scan, query, at)});
+      candidates.push_back(candidate_of(row, sums.back().distance));
       decode_levels(scan, scan.stages()[0], at, levels.data());
       first_dots.push_back(level_dot(scan.stages()[0], query, levels.data()));
       terms.push_back(load_terms(scan, at));
-      terms.back().energy = first_stage_energy(scan, at);
+      terms.back().squared_norm = first_stage_squared_norm(scan, at);
       bounds.push_back(scan.has_split_stages()
                            ? first_stage_bound(query, terms.back(), first_dots.back(), sums.back())
                            : sign_bound(query, terms.back(), sums.back()));
@@ -376,7 +376,7 @@ struct PlainStage {
 void check_kept(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
                 const PlainStage& plain, int count, float threshold) {
   const bool split = rows.scan.has_split_stages();
-  std::vector<uint32_t> list(plain.survivors.begin(), plain.survivors.begin() + count);
+  std::vector<uint32_t> list(plain.candidates.begin(), plain.candidates.begin() + count);
   list.resize(static_cast<size_t>(count) + 4);
   std::vector<uint32_t> kept(list.size());
   std::vector<SignSums> sums(list.size());
@@ -397,7 +397,7 @@ void check_kept(const ScanRows& rows, const ScanTile& tile, const ScanQuery& que
     REQUIRE(same_bits(terms[at].scale, expected.scale));
     REQUIRE(same_bits(terms[at].constant, expected.constant));
     REQUIRE(same_bits(terms[at].norm, expected.norm));
-    REQUIRE(same_bits(terms[at].energy, expected.energy));
+    REQUIRE(same_bits(terms[at].squared_norm, expected.squared_norm));
     if (split) REQUIRE(first_dots[at] == plain.first_dots[i]);
   }
   REQUIRE(next == left);
@@ -466,11 +466,11 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
 TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan][kernels]") {
   Random random(5);
   for (const int count : {0, 1, 3, 4, 7, 8, 15, 16, 17, 33, 500}) {
-    const auto room = static_cast<size_t>(count + kListSlack);
-    std::vector<uint32_t> survivors(room);
-    std::vector<float> bounds(room);
-    for (size_t i = 0; i < room; ++i) {
-      survivors[i] = static_cast<uint32_t>(random.next());
+    const auto capacity = static_cast<size_t>(count + kListPadding);
+    std::vector<uint32_t> candidates(capacity);
+    std::vector<float> bounds(capacity);
+    for (size_t i = 0; i < capacity; ++i) {
+      candidates[i] = static_cast<uint32_t>(random.next());
       bounds[i] = static_cast<float>(random.next() % 8);
     }
     for (const float bound : {-kInfinity, 0.0F, 3.0F, 7.0F, 8.0F, kInfinity}) {
@@ -478,16 +478,16 @@ TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan
       std::vector<uint32_t> expected_taken = {77, 78};
       std::vector<uint32_t> expected_left;
       for (size_t i = 0; i < static_cast<size_t>(count); ++i)
-        (bounds[i] >= bound ? expected_taken : expected_left).push_back(survivors[i]);
+        (bounds[i] >= bound ? expected_taken : expected_left).push_back(candidates[i]);
       on_every_target([&] {
         CAPTURE(count, bound);
-        std::vector<uint32_t> left = survivors;
+        std::vector<uint32_t> left = candidates;
         std::vector<float> left_bounds = bounds;
-        std::vector<uint32_t> taken(room + 2, 77);
-        std::vector<float> taken_bounds(room + 2, 9);
+        std::vector<uint32_t> taken(capacity + 2, 77);
+        std::vector<float> taken_bounds(capacity + 2, 9);
         taken[1] = 78;
-        SurvivorList list = {left.data(), left_bounds.data(), count};
-        SurvivorList out = {taken.data(), taken_bounds.data(), 2};
+        CandidateList list = {left.data(), left_bounds.data(), count};
+        CandidateList out = {taken.data(), taken_bounds.data(), 2};
         take_reaching(bound, &list, &out);
         REQUIRE(std::vector<uint32_t>(left.data(), left.data() + list.count) == expected_left);
         REQUIRE(std::vector<uint32_t>(taken.data(), taken.data() + out.count) == expected_taken);
@@ -525,27 +525,28 @@ TEST_CASE("a block's terms are its rows' terms", "[scan][kernels]") {
             codes[row * bytes + high] &= row % 4 == 0 ? 0x83 : 0xbb;
         }
       }
-      for (int room = 8; room <= kBlockRows; room += 8) {
-        AlignedVector<uint8_t> block(static_cast<size_t>(room) * scan.layout().row_bytes());
-        for (int row = 0; row < room; ++row)
+      for (int capacity = 8; capacity <= kBlockRows; capacity += 8) {
+        AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * scan.layout().row_bytes());
+        for (int row = 0; row < capacity; ++row)
           scan.layout().put_row(codes.data() + row * bytes,
-                                scan.layout().row_of_block(block.data(), room, row));
+                                scan.layout().row_of_block(block.data(), capacity, row));
         on_every_target([&] {
-          CAPTURE(spec, static_cast<int>(metric), room);
+          CAPTURE(spec, static_cast<int>(metric), capacity);
           AlignedVector<float> scale(kBlockRows, 9);
           AlignedVector<float> constant(kBlockRows, 9);
           AlignedVector<float> bias(kBlockRows, 9);
-          load_block_terms(scan, block.data(), room, scale.data(), constant.data(), bias.data());
+          load_block_terms(scan, block.data(), capacity, scale.data(), constant.data(),
+                           bias.data());
           for (int row = 0; row < kBlockRows; ++row) {
             const auto at = static_cast<size_t>(row);
-            if (row >= room) {
+            if (row >= capacity) {
               REQUIRE(scale[at] == 0);
               REQUIRE(constant[at] == 0);
               REQUIRE(bias[at] == 0);
               continue;
             }
             const ScanTerms plain =
-                load_terms(scan, scan.layout().row_of_block(block.data(), room, row));
+                load_terms(scan, scan.layout().row_of_block(block.data(), capacity, row));
             REQUIRE(same_bits(scale[at], plain.scale));
             REQUIRE(same_bits(constant[at], plain.constant));
             REQUIRE(same_bits(metric == Metric::l2 ? bias[at] : scale[at], plain.norm));

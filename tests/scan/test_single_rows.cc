@@ -20,7 +20,7 @@ namespace {
 constexpr Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 constexpr int64_t kRows = 85;
 
-/// Made-up rows, each with its words and rest behind its factors.
+/// Made-up rows, each with its words and payload behind its factors.
 struct SingleScanRows {
   std::unique_ptr<Codec> codec;
   ScanCodec scan;
@@ -38,9 +38,9 @@ struct SingleScanRows {
     }
   }
   RowPlace place(int64_t row) const {
-    const uint8_t* front =
+    const uint8_t* sketch =
         bytes.data() + kReadAhead + static_cast<size_t>(row) * scan.layout().row_bytes();
-    return {front, front + scan.layout().factor_bytes(), kGroupRows, 0};
+    return {sketch, sketch + scan.layout().factor_bytes(), kGroupRows, 0};
   }
   /// Room for four more, of any contents.
   std::vector<RowPlace> places(int count) const {
@@ -84,7 +84,7 @@ TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
     for (const int dim : kScanDims) {
       const SingleScanRows rows(spec, dim, Metric::inner_product);
       const ScanQuery query = rows.query(6, 1);
-      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.lanes()));
+      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
       AlignedVector<int8_t> scratch(levels.size());
       for (const LevelStage& stage : rows.scan.stages()) {
         on_every_target([&] {

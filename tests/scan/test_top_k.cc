@@ -19,17 +19,17 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST_CASE("TopK keeps the best in any order of arrival, lower ids first", "[scan]") {
   Random random(11);
-  std::vector<Candidate> all(500);
+  std::vector<Neighbor> all(500);
   for (size_t i = 0; i < all.size(); ++i) {
     all[i] = {static_cast<float>(random.below(20)), static_cast<int64_t>(i)};
   }
-  std::vector<Candidate> sorted = all;
+  std::vector<Neighbor> sorted = all;
   std::sort(sorted.begin(), sorted.end());
   for (int round = 0; round < 20; ++round) {
     for (size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[random.below(i + 1)]);
     TopK best(37);
-    for (const Candidate& candidate : all) best.push(candidate);
-    std::vector<Candidate> kept = best.candidates();
+    for (const Neighbor& neighbor : all) best.push(neighbor);
+    std::vector<Neighbor> kept = best.neighbors();
     std::vector<float> scores(40);
     std::vector<int64_t> ids(40);
     write_top_k(kept, 40, false, scores.data(), ids.data());
@@ -123,12 +123,12 @@ TEST_CASE("threads' limits never fall below the k-th best key of all", "[scan]")
           }
         });
         for (int64_t q = 0; q < kQueries; ++q) {
-          std::vector<Candidate> all;
+          std::vector<Neighbor> all;
           for (int thread = 0; thread < threads; ++thread) {
             TopK& own = best[static_cast<size_t>(thread * kQueries + q)];
             shared.exchange(thread, q, &own);
             REQUIRE(own.worst_key() >= kth[static_cast<size_t>(q)]);
-            all.insert(all.end(), own.candidates().begin(), own.candidates().end());
+            all.insert(all.end(), own.neighbors().begin(), own.neighbors().end());
           }
           if (k > kRows) continue;
           keep_best(all, k);

@@ -28,12 +28,12 @@ class FaissGraphSearch {
 
   void search(const float* query, float* distances, idx_t* labels) {
     computer_->set_query(query);
-    Candidate nearest = scored(graph_.entry_point);
+    Neighbor nearest = scored(graph_.entry_point);
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
-    std::vector<Candidate> found;
+    std::vector<Neighbor> found;
     if (parameters_.sel != nullptr) {
-      found = kept_.candidates();
+      found = kept_.neighbors();
     } else {
       const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
       for (size_t i = 0; i < count; ++i) found.push_back({beam_.key(i), beam_.id(i)});
@@ -42,23 +42,23 @@ class FaissGraphSearch {
   }
 
  private:
-  Candidate scored(int32_t node) {
+  Neighbor scored(int32_t node) {
     return {key_of_score((*computer_)(node), higher_is_nearer_), node};
   }
 
-  Candidate descend(Candidate nearest, int level) {
+  Neighbor descend(Neighbor nearest, int level) {
     while (true) {
       const int64_t before = nearest.id;
       for (const int32_t neighbour : graph_.neighbours(static_cast<int32_t>(before), level)) {
         if (neighbour < 0) break;
-        const Candidate candidate = scored(neighbour);
+        const Neighbor candidate = scored(neighbour);
         if (candidate.key < nearest.key) nearest = candidate;
       }
       if (nearest.id == before) return nearest;
     }
   }
 
-  void search_level_0(const Candidate& start) {
+  void search_level_0(const Neighbor& start) {
     seen_.begin(nodes_);
     beam_.begin(parameters_.ef);
     kept_ = TopK(k_);
@@ -75,7 +75,7 @@ class FaissGraphSearch {
     }
   }
 
-  void take(const Candidate& candidate) {
+  void take(const Neighbor& candidate) {
     beam_.insert(candidate.key, static_cast<int32_t>(candidate.id));
     if (parameters_.sel != nullptr && candidate.key <= kept_.worst_key() &&
         parameters_.sel->is_member(candidate.id)) {

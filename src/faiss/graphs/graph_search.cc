@@ -57,8 +57,8 @@ class GraphSearch {
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
-    std::vector<Candidate> found = parameters_.sel != nullptr ? kept_.candidates() : of_beam();
-    for (Candidate& candidate : found) {
+    std::vector<Neighbor> found = parameters_.sel != nullptr ? kept_.neighbors() : of_beam();
+    for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
     }
@@ -150,8 +150,8 @@ class GraphSearch {
       kept_.push({key, node});
   }
 
-  std::vector<Candidate> of_beam() const {
-    std::vector<Candidate> best;
+  std::vector<Neighbor> of_beam() const {
+    std::vector<Neighbor> best;
     const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
     for (size_t i = 0; i < count; ++i) best.push_back({0, beam_.id(i)});
     return best;

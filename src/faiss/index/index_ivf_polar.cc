@@ -214,7 +214,7 @@ void IndexIVFPolar::encode_into(idx_t n, const float* x, const idx_t* list_nos,
     return;
   }
   const std::vector<float> origin(static_cast<size_t>(d));
-  codec_->encode_about(
+  codec_->encode_residuals(
       n, x,
       [&](int64_t row) -> const float* {
         thread_local std::vector<float> buffer;

@@ -347,7 +347,7 @@ class IndexSearch {
         const float key = key_of_score((*computer)(row), higher_is_nearer);
         if (key <= best.worst_key()) best.push({key, row});
       }
-      std::vector<Candidate> found = best.candidates();
+      std::vector<Neighbor> found = best.neighbors();
       write_top_k(found, k, higher_is_nearer, distances + query * k, labels + query * k);
       progress.advance(1);
     });

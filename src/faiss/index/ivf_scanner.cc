@@ -22,9 +22,9 @@ void PolarListScanner::set_query(const float* query_vector) {
 void PolarListScanner::set_list(idx_t list, float /*coarse_dis*/) {
   list_no = list;
   if (centres_.empty()) {
-    moved_ = query_;
+    residual_ = query_;
   } else {
-    codec_.about(query_, centres_[static_cast<size_t>(list)], &moved_);
+    codec_.residual_query(query_, centres_[static_cast<size_t>(list)], &residual_);
   }
 }
 
@@ -33,7 +33,7 @@ float PolarListScanner::distance_to_code(const uint8_t* code) const {
   thread_local AlignedVector<float> decoded;
   decoded.resize(static_cast<size_t>(codec_.dim()));
   const RowTerms terms = codec_.decode_for_score({code, 1}, 0, decoded.data());
-  return codec_.score_decoded(moved_, terms, decoded.data());
+  return codec_.score_decoded(residual_, terms, decoded.data());
 }
 
 idx_t SelectingScanner::label(const idx_t* ids, size_t offset) const {

@@ -45,7 +45,7 @@ class PolarListScanner final : public SelectingScanner {
   const Codec& codec_;
   const std::vector<ListCentre>& centres_;
   PreparedQuery query_;  // not about a centre
-  PreparedQuery moved_;
+  PreparedQuery residual_;
 };
 
 }  // namespace polarquant

@@ -51,12 +51,12 @@ struct IvfParameters {
   }
 };
 
-// FAISS looks up the ids of places in loops that no exception may leave: damage of a mapped file is
-// to be told before.
-void require_intact_ids(const CodeLists& lists, idx_t count, const idx_t* places) {
+// FAISS looks up the ids of list_offsets in loops that no exception may leave: damage of a mapped
+// file is to be told before.
+void require_intact_ids(const CodeLists& lists, idx_t count, const idx_t* list_offsets) {
   if (!lists.is_mapped()) return;
   for (idx_t i = 0; i < count; ++i)
-    if (places[i] >= 0) lists.ids(list_of_place(places[i]));
+    if (list_offsets[i] >= 0) lists.ids(list_of_offset(list_offsets[i]));
 }
 
 // What FAISS's own inverted files count. Its counters are for all indexes of a process.
@@ -192,7 +192,7 @@ void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const i
     const IvfParameters parameters(*this, params);
     const ListProbes probes = {assign, parameters.nprobe, parameters.max_codes};
     list_search(inverted_file(*lists), n, x, probes, k, parameters.filter, parameters.options,
-                store_pairs ? RowLabel::place : RowLabel::id, distances, labels);
+                store_pairs ? RowLabel::list_offset : RowLabel::id, distances, labels);
     if (store_pairs) require_intact_ids(lists->lists(), n * k, labels);
     if (stats != nullptr) add_stats(*this, n, probes, stats);
   });

@@ -29,7 +29,7 @@ void refine_rows(const ::faiss::IndexRefine& index, idx_t n, const float* x, idx
     auto& computer = computers[static_cast<size_t>(thread)];
     if (computer == nullptr) computer.reset(index.refine_index->get_distance_computer());
     computer->set_query(x + query * index.d);
-    std::vector<Candidate> candidates;
+    std::vector<Neighbor> candidates;
     for (idx_t i = query * k_base; i < (query + 1) * k_base; ++i) {
       const idx_t id = base_labels[static_cast<size_t>(i)];
       if (id >= 0) candidates.push_back({key_of_score((*computer)(id), higher_is_nearer), id});

@@ -18,9 +18,9 @@ inline constexpr int kTileRows = kTileBlocks * kBlockRows;
 /// A row of a tile is numbered 64·block + row of the block.
 struct ScanTile {
   int blocks = 0;
-  const uint8_t* front[kTileBlocks];
-  const uint8_t* rest[kTileBlocks];
-  int room[kTileBlocks];
+  const uint8_t* sketch[kTileBlocks];
+  const uint8_t* payload[kTileBlocks];
+  int capacity[kTileBlocks];
   int64_t first_row[kTileBlocks];
   /// Bit r: row r of the block exists and no filter leaves it out.
   uint64_t allowed[kTileBlocks];
@@ -28,11 +28,11 @@ struct ScanTile {
 
 inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
   const uint32_t block = row / kBlockRows;
-  return {tile.front[block], tile.rest[block], tile.room[block],
+  return {tile.sketch[block], tile.payload[block], tile.capacity[block],
           static_cast<int>(row % kBlockRows)};
 }
 
-/// Survivors lie far apart, and from where they lie to here is 130 ns: so many rows ahead, what is
+/// Candidates lie far apart, and from where they lie to here is 130 ns: so many rows ahead, what is
 /// read of them comes in time. What is asked for further ahead than a core has lines under way is
 /// waited for. 117,659 × 384 rows, one query: with 32 ahead it takes 1.01 times as long on Zen 4,
 /// with 16 1.01 to 1.02; 20 are as good. On a Xeon of the
@@ -50,48 +50,48 @@ HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at, 0, kSecondLevel);
   __builtin_prefetch(data + bytes - 1, 0, kSecondLevel);
 }
-/// Brings near what a score reads of a row: its signs from a word on, and so much of its rest.
-HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t rest_bytes,
+/// Brings near what a score reads of a row: its signs from a word on, and so much of its payload.
+HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t payload_bytes,
                            int first_word = 0) {
-  for (int word = first_word; word < layout.front_words(); ++word)
-    __builtin_prefetch(layout.front_word(at, word));
-  fetch(layout.row_rest(at), rest_bytes);
+  for (int word = first_word; word < layout.sketch_words(); ++word)
+    __builtin_prefetch(layout.sketch_word(at, word));
+  fetch(layout.row_payload(at), payload_bytes);
 }
 
-/// Brings near the rests of a block that will be decoded, if the tile has it: by themselves, the
+/// Brings near the payloads of a block that will be decoded, if the tile has it: by themselves, the
 /// first that is read of each row, its ring's end, would be waited for.
-HWY_INLINE void fetch_rests(const BlockLayout& layout, const ScanTile& tile, int block) {
+HWY_INLINE void fetch_payloads(const BlockLayout& layout, const ScanTile& tile, int block) {
   constexpr size_t kMostFetched = size_t{32} << 10;  // of a first-level cache
   if (block < tile.blocks)
-    fetch(tile.rest[block], std::min(kBlockRows * layout.rest_bytes(), kMostFetched));
+    fetch(tile.payload[block], std::min(kBlockRows * layout.payload_bytes(), kMostFetched));
 }
 
-/// Brings near what the second stage reads of rows: factors, and the signs behind the front or the
+/// Brings near what the second stage reads of rows: factors, and the signs behind the sketch or the
 /// first of split stages.
 class SignFetcher {
  public:
   explicit SignFetcher(const ScanCodec& codec) : layout_(codec.layout()) {
-    size_t end = layout_.rest_sign_bytes();
+    size_t end = layout_.payload_sign_bytes();
     if (codec.has_split_stages()) {
       const LevelStage& first = codec.stages()[0];
-      front_words_ = codec.first_stage_words();
-      begin_ = front_words_ == first.segments ? first.codes_begin : 0;
-      end = first.rest_bytes;
+      sketch_words_ = codec.first_stage_words();
+      begin_ = sketch_words_ == first.segments ? first.codes_begin : 0;
+      end = first.payload_bytes;
     }
     bytes_ = end - begin_;
   }
 
   HWY_INLINE void operator()(const RowPlace& at) const {
     __builtin_prefetch(layout_.row_factors(at));
-    for (int word = 0; word < front_words_; ++word)
-      __builtin_prefetch(layout_.front_word(at, word));
-    fetch(layout_.row_rest(at) + begin_, bytes_);
+    for (int word = 0; word < sketch_words_; ++word)
+      __builtin_prefetch(layout_.sketch_word(at, word));
+    fetch(layout_.row_payload(at) + begin_, bytes_);
   }
 
  private:
   const BlockLayout& layout_;
-  int front_words_ = 0;
-  size_t begin_ = 0;  // of a row's rest
+  int sketch_words_ = 0;
+  size_t begin_ = 0;  // of a row's payload
   size_t bytes_ = 0;
 };
 

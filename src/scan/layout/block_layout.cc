@@ -17,7 +17,7 @@ constexpr int kPairsPerWord = kSegmentDims / 2;
 
 uint64_t low_bits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-/// Share of Σ scale⁴, by which scores spread, that the front's words are to have. On the rows
+/// Share of Σ scale⁴, by which scores spread, that the sketch's words are to have. On the rows
 /// above, 2 bits a dimension, the first 2, 3 and 4 words have .94, .985 and 1 of it; a search for
 /// one query is as fast with 2 as with 3, and with 4 a twentieth slower.
 constexpr double kTellingShare = .97;
@@ -28,7 +28,7 @@ double fourth_power(double x) { return x * x * (x * x); }
 /// Words of a trained code that are worth reading of every row.
 int telling_words(const Codec& codec) {
   const PlannedQuantizer* planned = codec.planned();
-  if (planned == nullptr || !codec.has_basis()) return kMaxFrontWords;
+  if (planned == nullptr || !codec.has_basis()) return kMaxSketchWords;
   double total = 0;
   for (const SegmentRate& segment : planned->plan()) total += fourth_power(segment.scale);
   int words = 0;
@@ -72,51 +72,53 @@ BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim())
   const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
   // Of a trained code, the first segments' alone.
   sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
-  front_words_ =
-      order == RowOrder::single ? 0 : std::min({sign_words_, kMaxFrontWords, telling_words(codec)});
-  rest_bytes_ = rest_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
-  row_bytes_ = front_words_ * sizeof(uint64_t) + factor_bytes_ + rest_bytes_;
+  sketch_words_ = order == RowOrder::single
+                      ? 0
+                      : std::min({sign_words_, kMaxSketchWords, telling_words(codec)});
+  payload_bytes_ = payload_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
+  row_bytes_ = sketch_words_ * sizeof(uint64_t) + factor_bytes_ + payload_bytes_;
 }
 
 size_t BlockLayout::bytes(int64_t rows) const {
   require(rows >= 0, StatusCode::bad_argument, "rows: {}; at least 0 are needed", rows);
   const size_t full = checked_mul(rows / kBlockRows, block_bytes(), "bytes of blocks");
-  return checked_add(full, room(rows % kBlockRows) * row_bytes_, "bytes of blocks");
+  return checked_add(full, capacity(rows % kBlockRows) * row_bytes_, "bytes of blocks");
 }
 
-size_t BlockLayout::fronts_bytes(int64_t rows) const {
+size_t BlockLayout::sketches_bytes(int64_t rows) const {
   bytes(rows);  // whatever is less cannot wrap
-  return static_cast<size_t>(rows / kBlockRows) * front_bytes(kBlockRows) +
-         front_bytes(room(rows % kBlockRows));
+  return static_cast<size_t>(rows / kBlockRows) * sketch_bytes(kBlockRows) +
+         sketch_bytes(capacity(rows % kBlockRows));
 }
 
-size_t BlockLayout::rests_bytes(int64_t rows) const {
+size_t BlockLayout::payloads_bytes(int64_t rows) const {
   bytes(rows);
-  return static_cast<size_t>(rows) * rest_bytes_;
+  return static_cast<size_t>(rows) * payload_bytes_;
 }
 
-void BlockLayout::put_row(const uint8_t* code, const RowRoom& at) const {
-  auto* words = reinterpret_cast<uint64_t*>(at.front) +
-                static_cast<size_t>(at.row / kGroupRows) * front_words_ * kGroupRows +
+void BlockLayout::put_row(const uint8_t* code, const WritableRow& at) const {
+  auto* words = reinterpret_cast<uint64_t*>(at.sketch) +
+                static_cast<size_t>(at.row / kGroupRows) * sketch_words_ * kGroupRows +
                 at.row % kGroupRows;
-  uint8_t* rest = at.rest + at.row * rest_bytes_;
+  uint8_t* payload = at.payload + at.row * payload_bytes_;
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w);
     uint64_t signs = 0;
     std::memcpy(&signs, code, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
     const uint64_t word = to_pair_order(signs, count);
-    if (w < front_words_) {
+    if (w < sketch_words_) {
       words[static_cast<size_t>(w) * kGroupRows] = word;
     } else {
-      std::memcpy(rest, &word, sizeof word);
-      rest += sizeof word;
+      std::memcpy(payload, &word, sizeof word);
+      payload += sizeof word;
     }
   }
-  const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
-  std::memcpy(rest, code, other_bytes);
+  const size_t other_bytes = payload_bytes_ - payload_sign_bytes();
+  std::memcpy(payload, code, other_bytes);
   code += other_bytes;
-  std::memcpy(at.front + factors_offset(at.room) + at.row * factor_bytes_, code, factor_bytes_);
+  std::memcpy(at.sketch + factors_offset(at.capacity) + at.row * factor_bytes_, code,
+              factor_bytes_);
 }
 
 void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
@@ -126,8 +128,8 @@ void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
     std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
   }
-  const size_t other_bytes = rest_bytes_ - rest_sign_bytes();
-  std::memcpy(code, at.rest + at.row * rest_bytes_ + rest_sign_bytes(), other_bytes);
+  const size_t other_bytes = payload_bytes_ - payload_sign_bytes();
+  std::memcpy(code, at.payload + at.row * payload_bytes_ + payload_sign_bytes(), other_bytes);
   code += other_bytes;
   std::memcpy(code, row_factors(at), factor_bytes_);
 }
@@ -135,11 +137,12 @@ void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
 RowPlace BlockRows::place(const BlockLayout& layout, int64_t row) const {
   const int64_t block = row / kBlockRows;
   const auto before = static_cast<size_t>(block);
-  const int room = BlockLayout::room(std::min<int64_t>(kBlockRows, rows - block * kBlockRows));
-  const uint8_t* front = data + before * front_stride(layout);
-  const uint8_t* rest =
-      rests != nullptr ? rests + before * rest_stride(layout) : front + layout.front_bytes(room);
-  return {front, rest, room, static_cast<int>(row % kBlockRows)};
+  const int capacity =
+      BlockLayout::capacity(std::min<int64_t>(kBlockRows, rows - block * kBlockRows));
+  const uint8_t* sketch = data + before * sketch_stride(layout);
+  const uint8_t* payload = payloads != nullptr ? payloads + before * payload_stride(layout)
+                                               : sketch + layout.sketch_bytes(capacity);
+  return {sketch, payload, capacity, static_cast<int>(row % kBlockRows)};
 }
 
 }  // namespace polarquant

@@ -5,7 +5,8 @@
 // A row's sign plane is one 64-bit word for each segment of 64 coordinates: bit t is the sign of
 // the first coordinate of the segment's pair t, bit 32+t that of the second. A block of r rows (64,
 // in the last block 1 to 64) has room for c = 8·⌈r/8⌉ and holds, in order:
-//   1. the first words of the sign planes, up to kMaxFrontWords, in groups of 8 rows: word w of the
+//   1. the first words of the sign planes, up to kMaxSketchWords, in groups of 8 rows: word w of
+//   the
 //      group's 8 rows lie side by side, then word w+1 of the 8 rows;
 //   2. the two factors of each of its c rows, side by side as in the row format;
 //   3. the rest of each row, one row after another: its other sign words, then what else its code
@@ -13,10 +14,10 @@
 // Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
 // width of vector registers. Room without a row is 0.
 //
-// 1 and 2 are a block's front, 3 is its rest. The rests lie behind their fronts in blocks that a
-// caller holds, in a place of their own in an index: fronts side by side are read at the full speed
-// of memory, fronts with gaps at four fifths of it (117,659 rows of 384 dimensions in the
-// third-level cache).
+// 1 and 2 are a block's sketch, 3 is its payload. The payloads lie behind their sketches in blocks
+// that a caller holds, in a place of their own in an index: sketches side by side are read at the
+// full speed of memory, sketches with gaps at four fifths of it (117,659 rows of 384 dimensions in
+// the third-level cache).
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,9 @@ namespace polarquant {
 
 inline constexpr int kBlockRows = 64;
 inline constexpr int kGroupRows = 8;
-/// Sign words of the front. On 117,659 rows of 384 dimensions (6 words) the first stage of a search
-/// so reads 36 bytes of a row instead of 52; with 3 words it leaves twice as many rows.
-inline constexpr int kMaxFrontWords = 4;
+/// Sign words of the sketch. On 117,659 rows of 384 dimensions (6 words) the first stage of a
+/// search so reads 36 bytes of a row instead of 52; with 3 words it leaves twice as many rows.
+inline constexpr int kMaxSketchWords = 4;
 
 /// A segment's signs in coordinate order ↔ in pair order, for a segment of `count` coordinates.
 uint64_t to_pair_order(uint64_t signs, int count);
@@ -41,26 +42,28 @@ uint64_t to_coordinate_order(uint64_t signs, int count);
 int lane_of(int j, int dim);
 /// Pairs of `dim` coordinates: 32 a segment, half of the last, rounded up.
 constexpr int pairs_of(int dim) {
-  const int rest = dim % kSegmentDims;
-  return dim / kSegmentDims * (kSegmentDims / 2) + (rest + 1) / 2;
+  const int payload = dim % kSegmentDims;
+  return dim / kSegmentDims * (kSegmentDims / 2) + (payload + 1) / 2;
 }
 
 /// A row of a block: the block's parts, how many rows it has room for, and which row.
 struct RowPlace {
-  const uint8_t* front;
-  const uint8_t* rest;
-  int room;
+  const uint8_t* sketch;
+  const uint8_t* payload;
+  int capacity;
   int row;
 };
 
 /// One to write into.
-struct RowRoom {
-  uint8_t* front;
-  uint8_t* rest;
-  int room;
+struct WritableRow {
+  uint8_t* sketch;
+  uint8_t* payload;
+  int capacity;
   int row;
 
-  operator RowPlace() const { return {front, rest, room, row}; }  // NOLINT: as char* to const char*
+  operator RowPlace() const {
+    return {sketch, payload, capacity, row};
+  }  // NOLINT: as char* to const char*
 };
 
 /// How rows lie in memory: in blocks, for scans, or each alone, for those who take rows in any
@@ -74,107 +77,107 @@ class BlockLayout {
   /// its residual and trained codes', and Polar8's.
   static bool supports(const Codec& codec);
   /// For codecs whose rows have codes of their own (layout().group_rows is 1). Single rows are the
-  /// rests of blocks that have no words in their front.
+  /// payloads of blocks that have no words in their sketch.
   explicit BlockLayout(const Codec& codec, RowOrder order = RowOrder::blocks);
 
   int dim() const { return dim_; }
   /// 64-bit words of a row's sign plane; 0 without one.
   int sign_words() const { return sign_words_; }
-  /// Those of them that lie in the front; the others begin the row's rest.
-  int front_words() const { return front_words_; }
-  size_t rest_sign_bytes() const {
-    return static_cast<size_t>(sign_words_ - front_words_) * sizeof(uint64_t);
+  /// Those of them that lie in the sketch; the others begin the row's payload.
+  int sketch_words() const { return sketch_words_; }
+  size_t payload_sign_bytes() const {
+    return static_cast<size_t>(sign_words_ - sketch_words_) * sizeof(uint64_t);
   }
   size_t factor_bytes() const { return factor_bytes_; }
-  size_t rest_bytes() const { return rest_bytes_; }  // of a row
+  size_t payload_bytes() const { return payload_bytes_; }  // of a row
   size_t row_bytes() const { return row_bytes_; }
   /// Bytes of a row in the row format, which is what blocks are packed from and into.
   size_t row_format_bytes() const { return row_format_bytes_; }
 
   /// Rows that the block of `rows` rows has room for.
-  static int room(int64_t rows) {
+  static int capacity(int64_t rows) {
     return static_cast<int>((rows + kGroupRows - 1) / kGroupRows) * kGroupRows;
   }
   size_t block_bytes() const { return kBlockRows * row_bytes_; }
   /// Bytes of `rows` ≥ 0 rows; throws bad_argument when that does not fit a size_t.
   size_t bytes(int64_t rows) const;
 
-  /// Bytes of the fronts, and of the rests, of `rows` ≥ 0 rows where they lie apart: rests end with
-  /// the last row's.
-  size_t fronts_bytes(int64_t rows) const;
-  size_t rests_bytes(int64_t rows) const;
+  /// Bytes of the sketches, and of the payloads, of `rows` ≥ 0 rows where they lie apart: payloads
+  /// end with the last row's.
+  size_t sketches_bytes(int64_t rows) const;
+  size_t payloads_bytes(int64_t rows) const;
 
-  /// Where the parts of a block with room for `room` rows start; the words at 0. Word w of row r is
-  /// 64-bit word (r/8·front_words + w)·8 + r%8 of the block.
-  size_t factors_offset(int room) const {
-    return static_cast<size_t>(room) * front_words_ * sizeof(uint64_t);
+  /// Where the parts of a block with room for `capacity` rows start; the words at 0. Word w of row
+  /// r is 64-bit word (r/8·sketch_words + w)·8 + r%8 of the block.
+  size_t factors_offset(int capacity) const {
+    return static_cast<size_t>(capacity) * sketch_words_ * sizeof(uint64_t);
   }
-  size_t front_bytes(int room) const {
-    return factors_offset(room) + static_cast<size_t>(room) * factor_bytes_;
+  size_t sketch_bytes(int capacity) const {
+    return factors_offset(capacity) + static_cast<size_t>(capacity) * factor_bytes_;
   }
 
-  const uint64_t* front_word(const RowPlace& at, int word) const {
+  const uint64_t* sketch_word(const RowPlace& at, int word) const {
     const auto group = static_cast<size_t>(at.row / kGroupRows);
-    return reinterpret_cast<const uint64_t*>(at.front) +
-           (group * front_words_ + word) * kGroupRows + at.row % kGroupRows;
+    return reinterpret_cast<const uint64_t*>(at.sketch) +
+           (group * sketch_words_ + word) * kGroupRows + at.row % kGroupRows;
   }
-  /// Counted from the front's end.
-  uint64_t rest_word(const RowPlace& at, int word) const {
+  /// Counted from the sketch's end.
+  uint64_t payload_word(const RowPlace& at, int word) const {
     uint64_t value;
-    std::memcpy(&value, row_rest(at) + static_cast<size_t>(word) * sizeof value, sizeof value);
+    std::memcpy(&value, row_payload(at) + static_cast<size_t>(word) * sizeof value, sizeof value);
     return value;
   }
   uint64_t sign_word(const RowPlace& at, int word) const {
-    return word < front_words_ ? *front_word(at, word) : rest_word(at, word - front_words_);
+    return word < sketch_words_ ? *sketch_word(at, word) : payload_word(at, word - sketch_words_);
   }
   const uint8_t* row_factors(const RowPlace& at) const {
-    return at.front + factors_offset(at.room) + static_cast<size_t>(at.row) * factor_bytes_;
+    return at.sketch + factors_offset(at.capacity) + static_cast<size_t>(at.row) * factor_bytes_;
   }
-  const uint8_t* row_rest(const RowPlace& at) const {
-    return at.rest + static_cast<size_t>(at.row) * rest_bytes_;
+  const uint8_t* row_payload(const RowPlace& at) const {
+    return at.payload + static_cast<size_t>(at.row) * payload_bytes_;
   }
 
-  /// A row of a block whose rest lies behind its front.
-  RowRoom row_of_block(uint8_t* block, int room, int row) const {
-    return {block, block + front_bytes(room), room, row};
+  /// A row of a block whose payload lies behind its sketch.
+  WritableRow row_of_block(uint8_t* block, int capacity, int row) const {
+    return {block, block + sketch_bytes(capacity), capacity, row};
   }
 
   /// Writes a row-format code into a row of a block, or reads it back, exactly.
-  void put_row(const uint8_t* code, const RowRoom& at) const;
+  void put_row(const uint8_t* code, const WritableRow& at) const;
   void get_row(const RowPlace& at, uint8_t* code) const;
 
  private:
   int dim_;
   int sign_words_ = 0;
-  int front_words_ = 0;
+  int sketch_words_ = 0;
   size_t factor_bytes_ = 0;
-  size_t rest_bytes_ = 0;
+  size_t payload_bytes_ = 0;
   size_t row_bytes_ = 0;
   size_t row_format_bytes_ = 0;
 };
 
 /// Rows in blocks, borrowed: all blocks but the last are full. `data` is aligned to 64 bytes, and
-/// kReadAhead bytes behind the last block can be read, as can those before and behind `rests`,
+/// kReadAhead bytes behind the last block can be read, as can those before and behind `payloads`,
 /// which end with the last row's.
 struct BlockRows {
   const uint8_t* data = nullptr;
   int64_t rows = 0;
-  int64_t first_row = 0;           // the position of the first row in the whole
-  const uint8_t* rests = nullptr;  // where they lie apart: `data` is then fronts side by side
+  int64_t first_row = 0;              // the position of the first row in the whole
+  const uint8_t* payloads = nullptr;  // where they lie apart: `data` is then sketches side by side
 
   RowPlace place(const BlockLayout& layout, int64_t row) const;
-  /// From a block's front, or rest, to the next one's.
-  size_t front_stride(const BlockLayout& layout) const {
-    return rests != nullptr ? layout.front_bytes(kBlockRows) : layout.block_bytes();
+  /// From a block's sketch, or payload, to the next one's.
+  size_t sketch_stride(const BlockLayout& layout) const {
+    return payloads != nullptr ? layout.sketch_bytes(kBlockRows) : layout.block_bytes();
   }
-  size_t rest_stride(const BlockLayout& layout) const {
-    return rests != nullptr ? kBlockRows * layout.rest_bytes() : layout.block_bytes();
+  size_t payload_stride(const BlockLayout& layout) const {
+    return payloads != nullptr ? kBlockRows * layout.payload_bytes() : layout.block_bytes();
   }
 };
 
 /// The row of one who owns the memory.
-inline RowRoom writable(const RowPlace& at) {
-  return {const_cast<uint8_t*>(at.front), const_cast<uint8_t*>(at.rest), at.room, at.row};
+inline WritableRow writable(const RowPlace& at) {
+  return {const_cast<uint8_t*>(at.sketch), const_cast<uint8_t*>(at.payload), at.capacity, at.row};
 }
 
 /// Kernels load whole registers: this far from a row's bytes.

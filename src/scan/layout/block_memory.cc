@@ -24,9 +24,9 @@ void BlockMemory::set_rows(int64_t rows) {
     get(first_row + row, codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());
   }
   rows_ = rows;
-  const int room = BlockLayout::room(rows - first_row);
+  const int capacity = BlockLayout::capacity(rows - first_row);
   uint8_t* block = data_ + static_cast<size_t>(last) * layout_.block_bytes();
-  std::fill_n(block, static_cast<size_t>(room) * layout_.row_bytes(), uint8_t{0});
+  std::fill_n(block, static_cast<size_t>(capacity) * layout_.row_bytes(), uint8_t{0});
   for (int64_t row = 0; row < kept; ++row) {
     overwrite(first_row + row,
               codes.data() + static_cast<size_t>(row) * layout_.row_format_bytes());

@@ -30,7 +30,9 @@ class BlockMemory {
   void swap_remove(int64_t row);
 
  private:
-  RowRoom place(int64_t row) const { return writable(BlockRows{data_, rows_}.place(layout_, row)); }
+  WritableRow place(int64_t row) const {
+    return writable(BlockRows{data_, rows_}.place(layout_, row));
+  }
   void set_rows(int64_t rows);
 
   const BlockLayout& layout_;

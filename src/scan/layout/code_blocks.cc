@@ -17,43 +17,45 @@ constexpr int64_t kSpareShare = 128;
 
 size_t CodeBlocks::memory_bytes() const {
   size_t bytes = 0;
-  for (const Chunk& chunk : chunks_) bytes += chunk.fronts.capacity() + chunk.rests.capacity();
+  for (const Chunk& chunk : chunks_) bytes += chunk.sketches.capacity() + chunk.payloads.capacity();
   return bytes;
 }
 
 BlockRows CodeBlocks::span(size_t chunk) const {
   const int64_t first = static_cast<int64_t>(chunk) * kChunkRows;
-  return {chunks_[chunk].fronts.data(), std::min(kChunkRows, rows_ - first), first,
-          chunks_[chunk].rests.data() + kReadAhead};
+  return {chunks_[chunk].sketches.data(), std::min(kChunkRows, rows_ - first), first,
+          chunks_[chunk].payloads.data() + kReadAhead};
 }
 
-RowRoom CodeBlocks::place(int64_t row) const {
+WritableRow CodeBlocks::place(int64_t row) const {
   return writable(span(static_cast<size_t>(row / kChunkRows)).place(layout_, row % kChunkRows));
 }
 
 // Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   Chunk& chunk = chunks_.back();
-  const auto front_bytes = [this](int64_t rows) { return layout_.fronts_bytes(rows) + kReadAhead; };
-  const auto rest_bytes = [this](int64_t rows) {
-    return layout_.rests_bytes(rows) + 2 * kReadAhead;
+  const auto sketch_bytes = [this](int64_t rows) {
+    return layout_.sketches_bytes(rows) + kReadAhead;
   };
-  if (front_bytes(chunk_rows) <= chunk.fronts.capacity() &&
-      rest_bytes(chunk_rows) <= chunk.rests.capacity())
+  const auto payload_bytes = [this](int64_t rows) {
+    return layout_.payloads_bytes(rows) + 2 * kReadAhead;
+  };
+  if (sketch_bytes(chunk_rows) <= chunk.sketches.capacity() &&
+      payload_bytes(chunk_rows) <= chunk.payloads.capacity())
     return;
   const int64_t rows = std::min(kChunkRows, chunk_rows + rows_ / kSpareShare);
   Chunk larger;
-  larger.fronts.reserve(front_bytes(rows));
-  larger.rests.reserve(rest_bytes(rows));
-  larger.fronts.assign(chunk.fronts.begin(), chunk.fronts.end());
-  larger.rests.assign(chunk.rests.begin(), chunk.rests.end());
+  larger.sketches.reserve(sketch_bytes(rows));
+  larger.payloads.reserve(payload_bytes(rows));
+  larger.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
+  larger.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
   std::swap(chunk, larger);
 }
 
-// A copy of a block's first `rows` rows with room for `room`, the rest behind the front: the parts
-// behind the planes start elsewhere when the room is another.
-AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int room) const {
-  AlignedVector<uint8_t> block(static_cast<size_t>(room) * layout_.row_bytes());
+// A copy of a block's first `rows` rows with room for `capacity`, the rest behind the sketch: the
+// parts behind the planes start elsewhere when the room is another.
+AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int capacity) const {
+  AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * layout_.row_bytes());
   std::vector<uint8_t> code(layout_.row_format_bytes());
   repack(first_row, rows, code.data(), &block);
   return block;
@@ -61,8 +63,8 @@ AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int
 
 void CodeBlocks::repack(int64_t first_row, int64_t rows, uint8_t* code,
                         AlignedVector<uint8_t>* block) const {
-  const int room = static_cast<int>(block->size() / layout_.row_bytes());
-  RowRoom at = layout_.row_of_block(block->data(), room, 0);
+  const int capacity = static_cast<int>(block->size() / layout_.row_bytes());
+  WritableRow at = layout_.row_of_block(block->data(), capacity, 0);
   for (; at.row < rows; ++at.row) {
     get(first_row + at.row, code);
     layout_.put_row(code, at);
@@ -74,17 +76,17 @@ void CodeBlocks::end_with(int64_t first_row, int64_t rows,
                           const AlignedVector<uint8_t>& block) noexcept {
   Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
   const auto in_chunk = static_cast<size_t>(first_row % kChunkRows / kBlockRows);
-  const size_t front_bytes =
-      layout_.front_bytes(static_cast<int>(block.size() / layout_.row_bytes()));
-  const auto rest = block.begin() + static_cast<ptrdiff_t>(front_bytes);
+  const size_t sketch_bytes =
+      layout_.sketch_bytes(static_cast<int>(block.size() / layout_.row_bytes()));
+  const auto payload = block.begin() + static_cast<ptrdiff_t>(sketch_bytes);
   const auto put = [](auto first, auto last, size_t start, AlignedVector<uint8_t>* part) {
     const auto size = static_cast<size_t>(last - first);
     part->resize(start + size + kReadAhead);
     std::copy(first, last, part->begin() + static_cast<ptrdiff_t>(start));
   };
-  put(block.begin(), rest, in_chunk * layout_.front_bytes(kBlockRows), &chunk.fronts);
-  put(rest, rest + rows * static_cast<ptrdiff_t>(layout_.rest_bytes()),
-      kReadAhead + in_chunk * kBlockRows * layout_.rest_bytes(), &chunk.rests);
+  put(block.begin(), payload, in_chunk * layout_.sketch_bytes(kBlockRows), &chunk.sketches);
+  put(payload, payload + rows * static_cast<ptrdiff_t>(layout_.payload_bytes()),
+      kReadAhead + in_chunk * kBlockRows * layout_.payload_bytes(), &chunk.payloads);
 }
 
 void CodeBlocks::append(int64_t n, const uint8_t* codes) {
@@ -97,7 +99,7 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
       if (rows_ % kChunkRows == 0) chunks_.emplace_back();
       reserve_last_chunk(std::min(kChunkRows, rows_ % kChunkRows + n));
       end_with(rows_ - held, held + count,
-               repacked(rows_ - held, held, BlockLayout::room(held + count)));
+               repacked(rows_ - held, held, BlockLayout::capacity(held + count)));
       rows_ += count;
       for (int64_t row = rows_ - count; row < rows_; ++row) {
         overwrite(row, codes);
@@ -111,7 +113,8 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
   }
 }
 
-void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests) {
+void CodeBlocks::restore(int64_t rows, const ReadPart& read_sketches,
+                         const ReadPart& read_payloads) {
   clear();
   const int64_t chunks = (rows + kChunkRows - 1) / kChunkRows;
   const auto rows_of = [rows](int64_t chunk) {
@@ -120,18 +123,18 @@ void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPa
   // One by one: `rows` may be more than there is to read.
   std::vector<Chunk> read;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    AlignedVector<uint8_t> fronts;
-    read_fronts(&fronts, layout_.fronts_bytes(rows_of(chunk)));
-    fronts.resize(fronts.size() + kReadAhead);
-    fronts.shrink_to_fit();
-    read.emplace_back().fronts = std::move(fronts);
+    AlignedVector<uint8_t> sketches;
+    read_sketches(&sketches, layout_.sketches_bytes(rows_of(chunk)));
+    sketches.resize(sketches.size() + kReadAhead);
+    sketches.shrink_to_fit();
+    read.emplace_back().sketches = std::move(sketches);
   }
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    AlignedVector<uint8_t> rests(kReadAhead);
-    read_rests(&rests, layout_.rests_bytes(rows_of(chunk)));
-    rests.resize(rests.size() + kReadAhead);
-    rests.shrink_to_fit();
-    read[static_cast<size_t>(chunk)].rests = std::move(rests);
+    AlignedVector<uint8_t> payloads(kReadAhead);
+    read_payloads(&payloads, layout_.payloads_bytes(rows_of(chunk)));
+    payloads.resize(payloads.size() + kReadAhead);
+    payloads.shrink_to_fit();
+    read[static_cast<size_t>(chunk)].payloads = std::move(payloads);
   }
   chunks_ = std::move(read);
   rows_ = rows;
@@ -140,7 +143,7 @@ void CodeBlocks::restore(int64_t rows, const ReadPart& read_fronts, const ReadPa
 CodeBlocks::Mark CodeBlocks::mark() const {
   const int64_t held = rows_ % kBlockRows;
   if (held == 0) return {rows_, {}};
-  return {rows_, repacked(rows_ - held, held, BlockLayout::room(held))};
+  return {rows_, repacked(rows_ - held, held, BlockLayout::capacity(held))};
 }
 
 void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
@@ -150,25 +153,25 @@ void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_blo
     end_with(rows / kBlockRows * kBlockRows, rows % kBlockRows, last_block);
 }
 
-CodeBlocks::BlockRoom CodeBlocks::room_of_block(const BlockLayout& layout) {
-  BlockRoom room;
-  room.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
-  room.code.resize(layout.row_format_bytes());
-  return room;
+CodeBlocks::SpareBlock CodeBlocks::spare_of_block(const BlockLayout& layout) {
+  SpareBlock capacity;
+  capacity.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
+  capacity.code.resize(layout.row_format_bytes());
+  return capacity;
 }
 
 void CodeBlocks::truncate(int64_t rows) {
-  BlockRoom room = room_of_block(layout_);
-  truncate(rows, room);
+  SpareBlock capacity = spare_of_block(layout_);
+  truncate(rows, capacity);
 }
 
-void CodeBlocks::truncate(int64_t rows, BlockRoom& room) noexcept {
+void CodeBlocks::truncate(int64_t rows, SpareBlock& capacity) noexcept {
   if (rows >= rows_) return;
   const int64_t kept = rows % kBlockRows;
   // Within its capacity.
-  room.block.assign(static_cast<size_t>(BlockLayout::room(kept)) * layout_.row_bytes(), 0);
-  repack(rows - kept, kept, room.code.data(), &room.block);
-  go_back_to(rows, room.block);
+  capacity.block.assign(static_cast<size_t>(BlockLayout::capacity(kept)) * layout_.row_bytes(), 0);
+  repack(rows - kept, kept, capacity.code.data(), &capacity.block);
+  go_back_to(rows, capacity.block);
 }
 
 void CodeBlocks::clear() noexcept {
@@ -185,7 +188,7 @@ int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
   const int64_t kept = before - count_removed(removed, before);
   // All memory first, so that nothing fails once rows move.
   const int64_t last = kept % kBlockRows;
-  AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::room(last)) *
+  AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::capacity(last)) *
                                     layout_.row_bytes());
   std::vector<uint8_t> code(layout_.row_format_bytes());
   move_kept_rows(*this, code, removed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Codes in blocks (block_layout.h), owned and growing: the memory of an index. Fronts and rests lie
-// apart.
+// Codes in blocks (block_layout.h), owned and growing: the memory of an index. Sketches and
+// payloads lie apart.
 //
 // Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
 // last chunk keeps at most 1/128 of all rows as spare room.
@@ -26,9 +26,9 @@ class CodeBlocks {
 
   /// Appends `bytes` bytes to *into; throws when they cannot be had.
   using ReadPart = std::function<void(AlignedVector<uint8_t>* into, size_t bytes)>;
-  /// Takes the fronts of `rows` rows, then their rests, as they lie in spans(), in the place of all
-  /// rows held. After an error there are none.
-  void restore(int64_t rows, const ReadPart& read_fronts, const ReadPart& read_rests);
+  /// Takes the sketches of `rows` rows, then their payloads, as they lie in spans(), in the place
+  /// of all rows held. After an error there are none.
+  void restore(int64_t rows, const ReadPart& read_sketches, const ReadPart& read_payloads);
 
   /// Packs n row-format codes behind the rows held. Unchanged after an error (out of memory).
   void append(int64_t n, const uint8_t* codes);
@@ -43,12 +43,12 @@ class CodeBlocks {
   /// Drops all rows from `rows` on. Unchanged after an error (out of memory).
   void truncate(int64_t rows);
   /// Memory that a truncation needs, for one that cannot fail.
-  struct BlockRoom {
+  struct SpareBlock {
     AlignedVector<uint8_t> block;
     std::vector<uint8_t> code;
   };
-  static BlockRoom room_of_block(const BlockLayout& layout);
-  void truncate(int64_t rows, BlockRoom& room) noexcept;
+  static SpareBlock spare_of_block(const BlockLayout& layout);
+  void truncate(int64_t rows, SpareBlock& capacity) noexcept;
   void clear() noexcept;
 
   /// The state before an append, for taking it back.
@@ -73,11 +73,11 @@ class CodeBlocks {
   static constexpr int64_t kChunkRows = kChunkBlocks * kBlockRows;
 
   struct Chunk {
-    AlignedVector<uint8_t> fronts;
-    AlignedVector<uint8_t> rests;  // from kReadAhead on
+    AlignedVector<uint8_t> sketches;
+    AlignedVector<uint8_t> payloads;  // from kReadAhead on
   };
-  RowRoom place(int64_t row) const;
-  AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int room) const;
+  WritableRow place(int64_t row) const;
+  AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int capacity) const;
   void repack(int64_t first_row, int64_t rows, uint8_t* code, AlignedVector<uint8_t>* block) const;
   void reserve_last_chunk(int64_t chunk_rows);
   void end_with(int64_t first_row, int64_t rows, const AlignedVector<uint8_t>& block) noexcept;

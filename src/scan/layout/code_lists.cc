@@ -53,14 +53,14 @@ class BlockLists final : public OwnedLists {
       : OwnedLists(codec, std::move(ids)),
         blocks_(std::move(blocks)),
         first_spans_(blocks_.size()),
-        room_(CodeBlocks::room_of_block(layout())) {
+        spare_(CodeBlocks::spare_of_block(layout())) {
     for (int64_t list = 0; list < count(); ++list) note_first_span(list);
   }
 
   size_t memory_bytes() const override {
     size_t bytes = ids_memory() + blocks_.capacity() * sizeof(CodeBlocks) +
-                   first_spans_.capacity() * sizeof(BlockRows) + room_.block.capacity() +
-                   room_.code.capacity();
+                   first_spans_.capacity() * sizeof(BlockRows) + spare_.block.capacity() +
+                   spare_.code.capacity();
     for (const CodeBlocks& blocks : blocks_) bytes += blocks.memory_bytes();
     return bytes;
   }
@@ -89,8 +89,8 @@ class BlockLists final : public OwnedLists {
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
     {
-      const std::lock_guard<std::mutex> lock(room_mutex_);
-      blocks(list).truncate(rows, room_);
+      const std::lock_guard<std::mutex> lock(spare_mutex_);
+      blocks(list).truncate(rows, spare_);
     }
     note_first_span(list);
     ids_of(list).resize(static_cast<size_t>(rows));
@@ -114,8 +114,8 @@ class BlockLists final : public OwnedLists {
   // otherwise before it could read a row.
   std::vector<BlockRows> first_spans_;
   // So that rows can be taken away where memory is short: those of an add that failed.
-  std::mutex room_mutex_;
-  CodeBlocks::BlockRoom room_;
+  std::mutex spare_mutex_;
+  CodeBlocks::SpareBlock spare_;
 };
 
 class RowCodeLists final : public OwnedLists {

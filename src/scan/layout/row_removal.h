@@ -27,7 +27,7 @@ inline int64_t count_removed(std::span<const uint64_t> removed, int64_t rows) {
 }
 
 /// Moves the rows that are not removed to
-/// the front, in order. Returns how many they are: the rows behind them are to be dropped.
+/// the sketch, in order. Returns how many they are: the rows behind them are to be dropped.
 /// `code`: room for one row's.
 template <typename Store>
 int64_t move_kept_rows(Store& store, std::vector<uint8_t>& code,

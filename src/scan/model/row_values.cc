@@ -23,8 +23,8 @@ void apply_signs(uint64_t signs, int8_t* levels) {
 
 void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
                  int8_t* levels) {
-  const uint8_t* rest = codec.layout().row_rest(at);
-  const uint8_t* codes = rest + part.codes_offset;
+  const uint8_t* payload = codec.layout().row_payload(at);
+  const uint8_t* codes = payload + part.codes_offset;
   switch (part.kind) {
     case LevelPart::Kind::bytes:
       for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
@@ -53,7 +53,7 @@ void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& 
       signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentLanes);
     } else {
       const int count = std::min(kSegmentLanes, part.dim - start);
-      std::copy_n(rest + part.signs_offset + start / 8, (count + 7) / 8,
+      std::copy_n(payload + part.signs_offset + start / 8, (count + 7) / 8,
                   reinterpret_cast<uint8_t*>(&signs));
       signs = to_pair_order(signs, count);
     }
@@ -61,7 +61,7 @@ void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& 
   }
 }
 
-/// Of words first … end−1 of the front.
+/// Of words first … end−1 of the sketch.
 int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at, int first,
                    int end) {
   int distance = 0;
@@ -81,19 +81,19 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at) {
   return {factors.scale, factors.bias, factors.scale};
 }
 
-int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
-  return words_distance(codec, query, at, 0, codec.layout().front_words());
+int sketch_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
+  return words_distance(codec, query, at, 0, codec.layout().sketch_words());
 }
 
 int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
-  const int front_words = codec.layout().front_words();
+  const int sketch_words = codec.layout().sketch_words();
   if (codec.has_split_stages())
     return sum_behind_first_stage(
         query.weight_behind,
-        words_distance(codec, query, at, codec.first_stage_words(), front_words));
+        words_distance(codec, query, at, codec.first_stage_words(), sketch_words));
   int32_t dot = 0;
-  for (int lane = front_words * kSegmentLanes;
-       lane < (front_words + codec.level_words()) * kSegmentLanes; ++lane) {
+  for (int lane = sketch_words * kSegmentLanes;
+       lane < (sketch_words + codec.level_words()) * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
     const int32_t level = query.levels[static_cast<size_t>(lane)];
     dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
@@ -103,7 +103,7 @@ int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace
 
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                    int8_t* levels) {
-  std::fill_n(levels, stage.lanes(), int8_t{0});
+  std::fill_n(levels, stage.padded_dim(), int8_t{0});
   for (const LevelPart& part : stage.parts)
     decode_part(codec, part, at,
                 levels + (part.first_segment - stage.first_segment) * kSegmentLanes);
@@ -111,27 +111,27 @@ void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPla
 
 int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels) {
   int32_t dot = 0;
-  for (int i = 0; i < stage.lanes(); ++i) {
+  for (int i = 0; i < stage.padded_dim(); ++i) {
     const auto lane = static_cast<size_t>(stage.first_lane() + i);
     dot += levels[i] * query.levels[lane];
   }
   return dot;
 }
 
-float first_stage_energy(const ScanCodec& codec, const RowPlace& at) {
+float first_stage_squared_norm(const ScanCodec& codec, const RowPlace& at) {
   if (!codec.has_split_stages()) return 0;
   const LevelStage& stage = codec.stages()[0];
-  std::vector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  std::vector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
   decode_levels(codec, stage, at, levels.data());
-  const int32_t energy = std::inner_product(levels.begin(), levels.end(), levels.begin(), 0);
-  return static_cast<float>(energy);
+  const int32_t squared_norm = std::inner_product(levels.begin(), levels.end(), levels.begin(), 0);
+  return static_cast<float>(squared_norm);
 }
 
 RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                    const RowPlace& at) {
   ScanTerms terms = load_terms(codec, at);
-  terms.energy = first_stage_energy(codec, at);
-  std::vector<int8_t> levels(static_cast<size_t>(codec.lanes()));
+  terms.squared_norm = first_stage_squared_norm(codec, at);
+  std::vector<int8_t> levels(static_cast<size_t>(codec.padded_dim()));
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
     decode_levels(codec, codec.stages()[stage], at, levels.data());
@@ -139,12 +139,12 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
   }
   RowScore row;
   const bool two_stages = codec.stages().size() == 2;
-  row.score = two_stages ? goodness(query.score, terms, dots[0], dots[1])
-                         : goodness(query.score, terms, dots[0]);
+  row.score = two_stages ? similarity(query.score, terms, dots[0], dots[1])
+                         : similarity(query.score, terms, dots[0]);
   row.key = row.score;
   row.bound = std::numeric_limits<float>::infinity();
   if (!bounded) return row;
-  const SignSums signs = {front_distance(codec, query, at), other_sum(codec, query, at)};
+  const SignSums signs = {sketch_distance(codec, query, at), other_sum(codec, query, at)};
   row.bound = bounded_score(query, terms, row.bound, signs, two_stages, dots[0]);
   row.key = std::min(row.score, row.bound);
   return row;

@@ -9,20 +9,20 @@
 
 namespace polarquant {
 
-/// All but the energy.
+/// All but the squared_norm.
 ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
-/// Σ weight over the coordinates of the front whose signs differ.
-int front_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
+/// Σ weight over the coordinates of the sketch whose signs differ.
+int sketch_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 /// SignSums' other sum.
 int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
-/// The levels of one stage, (stage.lanes()), signs applied, in lanes order; lanes without a
+/// The levels of one stage, (stage.padded_dim()), signs applied, in lanes order; lanes without a
 /// coordinate have any value, those of no part 0.
 void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
                    int8_t* levels);
 /// Σ query level·level over the stage's lanes.
 int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels);
-/// ScanTerms::energy.
-float first_stage_energy(const ScanCodec& codec, const RowPlace& at);
+/// ScanTerms::squared_norm.
+float first_stage_squared_norm(const ScanCodec& codec, const RowPlace& at);
 
 /// What a search at finite exactness orders rows by: the least of score and bounds. With `bounded`
 /// false, the score alone.

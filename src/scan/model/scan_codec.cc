@@ -68,8 +68,8 @@ LevelStage window_stage(const TrellisPlanes& planes, LevelPart::Signs signs, siz
   stage.parts.push_back(make_part(planes, signs, stage.step));
   LevelPart& part = stage.parts.back();
   part.signs_offset = offset;
-  const bool plane_in_rest = part.signs == LevelPart::Signs::plane;
-  part.codes_offset = offset + (plane_in_rest ? planes.quadrant_bytes() : 0);
+  const bool plane_in_payload = part.signs == LevelPart::Signs::plane;
+  part.codes_offset = offset + (plane_in_payload ? planes.quadrant_bytes() : 0);
   return stage;
 }
 
@@ -100,7 +100,7 @@ int first_stage_segments(const PlannedQuantizer& planned) {
 }
 
 /// The stage of segments first … end−1. All its parts have one step, so that a query's levels mean
-/// the same everywhere. `offset`: of the code's first cell plane in a row's rest.
+/// the same everywhere. `offset`: of the code's first cell plane in a row's payload.
 LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset) {
   LevelStage stage;
   stage.first_segment = first;
@@ -165,13 +165,13 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
     stages_.push_back(
-        window_stage(trellis->planes(), LevelPart::Signs::words, layout_.rest_sign_bytes()));
+        window_stage(trellis->planes(), LevelPart::Signs::words, layout_.payload_sign_bytes()));
   } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
     const TrellisPlanes& first = residual->first();
     const double first_mse = first.codebook().mse;
-    stages_.push_back(window_stage(first, LevelPart::Signs::words, layout_.rest_sign_bytes()));
+    stages_.push_back(window_stage(first, LevelPart::Signs::words, layout_.payload_sign_bytes()));
     stages_.push_back(window_stage(residual->second(), LevelPart::Signs::plane,
-                                   layout_.rest_sign_bytes() + first.cell_bytes()));
+                                   layout_.payload_sign_bytes() + first.cell_bytes()));
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
     bounds_.first_stage_error =
@@ -179,12 +179,12 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   } else if (const PlannedQuantizer* planned = codec.planned()) {
     const int segments = segments_of(codec.dim());
     const int first = first_stage_segments(*planned);
-    const size_t offset = layout_.rest_sign_bytes();
+    const size_t offset = layout_.payload_sign_bytes();
     if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
     stages_.push_back(planned_stage(*planned, first, segments, offset));
     if (codec.has_basis()) scales_ = planned->scales();
     // By all scales: what has no bits takes its share of a row's length.
-    if (first > 0) set_energy_bounds();
+    if (first > 0) set_squared_norm_bounds();
     double coded = 0;
     double covered = 0;
     double total = 0;
@@ -201,8 +201,8 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       const double uncovered = 1 - covered / total;
       const SearchMargins& measured = codec.search_margins();
       bounds_.margin = measured.next * (first > 0 ? kTrainedBoundMargin : kTrainedSignsMargin);
-      bounds_.front_margin =
-          measured.front * (kTrainedFrontMargin + kUncoveredFrontMargin * uncovered);
+      bounds_.sketch_margin =
+          measured.sketch * (kTrainedSketchMargin + kUncoveredSketchMargin * uncovered);
     }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     LevelStage stage;
@@ -222,7 +222,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     stage.codes_begin = stage.parts.front().codes_offset;
     for (const LevelPart& part : stage.parts) {
       stage.codes_begin = std::min(stage.codes_begin, part.codes_offset);
-      stage.rest_bytes = std::max(stage.rest_bytes, part.codes_offset + part.bytes_read());
+      stage.payload_bytes = std::max(stage.payload_bytes, part.codes_offset + part.bytes_read());
     }
   }
 }
@@ -231,18 +231,19 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
 // number n of its coordinates, the less is left, √(1 − e/t) of what others have in the second
 // stage, t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is no shorter. e
 // has an error of about √n, the code's own, and where t is not larger than that it says the less.
-void ScanCodec::set_energy_bounds() {
+void ScanCodec::set_squared_norm_bounds() {
   const LevelStage& stage = stages_[0];
-  const double lanes = stage.lanes();
+  const double lanes = stage.padded_dim();
   const double step2 = double{stage.step} * stage.step;
   double first = 0;
   double others = 0;
   for (size_t j = 0; j < scales_.size(); ++j)
     (static_cast<double>(j) < lanes ? first : others) += double{scales_[j]} * scales_[j];
-  bounds_.mean_energy = lanes / step2;
+  bounds_.mean_squared_norm = lanes / step2;
   if (!(first > 0)) return;
   const double t = others / (first / lanes);
-  bounds_.loss_of_energy = kNearCosine * std::sqrt(others) * t / (2 * (t * t + lanes)) * step2;
+  bounds_.loss_of_squared_norm =
+      kNearCosine * std::sqrt(others) * t / (2 * (t * t + lanes)) * step2;
 }
 
 }  // namespace polarquant

@@ -7,9 +7,9 @@
 //   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_level · level.
 // Levels fit a byte, −127 to 127. Rounding to them moves scores by about .013/√dim of ‖q‖‖x‖, more
 // than the best codes are off themselves, so that searches keep more than k rows for the codec's
-// own scores to choose from (candidates()). Vectors are taken as lanes: 64 for each segment of 64
-// coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second, lanes
-// without a coordinate 0. A full segment so is in its own order.
+// own scores to choose from (rescored_rows()). Vectors are taken as lanes: 64 for each segment of
+// 64 coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second,
+// lanes without a coordinate 0. A full segment so is in its own order.
 #pragma once
 
 #include <algorithm>
@@ -35,15 +35,15 @@ struct LevelPart {
   enum class Signs : uint8_t {
     none,   // the table has them
     words,  // the block's sign words
-    plane,  // a plane of the row's rest, in coordinate order
+    plane,  // a plane of the row's payload, in coordinate order
   };
   Kind kind = Kind::windows;
   Signs signs = Signs::none;
   int first_segment = 0;
   int dim = 0;              // coordinates
   int step_bits = 0;        // windows: bits a pair; magnitudes: bits a coordinate
-  size_t signs_offset = 0;  // plane: from the start of a row's rest
-  size_t codes_offset = 0;  // ring, bytes or fields, from the start of a row's rest
+  size_t signs_offset = 0;  // plane: from the start of a row's payload
+  size_t codes_offset = 0;  // ring, bytes or fields, from the start of a row's payload
   alignas(64) int8_t x[256] = {};
   alignas(64) int8_t y[256] = {};
   /// Both in one number, x in the low half, for kernels.
@@ -66,12 +66,12 @@ struct LevelStage {
   std::vector<LevelPart> parts;
   int first_segment = 0;
   int segments = 0;
-  float step = 0;          // level × step is the value
-  size_t codes_begin = 0;  // of the parts' first code in a row's rest
-  size_t rest_bytes = 0;   // of a row's rest, from its start: what the parts read
+  float step = 0;            // level × step is the value
+  size_t codes_begin = 0;    // of the parts' first code in a row's payload
+  size_t payload_bytes = 0;  // of a row's payload, from its start: what the parts read
 
   int first_lane() const { return first_segment * kSegmentLanes; }
-  int lanes() const { return segments * kSegmentLanes; }
+  int padded_dim() const { return segments * kSegmentLanes; }
 };
 
 /// Standard deviations that a bound stands off, for each of exactness. With 1 most of what a search
@@ -79,27 +79,27 @@ struct LevelStage {
 /// embeddings at 4 bits and z = 2.25 lost .0010 of recall@10 with 1 for the first stage's bound,
 /// .0002 with 1.2, nothing with 1.3, which leaves 3 % of the rows to the next stage instead of 2 %.
 inline constexpr double kBoundMargin = 1.3;
-/// Of trained codes, whose coordinates are not alike: for the front, for all signs, and for the
+/// Of trained codes, whose coordinates are not alike: for the sketch, for all signs, and for the
 /// first of split stages. Times what training measured (measure_margins.h).
-inline constexpr double kTrainedFrontMargin = .93;
+inline constexpr double kTrainedSketchMargin = .93;
 inline constexpr double kTrainedSignsMargin = 2.0;
 inline constexpr double kTrainedBoundMargin = 1.3;
-/// Added to the front's for the share of Σ scale⁴ that sign words do not cover, which has ways of
+/// Added to the sketch's for the share of Σ scale⁴ that sign words do not cover, which has ways of
 /// its own: Polar1-pca, .2 of it, loses .0015 to .0019 without it, .0004 to .0009 with it.
-inline constexpr double kUncoveredFrontMargin = 1;
+inline constexpr double kUncoveredSketchMargin = 1;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
 /// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
 struct BoundConstants {
   double margin = kBoundMargin;
-  double front_margin = kBoundMargin;
+  double sketch_margin = kBoundMargin;
   double slope_of_sign = 0;  // √(π/2)/√dim
   float length_of_norm = 0;  // ‖x−c‖ / ScanTerms::norm, of what is coded
   float scale_of_norm = 0;   // ScanTerms::scale / ScanTerms::norm
   // Of split stages: what Σ level² of a row in the first one is in the mean, and what Σ q'·û in the
   // second is taken to lose for each 1 above, by ‖q'‖ there.
-  double mean_energy = 0;
-  double loss_of_energy = 0;
+  double mean_squared_norm = 0;
+  double loss_of_squared_norm = 0;
   // Of a residual code.
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
@@ -107,10 +107,10 @@ struct BoundConstants {
 
 /// The parts of a row that scores need, read from a block.
 struct ScanTerms {
-  float scale = 0;     // s
-  float constant = 0;  // b for inner product and cosine, −b² for L2
-  float norm = 0;      // the bounds' length: s for inner product, b for L2
-  float energy = 0;    // of split stages: Σ level² of the first one
+  float scale = 0;         // s
+  float constant = 0;      // b for inner product and cosine, −b² for L2
+  float norm = 0;          // the bounds' length: s for inner product, b for L2
+  float squared_norm = 0;  // of split stages: Σ level² of the first one
 };
 
 class ScanCodec {
@@ -119,7 +119,7 @@ class ScanCodec {
 
   const BlockLayout& layout() const { return layout_; }
   const std::vector<LevelStage>& stages() const { return stages_; }
-  int lanes() const { return lanes_; }
+  int padded_dim() const { return lanes_; }
   int dim() const { return layout_.dim(); }
   Metric metric() const { return metric_; }
   const FactorFormat& factor_format() const { return factor_format_; }
@@ -127,23 +127,23 @@ class ScanCodec {
   bool has_split_stages() const { return stages_.size() == 2 && stages_[1].first_segment > 0; }
   bool has_signs() const { return layout_.sign_words() > 0; }
   /// Whether rows lie as a staged search reads them.
-  bool has_front() const { return layout_.front_words() > 0; }
-  /// Whether segments differ in energy.
+  bool has_sketch() const { return layout_.sketch_words() > 0; }
+  /// Whether segments differ in squared_norm.
   bool is_trained() const { return !scales_.empty(); }
-  /// Whether a query has three bits instead of two of each coordinate of the front's first word: of
-  /// trained codes, whose first word says most.
-  bool has_third_bit() const { return has_front() && is_trained(); }
-  /// Sign words that meet the query's full levels: those behind the front, but none of split
+  /// Whether a query has three bits instead of two of each coordinate of the sketch's first word:
+  /// of trained codes, whose first word says most.
+  bool has_third_bit() const { return has_sketch() && is_trained(); }
+  /// Sign words that meet the query's full levels: those behind the sketch, but none of split
   /// stages.
   int level_words() const {
-    return has_split_stages() ? 0 : layout_.sign_words() - layout_.front_words();
+    return has_split_stages() ? 0 : layout_.sign_words() - layout_.sketch_words();
   }
-  /// Of split stages, the front's words that are the first one's, and those behind it.
+  /// Of split stages, the sketch's words that are the first one's, and those behind it.
   int first_stage_words() const {
-    return has_split_stages() ? std::min(stages_[1].first_segment, layout_.front_words()) : 0;
+    return has_split_stages() ? std::min(stages_[1].first_segment, layout_.sketch_words()) : 0;
   }
   int words_behind_first_stage() const {
-    return has_split_stages() ? layout_.front_words() - first_stage_words() : 0;
+    return has_split_stages() ? layout_.sketch_words() - first_stage_words() : 0;
   }
   /// Coordinates that a row's sign words cover.
   int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
@@ -156,12 +156,12 @@ class ScanCodec {
   /// to choose from. Recall@10 of 117,659 × 384 real embeddings without and with one more, and by
   /// floats: Polar2 .8674, .8680, .8681; Polar4-pca .9687, .9702, .9701; Polar4+4 .9923, .9964,
   /// .9966; Polar8 .9924, .9965, .9964.
-  static int64_t candidates(int64_t k) {
+  static int64_t rescored_rows(int64_t k) {
     return k + std::min(k / 16 + 1, std::numeric_limits<int64_t>::max() - k);
   }
 
  private:
-  void set_energy_bounds();
+  void set_squared_norm_bounds();
 
   BlockLayout layout_;
   Metric metric_;

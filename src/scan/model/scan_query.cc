@@ -63,18 +63,18 @@ constexpr float kFirstWordBorders[kMostBorders] = {
     .5F * kFirstWordStep,  1.5F * kFirstWordStep, 2.5F * kFirstWordStep, 3.5F * kFirstWordStep,
     4.5F * kFirstWordStep, 5.5F * kFirstWordStep, 6.5F * kFirstWordStep};
 
-/// Leaves a place that weighs 2 or 3 in several words of the front behind the first to the one
+/// Leaves a place that weighs 2 or 3 in several words of the sketch behind the first to the one
 /// whose level there is the largest for the word's root mean square. In the others it weighs 1.
 void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<LevelWord>& words,
                WordWeights* weights) {
-  const auto front_words = static_cast<size_t>(codec.layout().front_words());
+  const auto sketch_words = static_cast<size_t>(codec.layout().sketch_words());
   // Two words' squares over their mean squares, by what both would be divided by.
   const auto farness = [&](size_t word, int place, size_t other) {
     const int64_t level = levels[word * kSegmentLanes + static_cast<size_t>(place)];
     return level * level * segment_dims(codec.dim(), static_cast<int>(word)) * words[other].squares;
   };
-  for (size_t a = 1; a < front_words; ++a) {
-    for (size_t b = a + 1; b < front_words; ++b) {
+  for (size_t a = 1; a < sketch_words; ++a) {
+    for (size_t b = a + 1; b < sketch_words; ++b) {
       for (uint64_t both = weights[a].twos & weights[b].twos; both != 0; both &= both - 1) {
         const int place = std::countr_zero(both);
         const size_t nearer = farness(a, place, b) < farness(b, place, a) ? a : b;
@@ -95,9 +95,9 @@ void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<L
 /// sums of integers are the same on every machine.
 struct QueryWords {
   const std::vector<LevelWord>& words;
-  WordWeights weights[kMaxFrontWords];  // of the front
-  const float (&steps)[2];              // of the levels of each stage
-  size_t second_stage;                  // its first word, of split stages
+  WordWeights weights[kMaxSketchWords];  // of the sketch
+  const float (&steps)[2];               // of the levels of each stage
+  size_t second_stage;                   // its first word, of split stages
 
   /// Makes scan->words.
   QueryWords(const ScanCodec& codec, const float (&of)[2], ScanQuery* scan)
@@ -108,20 +108,20 @@ struct QueryWords {
     scan->words.resize(scan->levels.size() / kSegmentLanes);
     const int8_t* levels = scan->levels.data();
     const LevelWord* sums = scan->words.data();
-    const int front_words = codec.layout().front_words();
+    const int sketch_words = codec.layout().sketch_words();
     sum_level_words(levels, static_cast<int>(words.size()), scan->words.data());
     if (!codec.has_third_bit()) {
-      weigh_levels(levels, sums, front_words, codec.dim(), kBorders, weights);
+      weigh_levels(levels, sums, sketch_words, codec.dim(), kBorders, weights);
       return;
     }
     weigh_levels(levels, sums, 1, codec.dim(), kFirstWordBorders, weights);
-    weigh_levels(levels + kSegmentLanes, sums + 1, front_words - 1, codec.dim() - kSegmentLanes,
+    weigh_levels(levels + kSegmentLanes, sums + 1, sketch_words - 1, codec.dim() - kSegmentLanes,
                  kBorders, weights + 1);
     part_twos(codec, levels, words, weights);
   }
   double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
   /// Σ x² of words first … end−1.
-  double energy(int first, int end) const {
+  double squared_norm(int first, int end) const {
     double sum = 0;
     for (auto i = static_cast<size_t>(first); i < static_cast<size_t>(end); ++i)
       sum += step(i) * step(i) * words[i].squares;
@@ -134,13 +134,13 @@ struct QueryWords {
   }
 };
 
-/// Of a front, or some words of it.
-struct FrontSums {
+/// Of a sketch, or some words of it.
+struct SketchSums {
   double along = 0;     // Σ weight·|x_j|
   int32_t weights = 0;  // Σ weight
   int32_t squares = 0;  // Σ weight²
 
-  void add(const FrontSums& other) {
+  void add(const SketchSums& other) {
     along += other.along;
     weights += other.weights;
     squares += other.squares;
@@ -149,74 +149,75 @@ struct FrontSums {
   double unit() const { return squares > 0 ? along / squares : 0; }
 };
 
-struct FrontWeights {
-  FrontSums all;
-  FrontSums behind_first_stage;
+struct SketchWeights {
+  SketchSums all;
+  SketchSums behind_first_stage;
 };
 
-/// Sets the front of the query. Its words weigh alike: of untrained codes their energies are nearly
-/// the same, and of a trained one, though most of a score is the first one's, rows that are near
-/// are so in all of them, while those that only seem to be are near in the first.
-FrontWeights set_front(const ScanCodec& codec, const QueryWords& of, ScanQuery* query) {
-  query->front_words = static_cast<size_t>(codec.layout().front_words());
+/// Sets the sketch of the query. Its words weigh alike: of untrained codes their squared_norms are
+/// nearly the same, and of a trained one, though most of a score is the first one's, rows that are
+/// near are so in all of them, while those that only seem to be are near in the first.
+SketchWeights set_sketch(const ScanCodec& codec, const QueryWords& of, ScanQuery* query) {
+  query->sketch_words = static_cast<size_t>(codec.layout().sketch_words());
   query->fours_word = of.weights[0].fours;
-  const size_t behind = query->front_words - static_cast<size_t>(codec.words_behind_first_stage());
-  FrontWeights sums;
-  for (size_t word = 0; word < query->front_words; ++word) {
+  const size_t behind = query->sketch_words - static_cast<size_t>(codec.words_behind_first_stage());
+  SketchWeights sums;
+  for (size_t word = 0; word < query->sketch_words; ++word) {
     const WordWeights& weights = of.weights[word];
     query->sign_words[word] = of.words[word].negative;
     query->ones_words[word] = weights.ones;
     query->twos_words[word] = weights.twos;
-    const FrontSums own = {of.step(word) * weights.along, weights.sum, weights.squares};
+    const SketchSums own = {of.step(word) * weights.along, weights.sum, weights.squares};
     sums.all.add(own);
     if (word >= behind) sums.behind_first_stage.add(own);
   }
-  query->front_weight = sums.all.weights;
+  query->sketch_weight = sums.all.weights;
   query->weight_behind = sums.behind_first_stage.weights;
   return sums;
 }
 
 /// What words first … end−1 have of ‖q‖², where x is q times the scales: those that have bits.
-double query_energy(const ScanCodec& codec, const QueryWords& of, int first, int end) {
-  if (!codec.is_trained()) return of.energy(first, end);
+double query_squared_norm(const ScanCodec& codec, const QueryWords& of, int first, int end) {
+  if (!codec.is_trained()) return of.squared_norm(first, end);
   double sum = 0;
   for (int word = first; word < end; ++word) {
     const double scale = codec.scales()[static_cast<size_t>(word * kSegmentLanes)];
-    if (scale > 0) sum += of.energy(word, word + 1) / (scale * scale);
+    if (scale > 0) sum += of.squared_norm(word, word + 1) / (scale * scale);
   }
   return sum;
 }
 
 /// Of queries like the rows it is 1 to 1.3, of those in random directions 4 and more over rows with
 /// a quarter of their axes long. With 1.5 at the most these lose two to seven times as much.
-constexpr double kMostFrontFactor = 3;
+constexpr double kMostSketchFactor = 3;
 
 /// Rows near the query are at one cosine with it everywhere: words say as much of a score as their
 /// share of ‖q‖². This by their share of ‖x‖², by which the estimates below have it.
-double front_factor(const ScanCodec& codec, const QueryWords& of, double norm2) {
+double sketch_factor(const ScanCodec& codec, const QueryWords& of, double norm2) {
   if (!codec.is_trained()) return 1;
   const int words = static_cast<int>(of.words.size());
-  const int front_words = codec.layout().front_words();
-  const double of_front = query_energy(codec, of, 0, front_words);
-  if (!(of_front > 0) || !(norm2 > 0)) return 1;
-  const double factor =
-      query_energy(codec, of, 0, words) / of_front * of.energy(0, front_words) / norm2;
-  return std::min(factor, kMostFrontFactor);
+  const int sketch_words = codec.layout().sketch_words();
+  const double of_sketch = query_squared_norm(codec, of, 0, sketch_words);
+  if (!(of_sketch > 0) || !(norm2 > 0)) return 1;
+  const double factor = query_squared_norm(codec, of, 0, words) / of_sketch *
+                        of.squared_norm(0, sketch_words) / norm2;
+  return std::min(factor, kMostSketchFactor);
 }
 
-/// Sets the front, and says how signs of a row tell its score. For weights v_j on the signs (those
-/// of the front times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
+/// Sets the sketch, and says how signs of a row tell its score. For weights v_j on the signs (those
+/// of the sketch times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
-void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const FrontSums& sums,
+void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const SketchSums& sums,
                      double norm2, double length, float exactness, float level_step,
                      ScanQuery* query) {
   const BlockLayout& layout = codec.layout();
   const double unit = sums.unit();
-  const double front_energy = unit * sums.along;
-  const double energy = front_energy + of.energy(layout.front_words(), layout.sign_words());
-  const double slope_of_energy = codec.bounds().slope_of_sign * norm2 * length;
+  const double sketch_squared_norm = unit * sums.along;
+  const double squared_norm =
+      sketch_squared_norm + of.squared_norm(layout.sketch_words(), layout.sign_words());
+  const double slope_of_squared_norm = codec.bounds().slope_of_sign * norm2 * length;
   const double explained = 2 / std::numbers::pi / norm2;
   const auto bound_of = [&](double e, double margin) {
     struct {
@@ -224,19 +225,19 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const FrontSu
       double margin = 0;
     } bound;
     if (!(e > 0)) return bound;
-    bound.slope = slope_of_energy / e;
+    bound.slope = slope_of_squared_norm / e;
     const double variance = std::max(0.0, e - explained * e * e);
     bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
     return bound;
   };
-  const auto front = bound_of(front_energy, codec.bounds().front_margin);
-  query->front = {static_cast<float>(front_factor(codec, of, norm2) * front.slope * unit),
-                  static_cast<float>(front.margin)};
-  const auto both = bound_of(energy, codec.bounds().margin);
+  const auto sketch = bound_of(sketch_squared_norm, codec.bounds().sketch_margin);
+  query->sketch = {static_cast<float>(sketch_factor(codec, of, norm2) * sketch.slope * unit),
+                   static_cast<float>(sketch.margin)};
+  const auto both = bound_of(squared_norm, codec.bounds().margin);
   query->signs = {static_cast<float>(both.slope * unit),
                   static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
   // The bound of the first of split stages has more to go by.
-  if (codec.has_split_stages()) query->signs = {query->front.slope, 0, query->front.margin};
+  if (codec.has_split_stages()) query->signs = {query->sketch.slope, 0, query->sketch.margin};
 }
 
 /// `step`: of the first stage's Σ level·level.
@@ -247,32 +248,33 @@ SumBound residual_bound(const ScanCodec& codec, double norm, double length, floa
           static_cast<float>(exactness * norm * length * constants.first_stage_error)};
 }
 
-/// Of split stages: the first one's part of the score is known. Of the second's, the front's words
+/// Of split stages: the first one's part of the score is known. Of the second's, the sketch's words
 /// `behind` it give an estimate: a coordinate of variance 1 is √(π/2) for its sign, so that
 /// √(π/2)·Σ ±v_j has an error of variance Σ x_j² − 2·Σ v_j·|x_j| + π/2·Σ v_j². v_j, the weights
 /// times their unit, are such that Σ v_j·|x_j| = Σ v_j². Coordinates that have bits but no word in
-/// the front are taken to say as much for their share of ‖q‖², and to have an error of variance 1.
-/// What a row's energy in the first stage takes off is set_energy_bounds' (scan_codec.cc).
+/// the sketch are taken to say as much for their share of ‖q‖², and to have an error of variance 1.
+/// What a row's squared_norm in the first stage takes off is set_squared_norm_bounds'
+/// (scan_codec.cc).
 SumBound split_bound(const ScanCodec& codec, const QueryWords& of, float exactness,
-                     const FrontSums& behind) {
+                     const SketchSums& behind) {
   const BoundConstants& constants = codec.bounds();
   const int words = static_cast<int>(of.words.size());
   const int lead = codec.stages()[0].segments;
-  const int known = std::max(lead, codec.layout().front_words());
-  const double behind_first = query_energy(codec, of, lead, words);
-  const double seen = query_energy(codec, of, 0, known);
-  const double unknown = query_energy(codec, of, known, words);
+  const int known = std::max(lead, codec.layout().sketch_words());
+  const double behind_first = query_squared_norm(codec, of, lead, words);
+  const double seen = query_squared_norm(codec, of, 0, known);
+  const double unknown = query_squared_norm(codec, of, known, words);
   const double more = seen > 0 ? 1 + unknown / seen : 1;
   const double variance =
-      of.energy(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
+      of.squared_norm(lead, words) + (std::numbers::pi / 2 - 2) * behind.unit() * behind.along;
   const double factor = codec.metric() == Metric::l2 ? 2 : 1;
   const double unit = factor * constants.scale_of_norm;  // of Σ query·û, per norm term
-  const double energy_slope = unit * std::sqrt(behind_first) * constants.loss_of_energy;
+  const double squared_norm_slope = unit * std::sqrt(behind_first) * constants.loss_of_squared_norm;
   const double margin = constants.margin * exactness * unit * std::sqrt(std::max(0.0, variance));
   return {static_cast<float>(more * unit * of.steps[0] * codec.stages()[0].step),
           static_cast<float>(more * unit * std::sqrt(std::numbers::pi / 2) * behind.unit()),
-          static_cast<float>(margin + energy_slope * constants.mean_energy),
-          static_cast<float>(energy_slope)};
+          static_cast<float>(margin + squared_norm_slope * constants.mean_squared_norm),
+          static_cast<float>(squared_norm_slope)};
 }
 
 // With u_j = scale_j·w_j, ⟨q,u⟩ = Σ (q_j·scale_j)·w_j: w has variance 1, as the codebooks and the
@@ -317,7 +319,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
                     ScanQuery* scan) {
   exactness = std::min(exactness, kMaxExactness);
   const int dim = codec.dim();
-  const auto lanes = static_cast<size_t>(codec.lanes());
+  const auto lanes = static_cast<size_t>(codec.padded_dim());
   const AlignedVector<float> scaled = scaled_query(codec, query);
   const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
   const bool l2 = codec.metric() == Metric::l2;
@@ -329,7 +331,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     const int first = stage.first_segment * kSegmentLanes;
-    const int count = std::min(dim - first, stage.lanes());
+    const int count = std::min(dim - first, stage.padded_dim());
     if (i > 0 && !codec.has_split_stages()) {
       steps[i] = steps[0];
     } else {
@@ -341,14 +343,14 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const int sign_words = codec.layout().sign_words();
   scan->sign_level_sum = words.level_sum(sign_words - codec.level_words(), sign_words);
 
-  const double norm2 = words.energy(0, static_cast<int>(words.words.size()));
+  const double norm2 = words.squared_norm(0, static_cast<int>(words.words.size()));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
   const float last_step = steps[codec.stages().size() - 1];
-  const FrontWeights front = set_front(codec, words, scan);
+  const SketchWeights sketch = set_sketch(codec, words, scan);
   if (codec.has_signs())
-    set_sign_bounds(codec, words, front.all, norm2, length, exactness, last_step, scan);
+    set_sign_bounds(codec, words, sketch.all, norm2, length, exactness, last_step, scan);
   if (codec.has_split_stages()) {
-    scan->first_stage = split_bound(codec, words, exactness, front.behind_first_stage);
+    scan->first_stage = split_bound(codec, words, exactness, sketch.behind_first_stage);
   } else if (codec.stages().size() == 2) {
     scan->first_stage = residual_bound(codec, std::sqrt(norm2), length, exactness,
                                        steps[0] * codec.stages()[0].step);
@@ -357,8 +359,8 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
 
 // ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell is off its level by half a step at most, and ŷ is no
 // longer than kLongestRow says.
-ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
-                            const ScanQuery& scan) {
+ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQuery& query,
+                                       const ScanQuery& scan) {
   const AlignedVector<float> scaled = scaled_query(codec, query);
   const float* x = scaled.empty() ? query.rotated.data() : scaled.data();
   const int dim = codec.dim();
@@ -368,7 +370,7 @@ ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const LevelStage& stage = codec.stages()[i];
     const int first = stage.first_lane();
-    const int count = std::min(dim - first, stage.lanes());
+    const int count = std::min(dim - first, stage.padded_dim());
     const double step = scan.score.dot_scale[i] / (factor * stage.step);
     const RoundingSums sums =
         rounding_sums(x + first, count, scan.levels.data() + first, static_cast<float>(step));

@@ -3,7 +3,7 @@
 // the plain definitions of score and bounds, which every kernel computes by the same float
 // operations in the same order, so that results are the same to the bit on every machine.
 //
-// Everything is in "goodness", higher is nearer: the score itself for inner product and cosine,
+// Everything is in "similarity", higher is nearer: the score itself for inner product and cosine,
 // minus the squared distance for L2.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace polarquant {
 
-/// goodness = base + weight·constant + scale·(dot_scale[0]·dot₀ + dot_scale[1]·dot₁).
+/// similarity = base + weight·constant + scale·(dot_scale[0]·dot₀ + dot_scale[1]·dot₁).
 struct ScoreConstants {
   float base = 0;
   float weight = 0;
@@ -34,17 +34,17 @@ struct DotBound {
 };
 
 /// bound by two sums: base + weight·constant + norm·(slope·sum + other_slope·other_sum + margin −
-/// energy_slope·energy). The other sum is that of SignSums.
+/// squared_norm_slope·squared_norm). The other sum is that of SignSums.
 struct SumBound {
   float slope = 0;
   float other_slope = 0;
   float margin = 0;
-  float energy_slope = 0;  // 0 but for the first of split stages
+  float squared_norm_slope = 0;  // 0 but for the first of split stages
 };
 
 /// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
 /// that rows within it are scored by floats too. docs/scan.md derives it.
-struct ScoreSlack {
+struct ScoreErrorBound {
   float per_scale = 0;  // of levels, times the row's scale
   float per_term = 0;   // of float sums, times |base| + |weight·constant|
 
@@ -56,26 +56,26 @@ struct ScoreSlack {
 };
 
 struct ScanQuery {
-  /// Of each coordinate of the front, the sign of its level and, bit by bit, its weight: a row
-  /// whose sign differs is as much further away. The first front_words are set. Where the first has
-  /// a third bit, no coordinate of two of the others has its bit in both's twos, so that one count
-  /// of bits serves them all.
-  std::array<uint64_t, kMaxFrontWords> sign_words{};
-  std::array<uint64_t, kMaxFrontWords> ones_words{};
-  std::array<uint64_t, kMaxFrontWords> twos_words{};
-  size_t front_words = 0;
+  /// Of each coordinate of the sketch, the sign of its level and, bit by bit, its weight: a row
+  /// whose sign differs is as much further away. The first sketch_words are set. Where the first
+  /// has a third bit, no coordinate of two of the others has its bit in both's twos, so that one
+  /// count of bits serves them all.
+  std::array<uint64_t, kMaxSketchWords> sign_words{};
+  std::array<uint64_t, kMaxSketchWords> ones_words{};
+  std::array<uint64_t, kMaxSketchWords> twos_words{};
+  size_t sketch_words = 0;
   /// The third bit of the first word's weights, of codes that have one
   /// (ScanCodec::has_third_bit()).
   uint64_t fours_word = 0;
-  int32_t front_weight = 0;      // Σ weight
+  int32_t sketch_weight = 0;     // Σ weight
   AlignedVector<int8_t> levels;  // (lanes), −127 to 127
   std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
-  int32_t sign_level_sum = 0;    // Σ levels of the sign words behind the front
-  int32_t weight_behind = 0;     // of split stages: Σ weights of the front behind the first one
+  int32_t sign_level_sum = 0;    // Σ levels of the sign words behind the sketch
+  int32_t weight_behind = 0;     // of split stages: Σ weights of the sketch behind the first one
   ScoreConstants score;
-  ScoreSlack slack;      // 0 in a search of the k best
-  DotBound front;        // by Σ ±weight over the front: front_weight − 2·distance
-  SumBound signs;        // by the front's Σ ±w and the other sum; no bound of split stages
+  ScoreErrorBound error_bound;  // 0 in a search of the k best
+  DotBound sketch;              // by Σ ±weight over the sketch: sketch_weight − 2·distance
+  SumBound signs;        // by the sketch's Σ ±w and the other sum; no bound of split stages
   SumBound first_stage;  // by the first of two stages' Σ level·level, and the other sum
 };
 
@@ -84,11 +84,11 @@ ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, fl
 /// The same into one made before for the codec, whose memory is taken again.
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan);
-/// The slack of a range search by `scan`, made of `query`.
-ScoreSlack make_score_slack(const ScanCodec& codec, const PreparedQuery& query,
-                            const ScanQuery& scan);
+/// The error_bound of a range search by `scan`, made of `query`.
+ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQuery& query,
+                                       const ScanQuery& scan);
 
-/// What a word of the front adds to a row's distance; `differ`: the signs that do.
+/// What a word of the sketch adds to a row's distance; `differ`: the signs that do.
 inline int32_t word_distance(uint64_t differ, uint64_t ones, uint64_t twos) {
   return std::popcount(differ & ones) + 2 * std::popcount(differ & twos);
 }
@@ -98,38 +98,39 @@ inline int32_t word_distance(const ScanQuery& query, size_t word, uint64_t diffe
          4 * std::popcount(differ & fours);
 }
 
-inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
+inline float similarity(const ScoreConstants& score, const ScanTerms& row, int32_t dot) {
   return score.base + score.weight * row.constant +
          row.scale * (score.dot_scale[0] * static_cast<float>(dot));
 }
-inline float goodness(const ScoreConstants& score, const ScanTerms& row, int32_t dot0,
-                      int32_t dot1) {
+inline float similarity(const ScoreConstants& score, const ScanTerms& row, int32_t dot0,
+                        int32_t dot1) {
   return score.base + score.weight * row.constant +
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
 }
-/// What a search orders a row by, but for its bounds: its score by levels with the query's slack.
-inline float with_slack(const ScanQuery& query, const ScanTerms& row, float score) {
-  return score + query.slack.of(query.score, row.scale, row.constant);
+/// What a search orders a row by, but for its bounds: its score by levels with the query's
+/// error_bound.
+inline float with_error_bound(const ScanQuery& query, const ScanTerms& row, float score) {
+  return score + query.error_bound.of(query.score, row.scale, row.constant);
 }
 inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
                        int32_t dot) {
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(dot) + bound.margin);
 }
-/// By a front_distance().
-inline float front_bound(const ScanQuery& query, const ScanTerms& row, int distance) {
-  return dot_bound(query.score, query.front, row, query.front_weight - 2 * distance);
+/// By a sketch_distance().
+inline float sketch_bound(const ScanQuery& query, const ScanTerms& row, int distance) {
+  return dot_bound(query.score, query.sketch, row, query.sketch_weight - 2 * distance);
 }
 
 /// What the stages of signs take from a row.
 struct SignSums {
-  int32_t distance = 0;  // of the front
-  /// Σ level·(±1) over the sign words behind the front; of split stages Σ weight·(±1) over the
-  /// front's words behind the first one.
+  int32_t distance = 0;  // of the sketch
+  /// Σ level·(±1) over the sign words behind the sketch; of split stages Σ weight·(±1) over the
+  /// sketch's words behind the first one.
   int32_t other_sum = 0;
 };
-/// The other sum of split stages, by the distance of the front's words behind the first one.
+/// The other sum of split stages, by the distance of the sketch's words behind the first one.
 inline int32_t sum_behind_first_stage(int32_t weight_behind, int32_t distance) {
   return weight_behind - 2 * distance;
 }
@@ -138,10 +139,10 @@ inline float sum_bound(const ScoreConstants& score, const SumBound& bound, const
   return score.base + score.weight * row.constant +
          row.norm * (bound.slope * static_cast<float>(sum) +
                      bound.other_slope * static_cast<float>(other_sum) + bound.margin -
-                     bound.energy_slope * row.energy);
+                     bound.squared_norm_slope * row.squared_norm);
 }
 inline float sign_bound(const ScanQuery& query, const ScanTerms& row, const SignSums& sums) {
-  return sum_bound(query.score, query.signs, row, query.front_weight - 2 * sums.distance,
+  return sum_bound(query.score, query.signs, row, query.sketch_weight - 2 * sums.distance,
                    sums.other_sum);
 }
 inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int32_t first_dot,
@@ -152,7 +153,7 @@ inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int
 /// the first of two stages' Σ level·level.
 inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float score,
                            const SignSums& signs, bool two_stages, int32_t first_dot) {
-  float least = std::min(score, front_bound(query, row, signs.distance));
+  float least = std::min(score, sketch_bound(query, row, signs.distance));
   least = std::min(least, sign_bound(query, row, signs));
   if (two_stages) least = std::min(least, first_stage_bound(query, row, first_dot, signs));
   return least;

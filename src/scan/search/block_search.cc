@@ -46,12 +46,12 @@ constexpr int64_t kMinDenseQueriesByStages = 64;
 constexpr int kMaxDenseLanes = 512;
 /// With so many queries each threads go apart: decoding rows again costs less than two threads'
 /// thresholds for the same queries, each of which has seen half of the rows. 1,000 queries over
-/// 117,659 × 384 rows by two threads, shared fronts: .93 of the time.
+/// 117,659 × 384 rows by two threads, shared sketches: .93 of the time.
 constexpr int64_t kQueriesApart = 256;
 /// Blocks, at even distances, whose most promising rows set a shared search's first thresholds.
-/// 117,659 × 384 rows: with 64 of 1,839 a query picks 4,700 rows (5,500 by what is known alone, not
-/// what is expected), and scores 70 into its best instead of 570; with 256 it picks 4,200, but
-/// looking for them takes as long.
+/// 117,659 × 384 rows: with 64 of 1,839 a query selections 4,700 rows (5,500 by what is known
+/// alone, not what is expected), and scores 70 into its best instead of 570; with 256 it selections
+/// 4,200, but looking for them takes as long.
 constexpr int64_t kSeedBlocks = 64;
 /// Where every row is scored, a dense scan pays from the second query on: one over 117,659 × 384
 /// rows by itself takes half its time row by row, two about the same.
@@ -60,7 +60,7 @@ constexpr int64_t kMinUnboundedDenseQueries = 2;
 constexpr int64_t kSmallTileBlocks = 16;
 /// Blocks that a thread takes at a time in a staged scan: about 10 µs of reading at the end, and
 /// for few queries no more than it looks at in one go.
-constexpr int64_t kLeastClaim = 64;
+constexpr int64_t kSmallestRange = 64;
 constexpr int64_t kMostClaimed = 256;
 /// Smaller ones that a dense scan begins with, 1, 2, 4, 8: threads have the more to tell each other
 /// the less they know.
@@ -74,7 +74,7 @@ class GroupSearch {
         scan_codec_(scan_codec),
         loader_(loader),
         goal_(goal),
-        kept_(scan_codec.candidates(goal.k())),
+        kept_(scan_codec.rescored_rows(goal.k())),
         exactness_(options.exactness),
         bounded_(search_is_bounded(scan_codec, options.exactness)),
         form_(dense_form(scan_codec, bounded_)),
@@ -88,25 +88,25 @@ class GroupSearch {
     const bool dense = bounded_ ? dense_beats_bounds(nq) : nq >= kMinUnboundedDenseQueries;
     const bool shared = bounded_ && !dense && nq >= min_shared_queries(scan_codec_);
     shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
-    panels_ =
-        dense ? std::make_unique<QueryPanels>(scan_codec_, queries_, form_, threads_) : nullptr;
+    query_tiles_ =
+        dense ? std::make_unique<QueryTiles>(scan_codec_, queries_, form_, threads_) : nullptr;
     const int64_t slices = slices_for(nq, dense || shared);
-    const int64_t slice_queries = div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries;
+    const int64_t slice_queries = div_up(div_up(nq, slices), kTileQueries) * kTileQueries;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
     limits_ = threads_ > 1 && !goal_.is_range()
                   ? std::make_unique<SharedLimits>(threads_, nq, kept_)
                   : nullptr;
     for (auto& worker : workers_)
       if (worker != nullptr) worker->tiles = 0;
-    std::deque<BlockClaims> claims;
+    std::deque<WorkStealingRanges> ranges;
     for (int64_t slice = 0; slice < slices; ++slice)
-      claims.emplace_back(loader_.blocks(), threads_);
+      ranges.emplace_back(loader_.blocks(), threads_);
     // A thread a slice first.
     const int64_t tasks = slices * threads_;
     parallel_for(tasks, threads_, [&](int64_t task, int thread) {
       const int64_t first_query = task % slices * slice_queries;
       const int64_t count = std::min(nq - first_query, slice_queries);
-      if (count > 0) scan(first_query, count, thread, &claims[static_cast<size_t>(task % slices)]);
+      if (count > 0) scan(first_query, count, thread, &ranges[static_cast<size_t>(task % slices)]);
     });
     // A lone query is given no limit that is only expected.
     for (const int64_t query : merge(first, nq))
@@ -133,7 +133,7 @@ class GroupSearch {
 
   bool dense_beats_bounds(int64_t nq) const {
     const bool by_stages = scan_codec_.stages().size() == 2;
-    return panel_dots_use_amx() &&
+    return query_tile_dots_use_amx() &&
            nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
            dense_lanes(scan_codec_, form_) <= kMaxDenseLanes;
   }
@@ -160,7 +160,8 @@ class GroupSearch {
         prepared_[at] = std::move(some[static_cast<size_t>(i)]);
         queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
         if (goal_.is_range())
-          queries_[at].slack = make_score_slack(scan_codec_, prepared_[at], queries_[at]);
+          queries_[at].error_bound =
+              make_score_error_bound(scan_codec_, prepared_[at], queries_[at]);
       }
     });
   }
@@ -168,31 +169,31 @@ class GroupSearch {
   Worker& worker_of(int thread) {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique<Worker>();
-    if (panels_ != nullptr && worker->dense == nullptr) {
+    if (query_tiles_ != nullptr && worker->dense == nullptr) {
       worker->dense = std::make_unique<DenseSearch>(scan_codec_, form_, bounded_);
     }
     if (shared_ != nullptr && worker->shared == nullptr) {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
-    if (panels_ == nullptr && shared_ == nullptr && worker->staged == nullptr) {
+    if (query_tiles_ == nullptr && shared_ == nullptr && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
     return *worker;
   }
 
-  void scan(int64_t first_query, int64_t count, int thread, BlockClaims* claims) {
+  void scan(int64_t first_query, int64_t count, int thread, WorkStealingRanges* ranges) {
     const SliceOfQueries slice = {first_query,
                                   count,
                                   best_.data() + thread * std::ssize(queries_) + first_query,
                                   {limits_.get(), thread, first_query}};
     if (shared_ != nullptr) {
-      scan_shared(slice, &worker_of(thread), claims);
-    } else if (panels_ != nullptr) {
-      scan_dense(slice, &worker_of(thread), claims);
+      scan_shared(slice, &worker_of(thread), ranges);
+    } else if (query_tiles_ != nullptr) {
+      scan_dense(slice, &worker_of(thread), ranges);
     } else if (!bounded_) {
-      scan_every_row(slice, &worker_of(thread), claims);
+      scan_every_row(slice, &worker_of(thread), ranges);
     } else {
-      scan_staged(slice, &worker_of(thread), claims);
+      scan_staged(slice, &worker_of(thread), ranges);
     }
   }
 
@@ -200,21 +201,21 @@ class GroupSearch {
     for (int64_t q = 0; q < slice.count; ++q) slice.limits.exchange(q, &slice.best[q]);
   }
 
-  void load(const SliceOfQueries& slice, BlockClaims::Range range, Worker* worker) {
+  void load(const SliceOfQueries& slice, WorkStealingRanges::Range range, Worker* worker) {
     loader_.load(range.first, range.count, &worker->packed, worker->tile.get());
     progress_.advance(static_cast<double>(range.count) * static_cast<double>(slice.count));
   }
 
-  void scan_dense(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+  void scan_dense(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     while (true) {
       const int64_t blocks = limits_ != nullptr && worker->tiles < kFirstTiles
                                  ? int64_t{1} << worker->tiles
                                  : kSmallTileBlocks;
-      const BlockClaims::Range range = claims->take(slice.limits.thread, blocks, blocks);
+      const WorkStealingRanges::Range range = ranges->take(slice.limits.thread, blocks, blocks);
       if (range.count == 0) return;
       worker->tile->blocks = 0;
       load(slice, range, worker);
-      worker->dense->search(*worker->tile, *panels_, slice.first, slice.first + slice.count,
+      worker->dense->search(*worker->tile, *query_tiles_, slice.first, slice.first + slice.count,
                             slice.best - slice.first);
       // Less and less often: thresholds rise with the logarithm of the rows seen.
       if (++worker->tiles < kFirstTiles || std::has_single_bit(worker->tiles))
@@ -223,7 +224,7 @@ class GroupSearch {
   }
 
   // Some rows are gone through twice: their most promising ones set thresholds.
-  void scan_shared(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+  void scan_shared(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const int64_t end = slice.first + slice.count;
     TopK* best = slice.best - slice.first;
     exchange_limits(slice);
@@ -237,8 +238,8 @@ class GroupSearch {
       worker->shared->seed(*worker->tile, share, *shared_, slice.first, end, best);
       exchange_limits(slice);
     }
-    BlockClaims::Range range;
-    while ((range = claims->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+    WorkStealingRanges::Range range;
+    while ((range = ranges->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
            0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
@@ -247,10 +248,10 @@ class GroupSearch {
     }
   }
 
-  void scan_every_row(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+  void scan_every_row(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const ScanQuery* queries = queries_.data() + slice.first;
-    BlockClaims::Range range;
-    while ((range = claims->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+    WorkStealingRanges::Range range;
+    while ((range = ranges->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
            0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
@@ -259,13 +260,13 @@ class GroupSearch {
     }
   }
 
-  void scan_staged(const SliceOfQueries& slice, Worker* worker, BlockClaims* claims) {
+  void scan_staged(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const ScanQuery* queries = queries_.data() + slice.first;
-    const int64_t room = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
-    const int64_t least = std::min(room, kLeastClaim);
+    const int64_t capacity = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
+    const int64_t least = std::min(capacity, kSmallestRange);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
-      for (BlockClaims::Range range;
-           (range = claims->take(slice.limits.thread, least, room)).count > 0;) {
+      for (WorkStealingRanges::Range range;
+           (range = ranges->take(slice.limits.thread, least, capacity)).count > 0;) {
         worker->tile->blocks = 0;
         load(slice, range, worker);
         worker->staged->search(*worker->tile, queries, slice.count, slice.best, slice.limits);
@@ -273,14 +274,14 @@ class GroupSearch {
       return;
     }
     // What survives of one range waits while others are read.
-    const int64_t most = threads_ > 1 ? std::min(room, kMostClaimed) : room;
+    const int64_t most = threads_ > 1 ? std::min(capacity, kMostClaimed) : capacity;
     worker->tile->blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
-      const BlockClaims::Range range = claims->take(slice.limits.thread, least, most);
+      const WorkStealingRanges::Range range = ranges->take(slice.limits.thread, least, most);
       // Packed blocks are where those before them were.
-      const bool is_full =
-          loader_.packs() ? worker->tile->blocks > 0 : worker->tile->blocks + range.count > room;
+      const bool is_full = loader_.packs() ? worker->tile->blocks > 0
+                                           : worker->tile->blocks + range.count > capacity;
       if (range.count == 0 || is_full) {
         worker->staged->search_waiting(*worker->tile, slice.best, slice.limits);
         worker->tile->blocks = 0;
@@ -297,7 +298,7 @@ class GroupSearch {
     std::vector<char> missed(static_cast<size_t>(nq), 0);
     goal_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
-      std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
+      std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
       if (!goal_.is_range()) {
         missed[static_cast<size_t>(q)] = !has_all_best(q, nq, all) ? 1 : 0;
         keep_best(all, kept_);
@@ -313,27 +314,26 @@ class GroupSearch {
   }
 
   // Whether the best rows by limits are the best of all, which they are if there are enough.
-  bool has_all_best(int64_t query, int64_t nq, const std::vector<Candidate>& candidates) const {
+  bool has_all_best(int64_t query, int64_t nq, const std::vector<Neighbor>& candidates) const {
     float limit = std::numeric_limits<float>::infinity();
     for (int64_t thread = 0; thread < threads_; ++thread)
       limit = std::min(limit, best_[static_cast<size_t>(thread * nq + query)].limit());
     return std::isinf(limit) ||
-           std::count_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-             return candidate.key <= limit;
-           }) >= kept_;
+           std::count_if(candidates.begin(), candidates.end(),
+                         [&](const Neighbor& neighbor) { return neighbor.key <= limit; }) >= kept_;
   }
 
   // By Codec::score: what is returned. Of more than k rows it chooses, too.
-  void rescore(const PreparedQuery& query, std::vector<Candidate>& candidates) const {
+  void rescore(const PreparedQuery& query, std::vector<Neighbor>& candidates) const {
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
-    for (const Candidate& candidate : candidates) loader_.fetch_row(candidate.id);
-    for (Candidate& candidate : candidates) {
-      loader_.get_row(candidate.id, code.data());
+    for (const Neighbor& neighbor : candidates) loader_.fetch_row(neighbor.id);
+    for (Neighbor& neighbor : candidates) {
+      loader_.get_row(neighbor.id, code.data());
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
       const float score = codec_.score_decoded(query, terms, decoded.data());
-      candidate.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > goal_.k()) candidate.key = candidate.score;
+      neighbor.score = key_of_score(score, codec_.higher_is_nearer());
+      if (kept_ > goal_.k()) neighbor.key = neighbor.score;
     }
   }
 
@@ -350,10 +350,10 @@ class GroupSearch {
   SearchProgress& progress_;
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
-  std::unique_ptr<QueryPanels> panels_;    // of a dense scan
-  std::unique_ptr<SharedQueries> shared_;  // of a shared one
-  std::unique_ptr<SharedLimits> limits_;   // of more than one thread, for the k best
-  std::vector<TopK> best_;                 // (threads, queries of the group)
+  std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan
+  std::unique_ptr<SharedQueries> shared_;    // of a shared one
+  std::unique_ptr<SharedLimits> limits_;     // of more than one thread, for the k best
+  std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
 void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
@@ -362,9 +362,9 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
           "exactness: {}; 0 to infinity are allowed", options.exactness);
   const int64_t rows = loader.blocks() * kBlockRows;
   const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
-  const int64_t query_bytes = scan_codec.lanes() * 7 + 512;
+  const int64_t query_bytes = scan_codec.padded_dim() * 7 + 512;
   const int64_t heap_entries =
-      std::max<int64_t>(1, std::min(scan_codec.candidates(goal.k()), rows));
+      std::max<int64_t>(1, std::min(scan_codec.rescored_rows(goal.k()), rows));
   const int64_t of_thread = std::min(kGroupQueries, kGroupBytes / query_bytes);
   const int64_t group =
       std::max<int64_t>(1, std::min(of_thread * threads, kMaxHeapEntries / heap_entries));

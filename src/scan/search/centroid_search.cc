@@ -29,15 +29,15 @@ namespace {
 constexpr double kMargin = 5;
 /// Of float sums, as a share of what is added.
 constexpr double kFloatRounding = 1e-6;
-/// Queries whose goodness is in memory together, and which panel_dots takes together.
+/// Queries whose similarity is in memory together, and which query_tile_dots takes together.
 constexpr int64_t kChunkQueries = kChunkRows;
-/// From so many on panel_dots, which always takes a whole chunk, is the faster kernel: 1.7 us a
-/// query of 1,024 × 384 centroids when full, against 6 us one by one.
+/// From so many on query_tile_dots, which always takes a whole chunk, is the faster kernel: 1.7 us
+/// a query of 1,024 × 384 centroids when full, against 6 us one by one.
 constexpr int64_t kMinQueriesTogether = 20;
-/// Goodnesses that are in memory together, unless one query has more: 4 MiB.
+/// Similarityes that are in memory together, unless one query has more: 4 MiB.
 constexpr int64_t kMaxTogether = int64_t{1} << 20;
-/// Panels of a task when few queries are shared by threads.
-constexpr int64_t kTaskPanels = 64;
+/// Query tiles of a task when few queries are shared by threads.
+constexpr int64_t kTaskQueryTiles = 64;
 
 std::vector<float> mean_of(int64_t count, int dim, const float* centroids) {
   std::vector<double> sum(static_cast<size_t>(dim));
@@ -52,7 +52,7 @@ std::vector<float> mean_of(int64_t count, int dim, const float* centroids) {
   return mean;
 }
 
-Codec codec_about(int dim, Metric metric, const std::vector<float>& mean) {
+Codec codec_of_centre(int dim, Metric metric, const std::vector<float>& mean) {
   CodecOptions options;
   options.centre = mean;
   return {parse_spec("Polar8"), dim, metric, options};
@@ -130,25 +130,25 @@ void find_not_below(float least, const float* values, int64_t count, std::vector
 
 struct CentroidSearch::Chunk {
   int64_t queries = 0;
-  AlignedVector<int8_t> levels;   // (queries, or a whole chunk, lanes)
-  std::vector<float> bases;       // (queries)
-  std::vector<float> weights;     // (queries)
-  std::vector<float> units;       // (queries): level·level × step × unit is the product
-  std::vector<float> margins;     // (queries): by which two centroids' order may be wrong
-  AlignedVector<float> goodness;  // (queries, whole panels)
+  AlignedVector<int8_t> levels;     // (queries, or a whole chunk, lanes)
+  std::vector<float> bases;         // (queries)
+  std::vector<float> weights;       // (queries)
+  std::vector<float> units;         // (queries): level·level × step × unit is the product
+  std::vector<float> margins;       // (queries): by which two centroids' order may be wrong
+  AlignedVector<float> similarity;  // (queries, whole query_tiles)
   AlignedVector<int32_t> dots;
 };
 
 CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const float* centroids)
     : centroids_(centroids),
       count_(count),
-      codec_(codec_about(dim, metric, mean_of(count, dim, centroids))),
+      codec_(codec_of_centre(dim, metric, mean_of(count, dim, centroids))),
       lanes_(segments_of(dim) * kSegmentLanes) {
   codec_.use_kernels(simd_codec_kernels());
-  const auto room = static_cast<size_t>(panels_of(count) * kPanelQueries);
-  levels_.resize(checked_mul(static_cast<int64_t>(room), lanes_, "centroids x lanes"));
-  steps_.resize(room);
-  constants_.resize(room);
+  const auto capacity = static_cast<size_t>(query_tiles_of(count) * kTileQueries);
+  levels_.resize(checked_mul(static_cast<int64_t>(capacity), lanes_, "centroids x lanes"));
+  steps_.resize(capacity);
+  constants_.resize(capacity);
   AlignedVector<float> v(static_cast<size_t>(dim));
   AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
   const float* mean = codec_.centre().data();
@@ -166,8 +166,8 @@ CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const floa
     codec_.rotation().apply(v.data());
     steps_[at] = round_to_step(v.data(), dim, levels.data());
     largest_step_ = std::max(largest_step_, steps_[at]);
-    put_in_panel(levels.data(), lanes_, static_cast<int>(list % kPanelQueries),
-                 levels_.data() + list / kPanelQueries * lanes_ * kPanelQueries);
+    put_in_query_tile(levels.data(), lanes_, static_cast<int>(list % kTileQueries),
+                      levels_.data() + list / kTileQueries * lanes_ * kTileQueries);
   }
 }
 
@@ -186,7 +186,7 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   chunk->weights.clear();
   chunk->units.clear();
   chunk->margins.clear();
-  chunk->goodness.resize(static_cast<size_t>(nq) * steps_.size());
+  chunk->similarity.resize(static_cast<size_t>(nq) * steps_.size());
   for (int64_t i = 0; i < nq; ++i) {
     const PreparedQuery query = codec_.prepare_query(queries + i * dim);
     const float step = round_to_step(query.rotated.data(), dim, &chunk->levels[i * lanes_]);
@@ -210,88 +210,90 @@ float CentroidSearch::margin_of(const PreparedQuery& query, float query_step) co
   return static_cast<float>(2 * (kMargin * deviation + kFloatRounding * sizes));
 }
 
-void CentroidSearch::set_goodness(int64_t query, int64_t panel, const int32_t* dots,
-                                  Chunk* chunk) const {
-  const auto first = static_cast<size_t>(panel * kPanelQueries);
+void CentroidSearch::set_similarity(int64_t query, int64_t query_tile, const int32_t* dots,
+                                    Chunk* chunk) const {
+  const auto first = static_cast<size_t>(query_tile * kTileQueries);
   const auto at = static_cast<size_t>(query);
   const float base = chunk->bases[at];
   const float weight = chunk->weights[at];
   const float unit = chunk->units[at];
   const float* constants = &constants_[first];
   const float* steps = &steps_[first];
-  float* goodness = &chunk->goodness[at * steps_.size() + first];
-  for (int slot = 0; slot < kPanelQueries; ++slot) {
-    goodness[slot] =
+  float* similarity = &chunk->similarity[at * steps_.size() + first];
+  for (int slot = 0; slot < kTileQueries; ++slot) {
+    similarity[slot] =
         base + weight * constants[slot] + unit * (steps[slot] * static_cast<float>(dots[slot]));
   }
 }
 
-void CentroidSearch::score_one(int64_t query, int64_t first_panel, int64_t end_panel,
+void CentroidSearch::score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
                                Chunk* chunk) const {
-  alignas(64) int32_t dots[kTaskPanels * kPanelQueries];
-  for (int64_t panel = first_panel; panel < end_panel; panel += kTaskPanels) {
-    const int64_t count = std::min(kTaskPanels, end_panel - panel);
-    row_panel_dots(&chunk->levels[static_cast<size_t>(query * lanes_)], lanes_,
-                   &levels_[static_cast<size_t>(panel * lanes_ * kPanelQueries)],
-                   static_cast<int>(count), dots);
+  alignas(64) int32_t dots[kTaskQueryTiles * kTileQueries];
+  for (int64_t query_tile = first_query_tile; query_tile < end_query_tile;
+       query_tile += kTaskQueryTiles) {
+    const int64_t count = std::min(kTaskQueryTiles, end_query_tile - query_tile);
+    row_query_tile_dots(&chunk->levels[static_cast<size_t>(query * lanes_)], lanes_,
+                        &levels_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)],
+                        static_cast<int>(count), dots);
     for (int64_t i = 0; i < count; ++i)
-      set_goodness(query, panel + i, dots + i * kPanelQueries, chunk);
+      set_similarity(query, query_tile + i, dots + i * kTileQueries, chunk);
   }
 }
 
-void CentroidSearch::score_panels(int64_t first_panel, int64_t end_panel, Chunk* chunk) const {
+void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_query_tile,
+                                       Chunk* chunk) const {
   if (chunk->queries < kMinQueriesTogether) {
     for (int64_t query = 0; query < chunk->queries; ++query)
-      score_one(query, first_panel, end_panel, chunk);
+      score_one(query, first_query_tile, end_query_tile, chunk);
     return;
   }
-  const PanelSession session;
-  const int together = panels_together();
-  chunk->dots.resize(static_cast<size_t>(together) * kPanelQueries * kChunkRows);
-  for (int64_t panel = first_panel; panel < end_panel; panel += together) {
-    const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
-    panel_dots(chunk->levels.data(), lanes_,
-               &levels_[static_cast<size_t>(panel * lanes_ * kPanelQueries)], count,
-               chunk->dots.data());
+  const QueryTileSession session;
+  const int together = query_tiles_together();
+  chunk->dots.resize(static_cast<size_t>(together) * kTileQueries * kChunkRows);
+  for (int64_t query_tile = first_query_tile; query_tile < end_query_tile; query_tile += together) {
+    const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
+    query_tile_dots(chunk->levels.data(), lanes_,
+                    &levels_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)], count,
+                    chunk->dots.data());
     for (int p = 0; p < count; ++p) {
       for (int64_t query = 0; query < chunk->queries; ++query) {
-        set_goodness(query, panel + p,
-                     &chunk->dots[static_cast<size_t>((p * kChunkRows + query) * kPanelQueries)],
-                     chunk);
+        set_similarity(query, query_tile + p,
+                       &chunk->dots[static_cast<size_t>((p * kChunkRows + query) * kTileQueries)],
+                       chunk);
       }
     }
   }
 }
 
-// Those that may be among the nearest by their goodness: few more, and in any case enough.
-void CentroidSearch::find_candidates(const float* goodness, float margin, int64_t wanted,
+// Those that may be among the nearest by their similarity: few more, and in any case enough.
+void CentroidSearch::find_candidates(const float* similarity, float margin, int64_t wanted,
                                      std::vector<int64_t>* found) const {
   float least = -std::numeric_limits<float>::infinity();
-  if (wanted < count_) least = about_highest(goodness, count_, wanted) - margin;
-  find_not_below(least, goodness, count_, found);
+  if (wanted < count_) least = about_highest(similarity, count_, wanted) - margin;
+  find_not_below(least, similarity, count_, found);
   // Most are in few buckets where one is far from all others.
   if (std::ssize(*found) <= 4 * wanted || wanted == count_) return;
   std::vector<float> sorted;
   for (const int64_t i : *found) {
-    const float value = goodness[i];
+    const float value = similarity[i];
     sorted.push_back(std::isnan(value) ? std::numeric_limits<float>::infinity() : value);
   }
   std::nth_element(sorted.begin(), sorted.begin() + wanted - 1, sorted.end(), std::greater<>());
   least = std::max(least, sorted[static_cast<size_t>(wanted - 1)] - margin);
-  find_not_below(least, goodness, count_, found);
+  find_not_below(least, similarity, count_, found);
 }
 
-// The best by goodness are ordered by their exact scores.
-void CentroidSearch::choose(const float* query, const float* goodness, float margin, int64_t nprobe,
-                            float* scores, int64_t* lists) const {
+// The best by similarity are ordered by their exact scores.
+void CentroidSearch::choose(const float* query, const float* similarity, float margin,
+                            int64_t nprobe, float* scores, int64_t* lists) const {
   thread_local std::vector<int64_t> found;
-  thread_local std::vector<Candidate> candidates;
+  thread_local std::vector<Neighbor> candidates;
   const int dim = codec_.dim();
   const auto row_bytes = static_cast<size_t>(dim) * sizeof(float);
   const auto fetch_row = [&](int64_t list) {
     fetch(reinterpret_cast<const uint8_t*>(centroids_ + list * dim), row_bytes);
   };
-  find_candidates(goodness, margin, std::min(nprobe, count_), &found);
+  find_candidates(similarity, margin, std::min(nprobe, count_), &found);
   candidates.clear();
   for (size_t i = 0; i < found.size(); ++i) {
     if (i + 1 < found.size()) fetch_row(found[i + 1]);
@@ -304,21 +306,21 @@ void CentroidSearch::choose(const float* query, const float* goodness, float mar
 void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, int threads,
                             float* scores, int64_t* lists) const {
   const int dim = codec_.dim();
-  const int64_t panels = panels_of(count_);
-  threads = thread_count(threads, std::max(nq, div_up(panels, kTaskPanels)));
+  const int64_t query_tiles = query_tiles_of(count_);
+  threads = thread_count(threads, std::max(nq, div_up(query_tiles, kTaskQueryTiles)));
   const auto choose_of = [&](int64_t first, int64_t query, const Chunk& chunk) {
     choose(queries + (first + query) * dim,
-           &chunk.goodness[static_cast<size_t>(query) * steps_.size()],
+           &chunk.similarity[static_cast<size_t>(query) * steps_.size()],
            chunk.margins[static_cast<size_t>(query)], nprobe, scores + (first + query) * nprobe,
            lists + (first + query) * nprobe);
   };
   if (nq < threads) {
     Chunk chunk;
     prepare(nq, queries, &chunk);
-    parallel_for(div_up(panels, kTaskPanels), threads, [&](int64_t task, int) {
-      const int64_t end = std::min(panels, (task + 1) * kTaskPanels);
+    parallel_for(div_up(query_tiles, kTaskQueryTiles), threads, [&](int64_t task, int) {
+      const int64_t end = std::min(query_tiles, (task + 1) * kTaskQueryTiles);
       for (int64_t query = 0; query < nq; ++query)
-        score_one(query, task * kTaskPanels, end, &chunk);
+        score_one(query, task * kTaskQueryTiles, end, &chunk);
     });
     parallel_for(nq, threads, [&](int64_t query, int) { choose_of(0, query, chunk); });
     return;
@@ -331,7 +333,7 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
     Chunk& chunk = chunks[static_cast<size_t>(thread)];
     const int64_t first = task * chunk_queries;
     prepare(std::min(chunk_queries, nq - first), queries + first * dim, &chunk);
-    score_panels(0, panels, &chunk);
+    score_query_tiles(0, query_tiles, &chunk);
     for (int64_t query = 0; query < chunk.queries; ++query) choose_of(first, query, chunk);
   });
 }

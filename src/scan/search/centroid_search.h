@@ -33,25 +33,26 @@ class CentroidSearch {
               int64_t* lists) const;
 
  private:
-  /// Queries as bytes, and their goodness (higher is nearer) for all centroids.
+  /// Queries as bytes, and their similarity (higher is nearer) for all centroids.
   struct Chunk;
 
   void prepare(int64_t nq, const float* queries, Chunk* chunk) const;
-  void score_panels(int64_t first_panel, int64_t end_panel, Chunk* chunk) const;
-  void score_one(int64_t query, int64_t first_panel, int64_t end_panel, Chunk* chunk) const;
-  void set_goodness(int64_t query, int64_t panel, const int32_t* dots, Chunk* chunk) const;
+  void score_query_tiles(int64_t first_query_tile, int64_t end_query_tile, Chunk* chunk) const;
+  void score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
+                 Chunk* chunk) const;
+  void set_similarity(int64_t query, int64_t query_tile, const int32_t* dots, Chunk* chunk) const;
   float margin_of(const PreparedQuery& query, float query_step) const;
-  void find_candidates(const float* goodness, float margin, int64_t wanted,
+  void find_candidates(const float* similarity, float margin, int64_t wanted,
                        std::vector<int64_t>* found) const;
-  void choose(const float* query, const float* goodness, float margin, int64_t nprobe,
+  void choose(const float* query, const float* similarity, float margin, int64_t nprobe,
               float* scores, int64_t* lists) const;
 
   const float* centroids_;
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
   int lanes_;
-  // Of centroid c about their mean m, rotated: levels, (panels, lanes·16) as query_tile_dots.h has
-  // them, and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole panels.
+  // Of centroid c about their mean m, rotated: levels, (query_tiles, lanes·16) as query_tile_dots.h
+  // has them, and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query_tiles.
   AlignedVector<int8_t> levels_;
   AlignedVector<float> steps_;
   AlignedVector<float> constants_;

@@ -19,13 +19,13 @@ namespace {
 /// More lanes take longer in one step than by the first stage, or by scores of both: 768 dimensions
 /// on a Xeon with AMX, 1.3 and 1.15 times as long. Without AMX the first stage's products, of half
 /// as many lanes, are the faster ones where bounds leave rows out.
-constexpr int kMostOneStepLanes = 512;
+constexpr int kMostOneStepVectors = 512;
 
 }  // namespace
 
 DenseForm dense_form(const ScanCodec& codec, bool bounded) {
-  if (codec.has_split_stages() && (panel_dots_use_amx() || !bounded) &&
-      OneStepLanes(codec).lanes() <= kMostOneStepLanes)
+  if (codec.has_split_stages() && (query_tile_dots_use_amx() || !bounded) &&
+      OneStepVectors(codec).padded_dim() <= kMostOneStepVectors)
     return DenseForm::one_step;
   return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
 }
@@ -33,67 +33,67 @@ DenseForm dense_form(const ScanCodec& codec, bool bounded) {
 int dense_lanes(const ScanCodec& codec, DenseForm form) {
   switch (form) {
     case DenseForm::one_step:
-      return OneStepLanes(codec).lanes();
+      return OneStepVectors(codec).padded_dim();
     case DenseForm::first_stage:
-      return FirstStageLanes(codec).lanes();
+      return FirstStageVectors(codec).padded_dim();
     case DenseForm::scores:
       break;
   }
-  return codec.lanes();
+  return codec.padded_dim();
 }
 
-QueryPanels::QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
-                         int threads)
+QueryTiles::QueryTiles(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
+                       int threads)
     : codec_(codec), queries_(queries), form_(form) {
   if (form_ == DenseForm::one_step) one_step_.emplace(codec);
   if (form_ == DenseForm::first_stage) first_stage_.emplace(codec);
-  const int64_t panels = panels_of(size());
+  const int64_t query_tiles = query_tiles_of(size());
   const size_t stages =
-      form_ == DenseForm::scores ? panels_of_stage(codec.stages().size() - 1) + 1 : 1;
+      form_ == DenseForm::scores ? query_tiles_of_stage(codec.stages().size() - 1) + 1 : 1;
   for (size_t stage = 0; stage < stages; ++stage)
-    panels_.emplace_back(static_cast<size_t>(panels * panel_levels(stage)));
-  constants_.resize(static_cast<size_t>(panels));
-  if (form_ != DenseForm::scores) hit_queries_.resize(queries.size());
-  parallel_for(panels, thread_count(threads, panels), [&](int64_t panel, int) {
-    const int64_t first = panel * kPanelQueries;
-    for (int64_t q = first; q < std::min(size(), first + kPanelQueries); ++q)
-      put_query(q, panel, static_cast<int>(q - first));
+    query_tiles_.emplace_back(static_cast<size_t>(query_tiles * query_tile_levels(stage)));
+  constants_.resize(static_cast<size_t>(query_tiles));
+  if (form_ != DenseForm::scores) match_queries_.resize(queries.size());
+  parallel_for(query_tiles, thread_count(threads, query_tiles), [&](int64_t query_tile, int) {
+    const int64_t first = query_tile * kTileQueries;
+    for (int64_t q = first; q < std::min(size(), first + kTileQueries); ++q)
+      put_query(q, query_tile, static_cast<int>(q - first));
   });
 }
 
-void QueryPanels::put_query(int64_t q, int64_t panel, int slot) {
+void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
   const ScanQuery& query = queries_[static_cast<size_t>(q)];
-  PanelConstants& constants = constants_[static_cast<size_t>(panel)];
+  QueryTileConstants& constants = constants_[static_cast<size_t>(query_tile)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
   const auto put = [&](size_t stage, const int8_t* levels) {
-    const int64_t size = panel_levels(stage);
-    put_in_panel(levels, static_cast<int>(size / kPanelQueries), slot,
-                 panels_[stage].data() + panel * size);
+    const int64_t size = query_tile_levels(stage);
+    put_in_query_tile(levels, static_cast<int>(size / kTileQueries), slot,
+                      query_tiles_[stage].data() + query_tile * size);
   };
   if (form_ == DenseForm::scores) {
     constants.dot_scale[0][slot] = query.score.dot_scale[0];
     constants.dot_scale[1][slot] = query.score.dot_scale[1];
-    for (size_t stage = 0; stage < panels_.size(); ++stage)
+    for (size_t stage = 0; stage < query_tiles_.size(); ++stage)
       put(stage, query.levels.data() + codec_.stages()[stage].first_lane());
     return;
   }
-  AlignedVector<int8_t> lanes(static_cast<size_t>(panel_levels(0) / kPanelQueries));
+  AlignedVector<int8_t> lanes(static_cast<size_t>(query_tile_levels(0) / kTileQueries));
   if (one_step_) {
-    const OneStepLanes::Scales scales = one_step_->put_query(query, lanes.data());
+    const OneStepVectors::Scales scales = one_step_->put_query(query, lanes.data());
     constants.dot_scale[0][slot] = scales.dot_scale;
     constants.margin[slot] = scales.margin;
   } else {
     constants.dot_scale[0][slot] = query.first_stage.slope;
     constants.margin[slot] = first_stage_->put_query(query, lanes.data());
-    constants.energy_slope[slot] = query.first_stage.energy_slope;
+    constants.squared_norm_slope[slot] = query.first_stage.squared_norm_slope;
   }
   put(0, lanes.data());
   const LevelStage& second = codec_.stages()[1];
   const int8_t* levels = query.levels.data() + second.first_lane();
-  hit_queries_[static_cast<size_t>(q)] = {
+  match_queries_[static_cast<size_t>(q)] = {
       {query.levels.data(), levels},
-      std::accumulate(levels, levels + second.lanes(), int32_t{0}),
+      std::accumulate(levels, levels + second.padded_dim(), int32_t{0}),
       query.score};
 }
 
@@ -101,51 +101,51 @@ DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
     : codec_(codec),
       bounded_(bounded),
       form_(form),
-      hits_(kChunkRows * kMaxPanelsTogether * kPanelQueries + 4) {
+      matches_(kChunkRows * kMaxQueryTilesTogether * kTileQueries + 4) {
   const auto add_levels = [&](int lanes) {
     levels_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);
   };
-  dots_[0].resize(hits_.size());
-  const int first_lanes = codec.stages()[0].lanes();
+  dots_[0].resize(matches_.size());
+  const int first_lanes = codec.stages()[0].padded_dim();
   switch (form_) {
     case DenseForm::scores:
-      for (const LevelStage& stage : codec.stages()) add_levels(stage.lanes());
-      if (codec.stages().size() == 2) dots_[1].resize(hits_.size());
+      for (const LevelStage& stage : codec.stages()) add_levels(stage.padded_dim());
+      if (codec.stages().size() == 2) dots_[1].resize(matches_.size());
       break;
     case DenseForm::one_step: {
       one_step_.emplace(codec);
-      const int lanes = one_step_->lanes();
+      const int lanes = one_step_->padded_dim();
       add_levels(lanes);
-      hit_rows_ = {false,          {levels_[0].data(), levels_[0].data() + first_lanes},
-                   {lanes, lanes}, {first_lanes, lanes - first_lanes},
-                   terms_.scale,   terms_.constant};
+      match_rows_ = {false,          {levels_[0].data(), levels_[0].data() + first_lanes},
+                     {lanes, lanes}, {first_lanes, lanes - first_lanes},
+                     terms_.scale,   terms_.constant};
       break;
     }
     case DenseForm::first_stage: {
       first_stage_.emplace(codec);
-      const int second_lanes = codec.stages()[1].lanes();
-      add_levels(first_stage_->lanes());
+      const int second_lanes = codec.stages()[1].padded_dim();
+      add_levels(first_stage_->padded_dim());
       add_levels(second_lanes);
-      hit_rows_ = {true,
-                   {levels_[0].data(), levels_[1].data()},
-                   {first_stage_->lanes(), second_lanes},
-                   {first_lanes, second_lanes},
-                   terms_.scale,
-                   terms_.constant};
+      match_rows_ = {true,
+                     {levels_[0].data(), levels_[1].data()},
+                     {first_stage_->padded_dim(), second_lanes},
+                     {first_lanes, second_lanes},
+                     terms_.scale,
+                     terms_.constant};
       break;
     }
   }
 }
 
 void DenseSearch::decode_block(const ScanTile& tile, int block) {
-  load_block_terms(codec_, tile.front[block], tile.room[block], terms_.scale, terms_.constant,
+  load_block_terms(codec_, tile.sketch[block], tile.capacity[block], terms_.scale, terms_.constant,
                    terms_.bias);
   for (int row = 0; row < kChunkRows; ++row) {
     if ((tile.allowed[block] >> row & 1) == 0)
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
-  // Room behind the last row has no rest to decode.
+  // Room behind the last row has no payload to decode.
   const int count = std::bit_width(tile.allowed[block]);
   RowPlace at[kChunkRows];
   for (int i = 0; i < count; ++i)
@@ -156,21 +156,22 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   switch (form_) {
     case DenseForm::scores:
       for (size_t stage = 0; stage < codec_.stages().size(); ++stage) decode(stage);
-      set_energies(codec_.stages()[0].lanes(), count);
+      set_squared_norms(codec_.stages()[0].padded_dim(), count);
       break;
     case DenseForm::one_step:
       one_step_->put_rows(at, count, levels_[0].data());
-      chunk_terms_.margin_unit = longest_row(levels_[0].data(), one_step_->lanes(), count);
-      set_energies(one_step_->lanes(), count);
+      chunk_terms_.margin_unit = longest_row(levels_[0].data(), one_step_->padded_dim(), count);
+      set_squared_norms(one_step_->padded_dim(), count);
       break;
     case DenseForm::first_stage: {
       first_stage_->put_rows(at, count, levels_[0].data());
       decode(1);
-      const int lanes = codec_.stages()[1].lanes();
+      const int lanes = codec_.stages()[1].padded_dim();
       set_operand_rows(levels_[1].data(), count, lanes, static_cast<size_t>(lanes));
-      set_energies(first_stage_->lanes(), count);
+      set_squared_norms(first_stage_->padded_dim(), count);
       const bool l2 = codec_.metric() == Metric::l2;
-      set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, terms_.energy, &bound_rows_);
+      set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, terms_.squared_norm,
+                     &bound_rows_);
       break;
     }
   }
@@ -178,94 +179,100 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
 
 // For bounds of split stages. The first one's levels begin each row, `stride` bytes from the one
 // before.
-void DenseSearch::set_energies(int stride, int count) {
+void DenseSearch::set_squared_norms(int stride, int count) {
   if (!bounded_ || !codec_.has_split_stages()) return;
-  level_energies(levels_[0].data(), codec_.stages()[0].lanes(), count, static_cast<size_t>(stride),
-                 terms_.energy);
+  level_squared_norms(levels_[0].data(), codec_.stages()[0].padded_dim(), count,
+                      static_cast<size_t>(stride), terms_.squared_norm);
 }
 
 ScanTerms DenseSearch::terms_of(int row) const {
   const float norm = codec_.metric() == Metric::l2 ? terms_.bias[row] : terms_.scale[row];
-  return {terms_.scale[row], terms_.constant[row], norm, terms_.energy[row]};
+  return {terms_.scale[row], terms_.constant[row], norm, terms_.squared_norm[row]};
 }
 
 // What some row of the block must reach to be one of the best.
 void DenseSearch::set_threshold(const ScanQuery& query, const TopK& best, int64_t slot) {
   const float constant =
       std::max(std::fabs(chunk_terms_.min_constant), std::fabs(chunk_terms_.max_constant));
-  const float slack = query.slack.of(query.score, chunk_terms_.max_scale, constant);
-  thresholds_[static_cast<size_t>(slot)] = lowered_threshold(-best.worst_key(), slack);
+  const float error_bound = query.error_bound.of(query.score, chunk_terms_.max_scale, constant);
+  thresholds_[static_cast<size_t>(slot)] = lowered_threshold(-best.worst_key(), error_bound);
   bound_thresholds_[static_cast<size_t>(slot)] = -best.worst_key();
 }
 
-int DenseSearch::find_hits(const QueryPanels& panels, int64_t first_panel, int count,
-                           int64_t first_slot) {
+int DenseSearch::find_matches(const QueryTiles& query_tiles, int64_t first_query_tile, int count,
+                              int64_t first_slot) {
   const float* thresholds = thresholds_.data() + first_slot;
-  const PanelConstants* constants = panels.constants(first_panel);
+  const QueryTileConstants* constants = query_tiles.constants(first_query_tile);
   const auto multiply = [&](size_t stage, int lanes) {
-    panel_dots(levels_[stage].data(), lanes, panels.panel(stage, first_panel), count,
-               dots_[stage].data());
+    query_tile_dots(levels_[stage].data(), lanes, query_tiles.query_tile(stage, first_query_tile),
+                    count, dots_[stage].data());
   };
   const auto find_scores = [&](const int32_t* second_dots) {
-    return find_dense_hits(dots_[0].data(), second_dots, count, constants, thresholds, chunk_terms_,
-                           hits_.data());
+    return find_dense_matches(dots_[0].data(), second_dots, count, constants, thresholds,
+                              chunk_terms_, matches_.data());
   };
-  const auto keep_hits = [&](bool first_is_known, int hits) {
-    return keep_bound_hits(hit_rows_, panels.hit_queries(first_panel * kPanelQueries), thresholds,
-                           first_is_known, hits_.data(), hits);
+  const auto keep_matches = [&](bool first_is_known, int matches) {
+    return keep_bound_matches(match_rows_,
+                              query_tiles.match_queries(first_query_tile * kTileQueries),
+                              thresholds, first_is_known, matches_.data(), matches);
   };
   switch (form_) {
     case DenseForm::scores:
       break;
     case DenseForm::one_step:
-      multiply(0, one_step_->lanes());
-      return keep_hits(false, find_scores(nullptr));
+      multiply(0, one_step_->padded_dim());
+      return keep_matches(false, find_scores(nullptr));
     case DenseForm::first_stage:
-      multiply(0, first_stage_->lanes());
-      return keep_hits(
+      multiply(0, first_stage_->padded_dim());
+      return keep_matches(
           first_stage_->is_first_stage(),
-          find_bound_hits(dots_[0].data(), count, constants, bound_thresholds_.data() + first_slot,
-                          bound_rows_, hits_.data()));
+          find_bound_matches(dots_[0].data(), count, constants,
+                             bound_thresholds_.data() + first_slot, bound_rows_, matches_.data()));
   }
   const std::vector<LevelStage>& stages = codec_.stages();
-  for (size_t stage = 0; stage < stages.size(); ++stage) multiply(stage, stages[stage].lanes());
+  for (size_t stage = 0; stage < stages.size(); ++stage)
+    multiply(stage, stages[stage].padded_dim());
   return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);
 }
 
-void DenseSearch::search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
-                                int64_t first_panel, int count, int64_t first_slot, TopK* best) {
-  const int hits = find_hits(panels, first_panel, count, first_slot);
-  const int64_t first_query = first_panel * kPanelQueries;
+void DenseSearch::search_query_tiles(const ScanTile& tile, int block, const QueryTiles& query_tiles,
+                                     int64_t first_query_tile, int count, int64_t first_slot,
+                                     TopK* best) {
+  const int matches = find_matches(query_tiles, first_query_tile, count, first_slot);
+  const int64_t first_query = first_query_tile * kTileQueries;
   const int first_row = block * kBlockRows;
-  for (int i = 0; i < hits; ++i) {
-    const DenseHit& hit = hits_[static_cast<size_t>(i)];
-    TopK& best_of_query = best[first_query + hit.query];
-    const ScanQuery& query = panels.queries()[first_query + hit.query];
-    push_by_dots(codec_, tile, static_cast<uint32_t>(first_row + hit.row), query, terms_of(hit.row),
-                 hit.dot, bounded_, &best_of_query);
-    set_threshold(query, best_of_query, first_slot + hit.query);
+  for (int i = 0; i < matches; ++i) {
+    const DenseMatch& match = matches_[static_cast<size_t>(i)];
+    TopK& best_of_query = best[first_query + match.query];
+    const ScanQuery& query = query_tiles.queries()[first_query + match.query];
+    push_by_dots(codec_, tile, static_cast<uint32_t>(first_row + match.row), query,
+                 terms_of(match.row), match.dot, bounded_, &best_of_query);
+    set_threshold(query, best_of_query, first_slot + match.query);
   }
 }
 
-void DenseSearch::search(const ScanTile& tile, const QueryPanels& panels, int64_t first,
+void DenseSearch::search(const ScanTile& tile, const QueryTiles& query_tiles, int64_t first,
                          int64_t end, TopK* best) {
-  const int64_t end_panel = panels_of(end);
-  const auto slots = static_cast<size_t>(end_panel * kPanelQueries - first);
+  const int64_t end_query_tile = query_tiles_of(end);
+  const auto slots = static_cast<size_t>(end_query_tile * kTileQueries - first);
   thresholds_.assign(slots, std::numeric_limits<float>::infinity());
   bound_thresholds_ = thresholds_;
-  const int together = panels_together();
-  // Slack is that of the block's largest scale.
-  const bool by_block = panels.queries()[first].slack.per_scale != 0;
-  const PanelSession session;
+  const int together = query_tiles_together();
+  // The error bound is that of the block's largest scale.
+  const bool by_block = query_tiles.queries()[first].error_bound.per_scale != 0;
+  const QueryTileSession session;
   for (int block = 0; block < tile.blocks; ++block) {
     decode_block(tile, block);
-    fetch_rests(codec_.layout(), tile, block + 1);
+    fetch_payloads(codec_.layout(), tile, block + 1);
     if (block == 0 || by_block) {
-      for (int64_t q = first; q < end; ++q) set_threshold(panels.queries()[q], best[q], q - first);
+      for (int64_t q = first; q < end; ++q)
+        set_threshold(query_tiles.queries()[q], best[q], q - first);
     }
-    for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
-      const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
-      search_panels(tile, block, panels, panel, count, panel * kPanelQueries - first, best);
+    for (int64_t query_tile = first / kTileQueries; query_tile < end_query_tile;
+         query_tile += together) {
+      const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
+      search_query_tiles(tile, block, query_tiles, query_tile, count,
+                         query_tile * kTileQueries - first, best);
     }
   }
 }

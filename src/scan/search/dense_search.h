@@ -31,42 +31,44 @@ DenseForm dense_form(const ScanCodec& codec, bool bounded);
 /// Lanes of the products that such a search takes of every row.
 int dense_lanes(const ScanCodec& codec, DenseForm form);
 
-/// A group's queries in panels, made once and shared by all threads.
-class QueryPanels {
+/// A group's queries in query_tiles, made once and shared by all threads.
+class QueryTiles {
  public:
   /// For searches of this form.
-  QueryPanels(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
-              int threads);
+  QueryTiles(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
+             int threads);
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
   /// Of the stage's lanes, or of those that one step or the first stage has.
-  const int8_t* panel(size_t stage, int64_t panel) const {
-    return panels_[panels_of_stage(stage)].data() + panel * panel_levels(stage);
+  const int8_t* query_tile(size_t stage, int64_t query_tile) const {
+    return query_tiles_[query_tiles_of_stage(stage)].data() + query_tile * query_tile_levels(stage);
   }
-  const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
+  const QueryTileConstants* constants(int64_t query_tile) const {
+    return constants_.data() + query_tile;
+  }
   /// Where few rows get scores.
-  const HitQuery* hit_queries(int64_t first) const { return hit_queries_.data() + first; }
+  const MatchQuery* match_queries(int64_t first) const { return match_queries_.data() + first; }
 
  private:
-  int64_t panel_levels(size_t stage) const {
-    int lanes = codec_.stages()[stage].lanes();
-    if (one_step_) lanes = one_step_->lanes();
-    if (first_stage_) lanes = first_stage_->lanes();
-    return int64_t{lanes} * kPanelQueries;
+  int64_t query_tile_levels(size_t stage) const {
+    int lanes = codec_.stages()[stage].padded_dim();
+    if (one_step_) lanes = one_step_->padded_dim();
+    if (first_stage_) lanes = first_stage_->padded_dim();
+    return int64_t{lanes} * kTileQueries;
   }
   /// Stages of the same lanes share them.
-  size_t panels_of_stage(size_t stage) const { return codec_.has_split_stages() ? stage : 0; }
-  void put_query(int64_t q, int64_t panel, int slot);
+  size_t query_tiles_of_stage(size_t stage) const { return codec_.has_split_stages() ? stage : 0; }
+  void put_query(int64_t q, int64_t query_tile, int slot);
 
   const ScanCodec& codec_;
   std::span<const ScanQuery> queries_;
   DenseForm form_;
-  std::optional<OneStepLanes> one_step_;
-  std::optional<FirstStageLanes> first_stage_;
-  std::vector<AlignedVector<int8_t>> panels_;
-  AlignedVector<PanelConstants> constants_;
-  std::vector<HitQuery> hit_queries_;
+  std::optional<OneStepVectors> one_step_;
+  std::optional<FirstStageVectors> first_stage_;
+  std::vector<AlignedVector<int8_t>> query_tiles_;
+  AlignedVector<QueryTileConstants> constants_;
+  std::vector<MatchQuery> match_queries_;
 };
 
 /// One thread's dense search.
@@ -77,19 +79,20 @@ class DenseSearch {
 
   DenseForm form() const { return form_; }
 
-  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the panels, which are for
-  /// searches of this form; `first` is a multiple of 16.
-  void search(const ScanTile& tile, const QueryPanels& panels, int64_t first, int64_t end,
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the query_tiles, which are
+  /// for searches of this form; `first` is a multiple of 16.
+  void search(const ScanTile& tile, const QueryTiles& query_tiles, int64_t first, int64_t end,
               TopK* best);
 
  private:
   void decode_block(const ScanTile& tile, int block);
-  void search_panels(const ScanTile& tile, int block, const QueryPanels& panels,
-                     int64_t first_panel, int count, int64_t first_slot, TopK* best);
+  void search_query_tiles(const ScanTile& tile, int block, const QueryTiles& query_tiles,
+                          int64_t first_query_tile, int count, int64_t first_slot, TopK* best);
   /// Those whose scores reach their query's threshold; returns how many.
-  int find_hits(const QueryPanels& panels, int64_t first_panel, int count, int64_t first_slot);
+  int find_matches(const QueryTiles& query_tiles, int64_t first_query_tile, int count,
+                   int64_t first_slot);
   void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
-  void set_energies(int stride, int count);
+  void set_squared_norms(int stride, int count);
   ScanTerms terms_of(int row) const;
 
   /// Terms of the block being scored; constants of rows that take no part are NaN, so that their
@@ -98,25 +101,25 @@ class DenseSearch {
     alignas(64) float scale[kChunkRows];
     alignas(64) float constant[kChunkRows];
     alignas(64) float bias[kChunkRows];
-    alignas(64) float energy[kChunkRows] = {};
+    alignas(64) float squared_norm[kChunkRows] = {};
   };
 
   const ScanCodec& codec_;
   bool bounded_;
   DenseForm form_;
-  std::optional<OneStepLanes> one_step_;
-  std::optional<FirstStageLanes> first_stage_;
+  std::optional<OneStepVectors> one_step_;
+  std::optional<FirstStageVectors> first_stage_;
   std::vector<AlignedVector<int8_t>> levels_;  // by stage, or one step: (kChunkRows, lanes)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;
-  BoundRows bound_rows_;  // where the first stage leaves rows out
-  HitRows hit_rows_{};    // where few rows get scores
-  /// Of the queries being searched, padded to whole panels: for scores, and for bounds, which have
-  /// no slack.
+  BoundRows bound_rows_;    // where the first stage leaves rows out
+  MatchRows match_rows_{};  // where few rows get scores
+  /// Of the queries being searched, padded to whole query_tiles: for scores, and for bounds, which
+  /// have no error_bound.
   AlignedVector<float> thresholds_;
   AlignedVector<float> bound_thresholds_;
-  std::vector<DenseHit> hits_;
+  std::vector<DenseMatch> matches_;
 };
 
 }  // namespace polarquant

@@ -89,7 +89,7 @@ class GroupSearch {
                                   1, nq);
     const bool rounded = nq / slices >= kMinRoundedQueries;
     const int64_t slice_queries =
-        rounded ? div_up(div_up(nq, slices), kPanelQueries) * kPanelQueries : div_up(nq, slices);
+        rounded ? div_up(div_up(nq, slices), kTileQueries) * kTileQueries : div_up(nq, slices);
     rounded_ = rounded ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
                                                           codec_.dim(), codec_.higher_is_nearer())
                        : nullptr;
@@ -161,7 +161,7 @@ class GroupSearch {
   void merge(int64_t first, int64_t nq) {
     goal_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
-      std::vector<Candidate> all = candidates_of(best_, threads_, nq, q);
+      std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
       goal_.write(first, q, all);
     });
     goal_.end_group();

@@ -12,18 +12,18 @@
 namespace polarquant {
 namespace {
 
-/// A filter of ids as one of places.
+/// A filter of ids as one of list_offsets.
 RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
   if (!filter) return {};
-  return [&lists, &filter](int64_t place) {
-    return filter(lists.ids(list_of_place(place))[row_of_place(place)]);
+  return [&lists, &filter](int64_t list_offset) {
+    return filter(lists.ids(list_of_offset(list_offset))[row_of_offset(list_offset)]);
   };
 }
 
 /// Queries for which a list's rows are decoded once and scored against all.
 constexpr int64_t kMinDenseQueries = 8;
 
-/// So many lists ahead what a search begins with is fetched: the fronts of so many rows, behind
+/// So many lists ahead what a search begins with is fetched: the sketches of so many rows, behind
 /// which the processor sees what is read.
 constexpr size_t kFetchAheadLists = 3;
 constexpr int64_t kFetchedRows = 256;
@@ -36,18 +36,18 @@ ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exact
       exactness_(exactness),
       bounded_(file.scan_codec != nullptr && search_is_bounded(*file.scan_codec, exactness)),
       is_range_(is_range),
-      moved_(1),
+      residual_(1),
       code_(file.lists.code_bytes()),
       decoded_(static_cast<size_t>(file.codec.dim())) {
   if (file.scan_codec == nullptr) return;
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
 }
 
-const PreparedQuery& ListScan::about(const PreparedQuery& query, int64_t list,
-                                     PreparedQuery* moved) const {
+const PreparedQuery& ListScan::residual_query(const PreparedQuery& query, int64_t list,
+                                              PreparedQuery* residual) const {
   if (file_.centres.empty()) return query;
-  file_.codec.about(query, file_.centres[static_cast<size_t>(list)], moved);
-  return *moved;
+  file_.codec.residual_query(query, file_.centres[static_cast<size_t>(list)], residual);
+  return *residual;
 }
 
 void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
@@ -68,9 +68,10 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 }
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
-  const PreparedQuery& moved = about(query, list, moved_.data());
-  set_scan_query(*file_.scan_codec, moved, bounded_ ? exactness_ : 0, scan);
-  scan->slack = is_range_ ? make_score_slack(*file_.scan_codec, moved, *scan) : ScoreSlack{};
+  const PreparedQuery& residual = residual_query(query, list, residual_.data());
+  set_scan_query(*file_.scan_codec, residual, bounded_ ? exactness_ : 0, scan);
+  scan->error_bound =
+      is_range_ ? make_score_error_bound(*file_.scan_codec, residual, *scan) : ScoreErrorBound{};
 }
 
 void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
@@ -111,7 +112,7 @@ void ListScan::search_together(const PreparedQuery& query, std::span<const int64
     if (i + kFetchAheadLists < lists.size()) fetch(lists[i + kFetchAheadLists]);
     set_query(query, lists[i], &(*list_queries_)[i]);
     spans_.push_back(file_.lists.rows(lists[i]) > 0 ? file_.lists.span(lists[i], 0) : BlockRows{});
-    spans_.back().first_row = place_of_row(lists[i], 0);
+    spans_.back().first_row = list_offset(lists[i], 0);
   }
   const TileLoader loader(*file_.scan_codec, spans_, filter_);
   std::array<TileList, TileSearch::kMaxLists> parts;
@@ -136,34 +137,35 @@ void ListScan::fetch(int64_t list) const {
   if (!file_.lists.has_blocks() || file_.lists.rows(list) == 0) return;
   const BlockRows rows = file_.lists.span(list, 0);
   polarquant::fetch(rows.data,
-                    file_.lists.layout().fronts_bytes(std::min(rows.rows, kFetchedRows)));
+                    file_.lists.layout().sketches_bytes(std::min(rows.rows, kFetchedRows)));
 }
 
 void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {
-  std::unique_ptr<QueryPanels> panels;
+  std::unique_ptr<QueryTiles> query_tiles;
   if (count >= kMinDenseQueries) {
     const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
     const ScanCodec& codec = *file_.scan_codec;
     if (dense_ == nullptr)
       dense_ = std::make_unique<DenseSearch>(codec, dense_form(codec, bounded_), bounded_);
-    panels = std::make_unique<QueryPanels>(codec, queries, dense_->form(), 1);
+    query_tiles = std::make_unique<QueryTiles>(codec, queries, dense_->form(), 1);
   }
   for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
     BlockRows rows = file_.lists.span(list, i);
-    rows.first_row = place_of_row(list, rows.first_row);
+    rows.first_row = list_offset(list, rows.first_row);
     const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
     for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
       tile_->blocks = 0;
       loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
                   tile_.get());
-      search_tile(count, panels.get(), limits);
+      search_tile(count, query_tiles.get(), limits);
     }
   }
 }
 
-void ListScan::search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits) {
-  if (panels != nullptr) {
-    dense_->search(*tile_, *panels, 0, count, best_.data());
+void ListScan::search_tile(int64_t count, const QueryTiles* query_tiles,
+                           const ThreadLimits& limits) {
+  if (query_tiles != nullptr) {
+    dense_->search(*tile_, *query_tiles, 0, count, best_.data());
   } else if (bounded_) {
     staged_->search(*tile_, scan_queries_.data(), count, best_.data(), limits);
   } else {
@@ -178,26 +180,27 @@ void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const in
   const Codec& codec = file_.codec;
   const int64_t rows = file_.lists.rows(list);
   const CodeRows codes = {file_.lists.row_codes(list), rows};
-  moved_.resize(std::max(moved_.size(), numbers.size()));
-  std::vector<const PreparedQuery*> about_list;
+  residual_.resize(std::max(residual_.size(), numbers.size()));
+  std::vector<const PreparedQuery*> residuals;
   for (size_t i = 0; i < numbers.size(); ++i)
-    about_list.push_back(&about(queries[numbers[i]], list, &moved_[i]));
+    residuals.push_back(&residual_query(queries[numbers[i]], list, &residual_[i]));
   for (int64_t row = 0; row < rows; ++row) {
-    const int64_t place = place_of_row(list, row);
-    if (!filter_.keeps(place)) continue;
+    const int64_t at = list_offset(list, row);
+    if (!filter_.keeps(at)) continue;
     const RowTerms terms = codec.decode_for_score(codes, row, decoded_.data());
     for (size_t i = 0; i < numbers.size(); ++i) {
-      const float score = codec.score_decoded(*about_list[i], terms, decoded_.data());
-      best_[i].push({key_of_score(score, codec.higher_is_nearer()), place});
+      const float score = codec.score_decoded(*residuals[i], terms, decoded_.data());
+      best_[i].push({key_of_score(score, codec.higher_is_nearer()), at});
     }
   }
 }
 
-float ListScan::score(const PreparedQuery& query, int64_t place) {
-  const int64_t list = list_of_place(place);
-  file_.lists.get(list, row_of_place(place), code_.data());
+float ListScan::score(const PreparedQuery& query, int64_t list_offset) {
+  const int64_t list = list_of_offset(list_offset);
+  file_.lists.get(list, row_of_offset(list_offset), code_.data());
   const RowTerms terms = file_.codec.decode_for_score({code_.data(), 1}, 0, decoded_.data());
-  return file_.codec.score_decoded(about(query, list, moved_.data()), terms, decoded_.data());
+  return file_.codec.score_decoded(residual_query(query, list, residual_.data()), terms,
+                                   decoded_.data());
 }
 
 }  // namespace polarquant

@@ -29,8 +29,8 @@ class ListScan {
   ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range);
 
   /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
-  /// best has their places for ids. Queries are prepared by the codec, and not about a centre.
-  /// `limits`: of the one query.
+  /// best has their list_offsets for ids. Queries are prepared by the codec, and not about a
+  /// centre. `limits`: of the one query.
   void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
               TopK* best, const ThreadLimits& limits);
 
@@ -38,28 +38,29 @@ class ListScan {
   void search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
               TopK* best, const ThreadLimits& limits);
 
-  /// Codec::score of the row at a place, for the query.
-  float score(const PreparedQuery& query, int64_t place);
+  /// Codec::score of the row at a list_offset, for the query.
+  float score(const PreparedQuery& query, int64_t list_offset);
 
  private:
-  const PreparedQuery& about(const PreparedQuery& query, int64_t list, PreparedQuery* moved) const;
+  const PreparedQuery& residual_query(const PreparedQuery& query, int64_t list,
+                                      PreparedQuery* residual) const;
   void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
   void fetch(int64_t list) const;
   size_t lists_together(std::span<const int64_t> lists, const TopK& best) const;
   void search_together(const PreparedQuery& query, std::span<const int64_t> lists, size_t count,
                        TopK* best);
   void search_blocks(int64_t list, int64_t count, const ThreadLimits& limits);
-  void search_tile(int64_t count, const QueryPanels* panels, const ThreadLimits& limits);
+  void search_tile(int64_t count, const QueryTiles* query_tiles, const ThreadLimits& limits);
   void search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
                         int64_t list);
 
   const InvertedFile& file_;
-  RowFilter filter_;  // over places
+  RowFilter filter_;  // over list_offsets
   float exactness_;
   bool bounded_;
   bool is_range_;
-  std::vector<PreparedQuery> moved_;  // queries about the list's centre
-  std::vector<TopK> best_;            // theirs
+  std::vector<PreparedQuery> residual_;  // queries about the list's centre
+  std::vector<TopK> best_;               // theirs
   std::vector<uint8_t> code_;
   AlignedVector<float> decoded_;
   // Of codes with integer levels.

@@ -45,7 +45,7 @@ class GroupSearch {
       : file_(file),
         probes_(probes),
         goal_(goal),
-        kept_(file.scan_codec != nullptr ? file.scan_codec->candidates(goal.k()) : goal.k()),
+        kept_(file.scan_codec != nullptr ? file.scan_codec->rescored_rows(goal.k()) : goal.k()),
         filter_(filter),
         exactness_(options.exactness),
         label_(label),
@@ -64,7 +64,7 @@ class GroupSearch {
     }
     goal_.begin_group(nq);
     parallel_for(nq, thread_count(threads_, nq), [&](int64_t query, int thread) {
-      std::vector<Candidate> all = candidates_of(best_, static_cast<int>(parts_), nq, query);
+      std::vector<Neighbor> all = candidates_of(best_, static_cast<int>(parts_), nq, query);
       finish(query, &scan_of(thread), all);
       goal_.write(first_query_, query, all);
     });
@@ -155,9 +155,9 @@ class GroupSearch {
     const double queries_per_probe =
         static_cast<double>(nq) / std::max<double>(1, static_cast<double>(of.numbers.size()));
     parallel_for(file_.lists.count(), threads_, [&](int64_t list, int thread) {
-      const auto place = static_cast<size_t>(list);
-      std::span<const int32_t> left = {of.numbers.data() + of.ends[place],
-                                       of.numbers.data() + of.ends[place + 1]};
+      const auto list_offset = static_cast<size_t>(list);
+      std::span<const int32_t> left = {of.numbers.data() + of.ends[list_offset],
+                                       of.numbers.data() + of.ends[list_offset + 1]};
       while (!left.empty()) {
         // A query that has the list twice is not met twice together.
         const size_t most = std::min<size_t>(left.size(), ListScan::kMaxQueries);
@@ -172,16 +172,16 @@ class GroupSearch {
   }
 
   // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
-  void finish(int64_t query, ListScan* scan, std::vector<Candidate>& candidates) {
+  void finish(int64_t query, ListScan* scan, std::vector<Neighbor>& candidates) {
     if (!goal_.is_range()) keep_best(candidates, kept_);
-    for (Candidate& candidate : candidates) {
+    for (Neighbor& neighbor : candidates) {
       if (file_.scan_codec != nullptr) {
-        const float score = scan->score(queries_[static_cast<size_t>(query)], candidate.id);
-        candidate.score = key_of_score(score, file_.codec.higher_is_nearer());
-        if (kept_ > goal_.k()) candidate.key = candidate.score;
+        const float score = scan->score(queries_[static_cast<size_t>(query)], neighbor.id);
+        neighbor.score = key_of_score(score, file_.codec.higher_is_nearer());
+        if (kept_ > goal_.k()) neighbor.key = neighbor.score;
       }
       if (label_ == RowLabel::id)
-        candidate.id = file_.lists.ids(list_of_place(candidate.id))[row_of_place(candidate.id)];
+        neighbor.id = file_.lists.ids(list_of_offset(neighbor.id))[row_of_offset(neighbor.id)];
     }
   }
 

@@ -40,18 +40,18 @@ struct ListProbes {
 /// What a search returns of a row.
 enum class RowLabel {
   id,
-  place,  // list << 32 | row of the list
+  list_offset,  // list << 32 | row of the list
 };
 
-/// A row's place as one number.
-constexpr int64_t place_of_row(int64_t list, int64_t row) { return list << 32 | row; }
-constexpr int64_t list_of_place(int64_t place) { return place >> 32; }
-constexpr int64_t row_of_place(int64_t place) { return place & 0xffffffff; }
+/// A row's list_offset as one number.
+constexpr int64_t list_offset(int64_t list, int64_t row) { return list << 32 | row; }
+constexpr int64_t list_of_offset(int64_t list_offset) { return list_offset >> 32; }
+constexpr int64_t row_of_offset(int64_t list_offset) { return list_offset & 0xffffffff; }
 
 /// The k best rows of the probed lists for each of nq queries (nq, dim): scores (nq, k) best first
 /// and labels (nq, k), ties by lower label; where there are fewer than k rows, label −1 with score
 /// −inf (inner product, cosine) or +inf (L2). The rows are those of the largest min(score, bounds),
-/// by integer levels where the codec has them, ties to the lower place; what is returned, and
+/// by integer levels where the codec has them, ties to the lower list_offset; what is returned, and
 /// orders them, is Codec::score of each about its list's centre, to the bit. The result does not
 /// depend on threads or the machine. Throws bad_argument for nq < 0, k < 1, exactness below 0 or no
 /// number, lists that are not there, and queries that are not finite.

@@ -12,10 +12,11 @@
 
 namespace polarquant {
 
-/// What a score by levels must reach where `reached` is what it must with slack: a little lower,
-/// for the rounding of this difference. What passes is held against `reached`.
-inline float lowered_threshold(float reached, float slack) {
-  return slack == 0 ? reached : reached - slack - 1e-6F * (std::fabs(reached) + slack);
+/// What a score by levels must reach where `reached` is what it must with error_bound: a little
+/// lower, for the rounding of this difference. What passes is held against `reached`.
+inline float lowered_threshold(float reached, float error_bound) {
+  return error_bound == 0 ? reached
+                          : reached - error_bound - 1e-6F * (std::fabs(reached) + error_bound);
 }
 
 /// Brings a row of the tile into *best if it belongs there, by its score and, where `bounded`, its
@@ -24,9 +25,9 @@ inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, uint32_t 
                          const ScanQuery& query, const ScanTerms& terms, const int32_t (&dot)[2],
                          bool bounded, TopK* best) {
   const bool two_stages = codec.stages().size() == 2;
-  float score = two_stages ? goodness(query.score, terms, dot[0], dot[1])
-                           : goodness(query.score, terms, dot[0]);
-  score = with_slack(query, terms, score);
+  float score = two_stages ? similarity(query.score, terms, dot[0], dot[1])
+                           : similarity(query.score, terms, dot[0]);
+  score = with_error_bound(query, terms, score);
   if (!(-score <= best->worst_key())) return;
   float least = score;
   if (bounded) {

@@ -27,7 +27,7 @@ constexpr int64_t kLeastRows = 512;
 /// 2.51 and from 1.41 to 1.66 on. (Of 8192 rows nearest ones are further away than of all, so that
 /// a search of all loses .0006 at the default of 2.25.)
 constexpr double kLostShare = .002;
-constexpr double kFrontExactness = 2.5;
+constexpr double kSketchExactness = 2.5;
 constexpr double kNextExactness = 1.65;
 
 /// Rows of x at even distances, encoded.
@@ -64,9 +64,10 @@ class SampledRows {
   std::vector<BlockRows> spans_;
 };
 
-/// At which exactness a row reaches its query's threshold, by the front and by the stage behind it.
+/// At which exactness a row reaches its query's threshold, by the sketch and by the stage behind
+/// it.
 struct NeededExactness {
-  double front;
+  double sketch;
   double next;
 };
 
@@ -77,19 +78,19 @@ NeededExactness needed_exactness(const ScanCodec& codec, const ScanQuery& at_0,
     return (double{threshold} - bound_at_0) / (double{bound_at_1} - bound_at_0);
   };
   ScanTerms terms = load_terms(codec, at);
-  const int distance = front_distance(codec, at_0, at);
+  const int distance = sketch_distance(codec, at_0, at);
   const SignSums sums = {distance, other_sum(codec, at_0, at)};
-  const double front =
-      reaching(front_bound(at_0, terms, distance), front_bound(at_1, terms, distance));
+  const double sketch =
+      reaching(sketch_bound(at_0, terms, distance), sketch_bound(at_1, terms, distance));
   if (!codec.has_split_stages())
-    return {front, reaching(sign_bound(at_0, terms, sums), sign_bound(at_1, terms, sums))};
+    return {sketch, reaching(sign_bound(at_0, terms, sums), sign_bound(at_1, terms, sums))};
   const LevelStage& stage = codec.stages()[0];
-  AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  AlignedVector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
   decode_levels(codec, stage, at, levels.data());
   const int32_t dot = level_dot(stage, at_0, levels.data());
-  terms.energy = first_stage_energy(codec, at);
-  return {front, reaching(first_stage_bound(at_0, terms, dot, sums),
-                          first_stage_bound(at_1, terms, dot, sums))};
+  terms.squared_norm = first_stage_squared_norm(codec, at);
+  return {sketch, reaching(first_stage_bound(at_0, terms, dot, sums),
+                           first_stage_bound(at_1, terms, dot, sums))};
 }
 
 /// Sets needed[i·kNeighbours …] of queries first … end−1, which are some of the rows.
@@ -116,8 +117,8 @@ void add_needed(const Codec& codec, const ScanCodec& scan_codec, const SampledRo
     const ScanQuery at_1 = make_scan_query(scan_codec, prepared[i], 1);
     const float threshold = -best[i].worst_key();
     NeededExactness* out = needed + (first + static_cast<int64_t>(i)) * kNeighbours;
-    for (const Candidate& candidate : best[i].candidates())
-      *out++ = needed_exactness(scan_codec, at_0, at_1, rows.place(candidate.id), threshold);
+    for (const Neighbor& neighbor : best[i].neighbors())
+      *out++ = needed_exactness(scan_codec, at_0, at_1, rows.place(neighbor.id), threshold);
   }
 }
 
@@ -141,13 +142,14 @@ SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, co
     add_needed(trained, scan_codec, rows, queries, first,
                std::min(queries, first + kQueriesTogether), needed.data());
   });
-  std::vector<double> front;
+  std::vector<double> sketch;
   std::vector<double> next;
   for (const NeededExactness& of_row : needed) {
-    front.push_back(of_row.front);
+    sketch.push_back(of_row.sketch);
     next.push_back(of_row.next);
   }
-  return {factor_of(std::move(front), kFrontExactness), factor_of(std::move(next), kNextExactness)};
+  return {factor_of(std::move(sketch), kSketchExactness),
+          factor_of(std::move(next), kNextExactness)};
 }
 
 }  // namespace
@@ -156,7 +158,7 @@ SearchMargins measure_margins(Codec& trained, int64_t n, const float* x) {
   if (!trained.has_basis() || n < kLeastRows || !BlockLayout::supports(trained)) return {};
   const WorkStage last(0.9, 1);
   const ScanCodec scan_codec(trained);
-  if (!scan_codec.has_front()) return {};
+  if (!scan_codec.has_sketch()) return {};
   return measure(trained, scan_codec, n, x);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How far the bounds of a staged search have to stand off on rows like those a code was trained
-// with. Signs of a trained code's axes say more of a score, or less, by how energy is spread over
-// axes and rows: with the same margins for all a search loses .0003 of recall on sentence
+// with. Signs of a trained code's axes say more of a score, or less, by how squared_norm is spread
+// over axes and rows: with the same margins for all a search loses .0003 of recall on sentence
 // embeddings, and .01 on heavy-tailed rows.
 #pragma once
 

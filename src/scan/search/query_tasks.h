@@ -37,11 +37,11 @@ void for_each_query(int64_t nq, int threads, const Body& body) {
 }
 
 /// The candidates of one query from every thread; best: (threads, nq).
-inline std::vector<Candidate> candidates_of(const std::vector<TopK>& best, int threads, int64_t nq,
-                                            int64_t query) {
-  std::vector<Candidate> all;
+inline std::vector<Neighbor> candidates_of(const std::vector<TopK>& best, int threads, int64_t nq,
+                                           int64_t query) {
+  std::vector<Neighbor> all;
   for (int64_t thread = 0; thread < threads; ++thread) {
-    const auto& part = best[static_cast<size_t>(thread * nq + query)].candidates();
+    const auto& part = best[static_cast<size_t>(thread * nq + query)].neighbors();
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

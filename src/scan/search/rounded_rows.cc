@@ -45,18 +45,20 @@ Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
 RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
                                bool higher_is_nearer)
     : queries_(queries), lanes_(lanes_of(dim)) {
-  const auto panels = static_cast<size_t>(panels_of(static_cast<int64_t>(queries.size())));
-  levels_.resize(panels * static_cast<size_t>(lanes_) * kPanelQueries);
-  constants_.resize(panels);
+  const auto query_tiles =
+      static_cast<size_t>(query_tiles_of(static_cast<int64_t>(queries.size())));
+  levels_.resize(query_tiles * static_cast<size_t>(lanes_) * kTileQueries);
+  constants_.resize(query_tiles);
   AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
   const float sign = higher_is_nearer ? 1.0F : -1.0F;
   for (size_t q = 0; q < queries.size(); ++q) {
     const PreparedQuery& query = queries[q];
     const Rounded rounded = round_to_bytes(query.rotated.data(), dim, false, levels.data());
-    const int slot = static_cast<int>(q % kPanelQueries);
-    put_in_panel(levels.data(), lanes_, slot,
-                 levels_.data() + q / kPanelQueries * static_cast<size_t>(lanes_) * kPanelQueries);
-    PanelConstants& constants = constants_[q / kPanelQueries];
+    const int slot = static_cast<int>(q % kTileQueries);
+    put_in_query_tile(
+        levels.data(), lanes_, slot,
+        levels_.data() + q / kTileQueries * static_cast<size_t>(lanes_) * kTileQueries);
+    QueryTileConstants& constants = constants_[q / kTileQueries];
     constants.base[slot] = sign * query.offset;
     constants.weight[slot] = sign * query.bias_weight;
     constants.dot_scale[0][slot] = rounded.step;
@@ -74,9 +76,9 @@ RoundedRows::RoundedRows(const Codec& codec)
       ids_(kChunkRows),
       scale_(kChunkRows),
       constant_(kChunkRows),
-      dots_(kMaxPanelsTogether * kPanelQueries * kChunkRows),
-      thresholds_(kMaxPanelsTogether * kPanelQueries),
-      hits_(dots_.size()) {}
+      dots_(kMaxQueryTilesTogether * kTileQueries * kChunkRows),
+      thresholds_(kMaxQueryTilesTogether * kTileQueries),
+      matches_(dots_.size()) {}
 
 void RoundedRows::push(CodeRows codes, int64_t row) {
   if (size_ == 0) {
@@ -103,8 +105,8 @@ void RoundedRows::push(CodeRows codes, int64_t row) {
 
 // The least that a dot of bytes says of a row that is as good as the worst of the best; NaN where
 // sums may overflow.
-float RoundedRows::goodness_threshold(const RoundedQueries& queries, int64_t query,
-                                      float worst_key) const {
+float RoundedRows::similarity_threshold(const RoundedQueries& queries, int64_t query,
+                                        float worst_key) const {
   const float norm = queries.norm(query);
   const PreparedQuery& exact = queries.query(query);
   const float constant = std::max(std::fabs(chunk_.min_constant), std::fabs(chunk_.max_constant));
@@ -125,27 +127,29 @@ void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int ro
   best[query].push({key_of_score(score, codec_.higher_is_nearer()), ids_[slot]});
 }
 
-void RoundedRows::score_panels(const RoundedQueries& queries, int64_t first_panel, int count,
-                               int64_t end, TopK* best) {
-  const int64_t first_query = first_panel * kPanelQueries;
-  panel_dots(levels_.data(), lanes_, queries.panel(first_panel), count, dots_.data());
-  for (int slot = 0; slot < count * kPanelQueries; ++slot) {
+void RoundedRows::score_query_tiles(const RoundedQueries& queries, int64_t first_query_tile,
+                                    int count, int64_t end, TopK* best) {
+  const int64_t first_query = first_query_tile * kTileQueries;
+  query_tile_dots(levels_.data(), lanes_, queries.query_tile(first_query_tile), count,
+                  dots_.data());
+  for (int slot = 0; slot < count * kTileQueries; ++slot) {
     const int64_t query = first_query + slot;
     float& threshold = thresholds_[static_cast<size_t>(slot)];
     threshold = std::numeric_limits<float>::infinity();
     if (query >= end) continue;
-    const float least = goodness_threshold(queries, query, best[query].worst_key());
+    const float least = similarity_threshold(queries, query, best[query].worst_key());
     if (std::isnan(least)) {
       for (int row = 0; row < size_; ++row) score_row(queries, query, row, best);
     } else {
       threshold = least;
     }
   }
-  const int hits = find_dense_hits(dots_.data(), nullptr, count, queries.constants(first_panel),
-                                   thresholds_.data(), chunk_, hits_.data());
-  for (int i = 0; i < hits; ++i) {
-    const DenseHit& hit = hits_[static_cast<size_t>(i)];
-    score_row(queries, first_query + hit.query, hit.row, best);
+  const int matches =
+      find_dense_matches(dots_.data(), nullptr, count, queries.constants(first_query_tile),
+                         thresholds_.data(), chunk_, matches_.data());
+  for (int i = 0; i < matches; ++i) {
+    const DenseMatch& match = matches_[static_cast<size_t>(i)];
+    score_row(queries, first_query + match.query, match.row, best);
   }
 }
 
@@ -155,12 +159,13 @@ void RoundedRows::score(const RoundedQueries& queries, int64_t first, int64_t en
     constant_[static_cast<size_t>(row)] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_ = make_chunk_terms(scale_.data(), constant_.data());
-  const PanelSession session;
-  const int together = panels_together();
-  const int64_t end_panel = panels_of(end);
-  for (int64_t panel = first / kPanelQueries; panel < end_panel; panel += together) {
-    const int count = static_cast<int>(std::min<int64_t>(together, end_panel - panel));
-    score_panels(queries, panel, count, end, best);
+  const QueryTileSession session;
+  const int together = query_tiles_together();
+  const int64_t end_query_tile = query_tiles_of(end);
+  for (int64_t query_tile = first / kTileQueries; query_tile < end_query_tile;
+       query_tile += together) {
+    const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
+    score_query_tiles(queries, query_tile, count, end, best);
   }
 }
 

@@ -21,18 +21,20 @@
 
 namespace polarquant {
 
-/// Queries as panels of bytes, made once and shared by all threads.
+/// Queries as query_tiles of bytes, made once and shared by all threads.
 class RoundedQueries {
  public:
   /// The queries are borrowed.
   RoundedQueries(std::span<const PreparedQuery> queries, int dim, bool higher_is_nearer);
 
-  int lanes() const { return lanes_; }
+  int padded_dim() const { return lanes_; }
   const PreparedQuery& query(int64_t i) const { return queries_[static_cast<size_t>(i)]; }
-  const int8_t* panel(int64_t panel) const {
-    return levels_.data() + panel * lanes_ * kPanelQueries;
+  const int8_t* query_tile(int64_t query_tile) const {
+    return levels_.data() + query_tile * lanes_ * kTileQueries;
   }
-  const PanelConstants* constants(int64_t panel) const { return constants_.data() + panel; }
+  const QueryTileConstants* constants(int64_t query_tile) const {
+    return constants_.data() + query_tile;
+  }
   float norm(int64_t i) const { return norms_[static_cast<size_t>(i)]; }
   /// The most that the rounding error's length can be.
   float rounding(int64_t i) const { return roundings_[static_cast<size_t>(i)]; }
@@ -41,7 +43,7 @@ class RoundedQueries {
   std::span<const PreparedQuery> queries_;
   int lanes_;
   AlignedVector<int8_t> levels_;
-  AlignedVector<PanelConstants> constants_;
+  AlignedVector<QueryTileConstants> constants_;
   std::vector<float> norms_;
   std::vector<float> roundings_;
 };
@@ -59,10 +61,10 @@ class RoundedRows {
   void score(const RoundedQueries& queries, int64_t first, int64_t end, TopK* best);
 
  private:
-  float goodness_threshold(const RoundedQueries& queries, int64_t query, float worst_key) const;
+  float similarity_threshold(const RoundedQueries& queries, int64_t query, float worst_key) const;
   void score_row(const RoundedQueries& queries, int64_t query, int row, TopK* best) const;
-  void score_panels(const RoundedQueries& queries, int64_t first_panel, int count, int64_t end,
-                    TopK* best);
+  void score_query_tiles(const RoundedQueries& queries, int64_t first_query_tile, int count,
+                         int64_t end, TopK* best);
 
   const Codec& codec_;
   int lanes_;
@@ -71,7 +73,7 @@ class RoundedRows {
   AlignedVector<int8_t> levels_;  // (kChunkRows, lanes)
   std::vector<RowTerms> terms_;
   std::vector<int64_t> ids_;
-  // Of the rows, in goodness: scale·step ≥ 0, and the constants, NaN where there is no row.
+  // Of the rows, in similarity: scale·step ≥ 0, and the constants, NaN where there is no row.
   AlignedVector<float> scale_;
   AlignedVector<float> constant_;
   ChunkTerms chunk_;
@@ -80,7 +82,7 @@ class RoundedRows {
   float max_length_ = 0;
   AlignedVector<int32_t> dots_;
   AlignedVector<float> thresholds_;
-  std::vector<DenseHit> hits_;
+  std::vector<DenseMatch> matches_;
 };
 
 }  // namespace polarquant

@@ -57,24 +57,24 @@ class SearchGoal {
     if (is_range()) group_.assign(static_cast<size_t>(nq), {});
   }
   void end_group() {
-    for (std::vector<Candidate>& rows : group_) {
-      for (const Candidate& row : rows) {
+    for (std::vector<Neighbor>& rows : group_) {
+      for (const Neighbor& row : rows) {
         found_->scores.push_back(score_of_key(row.score, higher_is_nearer_));
         found_->ids.push_back(row.id);
       }
       found_->lims.push_back(static_cast<int64_t>(found_->ids.size()));
-      std::vector<Candidate>().swap(rows);
+      std::vector<Neighbor>().swap(rows);
     }
   }
   /// `first`: the group's first query; `query` is counted from there.
-  void write(int64_t first, int64_t query, std::vector<Candidate>& rows) {
+  void write(int64_t first, int64_t query, std::vector<Neighbor>& rows) {
     if (!is_range()) {
       const int64_t at = (first + query) * k_;
       write_top_k(rows, k_, higher_is_nearer_, scores_ + at, ids_ + at);
       return;
     }
-    std::erase_if(rows, [this](const Candidate& row) { return !(row.score <= key_); });
-    std::sort(rows.begin(), rows.end(), [](const Candidate& a, const Candidate& b) {
+    std::erase_if(rows, [this](const Neighbor& row) { return !(row.score <= key_); });
+    std::sort(rows.begin(), rows.end(), [](const Neighbor& a, const Neighbor& b) {
       return a.score < b.score || (a.score == b.score && a.id < b.id);
     });
     group_[static_cast<size_t>(query)] = std::move(rows);
@@ -89,7 +89,7 @@ class SearchGoal {
   int64_t* ids_ = nullptr;
   float key_ = 0;  // the largest within the radius
   RangeFound* found_ = nullptr;
-  std::vector<std::vector<Candidate>> group_;
+  std::vector<std::vector<Neighbor>> group_;
 };
 
 }  // namespace polarquant

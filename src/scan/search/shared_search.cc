@@ -14,10 +14,10 @@ namespace {
 /// The key of the rank-th best row, one of a block at the most: rows that lie together may be
 /// alike, and which blocks are looked at is what chance decides. +inf with fewer.
 float key_of_rank_by_blocks(const TopK& best, int64_t rank) {
-  std::vector<Candidate> rows = best.candidates();
+  std::vector<Neighbor> rows = best.neighbors();
   std::sort(rows.begin(), rows.end());
   std::vector<int64_t> blocks;
-  for (const Candidate& row : rows) {
+  for (const Neighbor& row : rows) {
     const int64_t block = row.id / kBlockRows;
     if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) continue;
     blocks.push_back(block);
@@ -35,7 +35,7 @@ SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> 
     const ScanQuery& scan = queries[static_cast<size_t>(q)];
     Query& query = queries_[static_cast<size_t>(q)];
     query.scan = &scan;
-    set_front_query(codec, scan, &query.front);
+    set_sketch_query(codec, scan, &query.sketch);
     set_level_query(codec, scan, &query.levels);
   });
 }
@@ -49,54 +49,56 @@ int SharedSearch::blocks_together(const ScanTile& tile) const {
 }
 
 void SharedSearch::share_blocks(const ScanTile& tile, int first_block, int end_block) {
-  lay_out_fronts(codec_, tile, first_block, end_block, fronts_.get());
+  lay_out_sketches(codec_, tile, first_block, end_block, sketches_.get());
   decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
 }
 
-void SharedSearch::take_hits(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                             const LevelGoal* goals, float* thresholds, TopK* best) {
-  SharedHits& hits = found_->hits;
-  if (codec_.stages().size() == 2) keep_by_second_stage(codec_, levels_, goals, &hits);
-  for (int i = 0; i < hits.count; ++i) {
-    const int goal = hits.goals[i];
-    const uint32_t row = hits.rows[i];
-    const int32_t dots[2] = {hits.dots[0][i], hits.dots[1][i]};
+void SharedSearch::take_matches(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                                const LevelGoal* goals, float* thresholds, TopK* best) {
+  SharedMatches& matches = found_->matches;
+  if (codec_.stages().size() == 2) keep_by_second_stage(codec_, levels_, goals, &matches);
+  for (int i = 0; i < matches.count; ++i) {
+    const int goal = matches.goals[i];
+    const uint32_t row = matches.rows[i];
+    const int32_t dots[2] = {matches.dots[0][i], matches.dots[1][i]};
     push_by_dots(codec_, tile, levels_.first_row + row, *queries[first + goal].scan,
                  levels_.terms(row).terms, dots, true, &best[goal]);
     thresholds[goal] = -best[goal].worst_key();
   }
-  hits.count = 0;
+  matches.count = 0;
 }
 
 void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                                 std::span<const float> front_thresholds, TopK* best) {
+                                 std::span<const float> sketch_thresholds, TopK* best) {
   const int64_t count = std::ssize(thresholds_);
   for (int64_t from = 0; from < count; from += kQueriesTogether) {
     const auto together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - from));
     float* const thresholds = thresholds_.data() + from;
-    FrontPick picks[kQueriesTogether];
+    SketchSelection selections[kQueriesTogether];
     LevelGoal goals[kQueriesTogether];
     for (int i = 0; i < together; ++i) {
       const SharedQueries::Query& query = queries[first + from + i];
-      const float slack = has_slack_ ? query.scan->slack.of(query.scan->score, levels_.max_scale,
-                                                            levels_.max_constant)
-                                     : 0;
-      goals[i] = {&query.levels, lowered_threshold(thresholds[i], slack), thresholds[i]};
-      const float by_front =
-          front_thresholds.empty()
+      const float error_bound =
+          has_error_bound_ ? query.scan->error_bound.of(query.scan->score, levels_.max_scale,
+                                                        levels_.max_constant)
+                           : 0;
+      goals[i] = {&query.levels, lowered_threshold(thresholds[i], error_bound), thresholds[i]};
+      const float by_sketch =
+          sketch_thresholds.empty()
               ? thresholds[i]
-              : std::max(thresholds[i], front_thresholds[static_cast<size_t>(from + i)]);
-      picks[i] = {&query.front, by_front, &found_->picked[i]};
+              : std::max(thresholds[i], sketch_thresholds[static_cast<size_t>(from + i)]);
+      selections[i] = {&query.sketch, by_sketch, &found_->candidates[i]};
     }
-    pick_rows(codec_, *fronts_, {picks, static_cast<size_t>(together)});
+    select_rows(codec_, *sketches_, {selections, static_cast<size_t>(together)});
     for (int i = 0; i < together; ++i) {
       if (i + 1 < together) fetch_levels(codec_, queries[first + from + i + 1].levels);
-      PickedRows& picked = found_->picked[i];
-      if (!found_->hits.has_room(picked.count))
-        take_hits(tile, queries, first + from, goals, thresholds, best + from);
-      if (picked.count > 0) find_shared_hits(codec_, levels_, goals, i, &picked, &found_->hits);
+      CandidateRows& candidates = found_->candidates[i];
+      if (!found_->matches.has_room(candidates.count))
+        take_matches(tile, queries, first + from, goals, thresholds, best + from);
+      if (candidates.count > 0)
+        find_shared_matches(codec_, levels_, goals, i, &candidates, &found_->matches);
     }
-    take_hits(tile, queries, first + from, goals, thresholds, best + from);
+    take_matches(tile, queries, first + from, goals, thresholds, best + from);
   }
 }
 
@@ -104,8 +106,8 @@ void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& quer
 float SharedSearch::promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted) {
   Sample sample;
   constexpr float kEveryRow = -std::numeric_limits<float>::infinity();
-  SurvivorSearch every = {&query, kEveryRow, {sample.survivors, sample.bounds, 0}, {}};
-  find_sign_survivors(codec_, tile, 0, std::min(tile.blocks, kSampleBlocks), &every, 1);
+  CandidateSearch every = {&query, kEveryRow, {sample.candidates, sample.bounds, 0}, {}};
+  find_sign_candidates(codec_, tile, 0, std::min(tile.blocks, kSampleBlocks), &every, 1);
   const int count = every.found.count;
   const int64_t rank = wanted * count / (int64_t{tile.blocks} * kBlockRows);
   if (rank >= count - 1) return kEveryRow;
@@ -126,7 +128,7 @@ void SharedSearch::seed(const ScanTile& tile, double share, const SharedQueries&
   for (size_t i = 0; i < count; ++i)
     promising[i] =
         promising_bound(tile, *queries[first + static_cast<int64_t>(i)].scan, promising_rows(k));
-  has_slack_ = false;
+  has_error_bound_ = false;
   const int together = blocks_together(tile);
   for (int block = 0; block < tile.blocks; block += together) {
     share_blocks(tile, block, std::min(tile.blocks, block + together));
@@ -147,7 +149,7 @@ void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, in
   const int64_t count = end - first;
   thresholds_.resize(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) thresholds_[static_cast<size_t>(i)] = -best[i].worst_key();
-  has_slack_ = queries[first].scan->slack.per_scale != 0;
+  has_error_bound_ = queries[first].scan->error_bound.per_scale != 0;
   const int together = blocks_together(tile);
   for (int block = 0; block < tile.blocks; block += together) {
     share_blocks(tile, block, std::min(tile.blocks, block + together));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One thread's search of tiles for many queries, where rows are left out by bounds: a few blocks at
 // a time are laid out and decoded once, and all queries go through them before the next ones. Of a
-// row that a query's front leaves, the score is then a few instructions away.
+// row that a query's sketch leaves, the score is then a few instructions away.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class SharedQueries {
   SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries, int threads);
 
   struct Query {
-    FrontQuery front;
+    SketchQuery sketch;
     LevelQuery levels;
     const ScanQuery* scan;
   };
@@ -35,7 +35,7 @@ class SharedQueries {
 
 class SharedSearch {
  public:
-  /// For codes with signs, where can_share_fronts().
+  /// For codes with signs, where can_share_sketches().
   explicit SharedSearch(const ScanCodec& codec);
 
   /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
@@ -58,31 +58,32 @@ class SharedSearch {
   float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
   /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps
   /// that at the k-th best, for as many queries from `first` on as there are thresholds. Where
-  /// there are front_thresholds, fronts must reach these, too.
+  /// there are sketch_thresholds, sketches must reach these, too.
   void search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                     std::span<const float> front_thresholds, TopK* best);
-  /// Brings the hits of queries first … into their best[…], raises thresholds, and empties hits.
-  void take_hits(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                 const LevelGoal* goals, float* thresholds, TopK* best);
+                     std::span<const float> sketch_thresholds, TopK* best);
+  /// Brings the matches of queries first … into their best[…], raises thresholds, and empties
+  /// matches.
+  void take_matches(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                    const LevelGoal* goals, float* thresholds, TopK* best);
 
-  /// Queries that pick, before each scores what it picked: so the fronts stay in a first-level
-  /// cache, from which the levels drive them. By 64 a search takes .9 of the time that it takes
-  /// query by query; by 16 or 256 it is a little slower.
+  /// Queries that selection, before each scores what it candidates: so the sketches stay in a
+  /// first-level cache, from which the levels drive them. By 64 a search takes .9 of the time that
+  /// it takes query by query; by 16 or 256 it is a little slower.
   static constexpr int64_t kQueriesTogether = 64;
 
   struct Found {
-    PickedRows picked[kQueriesTogether];
-    SharedHits hits;
+    CandidateRows candidates[kQueriesTogether];
+    SharedMatches matches;
   };
   struct Sample {
-    uint32_t survivors[kSampleBlocks * kBlockRows + kListSlack];
-    float bounds[kSampleBlocks * kBlockRows + kListSlack];
+    uint32_t candidates[kSampleBlocks * kBlockRows + kListPadding];
+    float bounds[kSampleBlocks * kBlockRows + kListPadding];
   };
 
   const ScanCodec& codec_;
-  bool has_slack_ = false;  // a range search's queries have
+  bool has_error_bound_ = false;  // a range search's queries have
   SharedLevels levels_;
-  SpareMemory<SharedFronts> fronts_;
+  SpareMemory<SharedFronts> sketches_;
   SpareMemory<Found> found_;
   std::vector<float> thresholds_;  // of the queries
 };

@@ -27,33 +27,33 @@ bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t row
   const uint64_t allowed = filter_.allowed(first_row, count);
   if (allowed == 0) return false;
   const int slot = tile->blocks++;
-  tile->front[slot] = place.front;
-  tile->rest[slot] = place.rest;
-  tile->room[slot] = place.room;
+  tile->sketch[slot] = place.sketch;
+  tile->payload[slot] = place.payload;
+  tile->capacity[slot] = place.capacity;
   tile->first_row[slot] = first_row;
   tile->allowed[slot] = allowed;
   return true;
 }
 
 // Blocks from `at` on, so far apart.
-void TileLoader::add_full_blocks(RowPlace at, size_t front_stride, size_t rest_stride,
+void TileLoader::add_full_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride,
                                  int64_t first_row, int64_t count, ScanTile* tile) const {
   if (!filter_.keeps_all()) {
     for (int64_t i = 0; i < count; ++i, first_row += kBlockRows) {
       add_block(at, first_row, kBlockRows, tile);
-      at.front += front_stride;
-      at.rest += rest_stride;
+      at.sketch += sketch_stride;
+      at.payload += payload_stride;
     }
     return;
   }
   // Part by part, in registers: a lone query has nothing to share a tile's loading with.
   const int slot = tile->blocks;
   for (int64_t i = 0; i < count; ++i)
-    tile->front[slot + i] = at.front + static_cast<size_t>(i) * front_stride;
+    tile->sketch[slot + i] = at.sketch + static_cast<size_t>(i) * sketch_stride;
   for (int64_t i = 0; i < count; ++i)
-    tile->rest[slot + i] = at.rest + static_cast<size_t>(i) * rest_stride;
+    tile->payload[slot + i] = at.payload + static_cast<size_t>(i) * payload_stride;
   for (int64_t i = 0; i < count; ++i) tile->first_row[slot + i] = first_row + i * kBlockRows;
-  std::fill_n(tile->room + slot, count, kBlockRows);
+  std::fill_n(tile->capacity + slot, count, kBlockRows);
   std::fill_n(tile->allowed + slot, count, ~uint64_t{0});
   tile->blocks += static_cast<int>(count);
 }
@@ -65,12 +65,12 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
   for (int64_t block = first; block < first + count;) {
     while (span + 1 < spans_.size() && block >= first_block_[span + 1]) ++span;
     const BlockRows& rows = spans_[span];
-    const size_t front_stride = rows.front_stride(layout);
-    const size_t rest_stride = rows.rest_stride(layout);
+    const size_t sketch_stride = rows.sketch_stride(layout);
+    const size_t payload_stride = rows.payload_stride(layout);
     const int64_t row = (block - first_block_[span]) * kBlockRows;
     const int64_t full = std::min(first + count - block, (rows.rows - row) / kBlockRows);
     if (full > 0) {
-      add_full_blocks(rows.place(layout, row), front_stride, rest_stride, rows.first_row + row,
+      add_full_blocks(rows.place(layout, row), sketch_stride, payload_stride, rows.first_row + row,
                       full, tile);
       block += full;
     } else {
@@ -89,7 +89,7 @@ void TileLoader::add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanT
   const int64_t first_row = block * kBlockRows;
   const int rows = static_cast<int>(std::min<int64_t>(kBlockRows, codes_.rows - first_row));
   uint8_t* block_data = packed->data() + static_cast<size_t>(tile->blocks) * layout.block_bytes();
-  RowRoom at = layout.row_of_block(block_data, BlockLayout::room(rows), 0);
+  WritableRow at = layout.row_of_block(block_data, BlockLayout::capacity(rows), 0);
   if (!add_block(at, first_row, rows, tile)) return;
   std::fill_n(block_data, layout.block_bytes(), uint8_t{0});
   const uint8_t* code = packed_row(first_row);
@@ -110,7 +110,7 @@ void TileLoader::fetch_row(int64_t row) const {
   const BlockRows& span = span_of(row);
   const RowPlace at = span.place(codec_.layout(), row - span.first_row);
   __builtin_prefetch(codec_.layout().row_factors(at));
-  fetch_code(codec_.layout(), at, codec_.layout().rest_bytes());
+  fetch_code(codec_.layout(), at, codec_.layout().payload_bytes());
 }
 
 void TileLoader::get_row(int64_t row, uint8_t* code) const {

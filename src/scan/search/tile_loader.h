@@ -25,7 +25,7 @@ class TileLoader {
   /// Whether loading packs rows, into memory of a tile's size.
   bool packs() const { return codes_.data != nullptr; }
   /// The row-format code of the row at this position, which is one of those loaded; `code` has
-  /// room.
+  /// capacity.
   void get_row(int64_t row, uint8_t* code) const;
   /// Brings near what get_row reads.
   void fetch_row(int64_t row) const;
@@ -39,7 +39,7 @@ class TileLoader {
 
  private:
   bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
-  void add_full_blocks(RowPlace at, size_t front_stride, size_t rest_stride, int64_t first_row,
+  void add_full_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride, int64_t first_row,
                        int64_t count, ScanTile* tile) const;
   /// The tile's next block, in memory for it.
   void add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanTile* tile) const;

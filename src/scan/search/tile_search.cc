@@ -41,7 +41,7 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
       together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
       found_(static_cast<size_t>(together_)),
-      levels_(static_cast<size_t>(codec.lanes())) {}
+      levels_(static_cast<size_t>(codec.padded_dim())) {}
 
 // Of the `count` rows of the piece from `first` on, those that may be among the best by the first
 // stage of a residual code; returns how many they are.
@@ -70,17 +70,17 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
   int32_t* first_dots = piece_->dots[0] + first;
   int32_t* second_dots = piece_->dots[1] + first;
   if (!codec_.has_split_stages()) {
-    survivor_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
+    candidate_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
     if (stages.size() == 2) count = keep_by_residual(query, first, count, best->worst_key());
   }
   if (stages.size() == 2)
-    survivor_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
+    candidate_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(first + i);
     const ScanTerms& terms = piece_->terms[at];
-    float score = stages.size() == 2 ? goodness(query.score, terms, first_dots[i], second_dots[i])
-                                     : goodness(query.score, terms, first_dots[i]);
-    score = with_slack(query, terms, score);
+    float score = stages.size() == 2 ? similarity(query.score, terms, first_dots[i], second_dots[i])
+                                     : similarity(query.score, terms, first_dots[i]);
+    score = with_error_bound(query, terms, score);
     if (!(-score <= best->worst_key())) continue;
     const float least =
         bounded_score(query, terms, score, piece_->sums[at], stages.size() == 2, first_dots[i]);
@@ -90,34 +90,34 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
 
 // Searches the rows of the list whose bound is at least `bound`, and returns how many others are
 // left in it.
-int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list,
+int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, CandidateList list,
                                 float bound, TopK* best) {
-  SurvivorList taken = taken_->list();
+  CandidateList taken = taken_->list();
   take_reaching(bound, &list, &taken);
   for (int first = 0; first < taken.count; first += kPieceRows) {
     const int end = std::min(taken.count, first + kPieceRows);
     const float threshold = -best->worst_key();
     int reached = 0;
     for (int i = first; i < end; ++i) {
-      piece_->survivors[static_cast<size_t>(reached)] = taken.survivors[i];
+      piece_->candidates[static_cast<size_t>(reached)] = taken.candidates[i];
       reached += taken.bounds[i] >= threshold ? 1 : 0;
     }
     const KeptRows out = {piece_->rows, piece_->sums, piece_->terms, piece_->dots[0]};
     const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
-    const int kept = keep(codec_, tile, query, threshold, piece_->survivors, reached, out);
+    const int kept = keep(codec_, tile, query, threshold, piece_->candidates, reached, out);
     score_piece(tile, query, 0, kept, best);
   }
   return list.count;
 }
 
-// Takes the most promising of a slice's survivors, those from `first` on, and searches them: after
+// Takes the most promising of a slice's candidates, those from `first` on, and searches them: after
 // them the threshold is near what it will be at the end. Where there is one already, slices that
 // are smaller have as many fewer such rows. 117,659 × 384 rows: with as many of every slice, twice
 // as many, and a first slice twice as long, one query takes 1.02 to 1.04 times as long.
-void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* search, int first,
+void TileSearch::search_promising(const ScanTile& tile, CandidateSearch* search, int first,
                                   int blocks, TopK* best) {
-  const SurvivorList& found = search->found;
-  const SurvivorList list = {found.survivors + first, found.bounds + first, found.count - first};
+  const CandidateList& found = search->found;
+  const CandidateList list = {found.candidates + first, found.bounds + first, found.count - first};
   int64_t wanted = promising_rows(best->k()) / 2;
   if (std::isfinite(best->worst_key()))
     wanted = std::max<int64_t>(wanted * blocks / kSliceBlocks, 2);
@@ -126,11 +126,11 @@ void TileSearch::search_promising(const ScanTile& tile, SurvivorSearch* search, 
   search->found.count = first + search_reaching(tile, *search->query, list, bound, best);
 }
 
-void TileSearch::search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best) {
-  const SurvivorList& found = search->found;
+void TileSearch::search_all(const ScanTile& tile, CandidateSearch* search, TopK* best) {
+  const CandidateList& found = search->found;
   for (int first = 0; first < found.count; first += kSliceRows) {
     const int count = std::min(kSliceRows, found.count - first);
-    search_reaching(tile, *search->query, {found.survivors + first, found.bounds + first, count},
+    search_reaching(tile, *search->query, {found.candidates + first, found.bounds + first, count},
                     -best->worst_key(), best);
   }
   search->found.count = 0;
@@ -146,8 +146,8 @@ void TileSearch::begin(const ScanQuery* queries, int count) {
   slice_ = kFirstSliceBlocks;
 }
 
-// Slice by slice the rows' fronts are read and the most promising of them searched. The others wait
-// until the tile's end: by then most fall by the bound they have.
+// Slice by slice the rows' sketches are read and the most promising of them searched. The others
+// wait until the tile's end: by then most fall by the bound they have.
 void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best,
                                const ThreadLimits& limits) {
   for (int block = first_block; block < tile.blocks;) {
@@ -159,7 +159,7 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       searches_[i].threshold = -best[i].worst_key();
     }
     const int blocks = end - block;
-    find_sign_survivors(codec_, tile, block, end, searches_.data(), count_);
+    find_sign_candidates(codec_, tile, block, end, searches_.data(), count_);
     block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
@@ -179,23 +179,24 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
   }
 }
 
-// The first stage. What the second reads of its survivors is on its way when all lists are through.
-void TileSearch::find_list_survivors(const ScanTile& tile, std::span<const TileList> lists,
-                                     float threshold) {
-  static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListSlack <= kListRoom);
+// The first stage. What the second reads of its candidates is on its way when all lists are
+// through.
+void TileSearch::find_list_candidates(const ScanTile& tile, std::span<const TileList> lists,
+                                      float threshold) {
+  static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListPadding <= kListCapacity);
   const SignFetcher fetch_signs(codec_);
-  size_t room = 0;
+  size_t capacity = 0;
   int first = 0;
   for (size_t i = 0; i < lists.size(); ++i) {
-    SurvivorSearch& search = searches_[i];
+    CandidateSearch& search = searches_[i];
     search.query = lists[i].query;
     search.threshold = threshold;
-    search.found = found_[0]->list(room);
+    search.found = found_[0]->list(capacity);
     const int end = lists[i].end_block;
-    find_sign_survivors(codec_, tile, first, end, &search, 1);
+    find_sign_candidates(codec_, tile, first, end, &search, 1);
     for (int j = 0; j < std::min(search.found.count, kFetchedOfList); ++j)
-      fetch_signs(place_of(tile, row_of(search.found.survivors[j])));
-    room += static_cast<size_t>((end - first) * kBlockRows + kListSlack);
+      fetch_signs(place_of(tile, row_of(search.found.candidates[j])));
+    capacity += static_cast<size_t>((end - first) * kBlockRows + kListPadding);
     first = end;
   }
 }
@@ -217,27 +218,27 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
     part_count = 0;
     used = 0;
   };
-  find_list_survivors(tile, lists, -best->worst_key());
+  find_list_candidates(tile, lists, -best->worst_key());
   const auto& keep = codec_.has_split_stages() ? keep_by_first_stage : keep_by_signs;
-  const size_t rest_bytes = codec_.stages()[0].rest_bytes;
+  const size_t payload_bytes = codec_.stages()[0].payload_bytes;
   for (size_t i = 0; i < lists.size(); ++i) {
-    SurvivorList found = searches_[i].found;
+    CandidateList found = searches_[i].found;
     while (found.count > 0) {
       if (kPieceRows - used < kLeastRoom || part_count == parts.size()) score_parts();
       const int count = std::min(found.count, kPieceRows - used);
-      // Kernels want room for four more, where the next list's survivors still are.
-      std::copy_n(found.survivors, count, piece_->survivors);
+      // Kernels want room for four more, where the next list's candidates still are.
+      std::copy_n(found.candidates, count, piece_->candidates);
       const auto at = static_cast<size_t>(used);
       const KeptRows out = {&piece_->rows[at], &piece_->sums[at], &piece_->terms[at],
                             &piece_->dots[0][at]};
       const int kept =
-          keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->survivors, count, out);
+          keep(codec_, tile, *lists[i].query, -best->worst_key(), piece_->candidates, count, out);
       for (int j = used; j < used + kept; ++j)
         fetch_code(codec_.layout(), place_of(tile, piece_->rows[static_cast<size_t>(j)]),
-                   rest_bytes);
+                   payload_bytes);
       if (kept > 0) parts[part_count++] = {lists[i].query, used, kept};
       used += (kept + 3) / 4 * 4;
-      found.survivors += count;
+      found.candidates += count;
       found.count -= count;
     }
   }
@@ -250,7 +251,7 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
     alignas(64) float scales[kBlockRows];
     alignas(64) float constants[kBlockRows];
     alignas(64) float biases[kBlockRows];
-    load_block_terms(codec_, tile.front[block], tile.room[block], scales, constants, biases);
+    load_block_terms(codec_, tile.sketch[block], tile.capacity[block], scales, constants, biases);
     int count = 0;
     for (uint64_t rows = tile.allowed[block]; rows != 0; rows &= rows - 1) {
       const int row = std::countr_zero(rows);
@@ -258,15 +259,15 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
       piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)
-      survivor_dots(tile, codec_, stages[i], query, piece_->rows, count, levels_.data(),
-                    piece_->dots[i]);
+      candidate_dots(tile, codec_, stages[i], query, piece_->rows, count, levels_.data(),
+                     piece_->dots[i]);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);
       float score =
           stages.size() == 2
-              ? goodness(query.score, piece_->terms[at], piece_->dots[0][at], piece_->dots[1][at])
-              : goodness(query.score, piece_->terms[at], piece_->dots[0][at]);
-      score = with_slack(query, piece_->terms[at], score);
+              ? similarity(query.score, piece_->terms[at], piece_->dots[0][at], piece_->dots[1][at])
+              : similarity(query.score, piece_->terms[at], piece_->dots[0][at]);
+      score = with_error_bound(query, piece_->terms[at], score);
       if (-score <= best->worst_key()) best->push({-score, -score, id_of(tile, piece_->rows[at])});
     }
   }

@@ -25,7 +25,7 @@ struct TileList {
 
 class TileSearch {
  public:
-  /// Queries whose survivors are found together: a block's signs are then read once for all.
+  /// Queries whose candidates are found together: a block's signs are then read once for all.
   static constexpr int kMaxQueriesTogether = 8;
 
   /// For codes with signs, but for score_all. Memory is taken for `queries` ≥ 1 or
@@ -61,41 +61,41 @@ class TileSearch {
   static constexpr int kSliceBlocks = 256;
   static constexpr int kFirstSliceBlocks = 8;
   static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
-  /// Survivors of a query that may wait while a slice is read.
+  /// Candidates of a query that may wait while a slice is read.
   static constexpr int kMostWaiting = 16384;
-  static constexpr int kListRoom = kMostWaiting + kSliceRows + kListSlack;
+  static constexpr int kListCapacity = kMostWaiting + kSliceRows + kListPadding;
 
-  void find_list_survivors(const ScanTile& tile, std::span<const TileList> lists, float threshold);
-  void search_all(const ScanTile& tile, SurvivorSearch* search, TopK* best);
-  void search_promising(const ScanTile& tile, SurvivorSearch* search, int first, int blocks,
+  void find_list_candidates(const ScanTile& tile, std::span<const TileList> lists, float threshold);
+  void search_all(const ScanTile& tile, CandidateSearch* search, TopK* best);
+  void search_promising(const ScanTile& tile, CandidateSearch* search, int first, int blocks,
                         TopK* best);
-  int search_reaching(const ScanTile& tile, const ScanQuery& query, SurvivorList list, float bound,
+  int search_reaching(const ScanTile& tile, const ScanQuery& query, CandidateList list, float bound,
                       TopK* best);
   int keep_by_residual(const ScanQuery& query, int first, int count, float worst_key);
   void score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count, TopK* best);
 
-  /// Memory of a SurvivorList, or of some short ones.
+  /// Memory of a CandidateList, or of some short ones.
   struct ListMemory {
-    alignas(64) uint32_t survivors[kListRoom];
-    alignas(64) float bounds[kListRoom];
+    alignas(64) uint32_t candidates[kListCapacity];
+    alignas(64) float bounds[kListCapacity];
 
-    SurvivorList list(size_t first = 0) { return {survivors + first, bounds + first, 0}; }
+    CandidateList list(size_t first = 0) { return {candidates + first, bounds + first, 0}; }
   };
 
   /// Rows that go through the later stages together.
   struct Piece {
-    static constexpr size_t kRoom = kPieceRows + kListSlack;
-    alignas(64) uint32_t survivors[kRoom];
-    alignas(64) uint32_t rows[kRoom];
-    SignSums sums[kRoom];
-    ScanTerms terms[kRoom];
-    alignas(64) int32_t dots[2][kRoom];  // by stage
+    static constexpr size_t kCapacity = kPieceRows + kListPadding;
+    alignas(64) uint32_t candidates[kCapacity];
+    alignas(64) uint32_t rows[kCapacity];
+    SignSums sums[kCapacity];
+    ScanTerms terms[kCapacity];
+    alignas(64) int32_t dots[2][kCapacity];  // by stage
   };
 
   const ScanCodec& codec_;
   int together_;
   // The queries at hand.
-  std::array<SurvivorSearch, kMaxQueriesTogether> searches_;
+  std::array<CandidateSearch, kMaxQueriesTogether> searches_;
   int count_ = 0;
   int slice_ = kFirstSliceBlocks;
   std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together

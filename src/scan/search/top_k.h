@@ -14,17 +14,17 @@ namespace polarquant {
 
 /// A row with its key: the smaller key is the better one, the lower id where keys are equal.
 /// `score` is carried along, as a key of its own (a search may order by more than the score).
-struct Candidate {
+struct Neighbor {
   float key = 0;
   float score = 0;
   int64_t id = 0;
 
-  Candidate() = default;
-  Candidate(float score_key, int64_t row) : key(score_key), score(score_key), id(row) {}
-  Candidate(float order_key, float score_key, int64_t row)
+  Neighbor() = default;
+  Neighbor(float score_key, int64_t row) : key(score_key), score(score_key), id(row) {}
+  Neighbor(float order_key, float score_key, int64_t row)
       : key(order_key), score(score_key), id(row) {}
 
-  friend bool operator<(const Candidate& a, const Candidate& b) {
+  friend bool operator<(const Neighbor& a, const Neighbor& b) {
     return a.key < b.key || (a.key == b.key && a.id < b.id);
   }
 };
@@ -51,27 +51,27 @@ class TopK {
     return all;
   }
 
-  void push(const Candidate& candidate) {
-    if (candidate.key > limit_) return;
+  void push(const Neighbor& neighbor) {
+    if (neighbor.key > limit_) return;
     if (static_cast<int64_t>(heap_.size()) == k_) {
-      if (!(candidate < heap_.front())) return;
-      replace_worst(candidate);
+      if (!(neighbor < heap_.front())) return;
+      replace_worst(neighbor);
     } else {
       if (heap_.empty()) heap_.reserve(static_cast<size_t>(std::min(k_, kRoomAtFirst)));
-      heap_.push_back(candidate);
+      heap_.push_back(neighbor);
       std::push_heap(heap_.begin(), heap_.end());
     }
     changed_ = true;
   }
 
-  /// The key that a candidate must not exceed to be kept: that of the k-th best, +inf with fewer,
+  /// The key that a neighbor must not exceed to be kept: that of the k-th best, +inf with fewer,
   /// or the limit where that is lower.
   float worst_key() const {
     return static_cast<int64_t>(heap_.size()) == k_ ? std::min(heap_.front().key, limit_) : limit_;
   }
   /// Candidates of larger keys are known not to be among the best, from elsewhere.
   void lower_limit(float key) { limit_ = std::min(limit_, key); }
-  /// The lowest of these keys: every candidate that was pushed with a key up to this is among the
+  /// The lowest of these keys: every neighbor that was pushed with a key up to this is among the
   /// candidates, but for those beyond the k best.
   float limit() const { return limit_; }
   int64_t k() const { return k_; }
@@ -79,15 +79,15 @@ class TopK {
   float key_of_rank(int64_t rank, std::vector<float>* keys) const {
     if (static_cast<int64_t>(heap_.size()) < rank) return std::numeric_limits<float>::infinity();
     keys->clear();
-    for (const Candidate& candidate : heap_) keys->push_back(candidate.key);
+    for (const Neighbor& neighbor : heap_) keys->push_back(neighbor.key);
     const auto place = keys->begin() + (rank - 1);
     std::nth_element(keys->begin(), place, keys->end());
     return *place;
   }
-  /// Whether a candidate was kept since the last call.
+  /// Whether a neighbor was kept since the last call.
   bool take_change() { return std::exchange(changed_, false); }
   /// In no stated order.
-  const std::vector<Candidate>& candidates() const { return heap_; }
+  const std::vector<Neighbor>& neighbors() const { return heap_; }
 
  private:
   /// So that a few best take no more memory than they need, for thousands of queries.
@@ -96,21 +96,21 @@ class TopK {
   static constexpr int64_t kEveryRow = int64_t{1} << 56;
 
   // One way down the heap, where std::pop_heap and std::push_heap go down and up again.
-  void replace_worst(const Candidate& candidate) {
+  void replace_worst(const Neighbor& neighbor) {
     size_t at = 0;
     for (size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
       if (child + 1 < heap_.size() && heap_[child] < heap_[child + 1]) ++child;
-      if (!(candidate < heap_[child])) break;
+      if (!(neighbor < heap_[child])) break;
       heap_[at] = heap_[child];
       at = child;
     }
-    heap_[at] = candidate;
+    heap_[at] = neighbor;
   }
 
   int64_t k_;
   float limit_ = std::numeric_limits<float>::infinity();
   bool changed_ = false;
-  std::vector<Candidate> heap_;
+  std::vector<Neighbor> heap_;
 };
 
 /// Of many rows, those that promise most: so many scores bring the k-th best near what it will be.
@@ -135,7 +135,7 @@ inline int64_t expected_rank(int64_t k, double share) {
 }
 
 /// Drops all but the k best candidates, by key; in no stated order.
-inline void keep_best(std::vector<Candidate>& candidates, int64_t k) {
+inline void keep_best(std::vector<Neighbor>& candidates, int64_t k) {
   if (static_cast<int64_t>(candidates.size()) <= k) return;
   std::nth_element(candidates.begin(), candidates.begin() + k, candidates.end());
   candidates.erase(candidates.begin() + k, candidates.end());
@@ -143,10 +143,10 @@ inline void keep_best(std::vector<Candidate>& candidates, int64_t k) {
 
 /// Writes the k best of `candidates` (by key) as scores and ids, (k), ordered by score; where there
 /// are fewer, id −1 with score −inf (higher is nearer) or +inf. Reorders `candidates`.
-inline void write_top_k(std::vector<Candidate>& candidates, int64_t k, bool higher_is_nearer,
+inline void write_top_k(std::vector<Neighbor>& candidates, int64_t k, bool higher_is_nearer,
                         float* scores, int64_t* ids) {
   keep_best(candidates, k);
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+  std::sort(candidates.begin(), candidates.end(), [](const Neighbor& a, const Neighbor& b) {
     return a.score < b.score || (a.score == b.score && a.id < b.id);
   });
   const auto count = static_cast<int64_t>(candidates.size());

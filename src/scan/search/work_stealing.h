@@ -15,7 +15,7 @@ namespace polarquant {
 /// that two threads took for a query, one of them waited 30 µs.) Each thread has a part of its own
 /// that it begins with, the same in every search, so that what a core's caches hold of the rows is
 /// what it reads again; who has none left takes from the end of what others have.
-class BlockClaims {
+class WorkStealingRanges {
  public:
   struct Range {
     int64_t first;
@@ -23,7 +23,7 @@ class BlockClaims {
   };
 
   /// At most 2³² − 1 blocks.
-  BlockClaims(int64_t blocks, int threads) : parts_(static_cast<size_t>(threads)) {
+  WorkStealingRanges(int64_t blocks, int threads) : parts_(static_cast<size_t>(threads)) {
     for (int64_t i = 0; i < threads; ++i)
       parts_[static_cast<size_t>(i)].left.store(
           of(blocks * i / threads, blocks * (i + 1) / threads), std::memory_order_relaxed);

@@ -171,7 +171,7 @@ class FloatRowStore final : public RowStore {
         for_each_row(filter, [&](int64_t row) {
           best.push({key_of_score(scores(query, at(row)), codec.higher_is_nearer()), row});
         });
-        std::vector<Candidate> found = best.candidates();
+        std::vector<Neighbor> found = best.neighbors();
         goal.write(0, q, found);
       }
     });

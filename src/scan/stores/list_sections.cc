@@ -34,13 +34,13 @@ void write_blocks(ByteSink& sink, const CodeLists& lists) {
       }
     };
     write_parts([&](const BlockRows& span) {
-      return std::pair(span.data, layout.fronts_bytes(span.rows));
+      return std::pair(span.data, layout.sketches_bytes(span.rows));
     });
     write_parts([&](const BlockRows& span) {
-      return std::pair(span.rests, layout.rests_bytes(span.rows));
+      return std::pair(span.payloads, layout.payloads_bytes(span.rows));
     });
     const size_t bytes =
-        layout.fronts_bytes(lists.rows(list)) + layout.rests_bytes(lists.rows(list));
+        layout.sketches_bytes(lists.rows(list)) + layout.payloads_bytes(lists.rows(list));
     write_zeros(sink, (kAlignment - bytes % kAlignment) % kAlignment);
   }
   write_zeros(sink, kReadAhead);
@@ -74,7 +74,8 @@ std::vector<CodeBlocks> read_blocks(SectionReader& reader, const Codec& codec,
   for (int64_t list = 0; list < places.count(); ++list) {
     const int64_t rows = places.rows(list);
     lists[static_cast<size_t>(list)].restore(rows, read_part, read_part);
-    const size_t end = places.begin(list) + layout.fronts_bytes(rows) + layout.rests_bytes(rows);
+    const size_t end =
+        places.begin(list) + layout.sketches_bytes(rows) + layout.payloads_bytes(rows);
     reader.read_data(padding.data(), places.begin(list + 1) - end);
   }
   reader.read_data(padding.data(), kReadAhead);

@@ -48,11 +48,11 @@ class MappedLists final : public CodeLists {
   BlockRows span(int64_t list, size_t number) const override {
     const BlockRows all = list_rows(list);
     const int64_t first = static_cast<int64_t>(number) * kMappedSpanRows;
-    const BlockRows span{all.data + layout().fronts_bytes(first),
+    const BlockRows span{all.data + layout().sketches_bytes(first),
                          std::min(kMappedSpanRows, all.rows - first), first,
-                         all.rests + layout().rests_bytes(first)};
-    require_intact(span.data, layout().fronts_bytes(span.rows));
-    require_intact(span.rests, layout().rests_bytes(span.rows));
+                         all.payloads + layout().payloads_bytes(first)};
+    require_intact(span.data, layout().sketches_bytes(span.rows));
+    require_intact(span.payloads, layout().payloads_bytes(span.rows));
     return span;
   }
   const uint8_t* row_codes(int64_t list) const override {
@@ -68,8 +68,8 @@ class MappedLists final : public CodeLists {
       return;
     }
     const RowPlace place = list_rows(list).place(layout(), row);
-    require_intact(place.front, layout().front_bytes(place.room));
-    require_intact(layout().row_rest(place), layout().rest_bytes());
+    require_intact(place.sketch, layout().sketch_bytes(place.capacity));
+    require_intact(layout().row_payload(place), layout().payload_bytes());
     layout().get_row(place, code);
   }
 
@@ -103,8 +103,8 @@ class MappedLists final : public CodeLists {
 
   // Not verified yet.
   BlockRows list_rows(int64_t list) const {
-    const uint8_t* fronts = codes_->data() + places_.begin(list);
-    return {fronts, rows(list), 0, fronts + layout().fronts_bytes(rows(list))};
+    const uint8_t* sketches = codes_->data() + places_.begin(list);
+    return {sketches, rows(list), 0, sketches + layout().sketches_bytes(rows(list))};
   }
   void require_intact(const uint8_t* data, size_t bytes) const {
     codes_->require_intact(static_cast<size_t>(data - codes_->data()), bytes);
@@ -131,7 +131,8 @@ ListPlaces::ListPlaces(const Codec& codec, std::span<const int64_t> sizes) {
     size_t end = 0;
     if (has_blocks) {
       layout.bytes(rows);  // what is less cannot wrap
-      end = checked_add(begin_.back(), layout.fronts_bytes(rows) + layout.rests_bytes(rows), kWhat);
+      end = checked_add(begin_.back(), layout.sketches_bytes(rows) + layout.payloads_bytes(rows),
+                        kWhat);
       end = checked_add(end, kAlignment - 1, kWhat) / kAlignment * kAlignment;
     } else {
       end = checked_add(begin_.back(), checked_mul(rows, layout.row_format_bytes(), kWhat), kWhat);

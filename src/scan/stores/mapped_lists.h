@@ -15,9 +15,9 @@
 namespace polarquant {
 
 /// Where lists lie in the sections of a file, one behind the other (docs/format.md, "Index files").
-/// Of rows in blocks a list has its fronts, then its rests, and begins on a 64-byte boundary, with
-/// kReadAhead bytes before the first list and behind the last; of rows in the row format its codes
-/// alone.
+/// Of rows in blocks a list has its sketches, then its payloads, and begins on a 64-byte boundary,
+/// with kReadAhead bytes before the first list and behind the last; of rows in the row format its
+/// codes alone.
 class ListPlaces {
  public:
   /// sizes: rows of each list. Throws bad_argument when their bytes do not fit a size.

@@ -46,41 +46,44 @@ class ReadOnly : public Base {
 
 class MappedBlocks final : public ReadOnly<BlockRowStore> {
  public:
-  MappedBlocks(const Codec& codec, int64_t rows, std::shared_ptr<const MappedSection> fronts,
-               std::shared_ptr<const MappedSection> rests)
-      : ReadOnly(rows), layout_(codec), fronts_(std::move(fronts)), rests_(std::move(rests)) {
+  MappedBlocks(const Codec& codec, int64_t rows, std::shared_ptr<const MappedSection> sketches,
+               std::shared_ptr<const MappedSection> payloads)
+      : ReadOnly(rows),
+        layout_(codec),
+        sketches_(std::move(sketches)),
+        payloads_(std::move(payloads)) {
     if (rows > 0) set_scan_codec(std::make_unique<ScanCodec>(codec));
   }
 
   std::vector<BlockRows> spans() const override {
-    fronts_->require_intact();
-    rests_->require_intact();
+    sketches_->require_intact();
+    payloads_->require_intact();
     std::vector<BlockRows> spans;
     for (int64_t first = 0; first < rows_; first += kMappedSpanRows) {
-      spans.push_back({fronts_->data() + layout_.fronts_bytes(first),
+      spans.push_back({sketches_->data() + layout_.sketches_bytes(first),
                        std::min(kMappedSpanRows, rows_ - first), first,
-                       rests_->data() + kReadAhead + layout_.rests_bytes(first)});
+                       payloads_->data() + kReadAhead + layout_.payloads_bytes(first)});
     }
     return spans;
   }
   void verify() const override {
-    fronts_->verify_anew();
-    rests_->verify_anew();
+    sketches_->verify_anew();
+    payloads_->verify_anew();
   }
   void get(const Codec& /*codec*/, int64_t row, uint8_t* code) const override {
-    const BlockRows all{fronts_->data(), rows_, 0, rests_->data() + kReadAhead};
+    const BlockRows all{sketches_->data(), rows_, 0, payloads_->data() + kReadAhead};
     const RowPlace place = all.place(layout_, row);
-    fronts_->require_intact(static_cast<size_t>(place.front - fronts_->data()),
-                            layout_.front_bytes(place.room));
-    rests_->require_intact(static_cast<size_t>(layout_.row_rest(place) - rests_->data()),
-                           layout_.rest_bytes());
+    sketches_->require_intact(static_cast<size_t>(place.sketch - sketches_->data()),
+                              layout_.sketch_bytes(place.capacity));
+    payloads_->require_intact(static_cast<size_t>(layout_.row_payload(place) - payloads_->data()),
+                              layout_.payload_bytes());
     layout_.get_row(place, code);
   }
 
  private:
   BlockLayout layout_;
-  std::shared_ptr<const MappedSection> fronts_;
-  std::shared_ptr<const MappedSection> rests_;
+  std::shared_ptr<const MappedSection> sketches_;
+  std::shared_ptr<const MappedSection> payloads_;
 };
 
 class MappedRowCodes final : public ReadOnly<RowCodeStore> {
@@ -106,9 +109,9 @@ void refuse_change_of_mapped() {
 }
 
 std::unique_ptr<RowStore> map_blocks(const Codec& codec, int64_t rows,
-                                     std::shared_ptr<const MappedSection> fronts,
-                                     std::shared_ptr<const MappedSection> rests) {
-  return std::make_unique<MappedBlocks>(codec, rows, std::move(fronts), std::move(rests));
+                                     std::shared_ptr<const MappedSection> sketches,
+                                     std::shared_ptr<const MappedSection> payloads) {
+  return std::make_unique<MappedBlocks>(codec, rows, std::move(sketches), std::move(payloads));
 }
 
 std::unique_ptr<RowStore> map_row_codes(int64_t rows, std::shared_ptr<const MappedSection> codes) {

@@ -17,11 +17,11 @@ inline constexpr int64_t kMappedSpanRows = 1024 * kBlockRows;
 /// Throws unsupported.
 [[noreturn]] void refuse_change_of_mapped();
 
-/// fronts: layout.fronts_bytes(rows) bytes, then kReadAhead; rests: kReadAhead, then
-/// layout.rests_bytes(rows), then kReadAhead (row_sections.h).
+/// sketches: layout.sketches_bytes(rows) bytes, then kReadAhead; payloads: kReadAhead, then
+/// layout.payloads_bytes(rows), then kReadAhead (row_sections.h).
 std::unique_ptr<RowStore> map_blocks(const Codec& codec, int64_t rows,
-                                     std::shared_ptr<const MappedSection> fronts,
-                                     std::shared_ptr<const MappedSection> rests);
+                                     std::shared_ptr<const MappedSection> sketches,
+                                     std::shared_ptr<const MappedSection> payloads);
 /// codes: layout().bytes(rows) bytes.
 std::unique_ptr<RowStore> map_row_codes(int64_t rows, std::shared_ptr<const MappedSection> codes);
 

@@ -4,7 +4,7 @@
 //
 // Scores are estimates in the codec's metric: inner product, or squared distance. Of codes with
 // integer levels in single rows (single_row_store.h) they are scores by levels, the same on every
-// machine and within make_score_slack() of Codec::score; of others Codec::score itself.
+// machine and within make_score_error_bound() of Codec::score; of others Codec::score itself.
 //
 // A graph search asks which neighbours of a node are better than the worst that it keeps: six of
 // seven are not, and of most of these a row's signs tell it (docs/scan.md).

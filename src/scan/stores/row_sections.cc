@@ -13,7 +13,7 @@ namespace polarquant {
 namespace {
 
 constexpr SectionKind kFronts = section_kind("FRNT");
-constexpr SectionKind kRests = section_kind("REST");
+constexpr SectionKind kPayloads = section_kind("REST");
 constexpr SectionKind kRows = section_kind("ROWS");
 constexpr SectionKind kFloats = section_kind("FLTS");
 
@@ -49,31 +49,31 @@ void expect_padding(SectionReader& reader) {
 std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec, int64_t rows) {
   const BlockLayout layout(codec);
   checked_bytes(layout, rows);
-  const uint64_t fronts_bytes = layout.fronts_bytes(rows) + kReadAhead;
-  const uint64_t rests_bytes = layout.rests_bytes(rows) + 2 * kReadAhead;
-  require_size(kFronts, reader.next_bytes(), fronts_bytes, rows);
+  const uint64_t sketches_bytes = layout.sketches_bytes(rows) + kReadAhead;
+  const uint64_t payloads_bytes = layout.payloads_bytes(rows) + 2 * kReadAhead;
+  require_size(kFronts, reader.next_bytes(), sketches_bytes, rows);
   if (reader.is_mapped()) {
-    auto fronts = reader.map_data(kFronts);
-    require_size(kRests, reader.next_bytes(), rests_bytes, rows);
-    return map_blocks(codec, rows, std::move(fronts), reader.map_data(kRests));
+    auto sketches = reader.map_data(kFronts);
+    require_size(kPayloads, reader.next_bytes(), payloads_bytes, rows);
+    return map_blocks(codec, rows, std::move(sketches), reader.map_data(kPayloads));
   }
   reader.begin_data(kFronts);
   CodeBlocks blocks(layout);
-  bool reads_rests = false;
-  const auto begin_rests = [&] {
-    if (std::exchange(reads_rests, true)) return;
+  bool reads_payloads = false;
+  const auto begin_payloads = [&] {
+    if (std::exchange(reads_payloads, true)) return;
     expect_padding(reader);
-    require_size(kRests, reader.next_bytes(), rests_bytes, rows);
-    reader.begin_data(kRests);
+    require_size(kPayloads, reader.next_bytes(), payloads_bytes, rows);
+    reader.begin_data(kPayloads);
     expect_padding(reader);
   };
   blocks.restore(
       rows, [&](AlignedVector<uint8_t>* into, size_t bytes) { reader.append_data(*into, bytes); },
       [&](AlignedVector<uint8_t>* into, size_t bytes) {
-        begin_rests();
+        begin_payloads();
         reader.append_data(*into, bytes);
       });
-  begin_rests();  // where there is no row
+  begin_payloads();  // where there is no row
   expect_padding(reader);
   if (rows == 0) return RowStore::make(codec);
   return RowStore::of_blocks(codec, std::move(blocks));
@@ -167,14 +167,14 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
   const BlockLayout layout(codec);
   writer.add_data(kFronts, [layout, &codes](ByteSink& sink) {
     for (const BlockRows& span : codes.spans()) {
-      sink.write(span.data, layout.fronts_bytes(span.rows));
+      sink.write(span.data, layout.sketches_bytes(span.rows));
     }
     write_padding(sink);
   });
-  writer.add_data(kRests, [layout, &codes](ByteSink& sink) {
+  writer.add_data(kPayloads, [layout, &codes](ByteSink& sink) {
     write_padding(sink);
     for (const BlockRows& span : codes.spans()) {
-      sink.write(span.rests, layout.rests_bytes(span.rows));
+      sink.write(span.payloads, layout.payloads_bytes(span.rows));
     }
     write_padding(sink);
   });

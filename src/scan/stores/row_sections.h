@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of a store as sections of a file (docs/format.md, "Index files"): for rows in blocks
-// FRNT, their fronts, and REST, their rests, with the bytes around them that kernels may read; for
-// rows in the row format, and single rows, ROWS.
+// FRNT, their sketches, and REST, their payloads, with the bytes around them that kernels may read;
+// for rows in the row format, and single rows, ROWS.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@
 namespace polarquant {
 namespace {
 
-/// Rows, each its factors, its words and then its rest: bounds read the first two.
+/// Rows, each its factors, its words and then its payload: bounds read the first two.
 class SingleRows {
  public:
   explicit SingleRows(const Codec& codec) : layout_(codec, RowOrder::single) {}
@@ -30,8 +30,8 @@ class SingleRows {
   int64_t rows() const { return rows_; }
   size_t memory_bytes() const { return bytes_.capacity(); }
   RowPlace place(int64_t row) const {
-    const uint8_t* front = bytes_.data() + kReadAhead + static_cast<size_t>(row) * row_bytes();
-    return {front, front + layout_.factor_bytes(), kGroupRows, 0};
+    const uint8_t* sketch = bytes_.data() + kReadAhead + static_cast<size_t>(row) * row_bytes();
+    return {sketch, sketch + layout_.factor_bytes(), kGroupRows, 0};
   }
   void get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
   void overwrite(int64_t row, const uint8_t* code) noexcept {
@@ -80,14 +80,14 @@ class LevelScorer final : public RowScorer {
         scan_(scan),
         rows_(rows),
         integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
-        scratch_(static_cast<size_t>(scan.lanes())),
-        row_levels_(static_cast<size_t>(scan.lanes())),
+        scratch_(static_cast<size_t>(scan.padded_dim())),
+        row_levels_(static_cast<size_t>(scan.padded_dim())),
         decoded_(static_cast<size_t>(codec.dim())),
         code_(rows.layout().row_format_bytes()) {
     for (const float value : codec.centre()) centre_norm2_ += double{value} * value;
-    as_query_.levels.resize(static_cast<size_t>(scan.lanes()));
+    as_query_.levels.resize(static_cast<size_t>(scan.padded_dim()));
     for (const LevelStage& stage : scan.stages())
-      rest_bytes_ = std::max(rest_bytes_, stage.rest_bytes);
+      payload_bytes_ = std::max(payload_bytes_, stage.payload_bytes);
   }
 
   void set_query(const float* q, float exactness) override {
@@ -107,8 +107,8 @@ class LevelScorer final : public RowScorer {
       for (size_t stage = 0; stage < stages; ++stage) dots(*query_, stage, some);
       for (int i = 0; i < some; ++i) {
         const float score = stages == 2
-                                ? goodness(query_->score, terms_[i], dots_[0][i], dots_[1][i])
-                                : goodness(query_->score, terms_[i], dots_[0][i]);
+                                ? similarity(query_->score, terms_[i], dots_[0][i], dots_[1][i])
+                                : similarity(query_->score, terms_[i], dots_[0][i]);
         scores[first + i] = sign * score;
       }
     }
@@ -116,8 +116,8 @@ class LevelScorer final : public RowScorer {
 
   int keep_reaching(int32_t* rows, int count, float worst_key) const override {
     if (!bounded_) return count;
-    RowPlace at[kRoom];
-    float bounds[kRoom];
+    RowPlace at[kCapacity];
+    float bounds[kCapacity];
     int kept = 0;
     for (int first = 0; first < count; first += kMostTogether) {
       const int some = std::min(kMostTogether, count - first);
@@ -129,9 +129,9 @@ class LevelScorer final : public RowScorer {
         kept += -bounds[i] > worst_key ? 0 : 1;
       }
     }
-    const size_t signs = rows_.layout().rest_sign_bytes();
+    const size_t signs = rows_.layout().payload_sign_bytes();
     for (int i = 0; i < kept; ++i)
-      polarquant::fetch(rows_.place(rows[i]).rest + signs, rest_bytes_ - signs);
+      polarquant::fetch(rows_.place(rows[i]).payload + signs, payload_bytes_ - signs);
     return kept;
   }
 
@@ -162,13 +162,13 @@ class LevelScorer final : public RowScorer {
   void fetch(const int32_t* rows, int count) const override {
     const BlockLayout& layout = rows_.layout();
     const size_t bytes =
-        layout.factor_bytes() + (bounded_ ? layout.rest_sign_bytes() : rest_bytes_);
-    for (int i = 0; i < count; ++i) polarquant::fetch(rows_.place(rows[i]).front, bytes);
+        layout.factor_bytes() + (bounded_ ? layout.payload_sign_bytes() : payload_bytes_);
+    for (int i = 0; i < count; ++i) polarquant::fetch(rows_.place(rows[i]).sketch, bytes);
   }
 
  private:
   static constexpr int kMostTogether = 64;
-  static constexpr int kRoom = kMostTogether + 4;
+  static constexpr int kCapacity = kMostTogether + 4;
 
   void take(const int32_t* rows, int count, RowPlace* at) const {
     for (int i = 0; i < count; ++i) at[i] = rows_.place(rows[i]);
@@ -177,11 +177,11 @@ class LevelScorer final : public RowScorer {
   void load_terms_of(int count) {
     const size_t bytes = scan_.factor_format().bytes();
     for (int i = 0; i < count; ++i)
-      std::memcpy(factors_ + static_cast<size_t>(i) * bytes, at_[i].front, bytes);
+      std::memcpy(factors_ + static_cast<size_t>(i) * bytes, at_[i].sketch, bytes);
     alignas(64) float scales[kBlockRows];
     alignas(64) float constants[kBlockRows];
     alignas(64) float biases[kBlockRows];
-    load_block_terms(scan_, factors_, BlockLayout::room(count), scales, constants, biases);
+    load_block_terms(scan_, factors_, BlockLayout::capacity(count), scales, constants, biases);
     for (int i = 0; i < count; ++i) terms_[i] = {scales[i], constants[i], 0};
   }
   void dots(const ScanQuery& query, size_t stage, int count) {
@@ -215,14 +215,15 @@ class LevelScorer final : public RowScorer {
   const ScanCodec& scan_;
   const SingleRows& rows_;
   double centre_norm2_ = 0;
-  bool integer_pairs_;     // pairs of rows have scores by levels too
-  size_t rest_bytes_ = 0;  // of a row's rest: what a score reads, which may be more than there is
+  bool integer_pairs_;  // pairs of rows have scores by levels too
+  size_t payload_bytes_ =
+      0;  // of a row's payload: what a score reads, which may be more than there is
   PreparedQuery prepared_;
   bool bounded_ = false;
   SpareMemory<ScanQuery> query_;
-  RowPlace at_[kRoom];
-  ScanTerms terms_[kRoom];
-  int32_t dots_[2][kRoom];
+  RowPlace at_[kCapacity];
+  ScanTerms terms_[kCapacity];
+  int32_t dots_[2][kCapacity];
   alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
   AlignedVector<int8_t> scratch_;
   ScanQuery as_query_;  // levels of a row

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared fronts where tables have 16 entries: four coordinates an index (sign_tables-inl.h).
+// Shared sketches where tables have 16 entries: four coordinates an index (sign_tables-inl.h).
 #if defined(POLARQUANT_SHARED_LUT4_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_SHARED_LUT4_INL_H_
 #undef POLARQUANT_SHARED_LUT4_INL_H_
@@ -27,50 +27,50 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 /// By four signs of a query and, above them, a bit of the weights there: of the 16 ways that a
 /// row's signs can be there, how many of these bits differ.
-struct NibbleCounts {
+struct Lut4Counts {
   alignas(16) uint8_t of[256][kTableEntries];
 
-  constexpr NibbleCounts() : of() {
+  constexpr Lut4Counts() : of() {
     for (unsigned query = 0; query < 256; ++query) {
       for (unsigned way = 0; way < kTableEntries; ++way)
         of[query][way] = static_cast<uint8_t>(std::popcount((way ^ query) & 15 & query >> 4));
     }
   }
 };
-constexpr NibbleCounts kNibbleCounts;
+constexpr Lut4Counts kLut4Counts;
 
 /// Each four coordinates: signs, and above them one bit of their weights, then the other.
-inline constexpr size_t kPartsOfWord = size_t{2} * kNibblesPerWord;
+inline constexpr size_t kPartsOfWord = size_t{2} * kLut4GroupsPerWord;
 inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
-  for (int i = 0; i < kNibblesPerWord; ++i, signs >>= 4, ones >>= 4, twos >>= 4) {
+  for (int i = 0; i < kLut4GroupsPerWord; ++i, signs >>= 4, ones >>= 4, twos >>= 4) {
     *parts++ = static_cast<uint8_t>((signs & 15) | (ones & 15) << 4);
     *parts++ = static_cast<uint8_t>((signs & 15) | (twos & 15) << 4);
   }
 }
 
-static_assert(sizeof(SignNibbles) == SharedFronts::kMostPlanes * kBlockRows);
-inline const SignNibbles& nibbles_of(const SharedFronts& fronts, int block) {
-  return reinterpret_cast<const SignNibbles*>(fronts.planes)[block];
+static_assert(sizeof(SignLut4Groups) == SharedFronts::kMostPlanes * kBlockRows);
+inline const SignLut4Groups& lut4_groups_of(const SharedFronts& sketches, int block) {
+  return reinterpret_cast<const SignLut4Groups*>(sketches.planes)[block];
 }
 
 HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                             int end_block, SharedFronts* fronts) {
+                             int end_block, SharedFronts* sketches) {
   const BlockLayout& layout = codec.layout();
   const bool l2 = codec.metric() == Metric::l2;
-  fronts->blocks = end_block - first_block;
-  fronts->most_inverse = 0;
-  fronts->most_ratio = 0;
-  for (int i = 0; i < fronts->blocks; ++i) {
-    const uint8_t* front = tile.front[first_block + i];
-    const int room = tile.room[first_block + i];
-    reinterpret_cast<SignNibbles*>(fronts->planes)[i].load(reinterpret_cast<const uint64_t*>(front),
-                                                           layout.front_words(), room);
+  sketches->blocks = end_block - first_block;
+  sketches->most_inverse = 0;
+  sketches->most_ratio = 0;
+  for (int i = 0; i < sketches->blocks; ++i) {
+    const uint8_t* sketch = tile.sketch[first_block + i];
+    const int capacity = tile.capacity[first_block + i];
+    reinterpret_cast<SignLut4Groups*>(sketches->planes)[i].load(
+        reinterpret_cast<const uint64_t*>(sketch), layout.sketch_words(), capacity);
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(codec.factor_format().form, l2, front + layout.factors_offset(room), room, scales,
-                  biases);
-    fronts->allowed[i] = tile.allowed[first_block + i];
-    fronts->without_cut[i] = 0;
+    widen_factors(codec.factor_format().form, l2, sketch + layout.factors_offset(capacity),
+                  capacity, scales, biases);
+    sketches->allowed[i] = tile.allowed[first_block + i];
+    sketches->without_threshold[i] = 0;
     for (int row = 0; row < kBlockRows; ++row) {
       const float norm = l2 ? biases[row] : scales[row];
       const float constant = l2 ? norm * norm : biases[row];
@@ -78,20 +78,21 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
                            std::fabs(constant) <= SharedFronts::kMostRatio * norm;
       const float inverse = has_cut ? 1 / norm : 0;
       const float ratio = has_cut ? constant * inverse : 0;
-      fronts->without_cut[i] |= uint64_t{has_cut ? 0U : 1U} << row;
-      fronts->inverse_norms[i][row] = inverse;
-      fronts->ratios[i][row] = ratio;
-      fronts->most_inverse = std::max(fronts->most_inverse, inverse);
-      fronts->most_ratio = std::max(fronts->most_ratio, std::fabs(ratio));
+      sketches->without_threshold[i] |= uint64_t{has_cut ? 0U : 1U} << row;
+      sketches->inverse_norms[i][row] = inverse;
+      sketches->ratios[i][row] = ratio;
+      sketches->most_inverse = std::max(sketches->most_inverse, inverse);
+      sketches->most_ratio = std::max(sketches->most_ratio, std::fabs(ratio));
     }
   }
-  shorten(fronts);
+  shorten(sketches);
 }
 
-/// Bits of the rows whose distance is at most the cut, in the order of rows.
-HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances, hn::Vec<RowBytes> cuts) {
+/// Bits of the rows whose distance is at most the threshold, in the order of rows.
+HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances,
+                                         hn::Vec<RowBytes> thresholds) {
   const RowBytes d;
-  auto beyond = hn::SaturatedSub(distances, cuts);
+  auto beyond = hn::SaturatedSub(distances, thresholds);
   if constexpr (kRegisterRows > kTableEntries) {
     // The halves take turns by four rows.
     const hn::Repartition<uint32_t, RowBytes> d32;
@@ -119,17 +120,16 @@ HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
 }
 
 /// A query's tables.
-struct FrontTables {
+struct SketchTables {
   alignas(64) uint8_t entries[SharedFronts::kMostPlanes][kTableEntries];
 
   template <bool kThirdBit>
-  HWY_ATTR HWY_INLINE void make(const FrontQuery& query, int nibbles) {
+  HWY_ATTR HWY_INLINE void make(const SketchQuery& query, int lut4_groups) {
     const hn::FixedTag<uint8_t, kTableEntries> d;
-    for (int at = 0; at < nibbles; ++at) {
-      const auto counts = [&](uint8_t part)
-                              HWY_ATTR { return hn::Load(d, kNibbleCounts.of[part]); };
+    for (int at = 0; at < lut4_groups; ++at) {
+      const auto counts = [&](uint8_t part) HWY_ATTR { return hn::Load(d, kLut4Counts.of[part]); };
       auto twos = counts(query.parts[2 * at + 1]);
-      if (kThirdBit && at < kNibblesPerWord) {
+      if (kThirdBit && at < kLut4GroupsPerWord) {
         const auto fours = counts(query.third_parts[2 * at]);
         twos = hn::Add(twos, hn::Add(fours, fours));
       }
@@ -140,15 +140,15 @@ struct FrontTables {
 
 /// Queries by registers of rows that are looked up at a time: sums of eight stay in registers, with
 /// six loads for eight lookups.
-inline constexpr int kPickedTogether = kRegisterRows == 32 ? 4 : 2;
-inline constexpr int kRegistersTogether = 8 / kPickedTogether;
+inline constexpr int kSelectedTogether = kRegisterRows == 32 ? 4 : 2;
+inline constexpr int kRegistersTogether = 8 / kSelectedTogether;
 
 /// Tables of some queries, and sums of what rows find in them.
 template <int kQueries>
 struct Lookups {
   using Distances = hn::Vec<RowBytes>[kQueries][kRegistersTogether];
 
-  FrontTables tables[kQueries];
+  SketchTables tables[kQueries];
 
   static HWY_ATTR HWY_INLINE void clear(Distances& distances) {
 #pragma GCC unroll 4
@@ -157,7 +157,7 @@ struct Lookups {
       for (int i = 0; i < kRegistersTogether; ++i) distances[q][i] = hn::Zero(RowBytes());
   }
 
-  /// Adds the distances of nibbles begin … end−1, of the rows whose first ones are at `rows`.
+  /// Adds the distances of lut4_groups begin … end−1, of the rows whose first ones are at `rows`.
   HWY_ATTR HWY_INLINE void look_up(const uint8_t* rows, int begin, int end,
                                    Distances& distances) const {
     const RowBytes d;
@@ -177,24 +177,24 @@ struct Lookups {
   }
 };
 
-// With additions that saturate between sums of words only, and cuts of 16 bits, AVX2 takes .86 of
-// the time on Zen 4, and SSE4 .8.
+// With additions that saturate between sums of words only, and thresholds of 16 bits, AVX2 takes
+// .86 of the time on Zen 4, and SSE4 .8.
 template <bool kThirdBit, int kQueries>
-HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
-                             const FrontPick* picks) {
-  const int words = codec.layout().front_words();
+HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedFronts& sketches,
+                                 const SketchSelection* selections) {
+  const int words = codec.layout().sketch_words();
   Lookups<kQueries> lookups;
-  FrontCuts cuts[kQueries];
+  SketchThresholds thresholds[kQueries];
   uint16_t* rows[kQueries];
   for (int q = 0; q < kQueries; ++q) {
-    lookups.tables[q].template make<kThirdBit>(*picks[q].query, words * kNibblesPerWord);
-    cuts[q] = FrontCuts(picks[q], fronts);
-    rows[q] = picks[q].picked->rows;
+    lookups.tables[q].template make<kThirdBit>(*selections[q].query, words * kLut4GroupsPerWord);
+    thresholds[q] = SketchThresholds(selections[q], sketches);
+    rows[q] = selections[q].candidates->rows;
   }
-  for (int block = 0; block < fronts.blocks; ++block) {
+  for (int block = 0; block < sketches.blocks; ++block) {
     uint64_t reached[kQueries] = {};
     for (int first = 0; first < kBlockRows; first += kRegistersTogether * kRegisterRows) {
-      const uint8_t* of_rows = nibbles_of(fronts, block).rows[0] + first;
+      const uint8_t* of_rows = lut4_groups_of(sketches, block).rows[0] + first;
       // Distances beyond a byte are as good as 255.
       typename Lookups<kQueries>::Distances distances;
       lookups.clear(distances);
@@ -202,8 +202,8 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
         typename Lookups<kQueries>::Distances some;
         lookups.clear(some);
         const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), words);
-        lookups.look_up(of_rows, first_word_of_sum(sum, kThirdBit) * kNibblesPerWord,
-                        end_word * kNibblesPerWord, some);
+        lookups.look_up(of_rows, first_word_of_sum(sum, kThirdBit) * kLut4GroupsPerWord,
+                        end_word * kLut4GroupsPerWord, some);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q)
 #pragma GCC unroll 4
@@ -215,32 +215,33 @@ HWY_ATTR void pick_in_fronts(const ScanCodec& codec, const SharedFronts& fronts,
 #pragma GCC unroll 4
         for (int i = 0; i < kRegistersTogether; ++i) {
           const int row = first + i * kRegisterRows;
-          reached[q] |= bits_within(distances[q][i], cuts[q].of(fronts, block, row)) << row;
+          reached[q] |= bits_within(distances[q][i], thresholds[q].of(sketches, block, row)) << row;
         }
       }
     }
     for (int q = 0; q < kQueries; ++q) {
-      rows[q] += write_rows((reached[q] | fronts.without_cut[block]) & fronts.allowed[block],
-                            block * kBlockRows, rows[q]);
+      rows[q] +=
+          write_rows((reached[q] | sketches.without_threshold[block]) & sketches.allowed[block],
+                     block * kBlockRows, rows[q]);
     }
   }
   for (int q = 0; q < kQueries; ++q)
-    picks[q].picked->count = static_cast<int>(rows[q] - picks[q].picked->rows);
+    selections[q].candidates->count = static_cast<int>(rows[q] - selections[q].candidates->rows);
 }
 
 template <bool kThirdBit>
-HWY_ATTR void pick_each(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
-                        int count) {
+HWY_ATTR void select_each(const ScanCodec& codec, const SharedFronts& sketches,
+                          const SketchSelection* selections, int count) {
   int i = 0;
-  for (; i + kPickedTogether <= count; i += kPickedTogether)
-    pick_in_fronts<kThirdBit, kPickedTogether>(codec, fronts, picks + i);
-  for (; i < count; ++i) pick_in_fronts<kThirdBit, 1>(codec, fronts, picks + i);
+  for (; i + kSelectedTogether <= count; i += kSelectedTogether)
+    select_by_sketches<kThirdBit, kSelectedTogether>(codec, sketches, selections + i);
+  for (; i < count; ++i) select_by_sketches<kThirdBit, 1>(codec, sketches, selections + i);
 }
 
-HWY_ATTR inline void pick(const ScanCodec& codec, const SharedFronts& fronts,
-                          const FrontPick* picks, int count) {
-  if (codec.has_third_bit()) return pick_each<true>(codec, fronts, picks, count);
-  pick_each<false>(codec, fronts, picks, count);
+HWY_ATTR inline void selection(const ScanCodec& codec, const SharedFronts& sketches,
+                               const SketchSelection* selections, int count) {
+  if (codec.has_third_bit()) return select_each<true>(codec, sketches, selections, count);
+  select_each<false>(codec, sketches, selections, count);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared fronts for AVX3_DL: six coordinates of a block's 64 rows are a register of indices, and
+// Shared sketches for AVX3_DL: six coordinates of a block's 64 rows are a register of indices, and
 // what six signs and weights of a query make of the 64 ways a row's can be there another: one
 // permutation of bytes looks up all rows.
 #if defined(POLARQUANT_SHARED_LUT6_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -26,17 +26,17 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 
 /// Six coordinates an index: 11 cover a word's 64, the last with 4.
-constexpr int kSextetsPerWord = 11;
+constexpr int kLut6GroupsPerWord = 11;
 
-/// The indices of a block, by sextet.
+/// The indices of a block, by lut6_group.
 template <class Byte>
-HWY_INLINE auto sextets_of(Byte* planes, int block) {
-  constexpr int kBlockSextets = kMaxFrontWords * kSextetsPerWord;
-  static_assert(kBlockSextets <= SharedFronts::kMostPlanes);
+HWY_INLINE auto lut6_groups_of(Byte* planes, int block) {
+  constexpr int kBlockLut6Groups = kMaxSketchWords * kLut6GroupsPerWord;
+  static_assert(kBlockLut6Groups <= SharedFronts::kMostPlanes);
   return reinterpret_cast<
              std::conditional_t<std::is_const_v<Byte>, const uint8_t, uint8_t>(*)[kBlockRows]>(
              planes) +
-         block * kBlockSextets;
+         block * kBlockLut6Groups;
 }
 
 /// By three signs of a query and, above them, the two bits of their weights, the lower one of all
@@ -77,12 +77,12 @@ HWY_ATTR HWY_INLINE void transpose(__m512i (&v)[8]) {
   }
 }
 
-/// Writes `count` sextets of a word, which begin at bits `shifts`, for all rows. vpmultishiftqb
-/// cuts 8 bits of each; the two above a sextet are ones that vpermb does not look at, others `kept`
-/// cuts off.
-HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words, int room,
+/// Writes `count` lut6_groups of a word, which begin at bits `shifts`, for all rows. vpmultishiftqb
+/// cuts 8 bits of each; the two above a lut6_group are ones that vpermb does not look at, others
+/// `kept` cuts off.
+HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words, int capacity,
                                       __m512i shifts, __m512i kept, int count,
-                                      uint8_t (*sextets)[kBlockRows]) {
+                                      uint8_t (*lut6_groups)[kBlockRows]) {
   // Bytes of 8 rows with 8 fields each to fields of 8 rows.
   const __m512i by_field = _mm512_set_epi8(
       63, 55, 47, 39, 31, 23, 15, 7, 62, 54, 46, 38, 30, 22, 14, 6, 61, 53, 45, 37, 29, 21, 13, 5,
@@ -91,18 +91,18 @@ HWY_ATTR HWY_INLINE void lay_out_word(const uint64_t* words, size_t group_words,
   __m512i v[8];
 #pragma GCC unroll 8
   for (int i = 0; i < 8; ++i) {
-    const __m512i rows = i * kGroupRows < room
+    const __m512i rows = i * kGroupRows < capacity
                              ? _mm512_load_si512(words + static_cast<size_t>(i) * group_words)
                              : _mm512_setzero_si512();
     const __m512i fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(shifts, rows), kept);
     v[i] = _mm512_permutexvar_epi8(by_field, fields);
   }
   transpose(v);
-  for (int i = 0; i < count; ++i) _mm512_store_si512(sextets[i], v[i]);
+  for (int i = 0; i < count; ++i) _mm512_store_si512(lut6_groups[i], v[i]);
 }
 
-/// Four rows of the 16 from `first` on in each of the block's four registers, so that cuts packed
-/// to bytes come out in order.
+/// Four rows of the 16 from `first` on in each of the block's four registers, so that thresholds
+/// packed to bytes come out in order.
 HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
   float* fours = block + first / 4;
   _mm_store_ps(fours, _mm512_castps512_ps128(rows));
@@ -112,35 +112,37 @@ HWY_ATTR HWY_INLINE void store_packable(__m512 rows, int first, float* block) {
 }
 
 HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
-                      SharedFronts* fronts) {
+                      SharedFronts* sketches) {
   const BlockLayout& layout = codec.layout();
   const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
-  const int front_words = layout.front_words();
+  const int sketch_words = layout.sketch_words();
   const __m512i first_shifts = _mm512_set1_epi64(0x2A241E18120C0600);  // 0, 6, … 42
   const __m512i last_shifts = _mm512_set1_epi64(0x00000000003C3630);   // 48, 54, 60
   // The last has four coordinates, behind which fields begin again with a word's first.
   const __m512i last_kept = _mm512_set1_epi64(0x00000000000F3F3F);
-  fronts->blocks = end_block - first_block;
+  sketches->blocks = end_block - first_block;
   __m512 most_inverse = _mm512_setzero_ps();
   __m512 most_ratio = most_inverse;
-  for (int i = 0; i < fronts->blocks; ++i) {
-    const uint8_t* front = tile.front[first_block + i];
-    const int room = tile.room[first_block + i];
-    const auto* words = reinterpret_cast<const uint64_t*>(front);
-    const size_t group_words = static_cast<size_t>(front_words) * kGroupRows;
-    for (int word = 0; word < front_words; ++word) {
+  for (int i = 0; i < sketches->blocks; ++i) {
+    const uint8_t* sketch = tile.sketch[first_block + i];
+    const int capacity = tile.capacity[first_block + i];
+    const auto* words = reinterpret_cast<const uint64_t*>(sketch);
+    const size_t group_words = static_cast<size_t>(sketch_words) * kGroupRows;
+    for (int word = 0; word < sketch_words; ++word) {
       const uint64_t* of_word = words + static_cast<size_t>(word) * kGroupRows;
-      uint8_t(*sextets)[kBlockRows] = sextets_of(fronts->planes, i) + word * kSextetsPerWord;
-      lay_out_word(of_word, group_words, room, first_shifts, _mm512_set1_epi8(63), 8, sextets);
-      lay_out_word(of_word, group_words, room, last_shifts, last_kept, kSextetsPerWord - 8,
-                   sextets + 8);
+      uint8_t(*lut6_groups)[kBlockRows] =
+          lut6_groups_of(sketches->planes, i) + word * kLut6GroupsPerWord;
+      lay_out_word(of_word, group_words, capacity, first_shifts, _mm512_set1_epi8(63), 8,
+                   lut6_groups);
+      lay_out_word(of_word, group_words, capacity, last_shifts, last_kept, kLut6GroupsPerWord - 8,
+                   lut6_groups + 8);
     }
     alignas(64) float scales[kBlockRows] = {};
     alignas(64) float biases[kBlockRows] = {};
-    widen_factors(form, l2, front + layout.factors_offset(room), room, scales, biases);
-    fronts->allowed[i] = tile.allowed[first_block + i];
-    fronts->without_cut[i] = 0;
+    widen_factors(form, l2, sketch + layout.factors_offset(capacity), capacity, scales, biases);
+    sketches->allowed[i] = tile.allowed[first_block + i];
+    sketches->without_threshold[i] = 0;
     for (int first = 0; first < kBlockRows; first += 16) {
       // Room that the block does not have is allowed to no row: it may say anything that is a
       // number.
@@ -154,16 +156,16 @@ HWY_ATTR void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_bl
           _mm512_abs_ps(constant), most_constant, _CMP_LE_OQ);
       const __m512 inverse = _mm512_maskz_div_ps(has_cut, _mm512_set1_ps(1), norm);
       const __m512 ratio = _mm512_maskz_mul_ps(has_cut, constant, inverse);
-      fronts->without_cut[i] |= uint64_t{static_cast<uint16_t>(~has_cut)} << first;
+      sketches->without_threshold[i] |= uint64_t{static_cast<uint16_t>(~has_cut)} << first;
       most_inverse = _mm512_max_ps(most_inverse, inverse);
       most_ratio = _mm512_max_ps(most_ratio, _mm512_abs_ps(ratio));
-      store_packable(inverse, first, fronts->inverse_norms[i]);
-      store_packable(ratio, first, fronts->ratios[i]);
+      store_packable(inverse, first, sketches->inverse_norms[i]);
+      store_packable(ratio, first, sketches->ratios[i]);
     }
   }
-  fronts->most_inverse = _mm512_reduce_max_ps(most_inverse);
-  fronts->most_ratio = _mm512_reduce_max_ps(most_ratio);
-  shorten(fronts);
+  sketches->most_inverse = _mm512_reduce_max_ps(most_inverse);
+  sketches->most_ratio = _mm512_reduce_max_ps(most_ratio);
+  shorten(sketches);
 }
 
 /// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are.
@@ -198,15 +200,15 @@ HWY_INLINE int64_t distances_of_three(const uint8_t* parts, int i) {
 
 /// Tables of a query: of the 64 ways that six signs of a row can be there, the distance of each.
 template <int kWords, bool kThirdBit>
-HWY_ATTR HWY_INLINE void make_tables(const FrontQuery& query, uint8_t (*tables)[64]) {
+HWY_ATTR HWY_INLINE void make_tables(const SketchQuery& query, uint8_t (*tables)[64]) {
   const __m512i high_three = _mm512_set_epi64(
       0x0707070707070707, 0x0606060606060606, 0x0505050505050505, 0x0404040404040404,
       0x0303030303030303, 0x0202020202020202, 0x0101010101010101, 0);
 #pragma GCC unroll 4
-  for (int i = 0; i < kWords * kSextetsPerWord; ++i) {
+  for (int i = 0; i < kWords * kLut6GroupsPerWord; ++i) {
     int64_t of_low = distances_of_three(query.parts, 2 * i);
     int64_t of_high = distances_of_three(query.parts, 2 * i + 1);
-    if (kThirdBit && i < kSextetsPerWord) {
+    if (kThirdBit && i < kLut6GroupsPerWord) {
       of_low += 4 * distances_of_three(query.third_parts, 2 * i);
       of_high += 4 * distances_of_three(query.third_parts, 2 * i + 1);
     }
@@ -223,10 +225,10 @@ struct Lookups {
   static_assert(SharedFronts::kMostBlocks % kBlocks == 0);
   using Distances = __m512i[kQueries][kBlocks];
 
-  alignas(64) uint8_t tables[kQueries][kMaxFrontWords * kSextetsPerWord][64];
+  alignas(64) uint8_t tables[kQueries][kMaxSketchWords * kLut6GroupsPerWord][64];
 
-  /// Adds the distances of sextets begin … end−1, of blocks first and first + 1.
-  HWY_ATTR HWY_INLINE void look_up(const SharedFronts& fronts, int first, int begin, int end,
+  /// Adds the distances of lut6_groups begin … end−1, of blocks first and first + 1.
+  HWY_ATTR HWY_INLINE void look_up(const SharedFronts& sketches, int first, int begin, int end,
                                    Distances& distances) const {
 #pragma GCC unroll 4
     for (int at = begin; at < end; ++at) {
@@ -235,11 +237,12 @@ struct Lookups {
       for (int q = 0; q < kQueries; ++q) of_query[q] = _mm512_load_si512(tables[q][at]);
 #pragma GCC unroll 2
       for (int i = 0; i < kBlocks; ++i) {
-        const __m512i sextets = _mm512_load_si512(sextets_of(fronts.planes, first + i)[at]);
+        const __m512i lut6_groups =
+            _mm512_load_si512(lut6_groups_of(sketches.planes, first + i)[at]);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q)
           distances[q][i] =
-              _mm512_add_epi8(distances[q][i], _mm512_permutexvar_epi8(sextets, of_query[q]));
+              _mm512_add_epi8(distances[q][i], _mm512_permutexvar_epi8(lut6_groups, of_query[q]));
       }
     }
   }
@@ -249,29 +252,29 @@ struct Lookups {
 // four queries two blocks at a time, with three loads for four of them, they take .46 cycles each;
 // by one query four blocks at a time, with five loads for four, .73. Zen 4 does one permutation a
 // cycle and two additions, of those that saturate one: the two take 1.2 cycles or 1.3. With these
-// in sums of a few words, and cuts of 16 bits, picking takes .79 of the time that it takes with
-// saturating additions only and cuts by floats.
+// in sums of a few words, and thresholds of 16 bits, selecting takes .79 of the time that it takes
+// with saturating additions only and thresholds by floats.
 template <int kWords, bool kThirdBit, int kQueries>
-HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks) {
+HWY_ATTR void select_by_sketches(const SharedFronts& sketches, const SketchSelection* selections) {
   using Distances = typename Lookups<kQueries>::Distances;
   constexpr int kBlocks = Lookups<kQueries>::kBlocks;
   Lookups<kQueries> lookups;
-  FrontCuts cuts[kQueries];
+  SketchThresholds thresholds[kQueries];
   uint16_t* rows[kQueries];
   for (int q = 0; q < kQueries; ++q) {
-    make_tables<kWords, kThirdBit>(*picks[q].query, lookups.tables[q]);
-    cuts[q] = FrontCuts(picks[q], fronts);
-    rows[q] = picks[q].picked->rows;
+    make_tables<kWords, kThirdBit>(*selections[q].query, lookups.tables[q]);
+    thresholds[q] = SketchThresholds(selections[q], sketches);
+    rows[q] = selections[q].candidates->rows;
   }
-  for (int first = 0; first < fronts.blocks; first += kBlocks) {
+  for (int first = 0; first < sketches.blocks; first += kBlocks) {
     // Distances beyond a byte are as good as 255.
     Distances distances = {};
 #pragma GCC unroll 4
     for (int sum = 0; first_word_of_sum(sum, kThirdBit) < kWords; ++sum) {
       Distances some = {};
       const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), kWords);
-      lookups.look_up(fronts, first, first_word_of_sum(sum, kThirdBit) * kSextetsPerWord,
-                      end_word * kSextetsPerWord, some);
+      lookups.look_up(sketches, first, first_word_of_sum(sum, kThirdBit) * kLut6GroupsPerWord,
+                      end_word * kLut6GroupsPerWord, some);
 #pragma GCC unroll 4
       for (int q = 0; q < kQueries; ++q)
 #pragma GCC unroll 2
@@ -283,51 +286,53 @@ HWY_ATTR void pick_in_fronts(const SharedFronts& fronts, const FrontPick* picks)
 #pragma GCC unroll 2
       for (int i = 0; i < kBlocks; ++i) {
         const int block = first + i;
-        if (block >= fronts.blocks) break;
+        if (block >= sketches.blocks) break;
         const uint64_t reached =
-            _mm512_cmple_epu8_mask(distances[q][i], cuts[q].of(fronts, block, 0).raw);
-        rows[q] += write_rows((reached | fronts.without_cut[block]) & fronts.allowed[block],
-                              block * kBlockRows, rows[q]);
+            _mm512_cmple_epu8_mask(distances[q][i], thresholds[q].of(sketches, block, 0).raw);
+        rows[q] +=
+            write_rows((reached | sketches.without_threshold[block]) & sketches.allowed[block],
+                       block * kBlockRows, rows[q]);
       }
     }
   }
   for (int q = 0; q < kQueries; ++q)
-    picks[q].picked->count = static_cast<int>(rows[q] - picks[q].picked->rows);
+    selections[q].candidates->count = static_cast<int>(rows[q] - selections[q].candidates->rows);
 }
 
 template <int kWords, bool kThirdBit>
-HWY_ATTR void pick_each(const SharedFronts& fronts, const FrontPick* picks, int count) {
+HWY_ATTR void select_each(const SharedFronts& sketches, const SketchSelection* selections,
+                          int count) {
   int i = 0;
-  for (; i + 4 <= count; i += 4) pick_in_fronts<kWords, kThirdBit, 4>(fronts, picks + i);
-  for (; i < count; ++i) pick_in_fronts<kWords, kThirdBit, 1>(fronts, picks + i);
+  for (; i + 4 <= count; i += 4) select_by_sketches<kWords, kThirdBit, 4>(sketches, selections + i);
+  for (; i < count; ++i) select_by_sketches<kWords, kThirdBit, 1>(sketches, selections + i);
 }
 template <bool kThirdBit>
-HWY_ATTR void pick_by_words(int words, const SharedFronts& fronts, const FrontPick* picks,
-                            int count) {
+HWY_ATTR void select_by_words(int words, const SharedFronts& sketches,
+                              const SketchSelection* selections, int count) {
   switch (words) {
     case 1:
-      return pick_each<1, kThirdBit>(fronts, picks, count);
+      return select_each<1, kThirdBit>(sketches, selections, count);
     case 2:
-      return pick_each<2, kThirdBit>(fronts, picks, count);
+      return select_each<2, kThirdBit>(sketches, selections, count);
     case 3:
-      return pick_each<3, kThirdBit>(fronts, picks, count);
+      return select_each<3, kThirdBit>(sketches, selections, count);
     default:
-      return pick_each<4, kThirdBit>(fronts, picks, count);
+      return select_each<4, kThirdBit>(sketches, selections, count);
   }
 }
-HWY_ATTR void pick(const ScanCodec& codec, const SharedFronts& fronts, const FrontPick* picks,
-                   int count) {
-  const int words = codec.layout().front_words();
-  if (codec.has_third_bit()) return pick_by_words<true>(words, fronts, picks, count);
-  pick_by_words<false>(words, fronts, picks, count);
+HWY_ATTR void selection(const ScanCodec& codec, const SharedFronts& sketches,
+                        const SketchSelection* selections, int count) {
+  const int words = codec.layout().sketch_words();
+  if (codec.has_third_bit()) return select_by_words<true>(words, sketches, selections, count);
+  select_by_words<false>(words, sketches, selections, count);
 }
-static_assert(kMaxFrontWords == 4);
+static_assert(kMaxSketchWords == 4);
 
-/// Each three coordinates, by which ThreeDistances has them, in two bytes. A sextet's distances are
-/// sums of those of its two threes.
-inline constexpr size_t kPartsOfWord = size_t{2} * sizeof(uint16_t) * kSextetsPerWord;
+/// Each three coordinates, by which ThreeDistances has them, in two bytes. A lut6_group's distances
+/// are sums of those of its two threes.
+inline constexpr size_t kPartsOfWord = size_t{2} * sizeof(uint16_t) * kLut6GroupsPerWord;
 inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
-  uint16_t threes[2 * kSextetsPerWord];
+  uint16_t threes[2 * kLut6GroupsPerWord];
   static_assert(sizeof threes == kPartsOfWord);
   for (uint16_t& three : threes) {
     three = static_cast<uint16_t>((signs & 7) | (ones & 7) << 3 | (twos & 7) << 6);

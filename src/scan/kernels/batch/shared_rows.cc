@@ -29,7 +29,7 @@ namespace HWY_NAMESPACE {
 
 /// Four rows' terms.
 struct FourTerms {
-  __m128 scale, constant, norm, energy;
+  __m128 scale, constant, norm, squared_norm;
 
   HWY_ATTR HWY_INLINE explicit FourTerms(const SharedTerms* const (&rows)[4]) {
     __m128 of[4];
@@ -38,7 +38,7 @@ struct FourTerms {
     scale = of[0];
     constant = of[1];
     norm = of[2];
-    energy = of[3];
+    squared_norm = of[3];
   }
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
 };
@@ -93,12 +93,13 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
 #endif
 
 /// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
-/// operations are those of goodness() and sum_bound() in their order.
+/// operations are those of similarity() and sum_bound() in their order.
 template <bool kTwoStages, int kWords>
-HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                           int goal, PickedRows* picked, SharedHits* hits) {
+HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedLevels& rows,
+                              const LevelGoal* goals, int goal, CandidateRows* candidates,
+                              SharedMatches* matches) {
   const LevelQuery& query = *goals[goal].query;
-  const int lanes = codec.stages()[0].lanes();
+  const int lanes = codec.stages()[0].padded_dim();
   const __m128i bias = _mm_set1_epi32(kOperandBias * query.level_sum[0]);
   const __m128 base = _mm_set1_ps(query.score.base);
   const __m128 weight = _mm_set1_ps(query.score.weight);
@@ -106,13 +107,13 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
       _mm_set1_ps(kTwoStages ? query.first_stage.slope : query.score.dot_scale[0]);
   const __m128 other_slope = _mm_set1_ps(query.first_stage.other_slope);
   const __m128 margin = _mm_set1_ps(query.first_stage.margin);
-  const __m128 energy_slope = _mm_set1_ps(query.first_stage.energy_slope);
+  const __m128 squared_norm_slope = _mm_set1_ps(query.first_stage.squared_norm_slope);
   const __m128 least = _mm_set1_ps(kTwoStages ? goals[goal].bound : goals[goal].score);
   const __m128i in_goals = _mm_set1_epi32(goal);
-  uint16_t* const all = picked->rows;
-  const int count = picked->count;
+  uint16_t* const all = candidates->rows;
+  const int count = candidates->count;
   for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
-  int found = hits->count;
+  int found = matches->count;
   for (int i = 0; i < count; i += 4) {
     const uint8_t* levels[4];
     const SharedTerms* terms[4];
@@ -130,49 +131,49 @@ HWY_ATTR void find_hits_of(const ScanCodec& codec, const SharedLevels& rows, con
         const __m128 others = _mm_cvtepi32_ps(other_sums<kWords>(query, terms));
         sum = _mm_add_ps(sum, _mm_mul_ps(other_slope, others));
       }
-      sum = _mm_sub_ps(_mm_add_ps(sum, margin), _mm_mul_ps(energy_slope, four.energy));
+      sum = _mm_sub_ps(_mm_add_ps(sum, margin), _mm_mul_ps(squared_norm_slope, four.squared_norm));
       factor = four.norm;
     }
     const __m128 offset = _mm_add_ps(base, _mm_mul_ps(weight, four.constant));
-    const FourMask hit =
+    const FourMask match =
         not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least, filled_places(i, count));
     const __m128i in_rows =
         _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
     // Without branches: which rows reach is not predictable, and known late.
-    write_some(hits->rows + found, hit, in_rows);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(hits->goals + found), in_goals);
-    write_some(hits->dots[0] + found, hit, dots);
-    found += count_of(hit);
+    write_some(matches->rows + found, match, in_rows);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(matches->goals + found), in_goals);
+    write_some(matches->dots[0] + found, match, dots);
+    found += count_of(match);
   }
-  hits->count = found;
+  matches->count = found;
 }
 
-HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                        int goal, PickedRows* picked, SharedHits* hits) {
+HWY_ATTR void find_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           int goal, CandidateRows* candidates, SharedMatches* matches) {
   if (codec.stages().size() == 1)
-    return find_hits_of<false, 0>(codec, rows, goals, goal, picked, hits);
+    return find_matches_of<false, 0>(codec, rows, goals, goal, candidates, matches);
   switch (codec.words_behind_first_stage()) {
     case 0:
-      return find_hits_of<true, 0>(codec, rows, goals, goal, picked, hits);
+      return find_matches_of<true, 0>(codec, rows, goals, goal, candidates, matches);
     case 1:
-      return find_hits_of<true, 1>(codec, rows, goals, goal, picked, hits);
+      return find_matches_of<true, 1>(codec, rows, goals, goal, candidates, matches);
     case 2:
-      return find_hits_of<true, 2>(codec, rows, goals, goal, picked, hits);
+      return find_matches_of<true, 2>(codec, rows, goals, goal, candidates, matches);
     default:
-      return find_hits_of<true, 3>(codec, rows, goals, goal, picked, hits);
+      return find_matches_of<true, 3>(codec, rows, goals, goal, candidates, matches);
   }
 }
-static_assert(kMaxFrontWords == 4);
+static_assert(kMaxSketchWords == 4);
 
-/// Four rows with a query of its own each. The float operations are those of goodness() in their
+/// Four rows with a query of its own each. The float operations are those of similarity() in their
 /// order.
-HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                        SharedHits* hits) {
+HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           SharedMatches* matches) {
   const LevelStage& stage = codec.stages()[1];
-  const int count = hits->count;
+  const int count = matches->count;
   for (int i = count; i % 4 != 0; ++i) {
-    hits->rows[i] = hits->rows[count - 1];
-    hits->goals[i] = hits->goals[count - 1];
+    matches->rows[i] = matches->rows[count - 1];
+    matches->goals[i] = matches->goals[count - 1];
   }
   int kept = 0;
   for (int i = 0; i < count; i += 4) {
@@ -184,34 +185,34 @@ HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const 
     alignas(16) int32_t level_sums[4];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      const LevelGoal& goal = goals[hits->goals[i + j]];
+      const LevelGoal& goal = goals[matches->goals[i + j]];
       const LevelQuery& query = *goal.query;
-      terms[j] = &rows.terms(hits->rows[i + j]);
-      levels[j] = rows.levels(1, hits->rows[i + j]);
+      terms[j] = &rows.terms(matches->rows[i + j]);
+      levels[j] = rows.levels(1, matches->rows[i + j]);
       of_queries[j] = query.levels + stage.first_lane();
       score[j] = _mm_loadu_ps(&query.score.base);
       least[j] = goal.score;
       level_sums[j] = kOperandBias * query.level_sum[1];
     }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
-    const __m128i second = _mm_sub_epi32(dots_of_pairs(levels, of_queries, stage.lanes()),
+    const __m128i second = _mm_sub_epi32(dots_of_pairs(levels, of_queries, stage.padded_dim()),
                                          _mm_load_si128(reinterpret_cast<__m128i*>(level_sums)));
-    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->dots[0] + i));
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(matches->dots[0] + i));
     const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
                                   _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
     const FourTerms four(terms);
     const __m128 offset = _mm_add_ps(score[0], _mm_mul_ps(score[1], four.constant));
-    const FourMask hit = not_below(_mm_add_ps(offset, _mm_mul_ps(four.scale, sum)),
-                                   _mm_load_ps(least), filled_places(i, count));
-    write_some(hits->rows + kept, hit,
-               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->rows + i)));
-    write_some(hits->goals + kept, hit,
-               _mm_loadu_si128(reinterpret_cast<const __m128i*>(hits->goals + i)));
-    write_some(hits->dots[0] + kept, hit, first);
-    write_some(hits->dots[1] + kept, hit, second);
-    kept += count_of(hit);
+    const FourMask match = not_below(_mm_add_ps(offset, _mm_mul_ps(four.scale, sum)),
+                                     _mm_load_ps(least), filled_places(i, count));
+    write_some(matches->rows + kept, match,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(matches->rows + i)));
+    write_some(matches->goals + kept, match,
+               _mm_loadu_si128(reinterpret_cast<const __m128i*>(matches->goals + i)));
+    write_some(matches->dots[0] + kept, match, first);
+    write_some(matches->dots[1] + kept, match, second);
+    kept += count_of(match);
   }
-  hits->count = kept;
+  matches->count = kept;
 }
 
 #else
@@ -220,53 +221,53 @@ HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedLevels& rows, const 
                         size_t stage, uint32_t row) {
   const LevelStage& of = codec.stages()[stage];
   return dot_row(query.levels + of.first_lane(),
-                 reinterpret_cast<const int8_t*>(rows.levels(stage, row)), of.lanes());
+                 reinterpret_cast<const int8_t*>(rows.levels(stage, row)), of.padded_dim());
 }
 
 // Without branches: which rows reach is not predictable. What is no number is left to the search.
-HWY_ATTR void find_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                        int goal, PickedRows* picked, SharedHits* hits) {
+HWY_ATTR void find_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           int goal, CandidateRows* candidates, SharedMatches* matches) {
   const LevelGoal& of = goals[goal];
   const LevelQuery& query = *of.query;
   const bool two_stages = codec.stages().size() == 2;
   const int words = codec.words_behind_first_stage();
-  int found = hits->count;
-  for (int i = 0; i < picked->count; ++i) {
-    const uint32_t row = picked->rows[i];
+  int found = matches->count;
+  for (int i = 0; i < candidates->count; ++i) {
+    const uint32_t row = candidates->rows[i];
     const SharedTerms& terms = rows.terms(row);
     const int32_t dot = dot_of(codec, rows, query, 0, row);
-    hits->rows[found] = row;
-    hits->goals[found] = goal;
-    hits->dots[0][found] = dot;
-    hits->dots[1][found] = 0;
+    matches->rows[found] = row;
+    matches->goals[found] = goal;
+    matches->dots[0][found] = dot;
+    matches->dots[1][found] = 0;
     bool is_below;
     if (two_stages) {
       const int32_t other_sum = query.other_sum(terms.words, words);
       is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, other_sum) < of.bound;
     } else {
-      is_below = goodness(query.score, terms.terms, dot) < of.score;
+      is_below = similarity(query.score, terms.terms, dot) < of.score;
     }
     found += is_below ? 0 : 1;
   }
-  hits->count = found;
+  matches->count = found;
 }
 
-HWY_ATTR void keep_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                        SharedHits* hits) {
+HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                           SharedMatches* matches) {
   int kept = 0;
-  for (int i = 0; i < hits->count; ++i) {
-    const uint32_t row = hits->rows[i];
-    const LevelGoal& of = goals[hits->goals[i]];
-    const int32_t first = hits->dots[0][i];
+  for (int i = 0; i < matches->count; ++i) {
+    const uint32_t row = matches->rows[i];
+    const LevelGoal& of = goals[matches->goals[i]];
+    const int32_t first = matches->dots[0][i];
     const int32_t second = dot_of(codec, rows, *of.query, 1, row);
-    hits->rows[kept] = row;
-    hits->goals[kept] = hits->goals[i];
-    hits->dots[0][kept] = first;
-    hits->dots[1][kept] = second;
-    const float score = goodness(of.query->score, rows.terms(row).terms, first, second);
+    matches->rows[kept] = row;
+    matches->goals[kept] = matches->goals[i];
+    matches->dots[0][kept] = first;
+    matches->dots[1][kept] = second;
+    const float score = similarity(of.query->score, rows.terms(row).terms, first, second);
     kept += score < of.score ? 0 : 1;
   }
-  hits->count = kept;
+  matches->count = kept;
 }
 
 #endif
@@ -278,14 +279,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(find_hits);
-HWY_EXPORT(keep_hits);
+HWY_EXPORT(find_matches);
+HWY_EXPORT(keep_matches);
 
 SharedLevels::SharedLevels(const ScanCodec& codec) {
   constexpr size_t kMostBytes = size_t{512} << 10;
   const std::vector<LevelStage>& stages = codec.stages();
-  terms_offset_ = static_cast<size_t>(stages[0].lanes());
-  for (size_t i = 0; i < stages.size(); ++i) stride_[i] = static_cast<size_t>(stages[i].lanes());
+  terms_offset_ = static_cast<size_t>(stages[0].padded_dim());
+  for (size_t i = 0; i < stages.size(); ++i)
+    stride_[i] = static_cast<size_t>(stages[i].padded_dim());
   stride_[0] += sizeof(SharedTerms);
   const size_t block_bytes = kBlockRows * (stride_[0] + stride_[1]);
   most_blocks_ =
@@ -320,7 +322,7 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
   alignas(64) float scale[kBlockRows];
   alignas(64) float constant[kBlockRows];
   alignas(64) float bias[kBlockRows];
-  load_block_terms(codec, tile.front[block], tile.room[block], scale, constant, bias);
+  load_block_terms(codec, tile.sketch[block], tile.capacity[block], scale, constant, bias);
   const float* norm = codec.metric() == Metric::l2 ? bias : scale;
   const int words = codec.words_behind_first_stage();
   for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
@@ -329,7 +331,7 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
     terms.terms = {scale[row], constant[row], norm[row], 0};
     const RowPlace at = place_of(tile, static_cast<uint32_t>(block * kBlockRows) + row);
     for (int word = 0; word < words; ++word)
-      terms.words[word] = *codec.layout().front_word(at, codec.first_stage_words() + word);
+      terms.words[word] = *codec.layout().sketch_word(at, codec.first_stage_words() + word);
     rows->max_scale = std::max(rows->max_scale, scale[row]);
     rows->max_constant = std::max(rows->max_constant, std::fabs(constant[row]));
   }
@@ -346,12 +348,13 @@ void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int 
     const LevelStage& of = codec.stages()[stage];
     decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
     if (stage == 0 && codec.has_split_stages()) {
-      float energies[kBlockRows];
-      level_energies(rows->levels_of(0, to), of.lanes(), count, rows->stride(0), energies);
+      float squared_norms[kBlockRows];
+      level_squared_norms(rows->levels_of(0, to), of.padded_dim(), count, rows->stride(0),
+                          squared_norms);
       for (int i = 0; i < count; ++i)
-        rows->terms_of(to + static_cast<uint32_t>(i)).terms.energy = energies[i];
+        rows->terms_of(to + static_cast<uint32_t>(i)).terms.squared_norm = squared_norms[i];
     }
-    set_operand_rows(rows->levels_of(stage, to), count, of.lanes(), rows->stride(stage));
+    set_operand_rows(rows->levels_of(stage, to), count, of.padded_dim(), rows->stride(stage));
   }
 }
 
@@ -362,9 +365,9 @@ void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int firs
   rows->first_row = static_cast<uint32_t>(first_block * kBlockRows);
   rows->max_scale = 0;
   rows->max_constant = 0;
-  fetch_rests(codec.layout(), tile, first_block);
+  fetch_payloads(codec.layout(), tile, first_block);
   for (int block = first_block; block < end_block; ++block) {
-    if (block + 1 < end_block) fetch_rests(codec.layout(), tile, block + 1);
+    if (block + 1 < end_block) fetch_payloads(codec.layout(), tile, block + 1);
     const auto first = static_cast<uint32_t>((block - first_block) * kBlockRows);
     decode_terms(codec, tile, block, first, rows);
     for (uint64_t left = tile.allowed[block]; left != 0;) {
@@ -377,13 +380,13 @@ void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int firs
   }
 }
 
-void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                      int goal, PickedRows* picked, SharedHits* hits) {
-  HWY_DYNAMIC_DISPATCH(find_hits)(codec, rows, goals, goal, picked, hits);
+void find_shared_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                         int goal, CandidateRows* candidates, SharedMatches* matches) {
+  HWY_DYNAMIC_DISPATCH(find_matches)(codec, rows, goals, goal, candidates, matches);
 }
 void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                          SharedHits* hits) {
-  HWY_DYNAMIC_DISPATCH(keep_hits)(codec, rows, goals, hits);
+                          SharedMatches* matches) {
+  HWY_DYNAMIC_DISPATCH(keep_matches)(codec, rows, goals, matches);
 }
 
 }  // namespace polarquant

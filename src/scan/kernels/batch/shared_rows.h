@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores of the few rows that queries pick out of some blocks whose levels they share.
+// Scores of the few rows that queries selection out of some blocks whose levels they share.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace polarquant {
 
 /// What is read of a shared row beside its levels.
 struct alignas(64) SharedTerms {
-  /// Of split stages, those of the front behind the first one, which its bound needs; kernels read
+  /// Of split stages, those of the sketch behind the first one, which its bound needs; kernels read
   /// two at a time.
-  uint64_t words[kMaxFrontWords];
+  uint64_t words[kMaxSketchWords];
   alignas(16) ScanTerms terms;
 };
 
 /// Rows of some blocks of a tile, decoded: row r of them is row first_row + r of the tile. Queries
-/// pick rows here and there, each of which a second-level cache has to find: what every picked row
-/// is asked for lies together, its first stage's levels and behind them its terms.
+/// selection rows here and there, each of which a second-level cache has to find: what every
+/// candidates row is asked for lies together, its first stage's levels and behind them its terms.
 class SharedLevels {
  public:
   static constexpr int kMostRows = SharedFronts::kMostBlocks * kBlockRows;
@@ -71,11 +71,11 @@ struct LevelQuery {
   int32_t level_sum[2];  // by stage
   ScoreConstants score;
   SumBound first_stage;  // of two stages
-  // Of split ones, as in ScanQuery, of the front's words behind the first one.
+  // Of split ones, as in ScanQuery, of the sketch's words behind the first one.
   int32_t weight_behind;
-  uint64_t sign_words[kMaxFrontWords - 1];
-  uint64_t ones_words[kMaxFrontWords - 1];
-  uint64_t twos_words[kMaxFrontWords - 1];
+  uint64_t sign_words[kMaxSketchWords - 1];
+  uint64_t ones_words[kMaxSketchWords - 1];
+  uint64_t twos_words[kMaxSketchWords - 1];
 
   /// SignSums' other sum, by `count` words of a row.
   int32_t other_sum(const uint64_t* words, int count) const {
@@ -88,7 +88,7 @@ struct LevelQuery {
 void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
 /// Brings near what is read of a query.
 inline void fetch_levels(const ScanCodec& codec, const LevelQuery& query) {
-  fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.lanes()));
+  fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.padded_dim()));
 }
 
 /// A query and what rows must reach to be one of its best: their scores by levels, and their bounds
@@ -100,25 +100,25 @@ struct LevelGoal {
 };
 
 /// Rows that reach queries' goals, side by side.
-struct SharedHits {
+struct SharedMatches {
   static constexpr int kMost = 4 * SharedLevels::kMostRows;
-  static constexpr size_t kRoom = kMost + 4;  // kernels write four at a time
-  alignas(64) uint32_t rows[kRoom];           // of the shared ones
-  alignas(64) int32_t goals[kRoom];           // whose
-  alignas(64) int32_t dots[2][kRoom];         // by stage
+  static constexpr size_t kCapacity = kMost + 4;  // kernels write four at a time
+  alignas(64) uint32_t rows[kCapacity];           // of the shared ones
+  alignas(64) int32_t goals[kCapacity];           // whose
+  alignas(64) int32_t dots[2][kCapacity];         // by stage
   int count = 0;
 
   bool has_room(int more) const { return count + more <= kMost; }
 };
 
-/// Appends those of the picked rows that reach goals[goal], in order: by their scores, or by the
-/// bound where there are two stages, the first of whose dots is set. What is behind the picked ones
-/// is overwritten. Where can_share_fronts().
-void find_shared_hits(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                      int goal, PickedRows* picked, SharedHits* hits);
+/// Appends those of the candidates rows that reach goals[goal], in order: by their scores, or by
+/// the bound where there are two stages, the first of whose dots is set. What is behind the
+/// candidates ones is overwritten. Where can_share_sketches().
+void find_shared_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+                         int goal, CandidateRows* candidates, SharedMatches* matches);
 
-/// Of two stages: sets the second's dots, and keeps the hits that reach by their scores.
+/// Of two stages: sets the second's dots, and keeps the matches that reach by their scores.
 void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
-                          SharedHits* hits);
+                          SharedMatches* matches);
 
 }  // namespace polarquant

@@ -36,19 +36,19 @@ int64_t min_queries(const ScanCodec& codec) {
 #else
 int64_t min_queries(const ScanCodec&) { return kNever; }
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
-void pick(const ScanCodec&, const SharedFronts&, const FrontPick*, int) {}
+void selection(const ScanCodec&, const SharedFronts&, const SketchSelection*, int) {}
 void set_parts(uint64_t, uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
 
-bool shares_fronts() { return HWY_TARGET != HWY_SCALAR; }
+bool shares_sketches() { return HWY_TARGET != HWY_SCALAR; }
 
-HWY_ATTR void set_front_parts(const ScanQuery& query, FrontQuery* front) {
-  static_assert(kMaxFrontWords * kPartsOfWord <= FrontQuery::kMostParts);
-  for (size_t word = 0; word < query.front_words; ++word)
+HWY_ATTR void set_sketch_parts(const ScanQuery& query, SketchQuery* sketch) {
+  static_assert(kMaxSketchWords * kPartsOfWord <= SketchQuery::kMostParts);
+  for (size_t word = 0; word < query.sketch_words; ++word)
     set_parts(query.sign_words[word], query.ones_words[word], query.twos_words[word],
-              front->parts + word * kPartsOfWord);
-  set_parts(query.sign_words[0], query.fours_word, 0, front->third_parts);
+              sketch->parts + word * kPartsOfWord);
+  set_parts(query.sign_words[0], query.fours_word, 0, sketch->third_parts);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -59,34 +59,35 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(min_queries);
-HWY_EXPORT(shares_fronts);
+HWY_EXPORT(shares_sketches);
 HWY_EXPORT(lay_out);
-HWY_EXPORT(set_front_parts);
-HWY_EXPORT(pick);
+HWY_EXPORT(set_sketch_parts);
+HWY_EXPORT(selection);
 
 int64_t min_shared_queries(const ScanCodec& codec) {
   return HWY_DYNAMIC_DISPATCH(min_queries)(codec);
 }
-bool can_share_fronts() { return HWY_DYNAMIC_DISPATCH(shares_fronts)(); }
+bool can_share_sketches() { return HWY_DYNAMIC_DISPATCH(shares_sketches)(); }
 
-void lay_out_fronts(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
-                    SharedFronts* fronts) {
-  HWY_DYNAMIC_DISPATCH(lay_out)(codec, tile, first_block, end_block, fronts);
+void lay_out_sketches(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
+                      SharedFronts* sketches) {
+  HWY_DYNAMIC_DISPATCH(lay_out)(codec, tile, first_block, end_block, sketches);
 }
 
-void set_front_query(const ScanCodec& codec, const ScanQuery& query, FrontQuery* front) {
-  *front = {};
-  HWY_DYNAMIC_DISPATCH(set_front_parts)(query, front);
-  const SurvivorLine line = survivor_line(codec, query, 0);
-  front->height = line.height / line.tilt;
-  front->base = line.base;
-  front->inverse_tilt = 1 / line.tilt;
-  front->ratio = line.weight / line.tilt;
+void set_sketch_query(const ScanCodec& codec, const ScanQuery& query, SketchQuery* sketch) {
+  *sketch = {};
+  HWY_DYNAMIC_DISPATCH(set_sketch_parts)(query, sketch);
+  const LinearBound line = linear_bound(codec, query, 0);
+  sketch->height = line.height / line.tilt;
+  sketch->base = line.base;
+  sketch->inverse_tilt = 1 / line.tilt;
+  sketch->ratio = line.weight / line.tilt;
 }
 
-void pick_rows(const ScanCodec& codec, const SharedFronts& fronts,
-               std::span<const FrontPick> picks) {
-  HWY_DYNAMIC_DISPATCH(pick)(codec, fronts, picks.data(), static_cast<int>(picks.size()));
+void select_rows(const ScanCodec& codec, const SharedFronts& sketches,
+                 std::span<const SketchSelection> selections) {
+  HWY_DYNAMIC_DISPATCH(selection)
+  (codec, sketches, selections.data(), static_cast<int>(selections.size()));
 }
 
 }  // namespace polarquant

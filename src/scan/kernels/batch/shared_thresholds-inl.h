@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Cuts of shared fronts: the distances up to which rows reach a threshold (RowsCut), as bytes.
-// Integers of 16 bits do in half of the instructions or less what floats do, and are a little too
-// large rather than too small: a few more rows are picked.
+// Thresholds of shared sketches: the distances up to which rows reach a threshold
+// (DistanceThreshold), as bytes. Integers of 16 bits do in half of the instructions or less what
+// floats do, and are a little too large rather than too small: a few more rows are candidates.
 #if defined(POLARQUANT_SHARED_THRESHOLDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_SHARED_THRESHOLDS_INL_H_
 #undef POLARQUANT_SHARED_THRESHOLDS_INL_H_
@@ -24,78 +24,82 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A register of rows, of which cuts are made together.
+/// A register of rows, of which thresholds are made together.
 #if HWY_TARGET == HWY_AVX3_DL
-using CutBytes = hn::FixedTag<uint8_t, kBlockRows>;
+using ThresholdBytes = hn::FixedTag<uint8_t, kBlockRows>;
 #else
-using CutBytes = hn::CappedTag<uint8_t, 32>;
+using ThresholdBytes = hn::CappedTag<uint8_t, 32>;
 #endif
-using CutShorts = hn::Repartition<int16_t, CutBytes>;
-using CutInts = hn::Repartition<int32_t, CutBytes>;
-using CutFloats = hn::RebindToFloat<CutInts>;
-constexpr size_t kCutRows = hn::MaxLanes(CutBytes());
-constexpr size_t kHalfRows = kCutRows / 2;
-constexpr size_t kQuarterRows = kCutRows / 4;
+using ThresholdShorts = hn::Repartition<int16_t, ThresholdBytes>;
+using ThresholdInts = hn::Repartition<int32_t, ThresholdBytes>;
+using ThresholdFloats = hn::RebindToFloat<ThresholdInts>;
+constexpr size_t kThresholdRows = hn::MaxLanes(ThresholdBytes());
+constexpr size_t kHalfRows = kThresholdRows / 2;
+constexpr size_t kQuarterRows = kThresholdRows / 4;
 
 /// Two registers in one, of numbers beyond what it holds the nearest. On x86 16 bytes of each take
 /// turns: inverse norms and ratios are laid out so that what is packed twice comes out in the order
 /// of distances.
-HWY_ATTR HWY_INLINE hn::Vec<CutShorts> packed(hn::Vec<CutInts> low, hn::Vec<CutInts> high) {
-  return hn::ReorderDemote2To(CutShorts(), low, high);
+HWY_ATTR HWY_INLINE hn::Vec<ThresholdShorts> packed(hn::Vec<ThresholdInts> low,
+                                                    hn::Vec<ThresholdInts> high) {
+  return hn::ReorderDemote2To(ThresholdShorts(), low, high);
 }
-HWY_ATTR HWY_INLINE hn::Vec<CutBytes> packed(hn::Vec<CutShorts> low, hn::Vec<CutShorts> high) {
+HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> packed(hn::Vec<ThresholdShorts> low,
+                                                   hn::Vec<ThresholdShorts> high) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return hn::Vec<CutBytes>{_mm512_packus_epi16(low.raw, high.raw)};
+  return hn::Vec<ThresholdBytes>{_mm512_packus_epi16(low.raw, high.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  return hn::Vec<CutBytes>{_mm256_packus_epi16(low.raw, high.raw)};
+  return hn::Vec<ThresholdBytes>{_mm256_packus_epi16(low.raw, high.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
-  return hn::Vec<CutBytes>{_mm_packus_epi16(low.raw, high.raw)};
+  return hn::Vec<ThresholdBytes>{_mm_packus_epi16(low.raw, high.raw)};
 #else
-  const hn::Half<CutBytes> half;
-  return hn::Combine(CutBytes(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
+  const hn::Half<ThresholdBytes> half;
+  return hn::Combine(ThresholdBytes(), hn::DemoteTo(half, high), hn::DemoteTo(half, low));
 #endif
 }
 
 /// To the integer towards 0. Highway's conversion takes four instructions more for numbers that are
 /// too large, which none is here; one that is too small becomes the least.
-HWY_ATTR HWY_INLINE hn::Vec<CutInts> truncated(hn::Vec<CutFloats> x) {
+HWY_ATTR HWY_INLINE hn::Vec<ThresholdInts> truncated(hn::Vec<ThresholdFloats> x) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return hn::Vec<CutInts>{_mm512_cvttps_epi32(x.raw)};
+  return hn::Vec<ThresholdInts>{_mm512_cvttps_epi32(x.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
-  return hn::Vec<CutInts>{_mm256_cvttps_epi32(x.raw)};
+  return hn::Vec<ThresholdInts>{_mm256_cvttps_epi32(x.raw)};
 #elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
-  return hn::Vec<CutInts>{_mm_cvttps_epi32(x.raw)};
+  return hn::Vec<ThresholdInts>{_mm_cvttps_epi32(x.raw)};
 #else
-  return hn::ConvertTo(CutInts(), x);
+  return hn::ConvertTo(ThresholdInts(), x);
 #endif
 }
 
 constexpr float kMostShort = 32767;
 
-/// Sets what ShortCut is given of all blocks, when the floats are there.
-HWY_ATTR inline void shorten(SharedFronts* fronts) {
+/// Sets what ShortThreshold is given of all blocks, when the floats are there.
+HWY_ATTR inline void shorten(SharedFronts* sketches) {
   const auto shorten_rows = [](const float* rows, float largest, int16_t* shorts) HWY_ATTR {
-    const CutFloats d;
+    const ThresholdFloats d;
     const auto unit = hn::Set(d, largest > 0 ? kMostShort / largest : 0);
     const auto quarter = [&](size_t first) HWY_ATTR {
       return hn::NearestInt(hn::Mul(unit, hn::Load(d, rows + first)));
     };
     for (size_t first = 0; first < kBlockRows; first += kHalfRows)
-      hn::Store(packed(quarter(first), quarter(first + kQuarterRows)), CutShorts(), shorts + first);
+      hn::Store(packed(quarter(first), quarter(first + kQuarterRows)), ThresholdShorts(),
+                shorts + first);
   };
-  for (int i = 0; i < fronts->blocks; ++i) {
-    shorten_rows(fronts->inverse_norms[i], fronts->most_inverse, fronts->short_inverse_norms[i]);
-    shorten_rows(fronts->ratios[i], fronts->most_ratio, fronts->short_ratios[i]);
+  for (int i = 0; i < sketches->blocks; ++i) {
+    shorten_rows(sketches->inverse_norms[i], sketches->most_inverse,
+                 sketches->short_inverse_norms[i]);
+    shorten_rows(sketches->ratios[i], sketches->most_ratio, sketches->short_ratios[i]);
   }
 }
 
-/// A cut in 2^-shift, and how it is made.
-class ShortCut {
+/// A threshold in 2^-shift, and how it is made.
+class ShortThreshold {
  public:
-  ShortCut() = default;
-  HWY_ATTR ShortCut(const RowsCut& cut, const SharedFronts& fronts) {
+  ShortThreshold() = default;
+  HWY_ATTR ShortThreshold(const DistanceThreshold& threshold, const SharedFronts& sketches) {
     // size < 2^exponent; 2.4 % for what roundings add. What is no number is large.
-    const float size = cut.size(fronts);
+    const float size = threshold.size(sketches);
     const int exponent = static_cast<int>(std::bit_cast<uint32_t>(size * 1.024F) >> 23) - 126;
     fits_ = exponent <= kBits;
     if (!fits_) return;
@@ -104,17 +108,18 @@ class ShortCut {
     // Of two products each is off by 1.5: by a half for the row's value, which is at most the
     // product's size over kMostShort, a half for the query's and a half for itself.
     constexpr float kTooSmall = 3.1F;
-    at_ = twice(cut.at * unit + kTooSmall + .5F);
+    at_ = twice(threshold.at * unit + kTooSmall + .5F);
     // Products of 16 bits are in 2^-15.
     const float of_product = unit * 32768 / kMostShort;
-    inverse_ = twice(cut.inverse * fronts.most_inverse * of_product);
-    ratio_ = twice(cut.ratio * fronts.most_ratio * of_product);
+    inverse_ = twice(threshold.inverse * sketches.most_inverse * of_product);
+    ratio_ = twice(threshold.ratio * sketches.most_ratio * of_product);
   }
 
-  /// Whether there is room for the cuts in 16 bits.
+  /// Whether there is room for the thresholds in 16 bits.
   bool fits() const { return fits_; }
-  HWY_ATTR HWY_INLINE hn::Vec<CutBytes> of(const int16_t* inverses, const int16_t* ratios) const {
-    const CutShorts d;
+  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> of(const int16_t* inverses,
+                                                 const int16_t* ratios) const {
+    const ThresholdShorts d;
     const auto half = [&](size_t first) HWY_ATTR {
       const auto products =
           hn::Add(hn::MulFixedPoint15(each(inverse_), hn::Load(d, inverses + first)),
@@ -126,15 +131,15 @@ class ShortCut {
 
  private:
   static constexpr int kBits = 15;
-  /// Cuts are sums of magnitudes up to some 500.
+  /// Thresholds are sums of magnitudes up to some 500.
   static constexpr int kMostShift = 6;
 
   /// Two of 16 bits: 32 are broadcast as they are loaded.
   static HWY_ATTR HWY_INLINE int32_t twice(float x) {
     return static_cast<int32_t>(0x10001U * (static_cast<uint32_t>(std::lrint(x)) & 0xFFFF));
   }
-  static HWY_ATTR HWY_INLINE hn::Vec<CutShorts> each(int32_t twice) {
-    return hn::BitCast(CutShorts(), hn::Set(CutInts(), twice));
+  static HWY_ATTR HWY_INLINE hn::Vec<ThresholdShorts> each(int32_t twice) {
+    return hn::BitCast(ThresholdShorts(), hn::Set(ThresholdInts(), twice));
   }
 
   int32_t at_ = 0;
@@ -144,16 +149,18 @@ class ShortCut {
   bool fits_ = false;
 };
 
-/// As ShortCut::of, by floats.
-HWY_ATTR HWY_INLINE hn::Vec<CutBytes> cuts_by_floats(const RowsCut& cut, const float* inverses,
-                                                     const float* ratios) {
-  const CutFloats d;
+/// As ShortThreshold::of, by floats.
+HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> thresholds_by_floats(const DistanceThreshold& threshold,
+                                                                 const float* inverses,
+                                                                 const float* ratios) {
+  const ThresholdFloats d;
   const auto quarter = [&](size_t first) HWY_ATTR {
-    const auto of_rows = hn::MulAdd(
-        hn::Set(d, cut.inverse), hn::Load(d, inverses + first),
-        hn::MulAdd(hn::Set(d, cut.ratio), hn::Load(d, ratios + first), hn::Set(d, cut.at)));
+    const auto of_rows =
+        hn::MulAdd(hn::Set(d, threshold.inverse), hn::Load(d, inverses + first),
+                   hn::MulAdd(hn::Set(d, threshold.ratio), hn::Load(d, ratios + first),
+                              hn::Set(d, threshold.at)));
     // Where it is not a number, any distance will do.
-    const auto most = hn::Set(d, RowsCut::kMost);
+    const auto most = hn::Set(d, DistanceThreshold::kMost);
     return truncated(hn::IfThenElse(hn::Lt(of_rows, most), of_rows, most));
   };
   const auto half = [&](size_t first)
@@ -161,24 +168,27 @@ HWY_ATTR HWY_INLINE hn::Vec<CutBytes> cuts_by_floats(const RowsCut& cut, const f
   return packed(half(0), half(kHalfRows));
 }
 
-/// What makes a query's cuts: below 0 as 0, and beyond a byte 255, which as a distance is 255 or
-/// more.
-class FrontCuts {
+/// What makes a query's thresholds: below 0 as 0, and beyond a byte 255, which as a distance is 255
+/// or more.
+class SketchThresholds {
  public:
-  FrontCuts() = default;
-  HWY_ATTR FrontCuts(const FrontPick& pick, const SharedFronts& fronts)
-      : floats_(*pick.query, fronts, pick.threshold), shorts_(floats_, fronts) {}
+  SketchThresholds() = default;
+  HWY_ATTR SketchThresholds(const SketchSelection& selection, const SharedFronts& sketches)
+      : floats_(*selection.query, sketches, selection.threshold), shorts_(floats_, sketches) {}
 
   /// Of a register of rows, the block's from `row` on.
-  HWY_ATTR HWY_INLINE hn::Vec<CutBytes> of(const SharedFronts& fronts, int block, int row) const {
+  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> of(const SharedFronts& sketches, int block,
+                                                 int row) const {
     if (HWY_LIKELY(shorts_.fits()))
-      return shorts_.of(fronts.short_inverse_norms[block] + row, fronts.short_ratios[block] + row);
-    return cuts_by_floats(floats_, fronts.inverse_norms[block] + row, fronts.ratios[block] + row);
+      return shorts_.of(sketches.short_inverse_norms[block] + row,
+                        sketches.short_ratios[block] + row);
+    return thresholds_by_floats(floats_, sketches.inverse_norms[block] + row,
+                                sketches.ratios[block] + row);
   }
 
  private:
-  RowsCut floats_;
-  ShortCut shorts_;
+  DistanceThreshold floats_;
+  ShortThreshold shorts_;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -68,8 +68,9 @@ HWY_ATTR HWY_INLINE Factors8 load_factors8(const uint8_t* stored, int row) {
 }
 
 template <FactorForm kForm, bool kL2>
-HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scales, float* biases) {
-  for (int row = 0; row < room; row += kGroupRows) {
+HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int capacity, float* scales,
+                                    float* biases) {
+  for (int row = 0; row < capacity; row += kGroupRows) {
     const Factors8 factors = load_factors8<kForm, kL2>(stored, row);
     _mm256_store_ps(scales + row, factors.scales);
     _mm256_store_ps(biases + row, factors.biases);
@@ -79,7 +80,8 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scal
 #else
 
 template <FactorForm kForm, bool kL2>
-HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scales, float* biases) {
+HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int capacity, float* scales,
+                                    float* biases) {
   if constexpr (kForm == FactorForm::wide16) {
     const hn::CappedTag<uint32_t, kGroupRows> d;
     const hn::RebindToSigned<decltype(d)> di;
@@ -87,7 +89,7 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scal
     const auto unit = hn::Set(df, kWideUnit);
     const auto bits = hn::Set(d, static_cast<uint32_t>(kWideBits));
     const auto signed_bits = hn::Set(d, static_cast<uint32_t>(kSignedWideBits));
-    for (int row = 0; row < room; row += static_cast<int>(hn::Lanes(d))) {
+    for (int row = 0; row < capacity; row += static_cast<int>(hn::Lanes(d))) {
       const auto both = hn::LoadU(d, reinterpret_cast<const uint32_t*>(stored) + row);
       const auto scale = hn::And(hn::ShiftLeft<14>(both), bits);
       const auto bias =
@@ -98,7 +100,7 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scal
     }
     return;
   }
-  for (int row = 0; row < room; ++row) {
+  for (int row = 0; row < capacity; ++row) {
     if constexpr (kForm == FactorForm::float16) {
       uint16_t values[2];
       std::memcpy(values, stored + sizeof values * static_cast<size_t>(row), sizeof values);
@@ -115,17 +117,18 @@ HWY_ATTR HWY_INLINE void widen_rows(const uint8_t* stored, int room, float* scal
 
 #endif
 
-/// The scales and biases of `room` rows, a multiple of 8, units left out; all aligned to 32 bytes.
-HWY_ATTR inline void widen_factors(FactorForm form, bool l2, const uint8_t* stored, int room,
+/// The scales and biases of `capacity` rows, a multiple of 8, units left out; all aligned to 32
+/// bytes.
+HWY_ATTR inline void widen_factors(FactorForm form, bool l2, const uint8_t* stored, int capacity,
                                    float* scales, float* biases) {
   switch (form) {
     case FactorForm::wide16:
-      if (l2) return widen_rows<FactorForm::wide16, true>(stored, room, scales, biases);
-      return widen_rows<FactorForm::wide16, false>(stored, room, scales, biases);
+      if (l2) return widen_rows<FactorForm::wide16, true>(stored, capacity, scales, biases);
+      return widen_rows<FactorForm::wide16, false>(stored, capacity, scales, biases);
     case FactorForm::float16:
-      return widen_rows<FactorForm::float16, false>(stored, room, scales, biases);
+      return widen_rows<FactorForm::float16, false>(stored, capacity, scales, biases);
     default:
-      return widen_rows<FactorForm::float32, false>(stored, room, scales, biases);
+      return widen_rows<FactorForm::float32, false>(stored, capacity, scales, biases);
   }
 }
 

@@ -33,7 +33,7 @@ class BoundsOfFour {
         slope_(_mm_set1_ps(bound.slope)),
         other_slope_(_mm_set1_ps(bound.other_slope)),
         margin_(_mm_set1_ps(bound.margin)),
-        energy_slope_(_mm_set1_ps(bound.energy_slope)) {}
+        squared_norm_slope_(_mm_set1_ps(bound.squared_norm_slope)) {}
 
   HWY_ATTR HWY_INLINE void load(const RowParts (&at)[4]) {
     __m128 low;
@@ -67,16 +67,19 @@ class BoundsOfFour {
     set_factors(_mm_shuffle_ps(low, high, 0b10001000), _mm_shuffle_ps(low, high, 0b11011101));
   }
   /// Of split stages.
-  HWY_ATTR HWY_INLINE void set_energies(__m128 energies) { energy_ = energies; }
+  HWY_ATTR HWY_INLINE void set_squared_norms(__m128 squared_norms) {
+    squared_norm_ = squared_norms;
+  }
 
   HWY_ATTR HWY_INLINE __m128 bound(__m128i sum, __m128i other_sum) const {
     const __m128 by_sums =
         _mm_add_ps(_mm_add_ps(_mm_mul_ps(slope_, _mm_cvtepi32_ps(sum)),
                               _mm_mul_ps(other_slope_, _mm_cvtepi32_ps(other_sum))),
                    margin_);
-    const __m128 by_energy = _mm_sub_ps(by_sums, _mm_mul_ps(energy_slope_, energy_));
+    const __m128 by_squared_norm =
+        _mm_sub_ps(by_sums, _mm_mul_ps(squared_norm_slope_, squared_norm_));
     return _mm_add_ps(_mm_add_ps(base_, _mm_mul_ps(weight_, constant_)),
-                      _mm_mul_ps(norm_, by_energy));
+                      _mm_mul_ps(norm_, by_squared_norm));
   }
 
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
@@ -86,7 +89,7 @@ class BoundsOfFour {
     const __m512i row_by_row =
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512 all = _mm512_insertf32x4(_mm512_castps128_ps512(scale_), constant_, 1);
-    all = _mm512_insertf32x4(_mm512_insertf32x4(all, norm_, 2), energy_, 3);
+    all = _mm512_insertf32x4(_mm512_insertf32x4(all, norm_, 2), squared_norm_, 3);
     const __m512i rows = _mm512_castps_si512(_mm512_permutexvar_ps(row_by_row, all));
     // Each row is two of eight.
     const auto halves = static_cast<__mmask8>(3 * _pdep_u32(mask, 0x55));
@@ -94,7 +97,7 @@ class BoundsOfFour {
   }
 #else
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
-    __m128 of[4] = {scale_, constant_, norm_, energy_};
+    __m128 of[4] = {scale_, constant_, norm_, squared_norm_};
     _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
     for (int j = 0; j < 4; ++j) _mm_storeu_ps(&terms[j].scale, of[j]);
   }
@@ -107,13 +110,13 @@ class BoundsOfFour {
     const __m128 bias = _mm_mul_ps(biases, _mm_set1_ps(format_.bias_unit));
     constant_ = l2_ ? _mm_xor_ps(_mm_mul_ps(bias, bias), _mm_set1_ps(-0.0F)) : bias;
     norm_ = l2_ ? bias : scale_;
-    energy_ = _mm_setzero_ps();
+    squared_norm_ = _mm_setzero_ps();
   }
 
   const FactorFormat& format_;
   bool l2_;
-  __m128 base_, weight_, slope_, other_slope_, margin_, energy_slope_;
-  __m128 scale_, constant_, norm_, energy_;
+  __m128 base_, weight_, slope_, other_slope_, margin_, squared_norm_slope_;
+  __m128 scale_, constant_, norm_, squared_norm_;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -22,12 +22,12 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// Of a row's first `words` words of the front.
-HWY_ATTR HWY_INLINE int32_t words_distance(const ScanQuery& query, const uint64_t* front_words,
+/// Of a row's first `words` words of the sketch.
+HWY_ATTR HWY_INLINE int32_t words_distance(const ScanQuery& query, const uint64_t* sketch_words,
                                            int words) {
   int32_t distance = 0;
   for (size_t word = 0; word < static_cast<size_t>(words); ++word) {
-    const uint64_t differ = query.sign_words[word] ^ front_words[word * kGroupRows];
+    const uint64_t differ = query.sign_words[word] ^ sketch_words[word * kGroupRows];
     distance += word_distance(query, word, differ);
   }
   return distance;
@@ -77,7 +77,7 @@ class FirstStageWords {
 
   int count_;
   size_t words_;
-  alignas(64) uint64_t of_rows_[kMaxFrontWords][kFetchAhead];
+  alignas(64) uint64_t of_rows_[kMaxSketchWords][kFetchAhead];
 };
 
 #elif HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2

@@ -17,15 +17,15 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+HWY_ATTR void load_block(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                          float* constant, float* bias) {
   const BlockLayout& layout = codec.layout();
   const FactorFormat& format = codec.factor_format();
-  if (room < kBlockRows) {
-    for (float* terms : {scale, bias}) std::fill(terms + room, terms + kBlockRows, 0.0F);
+  if (capacity < kBlockRows) {
+    for (float* terms : {scale, bias}) std::fill(terms + capacity, terms + kBlockRows, 0.0F);
   }
   const bool l2 = codec.metric() == Metric::l2;
-  widen_factors(format.form, l2, block + layout.factors_offset(room), room, scale, bias);
+  widen_factors(format.form, l2, block + layout.factors_offset(capacity), capacity, scale, bias);
   const hn::CappedTag<float, 16> d;
   const auto scale_unit = hn::Set(d, format.scale_unit);
   const auto bias_unit = hn::Set(d, format.bias_unit);
@@ -46,9 +46,9 @@ namespace polarquant {
 
 HWY_EXPORT(load_block);
 
-void load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias) {
-  HWY_DYNAMIC_DISPATCH(load_block)(codec, block, room, scale, constant, bias);
+  HWY_DYNAMIC_DISPATCH(load_block)(codec, block, capacity, scale, constant, bias);
 }
 
 }  // namespace polarquant

@@ -8,10 +8,10 @@
 
 namespace polarquant {
 
-/// Terms of the `room` rows of a block into arrays for kBlockRows rows on 64-byte boundaries; those
-/// behind `room` are 0. Equal to load_terms (row_values.h) of each row, where the norm is the scale
-/// or, for L2, the bias.
-void load_block_terms(const ScanCodec& codec, const uint8_t* block, int room, float* scale,
+/// Terms of the `capacity` rows of a block into arrays for kBlockRows rows on 64-byte boundaries;
+/// those behind `capacity` are 0. Equal to load_terms (row_values.h) of each row, where the norm is
+/// the scale or, for L2, the bias.
+void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias);
 
 }  // namespace polarquant

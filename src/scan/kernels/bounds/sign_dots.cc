@@ -29,9 +29,9 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of the words behind the front.
-const int8_t* levels_behind_front(const ScanCodec& codec, const ScanQuery& query) {
-  return query.levels.data() + static_cast<size_t>(codec.layout().front_words()) * kSegmentLanes;
+/// Of the words behind the sketch.
+const int8_t* levels_behind_sketch(const ScanCodec& codec, const ScanQuery& query) {
+  return query.levels.data() + static_cast<size_t>(codec.layout().sketch_words()) * kSegmentLanes;
 }
 
 /// SignSums' other sum of a row at `distance`.
@@ -40,32 +40,33 @@ HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, co
   const BlockLayout& layout = codec.layout();
   if (codec.has_split_stages()) {
     const int32_t of_first_stage =
-        words_distance(query, layout.front_word(at, 0), codec.first_stage_words());
+        words_distance(query, layout.sketch_word(at, 0), codec.first_stage_words());
     return sum_behind_first_stage(query.weight_behind, distance - of_first_stage);
   }
   const int32_t negative =
-      negative_levels(levels_behind_front(codec, query), codec.level_words(),
-                      [&](int word) HWY_ATTR { return layout.rest_word(at, word); });
+      negative_levels(levels_behind_sketch(codec, query), codec.level_words(),
+                      [&](int word) HWY_ATTR { return layout.payload_word(at, word); });
   return query.sign_level_sum - 2 * negative;
 }
 
 #if HWY_TARGET != HWY_AVX3_DL
 
-/// What first_stage_bound takes of all rows' levels, into out.first_dots and the terms' energies:
-/// decoding them is the larger part.
+/// What first_stage_bound takes of all rows' levels, into out.first_dots and the terms'
+/// squared_norms: decoding them is the larger part.
 HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                              const uint32_t* survivors, int count, const KeptRows& out) {
+                              const uint32_t* candidates, int count, const KeptRows& out) {
   const LevelStage& stage = codec.stages()[0];
-  AlignedVector<int8_t> levels(static_cast<size_t>(stage.lanes()));
+  AlignedVector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
   const SignFetcher fetch_signs(codec);
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(place_of(tile, row_of(survivors[i])));
+    fetch_signs(place_of(tile, row_of(candidates[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(survivors[i + kFetchAhead])));
-    const RowPlace at = place_of(tile, row_of(survivors[i]));
+    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(candidates[i + kFetchAhead])));
+    const RowPlace at = place_of(tile, row_of(candidates[i]));
     decode_level_rows(codec, stage, &at, 1, levels.data());
-    out.first_dots[i] = dot_row(query.levels.data(), levels.data(), stage.lanes());
-    out.terms[i].energy = static_cast<float>(dot_row(levels.data(), levels.data(), stage.lanes()));
+    out.first_dots[i] = dot_row(query.levels.data(), levels.data(), stage.padded_dim());
+    out.terms[i].squared_norm =
+        static_cast<float>(dot_row(levels.data(), levels.data(), stage.padded_dim()));
   }
 }
 
@@ -77,19 +78,19 @@ HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
   return *reinterpret_cast<const RowParts(*)[4]>(at);
 }
 
-/// Of rows, four by four, Σ level·(±1) over the words behind the front. It is Σ levels − 2·Σ of the
-/// levels whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its own,
-/// as is FirstStageDots::of, so that what it works on stays in registers.
+/// Of rows, four by four, Σ level·(±1) over the words behind the sketch. It is Σ levels − 2·Σ of
+/// the levels whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its
+/// own, as is FirstStageDots::of, so that what it works on stays in registers.
 HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
-  const int8_t* const behind_front = levels_behind_front(codec, query);
+  const int8_t* const behind_sketch = levels_behind_sketch(codec, query);
   const __m128i all = _mm_set1_epi32(query.sign_level_sum);
   for (int i = 0; i < count; i += 4) {
     DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
     for (int word = 0; word < codec.level_words(); ++word) {
-      const NegativeLevels levels(behind_front + word * kSegmentLanes);
-      const WordOfRows signs(layout, layout.front_words() + word);
+      const NegativeLevels levels(behind_sketch + word * kSegmentLanes);
+      const WordOfRows signs(layout, layout.sketch_words() + word);
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) sums[j] = levels.add(sums[j], signs.of(at[i + j]));
     }
@@ -105,31 +106,32 @@ struct SumsBySigns {
   const ScanCodec& codec;
   const ScanQuery& query;
 
-  HWY_ATTR HWY_INLINE void of(const RowParts* at, int /*first*/, const uint32_t* survivors,
+  HWY_ATTR HWY_INLINE void of(const RowParts* at, int /*first*/, const uint32_t* candidates,
                               int count, int32_t* sums, int32_t* other_sums,
-                              float* /*energies*/) const {
-    for (int i = 0; i < count; ++i) sums[i] = query.front_weight - 2 * distance_of(survivors[i]);
+                              float* /*squared_norms*/) const {
+    for (int i = 0; i < count; ++i) sums[i] = query.sketch_weight - 2 * distance_of(candidates[i]);
     sign_level_dots(codec, query, at, count, other_sums);
   }
 };
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// The first sum of first_stage_bound, and the rows' energies.
+/// The first sum of first_stage_bound, and the rows' squared_norms.
 struct FirstStageDots {
   RowDots dots;
 
   HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query, const KeptRows& /*rows*/)
       : dots(codec.layout(), codec.stages()[0], query) {}
   HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums,
-                                float* energies) const {
-    dots.fours(at, count, sums, energies);
+                                float* squared_norms) const {
+    dots.fours(at, count, sums, squared_norms);
   }
 };
 
 #else
 
-/// The first sum of first_stage_bound, and the rows' energies, as dot_first_stage has left them.
+/// The first sum of first_stage_bound, and the rows' squared_norms, as dot_first_stage has left
+/// them.
 struct FirstStageDots {
   const KeptRows& rows;
 
@@ -137,17 +139,17 @@ struct FirstStageDots {
                           const KeptRows& of_rows)
       : rows(of_rows) {}
   HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, int count, int32_t* sums,
-                              float* energies) const {
+                              float* squared_norms) const {
     for (int i = 0; i < count; ++i) {
       sums[i] = rows.first_dots[first + i];
-      energies[i] = rows.terms[first + i].energy;
+      squared_norms[i] = rows.terms[first + i].squared_norm;
     }
   }
 };
 
 #endif
 
-/// The two sums of first_stage_bound. Behind the first stage the front is as far as the whole of
+/// The two sums of first_stage_bound. Behind the first stage the sketch is as far as the whole of
 /// it, which is known, less the first stage's words, which were read for its levels.
 struct SumsByFirstStage {
   static constexpr bool kHasFirstDots = true;
@@ -158,47 +160,47 @@ struct SumsByFirstStage {
   HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& of_query, const KeptRows& rows)
       : query(of_query), words(codec.first_stage_words()), dots(codec, of_query, rows) {}
 
-  HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* survivors, int count,
-                              int32_t* sums, int32_t* other_sums, float* energies) const {
+  HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* candidates, int count,
+                              int32_t* sums, int32_t* other_sums, float* squared_norms) const {
     const FirstStageWords own_words(at, count, words);
-    dots.of(at, first, count, sums, energies);
+    dots.of(at, first, count, sums, squared_norms);
     int32_t own[kFetchAhead];
     own_words.distances(query, own);
     for (int i = 0; i < count; ++i) {
       other_sums[i] =
-          sum_behind_first_stage(query.weight_behind, distance_of(survivors[i]) - own[i]);
+          sum_behind_first_stage(query.weight_behind, distance_of(candidates[i]) - own[i]);
     }
   }
 };
 
 /// What is scored first of the rows that stay is fetched while others are looked at: one query over
-/// 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's rest is two
-/// lines.
-constexpr size_t kRestNotFetched = 128;
+/// 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's payload is
+/// two lines.
+constexpr size_t kPayloadNotFetched = 128;
 
 /// Looks at kFetchAhead rows together: what the next ones are is fetched before.
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                         const SumBound& bound, const Sums& sums_of, float threshold,
-                        uint32_t* survivors, int count, const KeptRows& out) {
+                        uint32_t* candidates, int count, const KeptRows& out) {
   constexpr int kTogether = kFetchAhead;
   static_assert(kTogether % 4 == 0);
   const __m128 least = _mm_set1_ps(threshold);
   BoundsOfFour four(codec, query.score, bound);
   const int last = count;
-  while (count % 4 != 0) survivors[count++] = survivors[last - 1];
+  while (count % 4 != 0) candidates[count++] = candidates[last - 1];
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
   const SignFetcher fetch_signs(codec);
   const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
     for (int i = first; i < std::min(count, first + kTogether); ++i) {
-      const RowPlace place = place_of(tile, row_of(survivors[i]));
+      const RowPlace place = place_of(tile, row_of(candidates[i]));
       *found++ = RowParts(codec.layout(), place);
       fetch_signs(place);
     }
   };
   const LevelStage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
-  const size_t scored_rest = scored_bytes(codec.layout(), scored);
-  const int fetched_kept = scored_rest > kRestNotFetched ? kFetchAhead : 0;
+  const size_t scored_payload = scored_bytes(codec.layout(), scored);
+  const int fetched_kept = scored_payload > kPayloadNotFetched ? kFetchAhead : 0;
   int kept = 0;
   fetch_rows(0, parts[0]);
   for (int first = 0; first < count; first += kTogether) {
@@ -208,39 +210,40 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     const int some = std::min(count - first, kTogether);
     alignas(16) int32_t sums[kTogether];
     alignas(16) int32_t other_sums[kTogether];
-    alignas(16) float energies[kTogether];
-    sums_of.of(at, first, survivors + first, some, sums, other_sums, energies);
+    alignas(16) float squared_norms[kTogether];
+    sums_of.of(at, first, candidates + first, some, sums, other_sums, squared_norms);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(at + i));
-      if constexpr (Sums::kHasFirstDots) four.set_energies(_mm_load_ps(energies + i));
+      if constexpr (Sums::kHasFirstDots) four.set_squared_norms(_mm_load_ps(squared_norms + i));
       const __m128 bounds =
           four.bound(_mm_load_si128(reinterpret_cast<const __m128i*>(sums + i)),
                      _mm_load_si128(reinterpret_cast<const __m128i*>(other_sums + i)));
       const FourMask reached = not_below(bounds, least, filled_places(first + i, last));
-      const FourSurvivors these = {survivors + first + i, other_sums + i,
-                                   Sums::kHasFirstDots ? sums + i : nullptr};
+      const FourCandidates these = {candidates + first + i, other_sums + i,
+                                    Sums::kHasFirstDots ? sums + i : nullptr};
       kept = keep_reached(these, four, reached, kept, out);
     }
     for (int i = kept_before; i < std::min(kept, fetched_kept); ++i)
-      fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored_rest);
+      fetch_code(codec.layout(), place_of(tile, out.rows[i]), scored_payload);
   }
   return kept;
 }
 
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+                       float threshold, uint32_t* candidates, int count, const KeptRows& out) {
   return keep_fours(codec, tile, query, query.signs, SumsBySigns{codec, query}, threshold,
-                    survivors, count, out);
+                    candidates, count, out);
 }
 // Where levels do not stay in registers the rows' dots come first, of all of them: keep_fours reads
 // them before it writes what is kept in their place.
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                             float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+                             float threshold, uint32_t* candidates, int count,
+                             const KeptRows& out) {
 #if HWY_TARGET != HWY_AVX3_DL
-  dot_first_stage(codec, tile, query, survivors, count, out);
+  dot_first_stage(codec, tile, query, candidates, count, out);
 #endif
   return keep_fours(codec, tile, query, query.first_stage, SumsByFirstStage(codec, query, out),
-                    threshold, survivors, count, out);
+                    threshold, candidates, count, out);
 }
 
 HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
@@ -272,25 +275,25 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
   }
 }
 
-/// `bound(i, kept)`: that of survivor i, whose terms and sums are those of place `kept`.
+/// `bound(i, kept)`: that of candidate i, whose terms and sums are those of place `kept`.
 template <class Bound>
 HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                       const Bound& bound, float threshold, const uint32_t* survivors, int count,
+                       const Bound& bound, float threshold, const uint32_t* candidates, int count,
                        const KeptRows& out) {
   int kept = 0;
   const SignFetcher fetch_signs(codec);
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_signs(place_of(tile, row_of(survivors[i])));
+    fetch_signs(place_of(tile, row_of(candidates[i])));
   for (int i = 0; i < count; ++i) {
-    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(survivors[i + kFetchAhead])));
-    const uint32_t row = row_of(survivors[i]);
+    if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(candidates[i + kFetchAhead])));
+    const uint32_t row = row_of(candidates[i]);
     const RowPlace at = place_of(tile, row);
     // As dot_first_stage has left it.
-    const float energy = codec.has_split_stages() ? out.terms[i].energy : 0;
+    const float squared_norm = codec.has_split_stages() ? out.terms[i].squared_norm : 0;
     out.rows[kept] = row;
     out.terms[kept] = load_terms(codec, at);
-    out.terms[kept].energy = energy;
-    const int32_t distance = distance_of(survivors[i]);
+    out.terms[kept].squared_norm = squared_norm;
+    const int32_t distance = distance_of(candidates[i]);
     out.sums[kept] = {distance, other_sum_of(codec, query, at, distance)};
     kept += bound(i, kept) < threshold ? 0 : 1;
   }
@@ -298,28 +301,29 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 }
 
 HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                       float threshold, uint32_t* survivors, int count, const KeptRows& out) {
+                       float threshold, uint32_t* candidates, int count, const KeptRows& out) {
   const auto bound = [&](int, int kept) {
     return sign_bound(query, out.terms[kept], out.sums[kept]);
   };
-  return keep_each(codec, tile, query, bound, threshold, survivors, count, out);
+  return keep_each(codec, tile, query, bound, threshold, candidates, count, out);
 }
 
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                             float threshold, uint32_t* survivors, int count, const KeptRows& out) {
-  dot_first_stage(codec, tile, query, survivors, count, out);
+                             float threshold, uint32_t* candidates, int count,
+                             const KeptRows& out) {
+  dot_first_stage(codec, tile, query, candidates, count, out);
   const auto bound = [&](int i, int kept) {
     out.first_dots[kept] = out.first_dots[i];
     return first_stage_bound(query, out.terms[kept], out.first_dots[kept], out.sums[kept]);
   };
-  return keep_each(codec, tile, query, bound, threshold, survivors, count, out);
+  return keep_each(codec, tile, query, bound, threshold, candidates, count, out);
 }
 
 #endif
 
 HWY_ATTR SignSums sums_of_row(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   const BlockLayout& layout = codec.layout();
-  const int32_t distance = words_distance(query, layout.front_word(at, 0), layout.front_words());
+  const int32_t distance = words_distance(query, layout.sketch_word(at, 0), layout.sketch_words());
   return {distance, other_sum_of(codec, query, at, distance)};
 }
 
@@ -336,13 +340,13 @@ HWY_EXPORT(bound_singles);
 HWY_EXPORT(sums_of_row);
 
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                  float threshold, uint32_t* survivors, int count, const KeptRows& kept) {
-  return HWY_DYNAMIC_DISPATCH(keep_rows)(codec, tile, query, threshold, survivors, count, kept);
+                  float threshold, uint32_t* candidates, int count, const KeptRows& kept) {
+  return HWY_DYNAMIC_DISPATCH(keep_rows)(codec, tile, query, threshold, candidates, count, kept);
 }
 
 int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                        float threshold, uint32_t* survivors, int count, const KeptRows& kept) {
-  return HWY_DYNAMIC_DISPATCH(keep_split_rows)(codec, tile, query, threshold, survivors, count,
+                        float threshold, uint32_t* candidates, int count, const KeptRows& kept) {
+  return HWY_DYNAMIC_DISPATCH(keep_split_rows)(codec, tile, query, threshold, candidates, count,
                                                kept);
 }
 

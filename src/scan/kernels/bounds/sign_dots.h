@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The second stage of a staged search: of the rows that the first one leaves, those that may reach
 // a threshold by all of their signs (sign_bound in scan_query.h), or of codes with split stages by
-// the first one's score (first_stage_bound). Of the front it takes the distance that the first
-// stage found, so that only factors and the signs behind the front are read, or factors and what
+// the first one's score (first_stage_bound). Of the sketch it takes the distance that the first
+// stage found, so that only factors and the signs behind the sketch are read, or factors and what
 // the first of split stages has of a row.
 #pragma once
 
@@ -21,20 +21,20 @@ struct KeptRows {
   int32_t* first_dots;  // of split stages: the first one's Σ level·level
 };
 
-/// Writes those of `count` survivors (sketch_candidates.h) whose bound is at least the threshold,
-/// in order, and returns how many they are. All arrays have room for 4 more; those of `survivors`
+/// Writes those of `count` candidates (sketch_candidates.h) whose bound is at least the threshold,
+/// in order, and returns how many they are. All arrays have room for 4 more; those of `candidates`
 /// are overwritten. The codec has signs; the second form is for split stages.
 int keep_by_signs(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                  float threshold, uint32_t* survivors, int count, const KeptRows& kept);
+                  float threshold, uint32_t* candidates, int count, const KeptRows& kept);
 int keep_by_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
-                        float threshold, uint32_t* survivors, int count, const KeptRows& kept);
+                        float threshold, uint32_t* candidates, int count, const KeptRows& kept);
 
-/// bounds[i] = sign_bound of row at[i], where rows have no words in a front (RowOrder::single).
+/// bounds[i] = sign_bound of row at[i], where rows have no words in a sketch (RowOrder::single).
 /// Both arrays have room for 4 more; `at` is overwritten there.
 void single_sign_bounds(const ScanCodec& codec, const ScanQuery& query, RowPlace* at, int count,
                         float* bounds);
 
-/// front_distance() and other_sum() of row_values.h.
+/// sketch_distance() and other_sum() of row_values.h.
 SignSums sign_sums(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 
 }  // namespace polarquant

@@ -30,14 +30,14 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   const RowDots row_dots(layout, stage, query);
   const int last = count;
   while (count % 4 != 0) rows[count++] = rows[last - 1];
-  const size_t rest_bytes = scored_bytes(layout, stage);
+  const size_t payload_bytes = scored_bytes(layout, stage);
   constexpr int kTogether = RowDots::kMostRows;
   RowParts parts[2][kTogether];  // of the rows at hand and of those to come
   const auto fetch_rows = [&](int first, RowParts* found) HWY_ATTR {
     for (int i = first; i < std::min(count, first + kTogether); ++i) {
       const RowPlace place = place_of(tile, rows[i]);
       *found++ = RowParts(layout, place);
-      fetch_code(layout, place, rest_bytes, stage.first_segment);
+      fetch_code(layout, place, payload_bytes, stage.first_segment);
     }
   };
   fetch_rows(0, parts[0]);
@@ -93,16 +93,16 @@ namespace polarquant {
 HWY_EXPORT(dots_in_registers);
 HWY_EXPORT(place_dots_in_registers);
 
-void survivor_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                   const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
-                   int32_t* dots) {
+void candidate_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+                    const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
+                    int32_t* dots) {
   if (HWY_DYNAMIC_DISPATCH(dots_in_registers)(tile, codec, stage, query, rows, count, dots)) return;
   const BlockLayout& layout = codec.layout();
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
-    fetch_code(layout, place_of(tile, rows[i]), stage.rest_bytes);
+    fetch_code(layout, place_of(tile, rows[i]), stage.payload_bytes);
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count)
-      fetch_code(layout, place_of(tile, rows[i + kFetchAhead]), stage.rest_bytes);
+      fetch_code(layout, place_of(tile, rows[i + kFetchAhead]), stage.payload_bytes);
     decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
     dot_level_rows(stage, query, scratch, 1, dots + i);
   }

@@ -31,7 +31,7 @@ HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& 
   const int start = segment * kSegmentLanes;
   const int count = part.dim - start < kSegmentLanes ? part.dim - start : kSegmentLanes;
   uint64_t signs = 0;
-  const uint8_t* plane = codec.layout().row_rest(at) + part.signs_offset + start / 8;
+  const uint8_t* plane = codec.layout().row_payload(at) + part.signs_offset + start / 8;
   std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
   return count == kSegmentLanes ? signs : to_pair_order(signs, count);
 }
@@ -45,11 +45,11 @@ HWY_ATTR void signs_of_rows(const ScanCodec& codec, const LevelPart& part, int s
   const int word = part.first_segment + segment;
   if (part.signs != LevelPart::Signs::words) {
     for (int i = 0; i < count; ++i) signs[i] = segment_signs(codec, part, rows[i], segment);
-  } else if (word < layout.front_words()) {
-    for (int i = 0; i < count; ++i) signs[i] = *layout.front_word(rows[i], word);
+  } else if (word < layout.sketch_words()) {
+    for (int i = 0; i < count; ++i) signs[i] = *layout.sketch_word(rows[i], word);
   } else {
     for (int i = 0; i < count; ++i)
-      signs[i] = layout.rest_word(rows[i], word - layout.front_words());
+      signs[i] = layout.payload_word(rows[i], word - layout.sketch_words());
   }
 }
 
@@ -62,9 +62,9 @@ HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* l
 template <bool kFirst, bool kBoth>
 HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int segment,
                              const RowPlace* rows, int count, int stride, int8_t* levels) {
-  uint64_t front_signs[kBlockRows];
+  uint64_t sketch_signs[kBlockRows];
   uint64_t back_signs[kBlockRows];
-  signs_of_rows(codec, part, segment, rows, count, front_signs);
+  signs_of_rows(codec, part, segment, rows, count, sketch_signs);
   if (kBoth) signs_of_rows(codec, part, segment + 1, rows, count, back_signs);
   const ByteTable x_table(part.x);
   const ByteTable y_table(part.y);
@@ -72,13 +72,13 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int 
   const int bits = pairs_of(part.dim) * part.step_bits;
   const bool half = part.reads_half(segment / 2);
   for (int i = 0; i < count; ++i, levels += stride) {
-    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = kFirst ? bits_before_ring(ring, bits) : uint8_t{0};
     const __m512i windows = reader.read(ring, kFirst ? 0 : segment / 2, half, before);
     const __m512i x = x_table.look_up(windows);
     const __m512i y = y_table.look_up(windows);
     // [first coordinates | second coordinates] of the low and the high half of 64 pairs.
-    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), front_signs[i], levels);
+    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), sketch_signs[i], levels);
     if constexpr (kBoth)
       store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], levels + kSegmentLanes);
   }
@@ -104,7 +104,7 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
     uint64_t signs[kBlockRows];
     signs_of_rows(codec, part, segment, rows, count, signs);
     for (int i = 0; i < count; ++i) {
-      const uint8_t* fields = codec.layout().row_rest(rows[i]) + part.codes_offset;
+      const uint8_t* fields = codec.layout().row_payload(rows[i]) + part.codes_offset;
       store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
                     levels + static_cast<ptrdiff_t>(i) * stride);
     }
@@ -116,7 +116,7 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const 
   const ByteTable table(part.x);
   const int dim = part.dim;
   for (int i = 0; i < count; ++i, levels += stride) {
-    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     int j = 0;
     for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
       _mm512_store_si512(levels + j, table.look_up(_mm512_loadu_si512(codes + j)));
@@ -203,7 +203,7 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int fi
   const int pairs = pairs_of(part.dim);
   const int segments = part.segments();
   for (int i = 0; i < count; ++i, levels += stride) {
-    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
     for (int first = first_segment; first < segments; first += kSegmentsTogether) {
       const int end = std::min(segments, first + kSegmentsTogether);
@@ -226,7 +226,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
   const int bits = pairs_of(part.dim) * part.step_bits;
   const SegmentWindows windows(part.step_bits);
   for (int i = 0; i < count; ++i) {
-    const uint8_t* ring = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, bits);
     int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
     for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
@@ -256,7 +256,7 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
   const HalfSegmentFields fields(part.step_bits);
   const int half_bytes = kSegmentLanes / 2 * part.step_bits / 8;
   for (int i = 0; i < count; ++i) {
-    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
     for (int segment = 0; segment < part.segments(); ++segment) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
@@ -274,7 +274,7 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
                                 int count, int stride, int8_t* levels) {
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
   for (int row = 0; row < count; ++row, levels += stride) {
-    const uint8_t* fields = codec.layout().row_rest(rows[row]) + part.codes_offset;
+    const uint8_t* fields = codec.layout().row_payload(rows[row]) + part.codes_offset;
     int8_t* of_segment = levels;
     for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
       const uint64_t signs = segment_signs(codec, part, rows[row], segment);
@@ -296,7 +296,7 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
 HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
                            int count, int stride, int8_t* levels) {
   for (int i = 0; i < count; ++i, levels += stride) {
-    const uint8_t* codes = codec.layout().row_rest(rows[i]) + part.codes_offset;
+    const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
   }
 }
@@ -375,7 +375,7 @@ void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const Ro
 }
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
                        int count, int8_t* levels) {
-  decode_level_rows(codec, stage, at, count, static_cast<size_t>(stage.lanes()), levels);
+  decode_level_rows(codec, stage, at, count, static_cast<size_t>(stage.padded_dim()), levels);
 }
 void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
                        const uint32_t* rows, int count, int8_t* levels) {
@@ -384,7 +384,7 @@ void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const Level
     const int some = std::min(kBlockRows, count - first);
     for (int i = 0; i < some; ++i) at[i] = place_of(tile, rows[first + i]);
     decode_level_rows(codec, stage, at, some,
-                      levels + static_cast<ptrdiff_t>(first) * stage.lanes());
+                      levels + static_cast<ptrdiff_t>(first) * stage.padded_dim());
   }
 }
 void put_sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at, int count,
@@ -397,7 +397,7 @@ void set_operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
 void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
                     int count, int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(dot_rows)
-  (query.levels.data() + stage.first_lane(), levels, stage.lanes(), count, dots);
+  (query.levels.data() + stage.first_lane(), levels, stage.padded_dim(), count, dots);
 }
 
 }  // namespace polarquant

@@ -9,11 +9,11 @@
 
 namespace polarquant {
 
-/// Decodes one stage of `count` rows, up to kBlockRows, into levels: (stage.lanes()) every `stride`
-/// bytes, on 64-byte boundaries; lanes without a coordinate, or of no part, get any value.
+/// Decodes one stage of `count` rows, up to kBlockRows, into levels: (stage.padded_dim()) every
+/// `stride` bytes, on 64-byte boundaries; lanes without a coordinate, or of no part, get any value.
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
                        int count, size_t stride, int8_t* levels);
-/// One row behind the other, (count, stage.lanes()).
+/// One row behind the other, (count, stage.padded_dim()).
 void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
                        int count, int8_t* levels);
 /// The same of any number of rows of a tile.

@@ -38,12 +38,14 @@ struct PairLevels {
   __m512i y;
 };
 
-/// 32 bytes of a row's rest, and where in them wanted ones lie.
+/// 32 bytes of a row's payload, and where in them wanted ones lie.
 struct HalfRegister {
   size_t offset;  // from the start of the rest
   __m256i positions;
 
-  HWY_ATTR HWY_INLINE __m256i load(const RowParts& row) const { return load_32(row.rest + offset); }
+  HWY_ATTR HWY_INLINE __m256i load(const RowParts& row) const {
+    return load_32(row.payload + offset);
+  }
 };
 
 /// Those from `start` on, or the last ones before `end`. Positions in what is behind it do not
@@ -111,9 +113,9 @@ class PairWindows {
       const __m256i positions = first_positions(part);
       const size_t start = part.codes_offset + static_cast<size_t>(4 * part.step_bits * segment);
       if (part.step_bits == 8) {
-        bytes = half_before(layout.rest_bytes(), start, positions);
+        bytes = half_before(layout.payload_bytes(), start, positions);
       } else if (segment > 0) {
-        bytes = half_before(layout.rest_bytes(), start - 1, positions);
+        bytes = half_before(layout.payload_bytes(), start - 1, positions);
       } else {
         // Before a ring stand its last 8 bits: a byte of those that are loaded, or put at the end.
         const int bits = pairs_of(part.dim) * part.step_bits;
@@ -122,7 +124,7 @@ class PairWindows {
         const __m256i from_ring = _mm256_mask_set1_epi8(
             _mm256_sub_epi8(positions, _mm256_set1_epi8(1)), 1, static_cast<char>(before));
         bytes = takes_before ? HalfRegister{start, from_ring}
-                             : half_before(layout.rest_bytes(), start, from_ring);
+                             : half_before(layout.payload_bytes(), start, from_ring);
       }
     }
   };
@@ -136,7 +138,7 @@ class PairWindows {
   HWY_ATTR HWY_INLINE __m256i load(const SegmentBytes& segment, const RowParts& row) const {
     const __m256i bytes = segment.bytes.load(row);
     if (!segment.takes_before) return bytes;
-    const uint8_t before = bits_before_ring(row.rest + codes_offset_, bits_);
+    const uint8_t before = bits_before_ring(row.payload + codes_offset_, bits_);
     return _mm256_mask_set1_epi8(bytes, uint32_t{1} << 31, static_cast<char>(before));
   }
 
@@ -230,10 +232,10 @@ class PairBytes {
       return static_cast<__mmask32>((uint64_t{1} << count) - 1);
     }
     HWY_ATTR HWY_INLINE __m256i x(const RowParts& row) const {
-      return _mm256_maskz_loadu_epi8(first, row.rest + offset);
+      return _mm256_maskz_loadu_epi8(first, row.payload + offset);
     }
     HWY_ATTR HWY_INLINE __m256i y(const RowParts& row) const {
-      return _mm256_maskz_loadu_epi8(second, row.rest + offset + first_count);
+      return _mm256_maskz_loadu_epi8(second, row.payload + offset + first_count);
     }
   };
 

@@ -57,14 +57,15 @@ class RowDots {
   }
   /// And the rows' Σ level².
   HWY_ATTR HWY_INLINE void fours(const RowParts* at, int count, int32_t* dots,
-                                 float* energies) const {
+                                 float* squared_norms) const {
     PairSums<true> sums[kMostRows / 2];
     add_rows<1>(at, count / 2, sums);
     for (int i = 0; i < count; i += 4) {
       const PairSums<true>& first = sums[i / 2];
       const PairSums<true>& second = sums[i / 2 + 1];
       store_dots(sum_pairs(first.dots, second.dots), dots + i);
-      _mm_storeu_ps(energies + i, _mm_cvtepi32_ps(sum_pairs(first.energies, second.energies)));
+      _mm_storeu_ps(squared_norms + i,
+                    _mm_cvtepi32_ps(sum_pairs(first.squared_norms, second.squared_norms)));
     }
   }
 
@@ -79,19 +80,19 @@ class RowDots {
  private:
   /// What a pair's dot products, less the bias, and its Σ level² are the sums of: those of the
   /// lanes of a half.
-  template <bool kEnergies>
+  template <bool kSquaredNorms>
   struct PairSums {
     __m512i dots;
-    __m512i energies;
+    __m512i squared_norms;
 
-    HWY_ATTR HWY_INLINE void clear() { dots = energies = _mm512_setzero_si512(); }
+    HWY_ATTR HWY_INLINE void clear() { dots = squared_norms = _mm512_setzero_si512(); }
 
     /// `kSigned`: levels are magnitudes, negative where a bit of `signs` is 1.
     template <bool kSigned>
     HWY_ATTR HWY_INLINE void add(__m512i levels, __m512i query, uint64_t signs) {
-      if constexpr (kEnergies) {
+      if constexpr (kSquaredNorms) {
         const __m512i magnitudes = kSigned ? levels : _mm512_abs_epi8(levels);
-        energies = dot_bytes(energies, magnitudes, magnitudes);
+        squared_norms = dot_bytes(squared_norms, magnitudes, magnitudes);
       }
       if constexpr (kSigned) {
         query = _mm512_mask_sub_epi8(query, signs, _mm512_setzero_si512(), query);
@@ -117,9 +118,9 @@ class RowDots {
 
   /// Pairs are of `kSegments` of a row. Part by part and segment by segment, so that tables and the
   /// query's levels are loaded once for all rows.
-  template <int kSegments, bool kEnergies>
+  template <int kSegments, bool kSquaredNorms>
   HWY_ATTR HWY_INLINE void add_rows(const RowParts* at, int pairs,
-                                    PairSums<kEnergies>* sums) const {
+                                    PairSums<kSquaredNorms>* sums) const {
     for (int pair = 0; pair < pairs; ++pair) sums[pair].clear();
     for (const LevelPart& part : stage_.parts) {
       if (part.kind == LevelPart::Kind::magnitudes) {
@@ -134,9 +135,9 @@ class RowDots {
     }
   }
 
-  template <int kSegments, class Levels, bool kSigned, bool kEnergies>
+  template <int kSegments, class Levels, bool kSigned, bool kSquaredNorms>
   HWY_ATTR HWY_INLINE void add_part(const LevelPart& part, const RowParts* at, int pairs,
-                                    PairSums<kEnergies>* sums) const {
+                                    PairSums<kSquaredNorms>* sums) const {
     const typename Levels::Tables tables(part);
     const int last = part.segments() - 1;
     for (int segment = 0; segment <= last; segment += kSegments) {
@@ -162,7 +163,7 @@ class RowDots {
           signs_x = static_cast<uint32_t>(low_word) | high_word << 32;
           signs_y = low_word >> 32 | (high_word >> 32) << 32;
         }
-        PairSums<kEnergies> of_pair = sums[pair];
+        PairSums<kSquaredNorms> of_pair = sums[pair];
         of_pair.template add<kSigned>(of.x, query_x, signs_x);
         of_pair.template add<kSigned>(of.y, query_y, signs_y);
         sums[pair] = of_pair;

@@ -23,25 +23,25 @@ namespace HWY_NAMESPACE {
 
 /// A row's parts: found once for all that is read of it.
 struct RowParts {
-  const uint64_t* words;  // its first front word; the next is kGroupRows words behind
+  const uint64_t* words;  // its first sketch word; the next is kGroupRows words behind
   const uint8_t* factors;
-  const uint8_t* rest;
+  const uint8_t* payload;
 
   RowParts() = default;
   HWY_ATTR HWY_INLINE RowParts(const BlockLayout& layout, const RowPlace& at)
-      : words(layout.front_word(at, 0)),
+      : words(layout.sketch_word(at, 0)),
         factors(layout.row_factors(at)),
-        rest(layout.row_rest(at)) {}
+        payload(layout.row_payload(at)) {}
 };
 
-/// Of a row's rest, from its start, how much is read for a stage's scores: by RowDots nothing
+/// Of a row's payload, from its start, how much is read for a stage's scores: by RowDots nothing
 /// behind it, by others up to 32 bytes.
 HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const LevelStage& stage) {
 #if HWY_TARGET == HWY_AVX3_DL
-  return std::min(stage.rest_bytes, layout.rest_bytes());
+  return std::min(stage.payload_bytes, layout.payload_bytes());
 #else
   (void)layout;
-  return stage.rest_bytes;
+  return stage.payload_bytes;
 #endif
 }
 
@@ -49,19 +49,20 @@ HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const LevelStage& stag
 class WordOfRows {
  public:
   HWY_ATTR HWY_INLINE WordOfRows(const BlockLayout& layout, int word)
-      : in_front_(word < layout.front_words()),
-        offset_(sizeof(uint64_t) *
-                static_cast<size_t>(in_front_ ? word * kGroupRows : word - layout.front_words())) {}
+      : in_sketch_(word < layout.sketch_words()),
+        offset_(sizeof(uint64_t) * static_cast<size_t>(in_sketch_ ? word * kGroupRows
+                                                                  : word - layout.sketch_words())) {
+  }
 
   HWY_ATTR HWY_INLINE uint64_t of(const RowParts& row) const {
     uint64_t word;
-    const auto* words = in_front_ ? reinterpret_cast<const uint8_t*>(row.words) : row.rest;
+    const auto* words = in_sketch_ ? reinterpret_cast<const uint8_t*>(row.words) : row.payload;
     std::memcpy(&word, words + offset_, sizeof word);
     return word;
   }
 
  private:
-  bool in_front_;
+  bool in_sketch_;
   size_t offset_;
 };
 

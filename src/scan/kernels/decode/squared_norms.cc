@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-HWY_ATTR int32_t energy_of_row(const int8_t* levels, int lanes) {
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* levels, int lanes) {
   __m512i sums = _mm512_setzero_si512();
   for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
     const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(levels + lane));
@@ -35,16 +35,16 @@ HWY_ATTR int32_t energy_of_row(const int8_t* levels, int lanes) {
 
 #else
 
-HWY_ATTR int32_t energy_of_row(const int8_t* levels, int lanes) {
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* levels, int lanes) {
   return dot_row(levels, levels, lanes);
 }
 
 #endif
 
-HWY_ATTR void energies_of_rows(const int8_t* levels, int lanes, int count, size_t stride,
-                               float* energies) {
+HWY_ATTR void squared_norms_of_rows(const int8_t* levels, int lanes, int count, size_t stride,
+                                    float* squared_norms) {
   for (int i = 0; i < count; ++i, levels += stride)
-    energies[i] = static_cast<float>(energy_of_row(levels, lanes));
+    squared_norms[i] = static_cast<float>(squared_norm_of_row(levels, lanes));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -54,16 +54,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-HWY_EXPORT(energies_of_rows);
+HWY_EXPORT(squared_norms_of_rows);
 
-void level_energies(const int8_t* levels, int lanes, int count, size_t stride, float* energies) {
-  HWY_DYNAMIC_DISPATCH(energies_of_rows)(levels, lanes, count, stride, energies);
+void level_squared_norms(const int8_t* levels, int lanes, int count, size_t stride,
+                         float* squared_norms) {
+  HWY_DYNAMIC_DISPATCH(squared_norms_of_rows)(levels, lanes, count, stride, squared_norms);
 }
 
 float longest_row(const int8_t* levels, int lanes, int count) {
-  float energies[kBlockRows] = {};
-  level_energies(levels, lanes, count, static_cast<size_t>(lanes), energies);
-  return std::sqrt(*std::max_element(std::begin(energies), std::end(energies))) *
+  float squared_norms[kBlockRows] = {};
+  level_squared_norms(levels, lanes, count, static_cast<size_t>(lanes), squared_norms);
+  return std::sqrt(*std::max_element(std::begin(squared_norms), std::end(squared_norms))) *
          (1 + 4 * std::numeric_limits<float>::epsilon());
 }
 

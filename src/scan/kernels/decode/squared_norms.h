@@ -7,9 +7,10 @@
 
 namespace polarquant {
 
-/// energies[i] = Σ level² of row i: `lanes` levels every `stride` bytes, on 64-byte boundaries,
-/// −127 to 127.
-void level_energies(const int8_t* levels, int lanes, int count, size_t stride, float* energies);
+/// squared_norms[i] = Σ level² of row i: `lanes` levels every `stride` bytes, on 64-byte
+/// boundaries, −127 to 127.
+void level_squared_norms(const int8_t* levels, int lanes, int count, size_t stride,
+                         float* squared_norms);
 
 /// The largest √Σ level² of up to kBlockRows rows, one behind the other; rounded up.
 float longest_row(const int8_t* levels, int lanes, int count);

@@ -70,20 +70,21 @@ __attribute__((target("amx-tile"))) void amx_begin() noexcept {
 __attribute__((target("amx-tile"))) void amx_end() noexcept { _tile_release(); }
 
 // 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. Loads ahead
-// of all four products leave them the most time. An odd last panel stands in for the one it lacks,
-// and is written twice.
-__attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* levels, int lanes,
-                                                                 const int8_t* panels, int count,
-                                                                 int32_t* dots) {
-  constexpr size_t kTileLevels = size_t{kTileLanes} * kPanelQueries;
-  constexpr size_t kPanelDots = size_t{kChunkRows} * kPanelQueries;
-  constexpr size_t kTileDots = size_t{kTileRows16} * kPanelQueries;
-  const auto panel_bytes = static_cast<size_t>(lanes) * kPanelQueries;
-  for (int panel = 0; panel < count; panel += 2) {
-    const int next = panel + 1 < count ? panel + 1 : panel;
+// of all four products leave them the most time. An odd last query_tile stands in for the one it
+// lacks, and is written twice.
+__attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8_t* levels,
+                                                                      int lanes,
+                                                                      const int8_t* query_tiles,
+                                                                      int count, int32_t* dots) {
+  constexpr size_t kTileLevels = size_t{kTileLanes} * kTileQueries;
+  constexpr size_t kQueryTileDots = size_t{kChunkRows} * kTileQueries;
+  constexpr size_t kTileDots = size_t{kTileRows16} * kTileQueries;
+  const auto query_tile_bytes = static_cast<size_t>(lanes) * kTileQueries;
+  for (int query_tile = 0; query_tile < count; query_tile += 2) {
+    const int next = query_tile + 1 < count ? query_tile + 1 : query_tile;
     for (int row = 0; row < kChunkRows; row += 2 * kTileRows16) {
-      const int8_t* queries0 = panels + panel * panel_bytes;
-      const int8_t* queries1 = panels + next * panel_bytes;
+      const int8_t* queries0 = query_tiles + query_tile * query_tile_bytes;
+      const int8_t* queries1 = query_tiles + next * query_tile_bytes;
       const int8_t* rows0 = levels + static_cast<size_t>(row) * lanes;
       const int8_t* rows1 = rows0 + static_cast<size_t>(kTileRows16) * lanes;
       _tile_zero(0);
@@ -102,9 +103,9 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_panel_dots(const int8_t* l
         queries0 += kTileLevels;
         queries1 += kTileLevels;
       }
-      int32_t* out0 = dots + panel * kPanelDots + static_cast<size_t>(row) * kPanelQueries;
-      int32_t* out1 = dots + next * kPanelDots + static_cast<size_t>(row) * kPanelQueries;
-      constexpr int kStride = kPanelQueries * sizeof(int32_t);
+      int32_t* out0 = dots + query_tile * kQueryTileDots + static_cast<size_t>(row) * kTileQueries;
+      int32_t* out1 = dots + next * kQueryTileDots + static_cast<size_t>(row) * kTileQueries;
+      constexpr int kStride = kTileQueries * sizeof(int32_t);
       _tile_stored(0, out0, kStride);
       _tile_stored(1, out1, kStride);
       _tile_stored(2, out0 + kTileDots, kStride);
@@ -125,7 +126,7 @@ bool amx_is_usable() noexcept { return false; }
 void allow_amx(bool /*allowed*/) noexcept {}
 void amx_begin() noexcept {}
 void amx_end() noexcept {}
-void amx_panel_dots(const int8_t*, int, const int8_t*, int, int32_t*) {
+void amx_query_tile_dots(const int8_t*, int, const int8_t*, int, int32_t*) {
   fail(StatusCode::internal, "AMX kernels are for x86-64 Linux");
 }
 

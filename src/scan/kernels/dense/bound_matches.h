@@ -11,31 +11,32 @@
 namespace polarquant {
 
 /// Rows of a chunk as bounds of their dot products are solved: base + weight·constant + norm·(dot
-/// scale·dot + margin − energy slope·energy) ≥ threshold for a dot of at least (threshold −
-/// base)/dot_scale·(1/norm) − weight/dot_scale·(constant/norm) − margin/dot_scale + energy
-/// slope/dot_scale·energy.
+/// scale·dot + margin − squared_norm slope·squared_norm) ≥ threshold for a dot of at least
+/// (threshold − base)/dot_scale·(1/norm) − weight/dot_scale·(constant/norm) − margin/dot_scale +
+/// squared_norm slope/dot_scale·squared_norm.
 struct BoundRows {
   alignas(64) float norm[kChunkRows];
   alignas(64) float constant[kChunkRows];
   alignas(64) float inverse[kChunkRows];  // 1/norm; NaN, which any dot reaches, of none
   alignas(64) float ratio[kChunkRows];    // constant/norm
-  alignas(64) float energy[kChunkRows];
+  alignas(64) float squared_norm[kChunkRows];
   float max_inverse = 0;
   float max_ratio = 0;  // of the magnitudes
-  float max_energy = 0;
+  float max_squared_norm = 0;
   uint64_t allowed = 0;  // bit r: row r takes part
-  ChunkTerms terms;      // of norm, constant and energy
+  ChunkTerms terms;      // of norm, constant and squared_norm
 };
-/// As in make_chunk_terms. energy: (kChunkRows); any value of rows that take no part.
-void set_bound_rows(const float* norm, const float* constant, const float* energy, BoundRows* rows);
+/// As in make_chunk_terms. squared_norm: (kChunkRows); any value of rows that take no part.
+void set_bound_rows(const float* norm, const float* constant, const float* squared_norm,
+                    BoundRows* rows);
 
 /// Writes the (row, query) whose bound is at least the query's threshold, and some where it is less
-/// by roundings. Made for one in a hundred, where find_dense_hits is for one in a thousand.
-int find_bound_hits(const int32_t* dots, int panels, const PanelConstants* constants,
-                    const float* thresholds, const BoundRows& rows, DenseHit* hits);
+/// by roundings. Made for one in a hundred, where find_dense_matches is for one in a thousand.
+int find_bound_matches(const int32_t* dots, int query_tiles, const QueryTileConstants* constants,
+                       const float* thresholds, const BoundRows& rows, DenseMatch* matches);
 
 /// What scores take of a chunk's rows, by stage: levels every `stride` bytes.
-struct HitRows {
+struct MatchRows {
   bool second_is_operand;  // its levels are set by set_operand_rows (decode_rows.h)
   const int8_t* levels[2];
   int stride[2];
@@ -44,16 +45,16 @@ struct HitRows {
   const float* constant;
 };
 /// And of a query.
-struct HitQuery {
+struct MatchQuery {
   const int8_t* levels[2];  // by stage, borrowed
   int32_t second_sum;       // Σ levels of the second stage
   ScoreConstants score;
 };
 
-/// Sets the dots of hits, `count` of them with room for three more, and keeps those whose score is
-/// not below their query's threshold; returns how many. With `first_is_known` the first stage's
+/// Sets the dots of matches, `count` of them with room for three more, and keeps those whose score
+/// is not below their query's threshold; returns how many. With `first_is_known` the first stage's
 /// dots are there.
-int keep_bound_hits(const HitRows& rows, const HitQuery* queries, const float* thresholds,
-                    bool first_is_known, DenseHit* hits, int count);
+int keep_bound_matches(const MatchRows& rows, const MatchQuery* queries, const float* thresholds,
+                       bool first_is_known, DenseMatch* matches, int count);
 
 }  // namespace polarquant

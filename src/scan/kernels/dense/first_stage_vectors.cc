@@ -14,21 +14,21 @@ namespace polarquant {
 // so that with this c a query's p_j are twice what its weights stand for in A's step: up to 3
 // units, which are half of what its levels reach where W's are as large as A's. Larger p_j, whose
 // rounding adds less to the margin, could leave a byte.
-FirstStageLanes::FirstStageLanes(const ScanCodec& codec)
+FirstStageVectors::FirstStageVectors(const ScanCodec& codec)
     : codec_(codec),
-      first_lanes_(codec.stages()[0].lanes()),
+      first_lanes_(codec.stages()[0].padded_dim()),
       word_lanes_(codec.words_behind_first_stage() * kSegmentLanes),
       sign_level_(static_cast<int>(
           std::clamp(std::round(std::sqrt(std::numbers::pi / 2) / (2 * codec.stages()[0].step)),
                      1.0, double{kMaxLevel}))) {}
 
-float FirstStageLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
+float FirstStageVectors::put_query(const ScanQuery& query, int8_t* lanes) const {
   std::copy_n(query.levels.data(), first_lanes_, lanes);
   const SumBound& bound = query.first_stage;
   const double of_lane = double{bound.slope} * sign_level_;
   double rounding = 0;
-  double sizes =
-      std::fabs(bound.margin) + double{bound.energy_slope} * kMaxLevel * kMaxLevel * first_lanes_;
+  double sizes = std::fabs(bound.margin) +
+                 double{bound.squared_norm_slope} * kMaxLevel * kMaxLevel * first_lanes_;
   for (int i = 0; i < first_lanes_; ++i) sizes += bound.slope * kMaxLevel * std::abs(lanes[i]);
   std::fill_n(lanes + first_lanes_, word_lanes_, int8_t{0});
   const int first = codec_.first_stage_words() * kSegmentLanes;
@@ -51,8 +51,8 @@ float FirstStageLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
   return static_cast<float>(bound.margin + rounding);
 }
 
-void FirstStageLanes::put_rows(const RowPlace* at, int count, int8_t* rows) const {
-  const auto stride = static_cast<size_t>(lanes());
+void FirstStageVectors::put_rows(const RowPlace* at, int count, int8_t* rows) const {
+  const auto stride = static_cast<size_t>(padded_dim());
   decode_level_rows(codec_, codec_.stages()[0], at, count, stride, rows);
   for (int word = 0; word < word_lanes_ / kSegmentLanes; ++word)
     put_sign_lanes(codec_, codec_.first_stage_words() + word, static_cast<int8_t>(sign_level_), at,

@@ -3,7 +3,7 @@
 // first one: products of matrices so leave nearly all rows out before the second is looked at.
 //
 // The bound (sum_bound in scan_query.h) is slope·Σ_A level·level + other_slope·Σ_W weight·(±1) +
-// margin over a row's length, A the first stage's lanes and W those of the front's words behind
+// margin over a row's length, A the first stage's lanes and W those of the sketch's words behind
 // split stages' first one. A vector has A's lanes and behind them W's: of a row ±c, of a query its
 // signed weights there in the unit of A's products, p_j = other_slope·weight_j/(slope·c), rounded.
 // What rounding can make of a bound, Σ_W |slope·c·p_j − other_slope·weight_j|, is added to the
@@ -18,13 +18,13 @@
 
 namespace polarquant {
 
-class FirstStageLanes {
+class FirstStageVectors {
  public:
   /// Of a codec in two stages whose rows have bounds.
-  explicit FirstStageLanes(const ScanCodec& codec);
+  explicit FirstStageVectors(const ScanCodec& codec);
 
   /// A multiple of 64.
-  int lanes() const { return first_lanes_ + word_lanes_; }
+  int padded_dim() const { return first_lanes_ + word_lanes_; }
   /// Whether a dot product is the first stage's own.
   bool is_first_stage() const { return word_lanes_ == 0; }
 

@@ -17,18 +17,18 @@ int lanes_with_bits(const LevelStage& stage) {
 
 }  // namespace
 
-OneStepLanes::OneStepLanes(const ScanCodec& codec)
+OneStepVectors::OneStepVectors(const ScanCodec& codec)
     : codec_(codec),
-      first_lanes_(codec.stages()[0].lanes()),
+      first_lanes_(codec.stages()[0].padded_dim()),
       second_lanes_(lanes_with_bits(codec.stages()[1])) {}
 
-OneStepLanes::Scales OneStepLanes::put_query(const ScanQuery& query, int8_t* lanes) const {
+OneStepVectors::Scales OneStepVectors::put_query(const ScanQuery& query, int8_t* lanes) const {
   const float(&scales)[2] = query.score.dot_scale;
   const double unit = std::max(scales[0], scales[1]);
   const double ratios[2] = {unit > 0 ? scales[0] / unit : 0, unit > 0 ? scales[1] / unit : 0};
   double errors = 0;   // Σ e²
   double squares = 0;  // Σ (level·d/u)²
-  for (int lane = 0; lane < this->lanes(); ++lane) {
+  for (int lane = 0; lane < this->padded_dim(); ++lane) {
     const double value =
         query.levels[static_cast<size_t>(lane)] * ratios[lane < first_lanes_ ? 0 : 1];
     const auto level = static_cast<double>(std::lrint(value));
@@ -42,8 +42,8 @@ OneStepLanes::Scales OneStepLanes::put_query(const ScanQuery& query, int8_t* lan
   return {static_cast<float>(unit), static_cast<float>(unit * (std::sqrt(errors) + rounding))};
 }
 
-void OneStepLanes::put_rows(const RowPlace* at, int count, int8_t* lanes) const {
-  const auto stride = static_cast<size_t>(this->lanes());
+void OneStepVectors::put_rows(const RowPlace* at, int count, int8_t* lanes) const {
+  const auto stride = static_cast<size_t>(this->padded_dim());
   decode_level_rows(codec_, codec_.stages()[0], at, count, stride, lanes);
   decode_level_rows(codec_, codec_.stages()[1], at, count, stride, lanes + first_lanes_);
 }

@@ -21,7 +21,7 @@
 
 namespace polarquant {
 
-class OneStepLanes {
+class OneStepVectors {
  public:
   /// What a query's products are times, and what is added to them for each unit of a row's length
   /// in levels: u, and u·‖e‖ with what the roundings of float sums can make of them.
@@ -31,10 +31,10 @@ class OneStepLanes {
   };
 
   /// Of a codec of split stages.
-  explicit OneStepLanes(const ScanCodec& codec);
+  explicit OneStepVectors(const ScanCodec& codec);
 
   /// A multiple of 64: without segments behind the last that has bits.
-  int lanes() const { return first_lanes_ + second_lanes_; }
+  int padded_dim() const { return first_lanes_ + second_lanes_; }
 
   /// Writes a query's lanes.
   Scales put_query(const ScanQuery& query, int8_t* lanes) const;

@@ -40,71 +40,72 @@ HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
   return -128 * _mm512_reduce_add_epi32(sums);
 }
 
-// 8 rows × kPanels panels in registers: each step loads the panels' vectors and broadcasts 8 rows'
-// bytes for 8·kPanels dot products. With three panels that is 24 accumulators, 11 loads for 12
-// cycles of VNNI.
-template <int kPanels>
-HWY_ATTR void dots_of_panels(const int8_t* levels, int lanes, const int8_t* panels,
-                             const int32_t* firsts, int32_t* dots) {
+// 8 rows × kQueryTiles query_tiles in registers: each step loads the query_tiles' vectors and
+// broadcasts 8 rows' bytes for 8·kQueryTiles dot products. With three query_tiles that is 24
+// accumulators, 11 loads for 12 cycles of VNNI.
+template <int kQueryTiles>
+HWY_ATTR void dots_of_query_tiles(const int8_t* levels, int lanes, const int8_t* query_tiles,
+                                  const int32_t* firsts, int32_t* dots) {
   const int steps = lanes / kLanesPerStep;
-  const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
+  const auto query_tile_levels = static_cast<size_t>(lanes) * kTileQueries;
   const __m512i bias = _mm512_set1_epi8(-128);
   for (int row = 0; row < kChunkRows; row += kRowsTogether) {
-    __m512i sums[kRowsTogether][kPanels];
+    __m512i sums[kRowsTogether][kQueryTiles];
     for (int r = 0; r < kRowsTogether; ++r) {
-      for (int p = 0; p < kPanels; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
+      for (int p = 0; p < kQueryTiles; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
     }
     const int8_t* rows = levels + static_cast<size_t>(row) * lanes;
     for (int step = 0; step < steps; ++step) {
-      __m512i queries[kPanels];
-      for (int p = 0; p < kPanels; ++p) {
-        const int8_t* at =
-            panels + p * panel_levels + static_cast<size_t>(step) * kLanesPerStep * kPanelQueries;
+      __m512i queries[kQueryTiles];
+      for (int p = 0; p < kQueryTiles; ++p) {
+        const int8_t* at = query_tiles + p * query_tile_levels +
+                           static_cast<size_t>(step) * kLanesPerStep * kTileQueries;
         queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
       }
       for (int r = 0; r < kRowsTogether; ++r) {
         const __m512i row_lanes =
             _mm512_set1_epi32(lanes_of_row(rows + static_cast<size_t>(r) * lanes, step));
-        for (int p = 0; p < kPanels; ++p) sums[r][p] = dot_bytes(sums[r][p], queries[p], row_lanes);
+        for (int p = 0; p < kQueryTiles; ++p)
+          sums[r][p] = dot_bytes(sums[r][p], queries[p], row_lanes);
       }
     }
     for (int r = 0; r < kRowsTogether; ++r) {
-      for (int p = 0; p < kPanels; ++p)
-        _mm512_store_si512(dots + (p * kChunkRows + row + r) * kPanelQueries, sums[r][p]);
+      for (int p = 0; p < kQueryTiles; ++p)
+        _mm512_store_si512(dots + (p * kChunkRows + row + r) * kTileQueries, sums[r][p]);
     }
   }
 }
 
-HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                        int32_t* dots) {
   alignas(64) int32_t firsts[kChunkRows];
   for (int row = 0; row < kChunkRows; ++row)
     firsts[row] = first_sum(levels + static_cast<size_t>(row) * lanes, lanes);
-  const auto panel_levels = static_cast<size_t>(lanes) * kPanelQueries;
-  int panel = 0;
-  for (; panel + 3 <= count; panel += 3) {
-    dots_of_panels<3>(levels, lanes, panels + panel * panel_levels, firsts,
-                      dots + panel * kChunkRows * kPanelQueries);
+  const auto query_tile_levels = static_cast<size_t>(lanes) * kTileQueries;
+  int query_tile = 0;
+  for (; query_tile + 3 <= count; query_tile += 3) {
+    dots_of_query_tiles<3>(levels, lanes, query_tiles + query_tile * query_tile_levels, firsts,
+                           dots + query_tile * kChunkRows * kTileQueries);
   }
-  for (; panel < count; ++panel) {
-    dots_of_panels<1>(levels, lanes, panels + panel * panel_levels, firsts,
-                      dots + panel * kChunkRows * kPanelQueries);
+  for (; query_tile < count; ++query_tile) {
+    dots_of_query_tiles<1>(levels, lanes, query_tiles + query_tile * query_tile_levels, firsts,
+                           dots + query_tile * kChunkRows * kTileQueries);
   }
 }
 
-// Four chains of sums a panel: each is a load of 64 bytes, as they come from memory.
-HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+// Four chains of sums a query_tile: each is a load of 64 bytes, as they come from memory.
+HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                            int32_t* dots) {
   constexpr int kChains = 4;
   const int steps = lanes / kLanesPerStep;  // a multiple of 16
   const __m512i bias = _mm512_set1_epi8(-128);
   const int32_t first = first_sum(levels, lanes);
-  for (int panel = 0; panel < count; ++panel, dots += kPanelQueries) {
+  for (int query_tile = 0; query_tile < count; ++query_tile, dots += kTileQueries) {
     __m512i sums[kChains] = {_mm512_set1_epi32(first), _mm512_setzero_si512(),
                              _mm512_setzero_si512(), _mm512_setzero_si512()};
     for (int step = 0; step < steps; step += kChains) {
-      for (int i = 0; i < kChains; ++i, panels += kLanesPerStep * kPanelQueries) {
-        const __m512i queries = _mm512_xor_si512(_mm512_load_si512(panels), bias);
+      for (int i = 0; i < kChains; ++i, query_tiles += kLanesPerStep * kTileQueries) {
+        const __m512i queries = _mm512_xor_si512(_mm512_load_si512(query_tiles), bias);
         sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(lanes_of_row(levels, step + i)));
       }
     }
@@ -115,39 +116,41 @@ HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels
 
 bool uses_amx() { return amx_is_usable(); }
 
-HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  if (amx_is_usable()) return amx_panel_dots(levels, lanes, panels, count, dots);
-  all_dots(levels, lanes, panels, count, dots);
+  if (amx_is_usable()) return amx_query_tile_dots(levels, lanes, query_tiles, count, dots);
+  all_dots(levels, lanes, query_tiles, count, dots);
 }
 
 #else
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// Of a row with a panel's 16 queries.
-void row_dots(const int8_t* row, int lanes, const int8_t* panel, int32_t* dots) {
-  for (int query = 0; query < kPanelQueries; ++query) {
+/// Of a row with a query_tile's 16 queries.
+void row_dots(const int8_t* row, int lanes, const int8_t* query_tile, int32_t* dots) {
+  for (int query = 0; query < kTileQueries; ++query) {
     int32_t sum = 0;
     for (int lane = 0; lane < lanes; ++lane) {
       const size_t at =
-          (static_cast<size_t>(lane / kLanesPerStep) * kPanelQueries + query) * kLanesPerStep;
-      sum += row[lane] * panel[at + lane % kLanesPerStep];
+          (static_cast<size_t>(lane / kLanesPerStep) * kTileQueries + query) * kLanesPerStep;
+      sum += row[lane] * query_tile[at + lane % kLanesPerStep];
     }
     dots[query] = sum;
   }
 }
 
-void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
-  for (int panel = 0; panel < count; ++panel, panels += lanes * kPanelQueries) {
-    for (int row = 0; row < kChunkRows; ++row, dots += kPanelQueries)
-      row_dots(levels + static_cast<size_t>(row) * lanes, lanes, panels, dots);
+void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+              int32_t* dots) {
+  for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries) {
+    for (int row = 0; row < kChunkRows; ++row, dots += kTileQueries)
+      row_dots(levels + static_cast<size_t>(row) * lanes, lanes, query_tiles, dots);
   }
 }
 
-void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
-  for (int panel = 0; panel < count; ++panel, panels += lanes * kPanelQueries)
-    row_dots(levels, lanes, panels, dots + panel * kPanelQueries);
+void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+                  int32_t* dots) {
+  for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries)
+    row_dots(levels, lanes, query_tiles, dots + query_tile * kTileQueries);
 }
 
 #else
@@ -183,17 +186,17 @@ HWY_ATTR V16 odd_bytes(V16 v) {
   return hn::ShiftRight<8>(v);
 }
 
-// Four rows share the load of a panel's vector, and its two halves.
-HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+// Four rows share the load of a query_tile's vector, and its two halves.
+HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                        int32_t* dots) {
-  const hn::CappedTag<int32_t, kPanelQueries> d32;
+  const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
   const int steps = lanes / kLanesPerStep;
-  for (int slot = 0; slot < count * kPanelQueries; slot += vector) {
-    const int8_t* panel =
-        panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
-    const int32_t* queries = reinterpret_cast<const int32_t*>(panel) + slot % kPanelQueries;
+  for (int slot = 0; slot < count * kTileQueries; slot += vector) {
+    const int8_t* query_tile =
+        query_tiles + static_cast<size_t>(slot / kTileQueries) * lanes * kTileQueries;
+    const int32_t* queries = reinterpret_cast<const int32_t*>(query_tile) + slot % kTileQueries;
     for (int row = 0; row < kChunkRows; row += kRowsTogether) {
       const int8_t* r0 = levels + static_cast<size_t>(row) * lanes;
       const int8_t* r1 = r0 + lanes;
@@ -208,7 +211,7 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, in
       };
       for (int step = 0; step < steps; ++step) {
         const auto q =
-            hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
+            hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kTileQueries));
         const auto x0 = row_lanes(r0, step);
         const auto x1 = row_lanes(r1, step);
         const auto x2 = row_lanes(r2, step);
@@ -221,30 +224,30 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* panels, in
         s3 = add_pairs(add_pairs(s3, even, even_bytes(x3)), odd, odd_bytes(x3));
       }
       int32_t* out =
-          dots + (slot / kPanelQueries * kChunkRows + row) * kPanelQueries + slot % kPanelQueries;
+          dots + (slot / kTileQueries * kChunkRows + row) * kTileQueries + slot % kTileQueries;
       hn::Store(s0, d32, out);
-      hn::Store(s1, d32, out + kPanelQueries);
-      hn::Store(s2, d32, out + 2 * kPanelQueries);
-      hn::Store(s3, d32, out + 3 * kPanelQueries);
+      hn::Store(s1, d32, out + kTileQueries);
+      hn::Store(s2, d32, out + 2 * kTileQueries);
+      hn::Store(s3, d32, out + 3 * kTileQueries);
     }
   }
 }
 
-HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                            int32_t* dots) {
-  const hn::CappedTag<int32_t, kPanelQueries> d32;
+  const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
   const int steps = lanes / kLanesPerStep;
-  for (int slot = 0; slot < count * kPanelQueries; slot += vector) {
-    const int8_t* panel =
-        panels + static_cast<size_t>(slot / kPanelQueries) * lanes * kPanelQueries;
-    const int32_t* queries = reinterpret_cast<const int32_t*>(panel) + slot % kPanelQueries;
+  for (int slot = 0; slot < count * kTileQueries; slot += vector) {
+    const int8_t* query_tile =
+        query_tiles + static_cast<size_t>(slot / kTileQueries) * lanes * kTileQueries;
+    const int32_t* queries = reinterpret_cast<const int32_t*>(query_tile) + slot % kTileQueries;
     auto even_sums = hn::Zero(d32);
     auto odd_sums = even_sums;
     for (int step = 0; step < steps; ++step) {
       const auto q =
-          hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kPanelQueries));
+          hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kTileQueries));
       const auto x = hn::BitCast(d16, hn::Set(d32, lanes_of_row(levels, step)));
       even_sums = add_pairs(even_sums, even_bytes(q), even_bytes(x));
       odd_sums = add_pairs(odd_sums, odd_bytes(q), odd_bytes(x));
@@ -257,9 +260,9 @@ HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* panels
 
 bool uses_amx() { return false; }
 
-HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
+HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  all_dots(levels, lanes, panels, count, dots);
+  all_dots(levels, lanes, query_tiles, count, dots);
 }
 
 #endif
@@ -271,9 +274,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel) {
+void put_in_query_tile(const int8_t* levels, int lanes, int slot, int8_t* query_tile) {
   for (int step = 0; step < lanes / kLanesPerStep; ++step) {
-    std::memcpy(panel + (static_cast<size_t>(step) * kPanelQueries + slot) * kLanesPerStep,
+    std::memcpy(query_tile + (static_cast<size_t>(step) * kTileQueries + slot) * kLanesPerStep,
                 levels + static_cast<size_t>(step) * kLanesPerStep, kLanesPerStep);
   }
 }
@@ -282,23 +285,24 @@ HWY_EXPORT(uses_amx);
 HWY_EXPORT(best_dots);
 HWY_EXPORT(one_row_dots);
 
-PanelSession::PanelSession() : tiles_(HWY_DYNAMIC_DISPATCH(uses_amx)()) {
+QueryTileSession::QueryTileSession() : tiles_(HWY_DYNAMIC_DISPATCH(uses_amx)()) {
   if (tiles_) amx_begin();
 }
 
-PanelSession::~PanelSession() {
+QueryTileSession::~QueryTileSession() {
   if (tiles_) amx_end();
 }
 
-bool panel_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
+bool query_tile_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 
-void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(best_dots)(levels, lanes, panels, count, dots);
+void query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+                     int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(best_dots)(levels, lanes, query_tiles, count, dots);
 }
 
-void row_panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
-                    int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(one_row_dots)(levels, lanes, panels, count, dots);
+void row_query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+                         int32_t* dots) {
+  HWY_DYNAMIC_DISPATCH(one_row_dots)(levels, lanes, query_tiles, count, dots);
 }
 
 }  // namespace polarquant

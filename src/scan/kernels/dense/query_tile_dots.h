@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The dense scan: dot products of every row of a chunk with every query of a panel.
+// The dense scan: dot products of every row of a chunk with every query of a query_tile.
 //
-// A panel is 16 queries side by side: 4 lanes of query 0, the same 4 lanes of query 1, …: what a
-// 32-bit lane of VNNI and AMX takes. Rows are as decode_level_rows (decode_rows.h) leaves them.
+// A query_tile is 16 queries side by side: 4 lanes of query 0, the same 4 lanes of query 1, …: what
+// a 32-bit lane of VNNI and AMX takes. Rows are as decode_level_rows (decode_rows.h) leaves them.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,48 @@
 
 namespace polarquant {
 
-inline constexpr int kPanelQueries = 16;
+inline constexpr int kTileQueries = 16;
 inline constexpr int kLanesPerStep = 4;
 /// Rows of a chunk, a block's. Chunks are always filled up: rows without meaning give dots without.
 inline constexpr int kChunkRows = kBlockRows;
 
-/// Writes a query's levels, (lanes), as query `slot` (0 to 15) of a panel of lanes·16 levels. lanes
-/// is a multiple of 64.
-void put_in_panel(const int8_t* levels, int lanes, int slot, int8_t* panel);
+/// Writes a query's levels, (lanes), as query `slot` (0 to 15) of a query_tile of lanes·16 levels.
+/// lanes is a multiple of 64.
+void put_in_query_tile(const int8_t* levels, int lanes, int slot, int8_t* query_tile);
 
-/// Panels that hold so many queries.
-constexpr int64_t panels_of(int64_t queries) {
-  return (queries + kPanelQueries - 1) / kPanelQueries;
+/// Query tiles that hold so many queries.
+constexpr int64_t query_tiles_of(int64_t queries) {
+  return (queries + kTileQueries - 1) / kTileQueries;
 }
 
 /// Whether dots run on AMX here: several times as fast as any other form.
-bool panel_dots_use_amx();
-/// Panels that are best given to panel_dots at a time, as many as its kernels take together (AMX
-/// two, VNNI three): their dots then stay in the first-level cache beside the chunk's levels.
-inline constexpr int kMaxPanelsTogether = 3;
-inline int panels_together() { return panel_dots_use_amx() ? 2 : kMaxPanelsTogether; }
+bool query_tile_dots_use_amx();
+/// Query tiles that are best given to query_tile_dots at a time, as many as its kernels take
+/// together (AMX two, VNNI three): their dots then stay in the first-level cache beside the chunk's
+/// levels.
+inline constexpr int kMaxQueryTilesTogether = 3;
+inline int query_tiles_together() { return query_tile_dots_use_amx() ? 2 : kMaxQueryTilesTogether; }
 
-/// Lives around calls of panel_dots, on their thread: holds what a unit of the machine needs set
-/// up.
-class PanelSession {
+/// Lives around calls of query_tile_dots, on their thread: holds what a unit of the machine needs
+/// set up.
+class QueryTileSession {
  public:
-  PanelSession();
-  ~PanelSession();
-  PanelSession(const PanelSession&) = delete;
-  PanelSession& operator=(const PanelSession&) = delete;
+  QueryTileSession();
+  ~QueryTileSession();
+  QueryTileSession(const QueryTileSession&) = delete;
+  QueryTileSession& operator=(const QueryTileSession&) = delete;
 
  private:
   bool tiles_;
 };
 
-/// dots[(p·kChunkRows + row)·16 + slot] = Σ level·level of row `row` with that query of panel p.
-/// levels: (kChunkRows, lanes); panels: `count` of them, one behind the other; all on
+/// dots[(p·kChunkRows + row)·16 + slot] = Σ level·level of row `row` with that query of query_tile
+/// p. levels: (kChunkRows, lanes); query_tiles: `count` of them, one behind the other; all on
 /// 64-byte boundaries.
-void panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count, int32_t* dots);
+void query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+                     int32_t* dots);
 /// Of one row, (lanes): dots[p·16 + slot].
-void row_panel_dots(const int8_t* levels, int lanes, const int8_t* panels, int count,
-                    int32_t* dots);
+void row_query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+                         int32_t* dots);
 
 }  // namespace polarquant

@@ -18,25 +18,25 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
 
-HWY_ATTR void split_list(float bound, SurvivorList* list, SurvivorList* taken) {
-  const hn::CappedTag<float, kListSlack> df;
+HWY_ATTR void split_list(float bound, CandidateList* list, CandidateList* taken) {
+  const hn::CappedTag<float, kListPadding> df;
   const hn::RebindToUnsigned<decltype(df)> du;
   const auto lanes = static_cast<int>(hn::Lanes(df));
   const auto least = hn::Set(df, bound);
   int left = 0;
   for (int i = 0; i < list->count; i += lanes) {
-    const auto survivors = hn::LoadU(du, list->survivors + i);
+    const auto candidates = hn::LoadU(du, list->candidates + i);
     const auto bounds = hn::LoadU(df, list->bounds + i);
     const auto here = hn::FirstN(df, static_cast<size_t>(list->count - i));
     const auto reached = hn::And(here, hn::Ge(bounds, least));
     const auto others = hn::AndNot(reached, here);
     // Compressed in a register: the form that stores is slow on Zen 4.
-    hn::StoreU(hn::Compress(survivors, hn::RebindMask(du, reached)), du,
-               taken->survivors + taken->count);
+    hn::StoreU(hn::Compress(candidates, hn::RebindMask(du, reached)), du,
+               taken->candidates + taken->count);
     hn::StoreU(hn::Compress(bounds, reached), df, taken->bounds + taken->count);
     taken->count += static_cast<int>(hn::CountTrue(df, reached));
     // Of what is overwritten here everything has been loaded.
-    hn::StoreU(hn::Compress(survivors, hn::RebindMask(du, others)), du, list->survivors + left);
+    hn::StoreU(hn::Compress(candidates, hn::RebindMask(du, others)), du, list->candidates + left);
     hn::StoreU(hn::Compress(bounds, others), df, list->bounds + left);
     left += static_cast<int>(hn::CountTrue(df, others));
   }
@@ -47,30 +47,30 @@ HWY_ATTR void split_list(float bound, SurvivorList* list, SurvivorList* taken) {
 
 // Usually no row of a register reaches the bound; where one does, rows go one by one.
 // (Highway 1.0.3 compresses here by a table that it copies to the stack each time.)
-HWY_ATTR void split_list(float bound, SurvivorList* list, SurvivorList* taken) {
-  const hn::CappedTag<float, kListSlack> df;
+HWY_ATTR void split_list(float bound, CandidateList* list, CandidateList* taken) {
+  const hn::CappedTag<float, kListPadding> df;
   const hn::RebindToUnsigned<decltype(df)> du;
   const auto lanes = static_cast<int>(hn::Lanes(df));
   const auto least = hn::Set(df, bound);
   const int count = list->count;
-  uint32_t* survivors = list->survivors;
+  uint32_t* candidates = list->candidates;
   float* bounds = list->bounds;
   int left = 0;
   int reached = taken->count;
   for (int i = 0; i < count; i += lanes) {
     const auto values = hn::LoadU(df, bounds + i);
     if (i + lanes <= count && hn::AllFalse(df, hn::Ge(values, least))) {
-      hn::StoreU(hn::LoadU(du, survivors + i), du, survivors + left);
+      hn::StoreU(hn::LoadU(du, candidates + i), du, candidates + left);
       hn::StoreU(values, df, bounds + left);
       left += lanes;
       continue;
     }
     for (int j = i; j < std::min(count, i + lanes); ++j) {
-      const uint32_t survivor = survivors[j];
+      const uint32_t candidate = candidates[j];
       const float value = bounds[j];
-      taken->survivors[reached] = survivor;
+      taken->candidates[reached] = candidate;
       taken->bounds[reached] = value;
-      survivors[left] = survivor;
+      candidates[left] = candidate;
       bounds[left] = value;
       reached += value >= bound ? 1 : 0;
       left += value >= bound ? 0 : 1;
@@ -91,7 +91,7 @@ namespace polarquant {
 
 HWY_EXPORT(split_list);
 
-void take_reaching(float bound, SurvivorList* list, SurvivorList* taken) {
+void take_reaching(float bound, CandidateList* list, CandidateList* taken) {
   HWY_DYNAMIC_DISPATCH(split_list)(bound, list, taken);
 }
 

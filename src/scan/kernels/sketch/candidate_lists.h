@@ -6,18 +6,18 @@
 
 namespace polarquant {
 
-/// Kernels write whole registers: room that they need behind a list.
-inline constexpr int kListSlack = 16;
+/// Kernels write whole registers: capacity that they need behind a list.
+inline constexpr int kListPadding = 16;
 
 /// Borrowed.
-struct SurvivorList {
-  uint32_t* survivors = nullptr;  // sketch_candidates.h
+struct CandidateList {
+  uint32_t* candidates = nullptr;  // sketch_candidates.h
   float* bounds = nullptr;
   int count = 0;
 };
 
-/// Moves the survivors whose bound is at least `bound` behind `taken`'s, in order; the others close
-/// ranks.
-void take_reaching(float bound, SurvivorList* list, SurvivorList* taken);
+/// Moves the candidates whose bound is at least `bound` behind `taken`'s, in order; the others
+/// close ranks.
+void take_reaching(float bound, CandidateList* list, CandidateList* taken);
 
 }  // namespace polarquant

@@ -44,20 +44,20 @@ struct EightRows {
 };
 
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-class HeldAgainstLine {
+class AboveLinearBound {
  public:
-  explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
-      : front_(*search.query),
-        base_(_mm256_set1_ps(search.line.base)),
-        weight_(_mm256_set1_ps(search.line.weight)),
-        height_(_mm256_set1_ps(search.line.height)),
-        tilt_(_mm256_set1_ps(search.line.tilt)),
-        threshold_(_mm256_set1_ps(search.line.threshold)) {}
+  explicit HWY_ATTR HWY_INLINE AboveLinearBound(const CandidateSearch& search)
+      : sketch_(*search.query),
+        base_(_mm256_set1_ps(search.linear_bound.base)),
+        weight_(_mm256_set1_ps(search.linear_bound.weight)),
+        height_(_mm256_set1_ps(search.linear_bound.height)),
+        tilt_(_mm256_set1_ps(search.linear_bound.tilt)),
+        threshold_(_mm256_set1_ps(search.linear_bound.threshold)) {}
 
   HWY_ATTR HWY_INLINE EightRows rows(const SignBlock& block, int row) const {
     const uint64_t* group = block.words + static_cast<size_t>(row) * kWords;
-    const __m256 low = _mm256_castsi256_ps(front_.of(group).raw);
-    const __m256 high = _mm256_castsi256_ps(front_.of(group + kGroupRows / 2).raw);
+    const __m256 low = _mm256_castsi256_ps(sketch_.of(group).raw);
+    const __m256 high = _mm256_castsi256_ps(sketch_.of(group + kGroupRows / 2).raw);
     // Rows 0, 1, 4, 5, 2, 3, 6, 7: shuffles stay within 128 bits.
     const __m256i distances = _mm256_permute4x64_epi64(
         _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0b10001000)), 0b11011000);
@@ -73,7 +73,7 @@ class HeldAgainstLine {
   }
 
  private:
-  FrontDistances<kWords, kThirdBit> front_;
+  SketchDistances<kWords, kThirdBit> sketch_;
   __m256 base_;
   __m256 weight_;
   __m256 height_;
@@ -85,49 +85,49 @@ class HeldAgainstLine {
 /// hold against the line and write, of which four a cycle begin at the most: 35 cycles, of which it
 /// takes 40 (Zen 5).
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  const HeldAgainstLine<kWords, kThirdBit, kForm, kL2> held(*search);
+HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);
   const __m256i eight = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  uint32_t* survivors = search->found.survivors + search->found.count;
+  uint32_t* candidates = search->found.candidates + search->found.count;
   float* bounds = search->found.bounds + search->found.count;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     uint64_t allowed = block.allowed;
     __m256i numbers = _mm256_add_epi32(eight, _mm256_set1_epi32(static_cast<int>(block.first)));
-    for (int row = 0; row < block.room; row += kGroupRows) {
-      const EightRows rows = held.rows(block, row);
-      const auto mask = static_cast<uint8_t>(allowed & held.reached(rows.bounds));
+    for (int row = 0; row < block.capacity; row += kGroupRows) {
+      const EightRows rows = computed.rows(block, row);
+      const auto mask = static_cast<uint8_t>(allowed & computed.reached(rows.bounds));
       const __m256i places = _mm256_cvtepu8_epi32(
           _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kEightCompressed.numbers + mask)));
       const __m256i found =
           _mm256_or_si256(numbers, _mm256_slli_epi32(rows.distances, kTileRowBits));
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(survivors),
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(candidates),
                           _mm256_permutevar8x32_epi32(found, places));
       _mm256_storeu_ps(bounds, _mm256_permutevar8x32_ps(rows.bounds, places));
       const int count = std::popcount(mask);
-      survivors += count;
+      candidates += count;
       bounds += count;
       allowed >>= kGroupRows;
       numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(kGroupRows));
     }
   }
-  search->found.count = static_cast<int>(survivors - search->found.survivors);
+  search->found.count = static_cast<int>(candidates - search->found.candidates);
 }
 
 /// Where few rows stay: all are written, and those taken one by one.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  const HeldAgainstLine<kWords, kThirdBit, kForm, kL2> held(*search);
+HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);
   RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    HeldRows* out = found.held();
+    BlockDistances* out = found.computed();
     uint64_t reached = 0;
-    for (int row = 0; row < block.room; row += kGroupRows) {
-      const EightRows rows = held.rows(block, row);
+    for (int row = 0; row < block.capacity; row += kGroupRows) {
+      const EightRows rows = computed.rows(block, row);
       _mm256_store_si256(reinterpret_cast<__m256i*>(out->distances + row), rows.distances);
       _mm256_store_ps(out->bounds + row, rows.bounds);
-      reached |= uint64_t{held.reached(rows.bounds)} << row;
+      reached |= uint64_t{computed.reached(rows.bounds)} << row;
     }
     found.add(block.first, reached & block.allowed);
   }

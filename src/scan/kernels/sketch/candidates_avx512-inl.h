@@ -68,7 +68,7 @@ HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
 
 /// A query's words, in all lanes.
 template <int kWords>
-struct FrontWords {
+struct SketchWords {
   __m512i signs[kWords];
   __m512i ones[kWords];
   __m512i twos[kWords];
@@ -77,7 +77,7 @@ struct FrontWords {
   __m512i parted_twos;
   __m512i parted_signs;
 
-  explicit HWY_ATTR FrontWords(const ScanQuery& query) : fours(in_all_lanes(query.fours_word)) {
+  explicit HWY_ATTR SketchWords(const ScanQuery& query) : fours(in_all_lanes(query.fours_word)) {
     uint64_t all_twos = 0;
     uint64_t signs_of_twos = 0;
     for (size_t word = 0; word < kWords; ++word) {
@@ -145,26 +145,26 @@ struct FrontWords {
 // .95 of the time over trained codes, .98 over others; in place of all sums they are in each
 // other's way: on Zen 5 one query so took 1.07 times as long.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-class HeldAgainstLine {
+class AboveLinearBound {
  public:
   static constexpr int kRows = 2 * kGroupRows;
   static constexpr size_t kBytes =
       kRows * (kWords * sizeof(uint64_t) + (kForm == FactorForm::float32 ? 8 : 4));
 
-  explicit HWY_ATTR HWY_INLINE HeldAgainstLine(const SurvivorSearch& search)
+  explicit HWY_ATTR HWY_INLINE AboveLinearBound(const CandidateSearch& search)
       : query_(*search.query) {
-    const SurvivorLine& line = search.line;
+    const LinearBound& bound = search.linear_bound;
     const float unit = kIsRaw<kForm, kL2> ? kWideUnit : 1.0F;
-    const float weight = line.weight * unit;
-    const float height = line.height * unit;
-    const float tilt = line.tilt * unit;
+    const float weight = bound.weight * unit;
+    const float height = bound.height * unit;
+    const float tilt = bound.tilt * unit;
     // Of queries and units so long that this is beyond floats, every row is looked at.
     const bool is_finite = std::isfinite(weight) && std::isfinite(height) && std::isfinite(tilt);
-    base_ = _mm512_set1_ps(is_finite ? line.base : std::numeric_limits<float>::infinity());
+    base_ = _mm512_set1_ps(is_finite ? bound.base : std::numeric_limits<float>::infinity());
     weight_ = _mm512_set1_ps(is_finite ? weight : 0);
     height_ = _mm512_set1_ps(is_finite ? height : 0);
     tilt_ = _mm512_set1_ps(is_finite ? tilt : 0);
-    threshold_ = _mm512_set1_ps(line.threshold);
+    threshold_ = _mm512_set1_ps(bound.threshold);
   }
 
   /// Of 16 rows: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes.
@@ -190,7 +190,7 @@ class HeldAgainstLine {
   HWY_ATTR HWY_INLINE __mmask16 reached(__m512 bounds) const {
     return _mm512_cmp_ps_mask(bounds, threshold_, _CMP_GE_OQ);
   }
-  /// Brings near the part of the next front that is where these rows are in theirs.
+  /// Brings near the part of the next sketch that is where these rows are in theirs.
   static HWY_ATTR HWY_INLINE void fetch_next(const SignBlock& block, int row) {
     if (block.next == nullptr) return;
     const uint8_t* next = block.next + static_cast<size_t>(row / kRows) * kBytes;
@@ -198,7 +198,7 @@ class HeldAgainstLine {
   }
 
  private:
-  FrontWords<kWords> query_;
+  SketchWords<kWords> query_;
   __m512 base_;
   __m512 weight_;
   __m512 height_;
@@ -209,66 +209,66 @@ class HeldAgainstLine {
 /// Where many rows stay: they are compressed in registers. Two stores to any place take 6 cycles on
 /// Zen 4.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
-  const Held held(*search);
+HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  using Held = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
+  const Held computed(*search);
   const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  uint32_t* survivors = search->found.survivors + search->found.count;
+  uint32_t* candidates = search->found.candidates + search->found.count;
   float* bounds = search->found.bounds + search->found.count;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     __m512i numbers = _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(block.first)));
-    for (int row = 0; row < block.room; row += Held::kRows) {
-      const __m512i distances = held.distances(block, row, row + kGroupRows < block.room);
-      const __m512 row_bounds = held.bounds(block, row, distances);
+    for (int row = 0; row < block.capacity; row += Held::kRows) {
+      const __m512i distances = computed.distances(block, row, row + kGroupRows < block.capacity);
+      const __m512 row_bounds = computed.bounds(block, row, distances);
       Held::fetch_next(block, row);
       const auto allowed = static_cast<__mmask16>(block.allowed >> row);
-      const __mmask16 reached = _kand_mask16(allowed, held.reached(row_bounds));
+      const __mmask16 reached = _kand_mask16(allowed, computed.reached(row_bounds));
       // Compressed in a register: the form that stores is slow on Zen 4.
       const __m512i found = _mm512_or_si512(numbers, _mm512_slli_epi32(distances, kTileRowBits));
-      _mm512_storeu_si512(survivors, _mm512_maskz_compress_epi32(reached, found));
+      _mm512_storeu_si512(candidates, _mm512_maskz_compress_epi32(reached, found));
       _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, row_bounds));
       const int count = __builtin_popcount(reached);
-      survivors += count;
+      candidates += count;
       bounds += count;
       numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(Held::kRows));
     }
   }
-  search->found.count = static_cast<int>(survivors - search->found.survivors);
+  search->found.count = static_cast<int>(candidates - search->found.candidates);
 }
 
 /// Where few rows stay: all are written, and those taken one by one. On Zen 4 36 cycles for 16 rows
 /// of 4 words. A block is read as it lies in memory, all of its words and then its factors: one
-/// query over 1.5 GB of fronts reads them at .85 of the speed that a core can read at all, and at
+/// query over 1.5 GB of sketches reads them at .85 of the speed that a core can read at all, and at
 /// .80 with factors in between.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void few_survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  using Held = HeldAgainstLine<kWords, kThirdBit, kForm, kL2>;
-  const Held held(*search);
+HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  using Held = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
+  const Held computed(*search);
   RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
-    HeldRows* out = found.held();
+    BlockDistances* out = found.computed();
     uint64_t reached = 0;
     const auto hold_bounds = [&](int row, __m512i distances) HWY_ATTR {
-      const __m512 bounds = held.bounds(block, row, distances);
+      const __m512 bounds = computed.bounds(block, row, distances);
       _mm512_store_ps(out->bounds + row, bounds);
-      reached |= uint64_t{held.reached(bounds)} << row;
+      reached |= uint64_t{computed.reached(bounds)} << row;
     };
-    if (block.room == kBlockRows) {
+    if (block.capacity == kBlockRows) {
       __m512i distances[kBlockRows / Held::kRows];
 #pragma GCC unroll 4
       for (int row = 0; row < kBlockRows; row += Held::kRows) {
         Held::fetch_next(block, row);
-        distances[row / Held::kRows] = held.distances(block, row, true);
+        distances[row / Held::kRows] = computed.distances(block, row, true);
         _mm512_store_si512(out->distances + row, distances[row / Held::kRows]);
       }
 #pragma GCC unroll 4
       for (int row = 0; row < kBlockRows; row += Held::kRows)
         hold_bounds(row, distances[row / Held::kRows]);
     } else {
-      for (int row = 0; row < block.room; row += Held::kRows) {
-        const __m512i distances = held.distances(block, row, row + kGroupRows < block.room);
+      for (int row = 0; row < block.capacity; row += Held::kRows) {
+        const __m512i distances = computed.distances(block, row, row + kGroupRows < block.capacity);
         _mm512_store_si512(out->distances + row, distances);
         hold_bounds(row, distances);
       }

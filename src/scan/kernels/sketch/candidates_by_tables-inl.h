@@ -23,19 +23,19 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Of one query, over blocks whose factors are widened and whose signs are laid out.
-HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* factors,
-                                  const SignNibbles* nibbles, const SignTables& tables,
-                                  SurvivorSearch* search) {
+HWY_ATTR void candidates_by_tables(const SignBlocks& blocks, const BlockFactors* factors,
+                                   const SignLut4Groups* lut4_groups, const SignTables& tables,
+                                   CandidateSearch* search) {
   using D32 = hn::Repartition<uint32_t, RowBytes>;
-  LineOfBlock<D32> line(search->line);
+  BlockLinearBound<D32> bound(search->linear_bound);
   RowsOfBlocks found(&search->found);
-  for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++nibbles) {
+  for (int i = blocks.first; i < blocks.end; ++i, ++factors, ++lut4_groups) {
     const SignBlock block = blocks.block(i);
-    HeldRows* held = found.held();
-    look_up_distances(tables, *nibbles, blocks.layout.front_words(), held->distances);
+    BlockDistances* computed = found.computed();
+    look_up_distances(tables, *lut4_groups, blocks.layout.sketch_words(), computed->distances);
     uint64_t reached = 0;
-    for (int row = 0; row < block.room; row += LineOfBlock<D32>::kRows)
-      reached |= line.reached(row, *factors, held);
+    for (int row = 0; row < block.capacity; row += BlockLinearBound<D32>::kRows)
+      reached |= bound.reached(row, *factors, computed);
     found.add(block.first, reached & block.allowed);
   }
   found.finish();
@@ -45,10 +45,10 @@ HWY_ATTR void survivors_by_tables(const SignBlocks& blocks, const BlockFactors* 
 /// tables then save for one query.
 constexpr int kMinTableQueries = 2;
 /// Blocks that lie so in a first-level cache.
-constexpr int kNibbleBlocks = 4;
+constexpr int kLut4Blocks = 4;
 
 HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                             int end_block, SurvivorSearch* searches, int count) {
+                             int end_block, CandidateSearch* searches, int count) {
   constexpr int kMostTables = 8;
   if (count > kMostTables) {
     find_by_tables(codec, tile, first_block, end_block, searches + kMostTables,
@@ -60,21 +60,21 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
   const bool l2 = codec.metric() == Metric::l2;
   SignTables tables[kMostTables];
   for (int i = 0; i < count; ++i) tables[i].make(*searches[i].query);
-  BlockFactors factors[kNibbleBlocks];
-  SignNibbles nibbles[kNibbleBlocks];
-  for (int first = first_block; first < end_block; first += kNibbleBlocks) {
-    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kNibbleBlocks),
+  BlockFactors factors[kLut4Blocks];
+  SignLut4Groups lut4_groups[kLut4Blocks];
+  for (int first = first_block; first < end_block; first += kLut4Blocks) {
+    const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + kLut4Blocks),
                                false};
     for (int i = first; i < blocks.end; ++i) {
       const SignBlock block = blocks.block(i);
       factors[i - first].load(block, form, l2);
-      nibbles[i - first].load(block.words, layout.front_words(), block.room);
+      lut4_groups[i - first].load(block.words, layout.sketch_words(), block.capacity);
     }
     // Near when the queries are done with these.
-    for (int i = blocks.end; i < std::min(end_block, blocks.end + kNibbleBlocks); ++i)
-      fetch(tile.front[i], layout.front_bytes(tile.room[i]));
+    for (int i = blocks.end; i < std::min(end_block, blocks.end + kLut4Blocks); ++i)
+      fetch(tile.sketch[i], layout.sketch_bytes(tile.capacity[i]));
     for (int search = 0; search < count; ++search)
-      survivors_by_tables(blocks, factors, nibbles, tables[search], searches + search);
+      candidates_by_tables(blocks, factors, lut4_groups, tables[search], searches + search);
   }
 }
 

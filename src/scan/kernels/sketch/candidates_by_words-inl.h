@@ -24,13 +24,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR
 
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
-  const SurvivorLine& line = search->line;
+void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  const LinearBound& linear = search->linear_bound;
   BlockFactors factors;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     factors.load(block, kForm, kL2);
-    for (int row = 0; row < block.room; ++row) {
+    for (int row = 0; row < block.capacity; ++row) {
       if ((block.allowed >> row & 1) == 0) continue;
       const uint64_t* words =
           block.words + row / kGroupRows * kWords * kGroupRows + row % kGroupRows;
@@ -40,12 +40,12 @@ void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
         distance += word_distance(*search->query, at,
                                   words[word * kGroupRows] ^ search->query->sign_words[at]);
       }
-      const float offset = line.base + line.weight * factors.constant[row];
+      const float offset = linear.base + linear.weight * factors.constant[row];
       const float bound =
-          factors.norm[row] * (line.height - line.tilt * static_cast<float>(distance)) + offset;
-      if (!(bound >= line.threshold)) continue;
-      search->found.survivors[search->found.count] =
-          survivor_of(block.first + static_cast<uint32_t>(row), distance);
+          factors.norm[row] * (linear.height - linear.tilt * static_cast<float>(distance)) + offset;
+      if (!(bound >= linear.threshold)) continue;
+      search->found.candidates[search->found.count] =
+          candidate_of(block.first + static_cast<uint32_t>(row), distance);
       search->found.bounds[search->found.count++] = bound;
     }
   }
@@ -55,11 +55,11 @@ void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
 
 // Two vectors of 64-bit lanes at a time, brought together as 32-bit lanes.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* search) {
+HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
   const hn::Repartition<uint32_t, WordLanes> d32;
   constexpr int kVectorRows = static_cast<int>(hn::MaxLanes(WordLanes()));
-  const FrontDistances<kWords, kThirdBit> front(*search->query);
-  LineOfBlock<decltype(d32)> line(search->line);
+  const SketchDistances<kWords, kThirdBit> sketch(*search->query);
+  BlockLinearBound<decltype(d32)> bound(search->linear_bound);
   RowsOfBlocks found(&search->found);
   BlockFactors factors;
   for (int i = blocks.first; i < blocks.end; ++i) {
@@ -69,16 +69,16 @@ HWY_ATTR void survivors_of_blocks(const SignBlocks& blocks, SurvivorSearch* sear
       return block.words + static_cast<size_t>(row / kGroupRows) * kWords * kGroupRows +
              row % kGroupRows;
     };
-    HeldRows* held = found.held();
+    BlockDistances* computed = found.computed();
     uint64_t reached = 0;
-    for (int row = 0; row < block.room; row += 2 * kVectorRows) {
+    for (int row = 0; row < block.capacity; row += 2 * kVectorRows) {
       // A last group alone is paired with itself: the places behind it have no rows.
-      const int second = row + kVectorRows < block.room ? row + kVectorRows : row;
-      const auto low = front.of(words_of(row));
-      const auto high = front.of(words_of(second));
+      const int second = row + kVectorRows < block.capacity ? row + kVectorRows : row;
+      const auto low = sketch.of(words_of(row));
+      const auto high = sketch.of(words_of(second));
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
-      hn::Store(both, d32, held->distances + row);
-      reached |= line.reached(row, factors, held);
+      hn::Store(both, d32, computed->distances + row);
+      reached |= bound.reached(row, factors, computed);
     }
     found.add(block.first, reached & block.allowed);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which rows of a block reach a line, by their distances.
+// Which rows of a block reach a linear bound, by their distances.
 #if defined(POLARQUANT_LINEAR_BOUND_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_LINEAR_BOUND_INL_H_
 #undef POLARQUANT_LINEAR_BOUND_INL_H_
@@ -24,31 +24,32 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Which rows of a block reach a line: bits of one number, looked at when all are there, since
-/// which rows do is not predictable.
+/// Which rows of a block reach a linear bound: bits of one number, looked at when all are there,
+/// since which rows do is not predictable.
 template <class D32>
-class LineOfBlock {
+class BlockLinearBound {
  public:
   static constexpr int kRows = static_cast<int>(hn::MaxLanes(D32()));
 
-  HWY_ATTR HWY_INLINE explicit LineOfBlock(const SurvivorLine& line)
-      : base_(hn::Set(Floats(), line.base)),
-        weight_(hn::Set(Floats(), line.weight)),
-        height_(hn::Set(Floats(), line.height)),
-        tilt_(hn::Set(Floats(), line.tilt)),
-        threshold_(hn::Set(Floats(), line.threshold)) {}
+  HWY_ATTR HWY_INLINE explicit BlockLinearBound(const LinearBound& bound)
+      : base_(hn::Set(Floats(), bound.base)),
+        weight_(hn::Set(Floats(), bound.weight)),
+        height_(hn::Set(Floats(), bound.height)),
+        tilt_(hn::Set(Floats(), bound.tilt)),
+        threshold_(hn::Set(Floats(), bound.threshold)) {}
 
-  /// Writes the bounds of the next kRows rows, whose distances stand in *held; returns the bits,
-  /// from the row's place on, of those that reach the line.
-  HWY_ATTR HWY_INLINE uint64_t reached(int row, const BlockFactors& factors, HeldRows* held) {
+  /// Writes the bounds of the next kRows rows, whose distances stand in *computed; returns the
+  /// bits, from the row's place on, of those that reach the bound.
+  HWY_ATTR HWY_INLINE uint64_t reached(int row, const BlockFactors& factors,
+                                       BlockDistances* computed) {
     const Floats df;
     const hn::RebindToSigned<D32> di;
-    const auto distances = hn::Load(D32(), held->distances + row);
+    const auto distances = hn::Load(D32(), computed->distances + row);
     const auto distance = hn::ConvertTo(df, hn::BitCast(di, distances));
     const auto offset = hn::Add(base_, hn::Mul(weight_, hn::Load(df, factors.constant + row)));
     const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
                                   hn::NegMulAdd(tilt_, distance, height_), offset);
-    hn::Store(bound, df, held->bounds + row);
+    hn::Store(bound, df, computed->bounds + row);
     // Read back as wide as it was stored, so that it does not have to reach memory first.
     alignas(8) uint8_t bits[8];
     std::conditional_t<kRows == 16, uint16_t, uint8_t> mask;

@@ -19,7 +19,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 
 /// What the first stage computes of a block's rows, written as whole registers.
-struct HeldRows {
+struct BlockDistances {
   alignas(64) uint32_t distances[kBlockRows + kGroupRows];
   alignas(64) float bounds[kBlockRows + kGroupRows];
 };
@@ -31,13 +31,13 @@ struct HeldRows {
 /// one query takes .9 to .94 of the time that it takes with rows read at once.
 class RowsOfBlocks {
  public:
-  HWY_INLINE explicit RowsOfBlocks(SurvivorList* found)
+  HWY_INLINE explicit RowsOfBlocks(CandidateList* found)
       : found_(found),
-        survivors_(found->survivors + found->count),
+        candidates_(found->candidates + found->count),
         bounds_(found->bounds + found->count) {}
 
   /// Where the rows of the block at hand are written.
-  HWY_INLINE HeldRows* held() { return &held_[at_hand_]; }
+  HWY_INLINE BlockDistances* computed() { return &computed_[at_hand_]; }
   /// `reached`: those of them, in a block that begins with row `first` of the tile, that stay.
   HWY_INLINE void add(uint32_t first, uint64_t reached) {
     take_waiting();
@@ -48,39 +48,39 @@ class RowsOfBlocks {
   /// After the last block.
   HWY_INLINE void finish() {
     take_waiting();
-    found_->count = static_cast<int>(survivors_ - found_->survivors);
+    found_->count = static_cast<int>(candidates_ - found_->candidates);
   }
 
  private:
   /// How many rows of a block stay cannot be foretold: so many are taken always, and counted if
   /// they are there.
   static constexpr int kAlwaysTaken = 2;
-  static_assert(kAlwaysTaken <= kListSlack);
+  static_assert(kAlwaysTaken <= kListPadding);
 
-  HWY_INLINE void take(const HeldRows& rows, int place) {
+  HWY_INLINE void take(const BlockDistances& rows, int place) {
     const int row = std::countr_zero(waiting_ | uint64_t{1} << (kBlockRows - 1));
-    survivors_[place] =
-        survivor_of(first_ + static_cast<uint32_t>(row), static_cast<int>(rows.distances[row]));
+    candidates_[place] =
+        candidate_of(first_ + static_cast<uint32_t>(row), static_cast<int>(rows.distances[row]));
     bounds_[place] = rows.bounds[row];
     waiting_ &= waiting_ - 1;
   }
   HWY_ATTR HWY_INLINE void take_waiting() {
-    const HeldRows& rows = held_[at_hand_ ^ 1];
+    const BlockDistances& rows = computed_[at_hand_ ^ 1];
     const int count = std::popcount(waiting_);
 #pragma GCC unroll 2
     for (int place = 0; place < kAlwaysTaken; ++place) take(rows, place);
     for (int place = kAlwaysTaken; place < count; ++place) take(rows, place);
-    survivors_ += count;
+    candidates_ += count;
     bounds_ += count;
   }
 
-  SurvivorList* found_;
-  uint32_t* survivors_;
+  CandidateList* found_;
+  uint32_t* candidates_;
   float* bounds_;
   uint64_t waiting_ = 0;
   uint32_t first_ = 0;
   unsigned at_hand_ = 0;
-  HeldRows held_[2] = {};
+  BlockDistances computed_[2] = {};
 };
 
 }  // namespace HWY_NAMESPACE

@@ -23,10 +23,10 @@ namespace HWY_NAMESPACE {
 struct SignBlock {
   const uint64_t* words;
   const uint8_t* factors;
-  int room;
+  int capacity;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
-  /// The front behind, if it is to be fetched.
+  /// The sketch behind, if it is to be fetched.
   const uint8_t* next;
 };
 
@@ -39,13 +39,13 @@ struct SignBlocks {
   bool fetch_next;
 
   HWY_ATTR HWY_INLINE SignBlock block(int i) const {
-    const uint8_t* data = tile.front[i];
+    const uint8_t* data = tile.sketch[i];
     return {reinterpret_cast<const uint64_t*>(data),
-            data + layout.factors_offset(tile.room[i]),
-            tile.room[i],
+            data + layout.factors_offset(tile.capacity[i]),
+            tile.capacity[i],
             tile.allowed[i],
             static_cast<uint32_t>(i * kBlockRows),
-            fetch_next && i + 1 < tile.blocks ? tile.front[i + 1] : nullptr};
+            fetch_next && i + 1 < tile.blocks ? tile.sketch[i + 1] : nullptr};
   }
 };
 
@@ -55,9 +55,9 @@ struct BlockFactors {
   alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
 
   HWY_ATTR void load(const SignBlock& block, FactorForm form, bool l2) {
-    widen_factors(form, l2, block.factors, block.room, norm, constant);
+    widen_factors(form, l2, block.factors, block.capacity, norm, constant);
     if (!l2) return;
-    for (int row = 0; row < block.room; ++row) {
+    for (int row = 0; row < block.capacity; ++row) {
       norm[row] = constant[row];
       constant[row] *= constant[row];
     }

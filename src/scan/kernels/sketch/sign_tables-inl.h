@@ -22,7 +22,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr int kNibblesPerWord = 16;
+inline constexpr int kLut4GroupsPerWord = 16;
 inline constexpr int kTableEntries = 16;
 
 /// At most 32 bytes: with 64, a block's rows would be one register, and there is AVX3_DL for those.
@@ -31,17 +31,17 @@ inline constexpr int kRegisterRows = static_cast<int>(hn::MaxLanes(RowBytes()));
 
 /// Four coordinates of a query a table: the distance of each of the 16 patterns.
 struct SignTables {
-  alignas(16) uint8_t entries[kMaxFrontWords * kNibblesPerWord][kTableEntries];
+  alignas(16) uint8_t entries[kMaxSketchWords * kLut4GroupsPerWord][kTableEntries];
 
   HWY_ATTR void make(const ScanQuery& query) {
     const hn::FixedTag<uint8_t, kTableEntries> d;
     alignas(16) static constexpr uint8_t kOnce[16] = {0, 1, 1, 2, 1, 2, 2, 3,
                                                       1, 2, 2, 3, 2, 3, 3, 4};
     const auto once = hn::Load(d, kOnce);
-    for (size_t word = 0; word < query.front_words; ++word) {
-      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
+    for (size_t word = 0; word < query.sketch_words; ++word) {
+      for (int lut4_group = 0; lut4_group < kLut4GroupsPerWord; ++lut4_group) {
         const auto bits = [&](uint64_t of) {
-          return hn::Set(d, static_cast<uint8_t>(of >> (4 * nibble) & 15));
+          return hn::Set(d, static_cast<uint8_t>(of >> (4 * lut4_group) & 15));
         };
         const auto differ = hn::Xor(hn::Iota(d, 0), bits(query.sign_words[word]));
         const auto count = [&](uint64_t of) HWY_ATTR {
@@ -50,7 +50,7 @@ struct SignTables {
         const auto fours = count(word == 0 ? query.fours_word : 0);
         const auto twos = hn::Add(count(query.twos_words[word]), hn::Add(fours, fours));
         hn::Store(hn::Add(count(query.ones_words[word]), hn::Add(twos, twos)), d,
-                  entries[word * kNibblesPerWord + static_cast<size_t>(nibble)]);
+                  entries[word * kLut4GroupsPerWord + static_cast<size_t>(lut4_group)]);
       }
     }
   }
@@ -60,24 +60,24 @@ static_assert(3 * 64 <= 255);
 
 /// The signs of a block, four coordinates of its rows side by side. In a register of 32 rows the
 /// halves take turns by four rows: so distances, widened twice within halves, come out in order.
-struct SignNibbles {
-  alignas(64) uint8_t rows[kMaxFrontWords * kNibblesPerWord][kBlockRows];
+struct SignLut4Groups {
+  alignas(64) uint8_t rows[kMaxSketchWords * kLut4GroupsPerWord][kBlockRows];
 
   /// Places that the block has no room for get the signs of others.
-  HWY_ATTR void load(const uint64_t* words, int front_words, int room) {
+  HWY_ATTR void load(const uint64_t* words, int sketch_words, int capacity) {
     for (int first = 0; first < kBlockRows; first += kRegisterRows)
-      for (int word = 0; word < front_words; ++word)
-        load_word(words, front_words, word, first, room);
+      for (int word = 0; word < sketch_words; ++word)
+        load_word(words, sketch_words, word, first, capacity);
   }
 
  private:
   /// A word of two rows, or of rows `row` and row+1 beside row+4 and row+5.
-  static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> rows_from(const uint64_t* words, int front_words,
-                                                         int word, int row, int room) {
-    const auto group = static_cast<size_t>((row < room ? row : 0) / kGroupRows);
+  static HWY_ATTR HWY_INLINE hn::Vec<RowBytes> rows_from(const uint64_t* words, int sketch_words,
+                                                         int word, int row, int capacity) {
+    const auto group = static_cast<size_t>((row < capacity ? row : 0) / kGroupRows);
     const auto* data = reinterpret_cast<const uint8_t*>(
         words +
-        (group * static_cast<size_t>(front_words) + static_cast<size_t>(word)) * kGroupRows +
+        (group * static_cast<size_t>(sketch_words) + static_cast<size_t>(word)) * kGroupRows +
         row % kGroupRows);
     const RowBytes d;
     if constexpr (kRegisterRows == 16) {
@@ -102,35 +102,36 @@ struct SignNibbles {
     }
   }
 
-  HWY_ATTR HWY_INLINE void load_word(const uint64_t* words, int front_words, int word, int first,
-                                     int room) {
+  HWY_ATTR HWY_INLINE void load_word(const uint64_t* words, int sketch_words, int word, int first,
+                                     int capacity) {
     const RowBytes d;
     hn::Vec<RowBytes> v[8];
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
       const int row = kRegisterRows == 16 ? 2 * i : i / 2 * 8 + i % 2 * 2;
-      v[i] = rows_from(words, front_words, word, first + row, room);
+      v[i] = rows_from(words, sketch_words, word, first + row, capacity);
     }
     interleave<4>(v);
     interleave<2>(v);
     interleave<1>(v);
     interleave<4>(v);
-    const auto nibble_mask = hn::Set(d, 0x0F);
+    const auto lut4_mask = hn::Set(d, 0x0F);
 #pragma GCC unroll 8
     for (int i = 0; i < 8; ++i) {
       const int byte = i / 4 | (i & 1) << 1 | (i & 2) << 1;
-      uint8_t(*nibbles)[kBlockRows] = rows + word * kNibblesPerWord + 2 * byte;
+      uint8_t(*lut4_groups)[kBlockRows] = rows + word * kLut4GroupsPerWord + 2 * byte;
       const hn::Repartition<uint16_t, RowBytes> d16;
       const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, v[i])));
-      hn::Store(hn::And(v[i], nibble_mask), d, nibbles[0] + first);
-      hn::Store(hn::And(high, nibble_mask), d, nibbles[1] + first);
+      hn::Store(hn::And(v[i], lut4_mask), d, lut4_groups[0] + first);
+      hn::Store(hn::And(high, lut4_mask), d, lut4_groups[1] + first);
     }
   }
 };
 
 /// distances: of the block's 64 rows, in order.
-HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignNibbles& nibbles,
-                                           int front_words, uint32_t* distances) {
+HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables,
+                                           const SignLut4Groups& lut4_groups, int sketch_words,
+                                           uint32_t* distances) {
   const RowBytes d;
   const hn::Repartition<uint16_t, RowBytes> d16;
   const hn::Repartition<uint32_t, RowBytes> d32;
@@ -140,16 +141,16 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables, const SignN
   for (int first = 0; first < kBlockRows; first += kTogether * kRegisterRows) {
     hn::Vec<decltype(d16)> low[kTogether] = {zero16, zero16};
     hn::Vec<decltype(d16)> high[kTogether] = {zero16, zero16};
-    for (int word = 0; word < front_words; ++word) {
+    for (int word = 0; word < sketch_words; ++word) {
       hn::Vec<RowBytes> sums[kTogether] = {zero, zero};
 // GCC would add up sixteen as a tree, and keep them all until then.
 #pragma GCC unroll 4
-      for (int nibble = 0; nibble < kNibblesPerWord; ++nibble) {
-        const int at = word * kNibblesPerWord + nibble;
+      for (int lut4_group = 0; lut4_group < kLut4GroupsPerWord; ++lut4_group) {
+        const int at = word * kLut4GroupsPerWord + lut4_group;
         const auto entries = hn::LoadDup128(d, tables.entries[at]);
 #pragma GCC unroll 2
         for (int i = 0; i < kTogether; ++i) {
-          const auto rows = hn::Load(d, nibbles.rows[at] + first + i * kRegisterRows);
+          const auto rows = hn::Load(d, lut4_groups.rows[at] + first + i * kRegisterRows);
           sums[i] = hn::Add(sums[i], hn::TableLookupBytes(entries, rows));
         }
       }

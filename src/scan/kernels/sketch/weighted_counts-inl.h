@@ -23,8 +23,8 @@ using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
 using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
 
 /// Σ over bytes of the weights where signs differ. At most 3·8 a word, so that a byte holds the
-/// counts of a front, 7·8 for its first word if that has a third bit.
-static_assert(3 * 8 * (kMaxFrontWords - 1) + 7 * 8 <= 255);
+/// counts of a sketch, 7·8 for its first word if that has a third bit.
+static_assert(3 * 8 * (kMaxSketchWords - 1) + 7 * 8 <= 255);
 
 #if HWY_ARCH_X86
 
@@ -93,11 +93,11 @@ class PlaneCounts {
 
 #endif
 
-/// A query against the front's words of as many rows as fill a register.
+/// A query against the sketch's words of as many rows as fill a register.
 template <int kWords, bool kThirdBit>
-class FrontDistances {
+class SketchDistances {
  public:
-  explicit HWY_ATTR HWY_INLINE FrontDistances(const ScanQuery& query) : fours_(query.fours_word) {
+  explicit HWY_ATTR HWY_INLINE SketchDistances(const ScanQuery& query) : fours_(query.fours_word) {
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
       signs_[word] = hn::Set(WordLanes(), query.sign_words[word]);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Reads the fronts of all rows at the speed of memory: 8 bytes a word and row, side by side for 8
+// Reads the sketches of all rows at the speed of memory: 8 bytes a word and row, side by side for 8
 // rows, two population counts a word for each query.
 #include <algorithm>
 
 #include "cuda/cuda_check.h"
-#include "cuda/front_scan.h"
 #include "cuda/row_terms.cuh"
+#include "cuda/sketch_scan.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -14,7 +14,7 @@ constexpr int kThreads = 256;
 constexpr int kMostBlocksPerMultiprocessor = 8;
 constexpr int kLaneRows = kBlockRows / 32;
 
-/// Survivors of a warp that wait until a whole warp of them is listed at once: where one row of
+/// Candidates of a warp that wait until a whole warp of them is listed at once: where one row of
 /// twenty survives, as behind a poor threshold, appending each by itself took as long as the scan,
 /// since all add to one counter.
 template <int kQueries>
@@ -23,29 +23,29 @@ struct WaitingRows {
 };
 
 /// Lists the first `count` of those that wait.
-__device__ void list_waiting(const RankedLists& survivors, int query, const Ranked* waiting,
+__device__ void list_waiting(const RankedLists& candidates, int query, const Ranked* waiting,
                              int count) {
   __syncwarp();
   const int lane = threadIdx.x % 32;
   uint32_t place = 0;
-  if (lane == 0) place = atomicAdd(survivors.counts + query, static_cast<uint32_t>(count));
+  if (lane == 0) place = atomicAdd(candidates.counts + query, static_cast<uint32_t>(count));
   place = __shfl_sync(~0U, place, 0) + static_cast<uint32_t>(lane);
-  if (lane < count && place < survivors.capacity)
-    survivors.entries[static_cast<size_t>(query) * survivors.capacity + place] = waiting[lane];
+  if (lane < count && place < candidates.capacity)
+    candidates.entries[static_cast<size_t>(query) * candidates.capacity + place] = waiting[lane];
   __syncwarp();
 }
 
 template <int kWords, int kQueries>
 __global__ void __launch_bounds__(kThreads)
-    front_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
-                      const Ranked* thresholds, RankedLists survivors, Ranked* promising,
-                      int most_warps) {
+    sketch_scan_kernel(CodeView code, QueryView queries, int first, RowMask mask, BlockRange range,
+                       const Ranked* thresholds, RankedLists candidates, Ranked* promising,
+                       int most_warps) {
   __shared__ QueryConstants constants[kQueries];
   __shared__ float reach[kQueries];
   __shared__ WaitingRows<kQueries> waiting;
   for (int i = threadIdx.x; i < kQueries; i += kThreads) {
     constants[i] = queries.constants[first + i];
-    reach[i] = goodness_of(thresholds[first + i]);
+    reach[i] = similarity_of(thresholds[first + i]);
   }
   __syncthreads();
   const int lane = threadIdx.x % 32;
@@ -60,22 +60,22 @@ __global__ void __launch_bounds__(kThreads)
     best_row[q] = 0;
     waiting_rows[q] = 0;
   }
-  const uint32_t front_bytes = code.front_bytes();
+  const uint32_t sketch_bytes = code.sketch_bytes();
   const uint32_t factor_bytes = code.factor_bytes();
   // A block at a time, two rows a lane: all its loads are under way before the first is waited for.
   for (int64_t at = warp; at < range.blocks; at += warps) {
     const int64_t block = at * range.stride;
-    const uint8_t* front = code.fronts + block * front_bytes;
+    const uint8_t* sketch = code.sketches + block * sketch_bytes;
     uint64_t signs[kLaneRows][kWords];
     RowFactors factors[kLaneRows];
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
       const int row = r * 32 + lane;
       const auto* words =
-          reinterpret_cast<const unsigned long long*>(front) + row / 8 * kWords * 8 + row % 8;
+          reinterpret_cast<const unsigned long long*>(sketch) + row / 8 * kWords * 8 + row % 8;
 #pragma unroll
       for (int w = 0; w < kWords; ++w) signs[r][w] = __ldcs(words + 8 * w);
-      factors[r] = load_factors(code, front + kBlockRows * 8 * kWords + row * factor_bytes);
+      factors[r] = load_factors(code, sketch + kBlockRows * 8 * kWords + row * factor_bytes);
     }
 #pragma unroll
     for (int r = 0; r < kLaneRows; ++r) {
@@ -91,12 +91,12 @@ __global__ void __launch_bounds__(kThreads)
           distance += __popcll(differ & constants[q].ones_words[w]) +
                       2 * __popcll(differ & constants[q].twos_words[w]);
         }
-        const float bound = front_bound(constants[q], terms, distance);
+        const float bound = sketch_bound(constants[q], terms, distance);
         if (kept && bound > best[q]) {
           best[q] = bound;
           best_row[q] = static_cast<uint32_t>(row);
         }
-        if (survivors.entries == nullptr) continue;
+        if (candidates.entries == nullptr) continue;
         const unsigned reached = __ballot_sync(~0U, kept && bound >= reach[q]);
         if (reached == 0) continue;
         Ranked* list = waiting.rows[threadIdx.x / 32][q];
@@ -104,16 +104,16 @@ __global__ void __launch_bounds__(kThreads)
           list[waiting_rows[q] + __popc(reached & ((1U << lane) - 1))] = ranked_row(bound, row);
         waiting_rows[q] += __popc(reached);
         if (waiting_rows[q] < 32) continue;
-        list_waiting(survivors, first + q, list, 32);
+        list_waiting(candidates, first + q, list, 32);
         waiting_rows[q] -= 32;
         if (lane < waiting_rows[q]) list[lane] = list[32 + lane];
       }
     }
   }
-  if (survivors.entries != nullptr) {
+  if (candidates.entries != nullptr) {
 #pragma unroll
     for (int q = 0; q < kQueries; ++q)
-      list_waiting(survivors, first + q, waiting.rows[threadIdx.x / 32][q], waiting_rows[q]);
+      list_waiting(candidates, first + q, waiting.rows[threadIdx.x / 32][q], waiting_rows[q]);
   }
 #pragma unroll
   for (int q = 0; q < kQueries; ++q) {
@@ -141,17 +141,17 @@ int grid_of(Kernel kernel, int multiprocessors) {
 
 template <int kWords, int kQueries>
 void launch(const CodeView& code, const QueryView& queries, int first, const RowMask& mask,
-            BlockRange range, const Ranked* thresholds, const RankedLists& survivors,
+            BlockRange range, const Ranked* thresholds, const RankedLists& candidates,
             Ranked* promising, int multiprocessors, cudaStream_t stream) {
-  const auto kernel = front_scan_kernel<kWords, kQueries>;
+  const auto kernel = sketch_scan_kernel<kWords, kQueries>;
   kernel<<<grid_of(kernel, multiprocessors), kThreads, 0, stream>>>(
-      code, queries, first, mask, range, thresholds, survivors, promising,
-      front_scan_warps(multiprocessors));
-  POLAR_CUDA_CHECK_LAUNCH(front_scan_kernel);
+      code, queries, first, mask, range, thresholds, candidates, promising,
+      sketch_scan_warps(multiprocessors));
+  POLAR_CUDA_CHECK_LAUNCH(sketch_scan_kernel);
 }
 
 using Launch = decltype(&launch<1, 1>);
-/// By words of a front, 1 to 4, and by queries, 1, 2 and 4; three are scanned as two and one.
+/// By words of a sketch, 1 to 4, and by queries, 1, 2 and 4; three are scanned as two and one.
 constexpr Launch kLaunches[4][3] = {{launch<1, 1>, launch<1, 2>, launch<1, 4>},
                                     {launch<2, 1>, launch<2, 2>, launch<2, 4>},
                                     {launch<3, 1>, launch<3, 2>, launch<3, 4>},
@@ -159,23 +159,23 @@ constexpr Launch kLaunches[4][3] = {{launch<1, 1>, launch<1, 2>, launch<1, 4>},
 
 }  // namespace
 
-int front_scan_warps(int multiprocessors) {
+int sketch_scan_warps(int multiprocessors) {
   return multiprocessors * kMostBlocksPerMultiprocessor * (kThreads / 32);
 }
 
-void front_scan(const CodeView& code, const QueryView& queries, int first, int count,
-                const RowMask& mask, BlockRange range, const Ranked* thresholds,
-                const RankedLists& survivors, Ranked* promising, int multiprocessors,
-                cudaStream_t stream) {
+void sketch_scan(const CodeView& code, const QueryView& queries, int first, int count,
+                 const RowMask& mask, BlockRange range, const Ranked* thresholds,
+                 const RankedLists& candidates, Ranked* promising, int multiprocessors,
+                 cudaStream_t stream) {
   if (count == 3) {
-    front_scan(code, queries, first, 2, mask, range, thresholds, survivors, promising,
-               multiprocessors, stream);
+    sketch_scan(code, queries, first, 2, mask, range, thresholds, candidates, promising,
+                multiprocessors, stream);
     first += 2;
     count = 1;
   }
   const int by_queries = std::min(count, 3) - 1;
-  kLaunches[code.front_words - 1][by_queries](code, queries, first, mask, range, thresholds,
-                                              survivors, promising, multiprocessors, stream);
+  kLaunches[code.sketch_words - 1][by_queries](code, queries, first, mask, range, thresholds,
+                                               candidates, promising, multiprocessors, stream);
 }
 
 }  // namespace polarquant::cuda

@@ -7,29 +7,29 @@
 #include "src/scan/search/work_stealing.h"
 #include "tests/support/catch.h"
 
-using polarquant::BlockClaims;
+using polarquant::WorkStealingRanges;
 
 TEST_CASE("every block is claimed once, whoever asks", "[scan]") {
   for (const int threads : {1, 2, 5}) {
     for (const int64_t blocks : {0, 1, 63, 64, 65, 1000, 5000}) {
       CAPTURE(threads, blocks);
-      BlockClaims claims(blocks, threads);
+      WorkStealingRanges ranges(blocks, threads);
       std::vector<std::atomic<int>> taken(static_cast<size_t>(blocks));
       polarquant::parallel_for(threads, threads, [&](int64_t, int thread) {
-        for (BlockClaims::Range range; (range = claims.take(thread, 64, 256)).count > 0;)
+        for (WorkStealingRanges::Range range; (range = ranges.take(thread, 64, 256)).count > 0;)
           for (int64_t i = 0; i < range.count; ++i) ++taken[static_cast<size_t>(range.first + i)];
       });
       for (const auto& times : taken) REQUIRE(times.load() == 1);
       for (int thread = 0; thread < threads; ++thread)
-        REQUIRE(claims.take(thread, 1, 1).count == 0);
+        REQUIRE(ranges.take(thread, 1, 1).count == 0);
     }
   }
 }
 
 TEST_CASE("a claim is half of the thread's part, then of the end of another's", "[scan]") {
-  BlockClaims claims(1000, 2);
+  WorkStealingRanges work(1000, 2);
   std::vector<std::pair<int64_t, int64_t>> ranges;
-  for (BlockClaims::Range range; (range = claims.take(1, 64, 200)).count > 0;)
+  for (WorkStealingRanges::Range range; (range = work.take(1, 64, 200)).count > 0;)
     ranges.emplace_back(range.first, range.count);
   CHECK(ranges == std::vector<std::pair<int64_t, int64_t>>{{500, 200},
                                                            {700, 150},
@@ -44,7 +44,7 @@ TEST_CASE("a claim is half of the thread's part, then of the end of another's", 
 }
 
 TEST_CASE("one thread takes all that it may", "[scan]") {
-  BlockClaims claims(1000, 1);
-  CHECK(claims.take(0, 64, 600).count == 600);
-  CHECK(claims.take(0, 64, 600).count == 400);
+  WorkStealingRanges ranges(1000, 1);
+  CHECK(ranges.take(0, 64, 600).count == 600);
+  CHECK(ranges.take(0, 64, 600).count == 400);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The rows of a list against few of its queries. A warp takes up to 32 rows at a time: each lane
-// reads one row's front, and every query of the group says which of them its bound lets through;
+// reads one row's sketch, and every query of the group says which of them its bound lets through;
 // then the warp decodes what any query wants, a row at a time and once for all of them, its lanes
-// having octets of the row.
+// having groups8 of the row.
 #include "cuda/cuda_check.h"
 #include "cuda/group_queries.cuh"
 #include "cuda/list_scan.h"
@@ -13,17 +13,17 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-using Queries = GroupQueries<kFrontItems>;
+using Queries = GroupQueries<kSketchItems>;
 
 /// A lane's row.
 struct LaneRow {
-  uint64_t words[kMaxFrontWords];
+  uint64_t words[kMaxSketchWords];
   RowTerms terms;
 };
 
-__device__ LaneRow load_front(const CodeView& code, int64_t row) {
+__device__ LaneRow load_sketch(const CodeView& code, int64_t row) {
   LaneRow lane_row = {};
-  load_front_words(code, row_bytes(code, row), lane_row.words);
+  load_sketch_words(code, row_bytes(code, row), lane_row.words);
   lane_row.terms = load_terms(code, row);
   return lane_row;
 }
@@ -32,8 +32,8 @@ __device__ LaneRow load_front(const CodeView& code, int64_t row) {
 __device__ LaneRow row_of_lane(const CodeView& code, const LaneRow& row, int lane) {
   LaneRow shared = {};
 #pragma unroll
-  for (int w = 0; w < kMaxFrontWords; ++w) {
-    if (w < code.front_words) shared.words[w] = __shfl_sync(~0U, row.words[w], lane);
+  for (int w = 0; w < kMaxSketchWords; ++w) {
+    if (w < code.sketch_words) shared.words[w] = __shfl_sync(~0U, row.words[w], lane);
   }
   shared.terms = {__shfl_sync(~0U, row.terms.scale, lane),
                   __shfl_sync(~0U, row.terms.constant, lane),
@@ -42,12 +42,12 @@ __device__ LaneRow row_of_lane(const CodeView& code, const LaneRow& row, int lan
 }
 
 /// Lane i gets the rows, as bits, that query i's bound lets through.
-__device__ uint32_t survivors_of(const CodeView& code, const Queries& queries, uint32_t count,
-                                 bool is_row, const LaneRow& row) {
+__device__ uint32_t candidates_of(const CodeView& code, const Queries& queries, uint32_t count,
+                                  bool is_row, const LaneRow& row) {
   uint32_t mine = 0;
   for (uint32_t i = 0; i < count; ++i) {
     const QueryConstants& query = queries.constants[i];
-    const float bound = front_bound(query, row.terms, front_distance(code, query, row.words));
+    const float bound = sketch_bound(query, row.terms, sketch_distance(code, query, row.words));
     const uint32_t rows = __ballot_sync(~0U, is_row && bound >= queries.reach[i]);
     if (threadIdx.x % 32 == i) mine = rows;
   }
@@ -60,7 +60,8 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
                            const uint32_t* tables, const Queries& queries) {
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int8_t* levels = task.items.levels + static_cast<size_t>(group.first_item) * code.lanes();
+  const int8_t* levels =
+      task.items.levels + static_cast<size_t>(group.first_item) * code.padded_dim();
   const int64_t first_row =
       static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
   const RowMask mask = {task.allowed, first_row + group.rows};
@@ -68,19 +69,19 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
     const int64_t own = first_row + first + lane;
     const bool is_row = lane < unit_rows && mask.keeps(own);
     LaneRow lane_row = {};
-    if (is_row) lane_row = load_front(code, own);
-    const uint32_t mine = survivors_of(code, queries, count, is_row, lane_row);
+    if (is_row) lane_row = load_sketch(code, own);
+    const uint32_t mine = candidates_of(code, queries, count, is_row, lane_row);
     for (uint32_t left = __reduce_or_sync(~0U, mine); left != 0; left &= left - 1) {
       const int at = __ffs(static_cast<int>(left)) - 1;
       const bool is_mine = (mine >> at & 1) != 0;
       const uint32_t wanted = __ballot_sync(~0U, is_mine);
       const int64_t row = first_row + first + at;
       RowSums sums =
-          sum_for_group<kFrontItems, true>(code, row_bytes(code, row), tables, levels, wanted);
+          sum_for_group<kSketchItems, true>(code, row_bytes(code, row), tables, levels, wanted);
       const LaneRow shared = row_of_lane(code, lane_row, at);
       if (!is_mine) continue;
       const QueryConstants& query = queries.constants[lane];
-      sums.distance = front_distance(code, query, shared.words);
+      sums.distance = sketch_distance(code, query, shared.words);
       const Ranked ranked = ranked_row(key_of(code, query, shared.terms, sums, true), row);
       if (ranked != 0 && ranked >= queries.thresholds[lane])
         append(task.best, queries.queries[lane], ranked);
@@ -89,7 +90,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
 }
 
 __global__ void __launch_bounds__(kThreads)
-    list_fronts_kernel(CodeView code, ListsView lists, ListScanTask task, int unit_rows) {
+    list_sketches_kernel(CodeView code, ListsView lists, ListScanTask task, int unit_rows) {
   __shared__ uint32_t tables[kMaxStages * 256];
   __shared__ Queries queries;
   for (int i = threadIdx.x; i < code.stages * 256; i += kThreads) tables[i] = code.tables[i];
@@ -107,10 +108,10 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void scan_by_fronts(const CodeView& code, const ListsView& lists, const ListScanTask& task,
-                    const ListScanPlan& plan, cudaStream_t stream) {
-  list_fronts_kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
-  POLAR_CUDA_CHECK_LAUNCH(list_fronts_kernel);
+void scan_by_sketches(const CodeView& code, const ListsView& lists, const ListScanTask& task,
+                      const ListScanPlan& plan, cudaStream_t stream) {
+  list_sketches_kernel<<<plan.blocks, kThreads, 0, stream>>>(code, lists, task, plan.unit_rows);
+  POLAR_CUDA_CHECK_LAUNCH(list_sketches_kernel);
 }
 
 }  // namespace polarquant::cuda

@@ -7,7 +7,7 @@
 
 namespace polarquant::cuda {
 
-struct MovedQuery {
+struct ResidualQuery {
   const float* rotated;  // (dim), not about a centre
   const float* centre;   // (dim), or null
   float beta;
@@ -20,8 +20,9 @@ struct MovedQuery {
 };
 
 /// All lanes of the half get the same.
-__device__ inline MovedQuery move_query(const CodeView& code, const ListsView& lists, int64_t list,
-                                        const float* rotated, const QueryTerms& terms) {
+__device__ inline ResidualQuery move_query(const CodeView& code, const ListsView& lists,
+                                           int64_t list, const float* rotated,
+                                           const QueryTerms& terms) {
   if (lists.rotated_centres == nullptr)
     return {rotated, nullptr, 0, terms.offset, terms.bias_weight};
   const float* centre = lists.rotated_centres + list * code.dim;

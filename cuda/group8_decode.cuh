@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Eight pairs of a row, from codes to signed integer levels: the step that every scan of codes
-// takes. A segment of 64 lanes is four octets, octet c its pairs 8c … 8c+7, which are lanes
+// takes. A segment of 64 lanes is four groups8, group8 c its pairs 8c … 8c+7, which are lanes
 // 8c … 8c+7 and 32+8c … 32+8c+7.
 //
-// Four words hold an octet's 16 levels: byte 0 and 1 of word u are x of pairs u and u+4, byte 2 and
-// 3 their y. A table has x, −x, y, −y of a window, so that one byte permutation takes what two
+// Four words hold an group8's 16 levels: byte 0 and 1 of word u are x of pairs u and u+4, byte 2
+// and 3 their y. A table has x, −x, y, −y of a window, so that one byte permutation takes what two
 // pairs need and gives it its signs: the permutation's selectors are two sign bits of x and two of
 // y, which lie four apart in the sign words as they do in the selector.
 #pragma once
@@ -44,7 +44,7 @@ __device__ inline uint32_t ring_end(const uint8_t* ring, int ring_bits, int coun
   return bits;
 }
 
-/// octet_windows of the first octet, whose first bits are the ring's last. Once a row, and so out
+/// group8_windows of the first group8, whose first bits are the ring's last. Once a row, and so out
 /// of the way.
 __device__ inline __noinline__ uint64_t first_windows(const uint8_t* ring, int step,
                                                       int ring_bits) {
@@ -52,13 +52,14 @@ __device__ inline __noinline__ uint64_t first_windows(const uint8_t* ring, int s
   return load_bits(ring) << before | ring_end(ring, ring_bits, before);
 }
 
-/// Bits from which the octet's windows are cut: window i is bits i·step … i·step+7.
-__device__ inline uint64_t octet_windows(const uint8_t* ring, int step, int octet, int ring_bits) {
-  if (octet == 0 && step < 8) return first_windows(ring, step, ring_bits);
-  return load_bits(ring + octet * step - 1 + (step >> 3)) >> (step & 7);
+/// Bits from which the group8's windows are cut: window i is bits i·step … i·step+7.
+__device__ inline uint64_t group8_windows(const uint8_t* ring, int step, int group8,
+                                          int ring_bits) {
+  if (group8 == 0 && step < 8) return first_windows(ring, step, ring_bits);
+  return load_bits(ring + group8 * step - 1 + (step >> 3)) >> (step & 7);
 }
 
-/// Sign bits of the octet's eight x, then of its eight y.
+/// Sign bits of the group8's eight x, then of its eight y.
 __device__ inline uint32_t word_signs(const uint8_t* word, int c) {
   return word[c] | static_cast<uint32_t>(word[4 + c]) << 8;
 }
@@ -81,82 +82,84 @@ __device__ inline int segment_count(int dim, int segment) {
   return left < kSegmentLanes ? left : kSegmentLanes;
 }
 
-/// A row: its front word of segment 0 (words of further segments lie 64 bytes apart), and its rest.
+/// A row: its sketch word of segment 0 (words of further segments lie 64 bytes apart), and its
+/// payload.
 struct RowBytes {
-  const uint8_t* front;
-  const uint8_t* rest;
+  const uint8_t* sketch;
+  const uint8_t* payload;
 };
 
-__device__ inline uint32_t octet_signs(const CodeView& code, const StageView& stage,
-                                       const RowBytes& row, int segment, int c) {
+__device__ inline uint32_t group8_signs(const CodeView& code, const StageView& stage,
+                                        const RowBytes& row, int segment, int c) {
   if (stage.signs == SignPlace::none) return 0;
   if (stage.signs == SignPlace::plane)
-    return plane_signs(row.rest + stage.signs_offset + 8 * segment, c,
+    return plane_signs(row.payload + stage.signs_offset + 8 * segment, c,
                        segment_count(code.dim, segment));
-  const uint8_t* word = segment < code.front_words ? row.front + 64 * segment
-                                                   : row.rest + 8 * (segment - code.front_words);
+  const uint8_t* word = segment < code.sketch_words
+                            ? row.sketch + 64 * segment
+                            : row.payload + 8 * (segment - code.sketch_words);
   return word_signs(word, c);
 }
 
-/// Where the selector of two pairs lies in the octet's signs: bits u, u+4, u+8 and u+12.
+/// Where the selector of two pairs lies in the group8's signs: bits u, u+4, u+8 and u+12.
 inline constexpr uint32_t kSignMask = 0x1111U;
 inline constexpr uint32_t kUnsignedSelector = 0x6240U;
 __device__ inline uint32_t signed_selector(uint32_t signs, int u) {
   return (signs >> u & kSignMask) | kUnsignedSelector;
 }
 
-/// What says which table entries the octet's levels are.
-struct OctetCodes {
+/// What says which table entries the group8's levels are.
+struct Group8Codes {
   uint64_t x;  // windows, or bytes of the x
   uint64_t y;  // bytes of the y
   uint32_t signs;
 };
 
-__device__ inline OctetCodes load_octet(const CodeView& code, const StageView& stage,
-                                        const RowBytes& row, int segment, int c) {
-  OctetCodes octet;
-  const uint8_t* codes = row.rest + stage.codes_offset;
-  octet.y = 0;
+__device__ inline Group8Codes load_group8(const CodeView& code, const StageView& stage,
+                                          const RowBytes& row, int segment, int c) {
+  Group8Codes group8;
+  const uint8_t* codes = row.payload + stage.codes_offset;
+  group8.y = 0;
   if (stage.kind == CodeKind::bytes) {
     const int half = (segment_count(code.dim, segment) + 1) / 2;
     const uint8_t* bytes = codes + segment * kSegmentLanes + 8 * c;
-    octet.x = load_bits(bytes);
-    octet.y = load_bits(bytes + half);
+    group8.x = load_bits(bytes);
+    group8.y = load_bits(bytes + half);
   } else {
-    octet.x = octet_windows(codes, stage.step_bits, segment * kOctetsPerSegment + c,
-                            code.pairs * stage.step_bits);
+    group8.x = group8_windows(codes, stage.step_bits, segment * kGroupsPerSegment + c,
+                              code.pairs * stage.step_bits);
   }
-  octet.signs = octet_signs(code, stage, row, segment, c);
-  return octet;
+  group8.signs = group8_signs(code, stage, row, segment, c);
+  return group8;
 }
 
 /// `look_up(index)` gives a table's entry.
 template <typename LookUp>
-__device__ inline void decode_octet(const StageView& stage, const OctetCodes& octet,
-                                    const LookUp& look_up, uint32_t words[4]) {
-  uint32_t entries[kOctetPairs];
+__device__ inline void decode_group8(const StageView& stage, const Group8Codes& group8,
+                                     const LookUp& look_up, uint32_t words[4]) {
+  uint32_t entries[kGroupPairs];
   if (stage.kind == CodeKind::bytes) {
 #pragma unroll
-    for (int i = 0; i < kOctetPairs; ++i) {
-      const uint32_t x = look_up(static_cast<uint32_t>(octet.x >> (8 * i)) & 255);
-      const uint32_t y = look_up(static_cast<uint32_t>(octet.y >> (8 * i)) & 255);
+    for (int i = 0; i < kGroupPairs; ++i) {
+      const uint32_t x = look_up(static_cast<uint32_t>(group8.x >> (8 * i)) & 255);
+      const uint32_t y = look_up(static_cast<uint32_t>(group8.y >> (8 * i)) & 255);
       entries[i] = __byte_perm(x, y, 0x5410);
     }
   } else {
-    uint64_t bits = octet.x;
+    uint64_t bits = group8.x;
 #pragma unroll
-    for (int i = 0; i < kOctetPairs; ++i) {
+    for (int i = 0; i < kGroupPairs; ++i) {
       entries[i] = look_up(static_cast<uint32_t>(bits) & 255);
       bits >>= stage.step_bits;
     }
   }
 #pragma unroll
   for (int u = 0; u < 4; ++u)
-    words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(octet.signs, u));
+    words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(group8.signs, u));
 }
 
-/// Byte of an octet's words → lane of the segment, for whoever lays queries out the same way:
-/// byte b of word u of octet c.
+/// Byte of an group8's words → lane of the segment, for whoever lays queries out the same way:
+/// byte b of word u of group8 c.
 __host__ __device__ inline int lane_of_byte(int c, int u, int b) {
   return (b < 2 ? 0 : 32) + 8 * c + u + (b % 2 == 0 ? 0 : 4);
 }
