@@ -5,9 +5,9 @@
 // answer. A list that was too short has raised its threshold by what it did hold, and its scan is
 // repeated: so often that all fits, each time with far fewer rows.
 //
-// Bounded searches of a few queries go by stages (docs/scan.md): sketches of all rows, then the
-// rows whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by the
-// least of score and bounds afterwards.
+// Bounded searches of a few queries go by stages (docs/dev/bounds.md): sketches of all rows, then
+// the rows whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by
+// the least of score and bounds afterwards.
 #include "cuda/search.h"
 
 #include <algorithm>

@@ -22,6 +22,18 @@ from peer_report import MODES, build_seconds, qps, recall, round_qps
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/benchmarks.md")
 MARK = re.compile(r"(<!-- table: (\w+) of ([^>]*?) -->\n).*?(<!-- end of table -->)", re.S)
+# What the README's table shows: codes of about 2 and 4 bits a dimension, and floats.
+SHORT = (
+    "polar:Polar2",
+    "polar:Polar4",
+    "turbovec:2",
+    "turbovec:4",
+    "rabitqlib:Flat2",
+    "rabitqlib:Flat4",
+    "faiss:PQ192x4fs",
+    "scann:AH1",
+    "faiss:Flat",
+)
 LIBRARIES = {
     "polar": "",
     "faiss": "FAISS",
@@ -57,41 +69,51 @@ def ratio_text(value):
     return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"
 
 
+def speed_text(result, point, reference, mode):
+    """Queries/s, to three digits, and the median ratio beside the reference's in the same rounds."""
+    per_second = qps(result, point, mode)
+    digits = max(0, len(str(int(per_second))) - 3)
+    shown = f"{round(per_second, -digits):,.0f}"
+    return f"{shown} · {ratio_text(ratio(result, point, reference, mode))}"
+
+
 def recall_text(point):
     mean, spread = recall(point)
     text = f"{mean:.3f}".lstrip("0")
     return text if len(point["recall"]) == 1 else f"{text} ± {spread:.3f}".replace("± 0", "± ")
 
 
-def flat_table(recall_result, speed_result):
-    """Codes by bytes: recall over seeds, speed beside Polar4's in the same rounds."""
+def flat_table(recall_result, speed_result, chosen=None):
+    """Codes by bytes: recall over seeds, queries/s and their ratio to Polar4's in the same rounds.
+    With `chosen` only those codes, by themselves (without further parameters)."""
     recalls = {row["contender"]: row for row in measured(recall_result)}
     rows = sorted(measured(speed_result), key=lambda row: row["bytes_per_vector"])
+    if chosen:
+        rows = [row for row in rows if row["contender"] in chosen]
     reference = next(row for row in rows if row["contender"] == "polar:Polar4")["points"][0]
     k = recall_result["settings"]["k"]
     yield (
         "code",
         "bytes a vector",
         f"recall@{k}",
-        "speed, one query",
-        "speed, batch",
-        "s to build",
+        "queries/s, one at a time · ratio",
+        "queries/s, in a batch · ratio",
+        *([] if chosen else ["s to build"]),
     )
     for row in rows:
         known = recalls.get(row["contender"], row)
-        for point in row["points"]:
+        for point in row["points"][: 1 if chosen else None]:
             name = shown(row["contender"])
             if row["is_ours"]:
                 name = f"**{name}**"
             if point["params"]:
                 name += f", {params_shown(point['params'])}"
-            speeds = [
-                ratio_text(ratio(speed_result, point, reference, mode)) for mode in ("one", "batch")
-            ]
+            speeds = [speed_text(speed_result, point, reference, mode) for mode in MODES]
             bytes_text = f"{known['bytes_per_vector']:.0f}"
             seconds = build_seconds(speed_result, row)
             build = "" if seconds is None else f"{seconds:.1f}"
-            yield (name, bytes_text, recall_text(seeded(known, row, point)), *speeds, build)
+            cells = (name, bytes_text, recall_text(seeded(known, row, point)), *speeds)
+            yield cells if chosen else (*cells, build)
 
 
 def seeded(known, row, point):
@@ -185,6 +207,7 @@ def target_table(result, wanted):
 
 TABLES = {
     "flat": lambda results, _: flat_table(*results),
+    "short": lambda results, _: flat_table(*results, SHORT),
     "above": lambda results, _: above_table(*results),
     "target": lambda results, value: target_table(*results, value),
 }

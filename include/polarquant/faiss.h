@@ -115,7 +115,7 @@ struct IndexPolar : ::faiss::Index {
               const ::faiss::SearchParameters* params = nullptr) const override;
   /// All rows within a radius: inner products above it, squared distances below it. result, made
   /// for n queries, gets them best first, ties by lower row. At finite exactness a few rows near
-  /// the radius are left out (docs/scan.md). params as for search.
+  /// the radius are left out (docs/search.md). params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.

@@ -313,7 +313,7 @@ POLAR_API polar_status polar_codec_score(const polar_codec* codec, const polar_q
  * first, ties by lower id; ids are row positions. Where n < k, id −1 with score −inf (inner
  * product, cosine) or +inf (L2). k ≥ 1. The result does not depend on the number of threads.
  * The flagship's rows, residual codes and Polar8 are ranked by integer scores, within 1 % of the
- * codes' own error of polar_codec_score; docs/scan.md says which rows are left out. since 0.1
+ * codes' own error of polar_codec_score; docs/search.md says which rows are left out. since 0.1
  */
 POLAR_API polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
                                           const float* queries, int64_t n, const uint8_t* codes,
@@ -350,7 +350,7 @@ POLAR_API polar_status polar_codec_combine(const polar_codec* codec, int64_t n,
 
 /*
  * Codes in blocks of 64 rows, as an index keeps them, in memory of the caller's: what searches read
- * fastest (docs/scan.md; docs/format.md has the bytes). For codecs of Polar0.5 to Polar8 and
+ * fastest (docs/search.md; docs/format.md has the bytes). For codecs of Polar0.5 to Polar8 and
  * residual codes; POLAR_ERROR_UNSUPPORTED for the others. The caller keeps the number of rows.
  * blocks: on a 64-byte boundary; blocks_bytes: what it has room for, at least polar_blocks_bytes of
  * the rows after the call. Changes need sole use of the blocks; a call that fails changes nothing

@@ -11,15 +11,9 @@ import sys
 import textwrap
 
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
-         "docs/python.md"]
-EXAMPLES = {"c": ["examples/c/choose.c", "examples/c/save.c", "examples/c/search.c"],
-            "cpp": ["examples/faiss/parameters.cc", "examples/faiss/save.cc",
-                    "examples/faiss/search.cc"],
-            "python": ["examples/python/codes.py", "examples/python/save.py",
-                       "examples/python/search.py", "examples/python/shards.py",
-                       "examples/python/integrations/langchain_store.py",
-                       "examples/python/integrations/llama_index_store.py",
-                       "examples/python/integrations/take_over_faiss.py"]}
+         "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/tutorials/benchmark.md",
+         "docs/tutorials/database.md", "docs/tutorials/faiss.md", "docs/tutorials/rag.md"]
+EXAMPLES = {"c": "c", "cpp": "cc", "python": "py"}  # what their files end with
 # Declarations of a reference, which is compared with the header.
 REFERENCE = re.compile(r"^<!-- reference of .*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -46,6 +40,8 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     root = pathlib.Path(arguments[0])
+    examples = {language: sorted((root / "examples").rglob(f"*.{ending}"))
+                for language, ending in EXAMPLES.items()}
     blocks = 0
     failed = 0
     for page in PAGES:
@@ -54,9 +50,9 @@ def main(arguments):
             if language not in EXAMPLES:
                 continue
             blocks += 1
-            texts = [(root / name).read_text(encoding="utf-8") for name in EXAMPLES[language]]
+            texts = [example.read_text(encoding="utf-8") for example in examples[language]]
             if not any(is_run_of_lines(block, text) for text in texts):
-                print(f"{page}: this block is not in {', '.join(EXAMPLES[language])}:\n{block}")
+                print(f"{page}: this block is in none of examples/**/*.{EXAMPLES[language]}:\n{block}")
                 failed += 1
     print(f"{blocks} code blocks read, {failed} differ from the examples")
     return 1 if failed or blocks == 0 else 0

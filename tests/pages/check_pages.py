@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The pages for readers: links lead somewhere, the C library's names are the header's, every page of docs is
-listed where readers look, and ends with its limits.
+listed where readers look, and ends with its limits; pages for users have short paragraphs and the field's words.
 
 usage: check_pages.py ROOT | check_pages.py --self-test
 """
@@ -11,8 +11,16 @@ import sys
 import tempfile
 
 HEADER = "include/polarquant/polarquant.h"
-# Which pages list the others.
-LISTS = ["README.md", "docs/README.md"]
+# Pages for users, by their paths or beginnings of these: a paragraph has at most so many words.
+USER_PAGES = ["README.md", "docs/quickstart.md", "docs/tutorials/", "docs/concepts.md", "docs/search.md",
+              "docs/choosing.md", "docs/python.md", "docs/faiss.md", "docs/cuda.md", "docs/command.md",
+              "docs/benchmarks.md"]
+MOST_WORDS = 90
+# Words of our own that have one of the field, which pages say instead.
+PRIVATE_WORDS = {"survivor": "candidate", "sextet": "6-bit LUT group", "nibble": "4-bit LUT group",
+                 "octet": "8-pair group", "goodness": "similarity", "slack": "error bound",
+                 "fronts": "sketch", "moved query": "residual query", "picked rows?": "candidate",
+                 "stands? off": "margin of z standard deviations", "energ(?:y|ies)": "squared norm"}
 
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
@@ -68,19 +76,68 @@ def unknown_names(root, page, known):
             yield f"{page.relative_to(root)}: {name}{is_beginning} is not in {HEADER}"
 
 
+def paragraphs_of(text):
+    """Paragraphs and entries of lists, without code, tables and headings."""
+    prose = re.sub(r"<!--.*?-->", "", FENCE.sub("\n", text), flags=re.DOTALL)
+    prose = re.sub(r"^(\||#).*$", "", prose, flags=re.MULTILINE)
+    return re.split(r"\n\s*\n|\n(?=\s*(?:-|\d+\.) )", prose)
+
+
+def missing_files(root, page):
+    """Paths of sources that a page names, and names of sources in the first columns of the developers' tables."""
+    text = page.read_text(encoding="utf-8")
+    name = page.relative_to(root).as_posix()
+    for path in sorted(set(re.findall(r"`((?:src|cuda|bindings|tools|tests|examples|include)/[\w./-]+)`", text))):
+        if not (root / path).exists() and not list((root / path).parent.glob(f"{pathlib.Path(path).name}.*")):
+            yield f"{name}: {path} does not exist"
+    if not name.startswith("docs/dev/"):
+        return
+    stems = {path.stem for folder in ("cuda", "src") for path in (root / folder).rglob("*.*")}
+    for table in re.findall(r"^\| (?:file|folder of [^\n]*) \|[^\n]*\n((?:\|[^\n]*\n)+)", text, re.MULTILINE):
+        for row in table.splitlines()[1:]:
+            for cell in row.split("|")[1:-2]:
+                for source in re.findall(r"`(\w+_\w+)`", cell):
+                    if source not in stems:
+                        yield f"{name}: no source file is called {source}"
+
+
+def hard_to_read(root, page):
+    name = page.relative_to(root).as_posix()
+    if not name.startswith(tuple(USER_PAGES)):
+        return
+    text = page.read_text(encoding="utf-8")
+    for paragraph in paragraphs_of(text):
+        words = paragraph.split()
+        if len(words) > MOST_WORDS:
+            yield f"{name}: {len(words)} words in a paragraph (allowed: {MOST_WORDS}): {' '.join(words[:8])} …"
+    prose = CODE.sub("", FENCE.sub("", text))
+    for word, better in PRIVATE_WORDS.items():
+        for found in re.findall(rf"(?<![\w-]){word}s?\b", prose, re.IGNORECASE):
+            yield f"{name}: \"{found}\": say {better}"
+
+
+def unlisted(root):
+    """Pages that no reader finds: the README lists those of docs, docs/README.md those in its folders too."""
+    for lists, folder, pages in [("README.md", "docs/", "*.md"), ("docs/README.md", "", "**/*.md")]:
+        text = (root / lists).read_text(encoding="utf-8")
+        for page in sorted((root / "docs").glob(pages)):
+            name = page.relative_to(root / "docs").as_posix()
+            if name != "README.md" and not re.search(rf"\]\({folder}{re.escape(name)}[#)]", text):
+                yield f"{lists}: does not list docs/{name}"
+
+
 def problems_of(root):
     known = names_of(root)
     for page in pages_of(root):
         yield from dead_links(root, page)
-        if page.parent == root / "docs" or page.parent == root:
+        if page.parent == root or root / "docs" in page.parents:
             yield from unknown_names(root, page, known)
-    lists = {name: (root / name).read_text(encoding="utf-8") for name in LISTS}
+            yield from missing_files(root, page)
+        yield from hard_to_read(root, page)
+    yield from unlisted(root)
     for page in sorted((root / "docs").glob("*.md")):
         if page.name == "README.md":
             continue
-        for name, text in lists.items():
-            if not re.search(rf"\]\((docs/)?{page.name}[#)]", text):
-                yield f"{name}: does not list docs/{page.name}"
         sections = re.findall(r"^## (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
         if not sections or sections[-1] != "Limits":
             yield f"docs/{page.name}: does not end with its limits, a section \"Limits\""
@@ -102,6 +159,13 @@ def self_test():
         ({"docs/a.md": good["docs/a.md"].replace("ERROR_…", "ERRER_…")}, "POLAR_ERRER_"),
         ({"docs/README.md": "[a](a.md)\n"}, "does not list docs/b.md"),
         ({"docs/b.md": good["docs/b.md"] + "## More\n"}, "does not end with its limits"),
+        ({"docs/c/d.md": "# D\n"}, "does not list docs/c/d.md"),
+        ({"docs/a.md": good["docs/a.md"].replace("## L", "`src/no/file.h`\n## L")}, "src/no/file.h does not exist"),
+        ({"docs/README.md": good["docs/README.md"] + "[d](dev/d.md)\n",
+          "docs/dev/d.md": "# D\n| file | does |\n|---|---|\n| `a_file` | it |\n"}, "is called a_file"),
+        ({"README.md": good["README.md"] + "\n" + "word " * 91}, "91 words"),
+        ({"README.md": good["README.md"] + "\n" + "word " * 90 + "\n- word\n\n```\n" + "word " * 91 + "\n```\n"}, None),
+        ({"README.md": good["README.md"] + "All survivors stay, `fronts` too.\n"}, "say candidate"),
     ]
     failed = 0
     for changes, expected in cases:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a search needs to know of a codec: how its codes become integers, and which numbers turn
-// integers into scores and bounds. docs/scan.md has the maths.
+// integers into scores and bounds. docs/dev/bounds.md has the maths.
 //
 // A row's decoded direction û and the rotated query are both rounded to integer levels, so that an
 // inner product is an integer sum, the same on every machine and in every order:
@@ -89,7 +89,7 @@ inline constexpr double kTrainedBoundMargin = 1.3;
 inline constexpr double kUncoveredSketchMargin = 1;
 
 /// What the bounds of a row need beside the query; errors are standard deviations of ⟨q', x−c⟩
-/// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/scan.md derives them.
+/// given what a stage reads (and a margin), in units of ‖q'‖‖x−c‖. docs/dev/bounds.md derives them.
 struct BoundConstants {
   double margin = kBoundMargin;
   double sketch_margin = kBoundMargin;

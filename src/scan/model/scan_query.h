@@ -43,7 +43,7 @@ struct SumBound {
 };
 
 /// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
-/// that rows within it are scored by floats too. docs/scan.md derives it.
+/// that rows within it are scored by floats too. docs/dev/bounds.md derives it.
 struct ScoreErrorBound {
   float per_scale = 0;  // of levels, times the row's scale
   float per_term = 0;   // of float sums, times |base| + |weight·constant|

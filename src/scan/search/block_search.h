@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Top-k over rows in blocks, by integer levels: the search of an index. docs/scan.md explains it.
+// Top-k over rows in blocks, by integer levels: the search of an index. docs/dev/bounds.md explains
+// it.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The dense scan of tiles: every row is decoded once and multiplied with all queries of a group, 16
-// queries side by side. docs/scan.md says when it pays.
+// queries side by side. docs/dev/kernels.md says when it pays.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Searches of some lists of an inverted file, those that are probed for each query. docs/scan.md,
-// "Inverted files", explains it.
+// Searches of some lists of an inverted file, those that are probed for each query.
+// docs/dev/kernels.md, "Inverted files", explains it.
 #pragma once
 
 #include <cstdint>

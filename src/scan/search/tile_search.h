@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One thread's search of tiles: rows go through the stages of docs/scan.md, the best stay.
+// One thread's search of tiles: rows go through the stages of docs/dev/bounds.md, the best stay.
 #pragma once
 
 #include <array>

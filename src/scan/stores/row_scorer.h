@@ -7,7 +7,7 @@
 // machine and within make_score_error_bound() of Codec::score; of others Codec::score itself.
 //
 // A graph search asks which neighbours of a node are better than the worst that it keeps: six of
-// seven are not, and of most of these a row's signs tell it (docs/scan.md).
+// seven are not, and of most of these a row's signs tell it (docs/dev/bounds.md).
 #pragma once
 
 #include <cstdint>

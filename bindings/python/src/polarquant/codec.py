@@ -333,7 +333,7 @@ class Codec(Handle):
         where there are fewer than k rows, id −1 with score −inf (L2: +inf).
         filter: rows that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
-        None is the library's default. docs/scan.md has the rest.
+        None is the library's default. docs/search.md has the rest.
         progress: True for a bar, or a function that hears the share done and stops by False.
         Raises BadArgumentError, NotTrainedError, CancelledError; Ctrl-C ends a long search.
         """

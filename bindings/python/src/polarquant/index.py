@@ -231,7 +231,7 @@ class Index(Handle):
         than k: id −1 with score −inf (L2: +inf). L2 scores are squared distances.
         filter: ids that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
-        None is the library's default. docs/scan.md has the rest.
+        None is the library's default. docs/search.md has the rest.
         nprobe: lists of an inverted file searched for each query; 0 is the index's `nprobe`.
         ef_search: nodes that a search of a graph, HNSW or NSG, keeps; 0 is FAISS's default, 16.
         k_factor: rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple
