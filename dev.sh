@@ -47,6 +47,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
   build                build everything into build/
   wheel                build the Python package into dist/, for every Python 3 and other machines with this
                        glibc or a newer one, and try it in a fresh virtual environment
+  docs                 build the site of the pages into build-docs/site; the test site opens it in a browser
   bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
@@ -284,6 +285,7 @@ command_check() {
   esac
   check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
   if ((full)); then
+    check_step "the site of the pages" "$0" docs
     check_step "pages in a browser" "$0" test --werror --browser --label-regex pages
     check_step "address and undefined-behaviour sanitizers" "$0" test --sanitize address,undefined
     check_step "thread sanitizer" "$0" test --sanitize thread
@@ -328,6 +330,22 @@ command_wheel() {
   say "made: ${wheel#"$root"/}"
 }
 
+# build-docs/ has the tools, the pages as the site has them, and the site.
+command_docs() {
+  (($# == 0)) || die "docs takes no arguments, got: $*"
+  need_packages "${packages_python[@]}"
+  local tools=$root/build-docs/tools wanted
+  wanted=$(sha256sum <"$root/tools/site/requirements.txt")
+  if [[ ! -e $tools/.made-for || $(<"$tools/.made-for") != "$wanted" ]]; then
+    say "installing MkDocs into build-docs/tools"
+    quietly python3 -m venv "$tools"
+    quietly "$tools/bin/pip" install --requirement "$root/tools/site/requirements.txt"
+    printf '%s' "$wanted" >"$tools/.made-for"
+  fi
+  quietly "$tools/bin/python" "$root/tools/site/build_site.py" "$root"
+  say "built: build-docs/site/index.html"
+}
+
 # Training PQ is thousands of tiny parallel loops; threads that spin between them make a busy machine
 # crawl.
 recall() {
@@ -362,7 +380,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | check | fuzz | build | wheel | bench | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | check | fuzz | build | wheel | docs | bench | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi

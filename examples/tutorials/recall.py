@@ -4,7 +4,7 @@
 import numpy as np
 import polarquant
 
-x = np.load("bench/data/base.npy").astype(np.float32)  # (9000, 384), sentence embeddings
+x = np.load("bench/data/base.npy").astype(np.float32)  # (9000, 384)
 q = np.load("bench/data/query.npy")  # (200, 384)
 
 exact = np.argsort(-(q @ x.T), axis=1)[:, :10]
@@ -13,4 +13,4 @@ for code in ["Polar1", "Polar2", "Polar4"]:
     index.add(x)
     scores, ids = index.search(q, k=10)
     found = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, exact)])
-    print(f"{code}: {index.code_size} of {4 * 384} bytes a vector, recall@10 {found:.2f}")
+    print(f"{code}: {index.code_size} bytes a vector, recall@10 {found:.2f}")

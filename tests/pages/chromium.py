@@ -126,6 +126,10 @@ class Page:
     def ask(self, method, **parameters):
         return self._browser.ask(method, self._session, **parameters)
 
+    def close(self):
+        self._browser.pages.pop(self._session)
+        self.ask("Page.close")
+
     def note(self, method, told):
         if method == "Page.loadEventFired":
             self.loaded = True
