@@ -85,9 +85,11 @@ def stage(root, folder):
             if target.suffix == ".md":
                 text = with_links(root, target, text, waiting)
             there.write_text(text, encoding="utf-8")
-    for name, place in [("python_api.md", "docs"), ("site.css", "tools/site")]:
-        (folder / place).mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(HERE / name, folder / place / name)
+    # The reference stands beside the pages; its links are those of where it lies here.
+    reference = (HERE / "python_api.md").read_text(encoding="utf-8").replace("../../docs/", "")
+    (folder / "docs" / "python_api.md").write_text(reference, encoding="utf-8")
+    (folder / "tools" / "site").mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(HERE / "site.css", folder / "tools" / "site" / "site.css")
 
 
 def stamp_of(root):
