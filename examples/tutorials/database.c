@@ -50,7 +50,7 @@ static void create_column(vector_column* column, int64_t sample_rows, const floa
                                &column->state_bytes));
 }
 
-/* INSERT: vectors become codes, which are packed behind the rows that are there. */
+/* INSERT: vectors become codes, which are packed after the rows that are there. */
 static void insert(vector_column* column, int64_t n, const float* x, const int64_t* keys) {
   size_t codes_bytes, held_bytes, blocks_bytes;
   uint8_t *codes, *blocks;
