@@ -12,9 +12,9 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
 /// An group8's words of a query, 16 bytes apart.
-__device__ int32_t group8_dot(const uint32_t words[4], const int8_t* levels, int segment, int c,
+__device__ int32_t group8_dot(const uint32_t words[4], const int8_t* values, int segment, int c,
                               int32_t sum) {
-  const auto* query = reinterpret_cast<const int32_t*>(levels + segment * kSegmentLanes) + c;
+  const auto* query = reinterpret_cast<const int32_t*>(values + segment * kSegmentLanes) + c;
 #pragma unroll
   for (int u = 0; u < 4; ++u) sum = __dp4a(static_cast<int>(words[u]), query[4 * u], sum);
   return sum;
@@ -24,7 +24,7 @@ __device__ int32_t group8_dot(const uint32_t words[4], const int8_t* levels, int
 __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q, bool bounded,
                            const RowBytes& row, const uint32_t* tables) {
   const int lane = threadIdx.x % 32;
-  const int8_t* levels = queries.levels + static_cast<size_t>(q) * code.padded_dim();
+  const int8_t* values = queries.values + static_cast<size_t>(q) * code.padded_dim();
   RowSums sums;
   for (int s = 0; s < code.stages; ++s) {
     const StageView& stage = code.stage[s];
@@ -37,11 +37,11 @@ __device__ RowSums sum_row(const CodeView& code, const QueryView& queries, int q
       uint32_t words[4];
       decode_group8(
           stage, codes, [&](uint32_t index) { return table[index]; }, words);
-      dot = group8_dot(words, levels, segment, c, dot);
+      dot = group8_dot(words, values, segment, c, dot);
       if (bounded && s == 0 && segment >= code.sketch_words && segment < code.sign_words) {
 #pragma unroll
-        for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
-        sums.payload_dot = group8_dot(words, levels, segment, c, sums.payload_dot);
+        for (int u = 0; u < 4; ++u) words[u] = sign_values(codes.signs, u);
+        sums.payload_dot = group8_dot(words, values, segment, c, sums.payload_dot);
       }
     }
     sums.dot[s] = static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(dot)));

@@ -56,11 +56,11 @@ struct CodeView {
   __host__ __device__ int padded_dim() const { return segments * kSegmentLanes; }
 };
 
-/// Queries of a group. Levels lie as matrix products want them (arrange_levels in query_levels.cu).
+/// Queries of a group. Values lie as matrix products want them (arrange_values in query_values.cu).
 struct QueryView {
   int32_t nq;
   const QueryConstants* constants;
-  const int8_t* levels;  // (nq, lanes)
+  const int8_t* values;  // (nq, lanes)
   const float* rotated;  // (nq, dim)
 };
 

@@ -31,7 +31,7 @@ DeviceLists::DeviceLists(const ListsDescription& lists, int dim, int64_t blocks)
   if (with_rows > 0) mean_ = rows_ / with_rows;
   view_.count = lists.count;
   view_.coarse_is_l2 = lists.coarse_is_l2;
-  view_.levels = lists.levels;
+  view_.values = lists.values;
   const size_t numbers = count * static_cast<size_t>(dim);
   const bool has_centres = lists.rotated_centres != nullptr;
   const auto carve = [&](void* base) {

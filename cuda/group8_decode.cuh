@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Eight pairs of a row, from codes to signed integer levels: the step that every scan of codes
+// Eight pairs of a row, from codes to signed int8 values: the step that every scan of codes
 // takes. A segment of 64 lanes is four groups8, group8 c its pairs 8c … 8c+7, which are lanes
 // 8c … 8c+7 and 32+8c … 32+8c+7.
 //
-// Four words hold an group8's 16 levels: byte 0 and 1 of word u are x of pairs u and u+4, byte 2
+// Four words hold an group8's 16 values: byte 0 and 1 of word u are x of pairs u and u+4, byte 2
 // and 3 their y. A table has x, −x, y, −y of a window, so that one byte permutation takes what two
 // pairs need and gives it its signs: the permutation's selectors are two sign bits of x and two of
 // y, which lie four apart in the sign words as they do in the selector.
@@ -108,7 +108,7 @@ __device__ inline uint32_t signed_selector(uint32_t signs, int u) {
   return (signs >> u & kSignMask) | kUnsignedSelector;
 }
 
-/// What says which table entries the group8's levels are.
+/// What says which table entries the group8's values are.
 struct Group8Codes {
   uint64_t x;  // windows, or bytes of the x
   uint64_t y;  // bytes of the y

@@ -38,15 +38,15 @@ __device__ void load_group(const ItemsView& items, const ItemGroup& group, uint3
   }
 }
 
-/// Adds an group8's products with each wanted query's levels.
+/// Adds an group8's products with each wanted query's values.
 template <int kItems>
-__device__ void add_group8(const uint32_t words[4], const int8_t* levels, int lanes, int group8,
+__device__ void add_group8(const uint32_t words[4], const int8_t* values, int lanes, int group8,
                            uint32_t wanted, int32_t sums[kItems]) {
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     if ((wanted >> i & 1) == 0) continue;
     const int4 query =
-        *reinterpret_cast<const int4*>(levels + static_cast<size_t>(i) * lanes + group8 * 16);
+        *reinterpret_cast<const int4*>(values + static_cast<size_t>(i) * lanes + group8 * 16);
     sums[i] = __dp4a(static_cast<int>(words[0]), query.x, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[1]), query.y, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[2]), query.z, sums[i]);
@@ -68,10 +68,10 @@ __device__ int32_t deal_sums(const int32_t sums[kItems], uint32_t wanted) {
 }
 
 /// Lane i gets what query i's score and second bound need of a row, but for the distance of its
-/// sketch. `levels`: of the queries, as ItemsView has them.
+/// sketch. `values`: of the queries, as ItemsView has them.
 template <int kItems, bool kBounded>
 __device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, const uint32_t* tables,
-                                 const int8_t* levels, uint32_t wanted) {
+                                 const int8_t* values, uint32_t wanted) {
   RowSums mine;
 #pragma unroll
   for (int s = 0; s < kMaxStages; ++s) {
@@ -86,11 +86,11 @@ __device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, cons
       uint32_t words[4];
       decode_group8(
           stage, codes, [&](uint32_t index) { return table[index]; }, words);
-      add_group8<kItems>(words, levels, code.padded_dim(), group8, wanted, dots);
+      add_group8<kItems>(words, values, code.padded_dim(), group8, wanted, dots);
       if (kBounded && s == 0 && segment >= code.sketch_words && segment < code.sign_words) {
 #pragma unroll
-        for (int u = 0; u < 4; ++u) words[u] = sign_levels(codes.signs, u);
-        add_group8<kItems>(words, levels, code.padded_dim(), group8, wanted, payloads);
+        for (int u = 0; u < 4; ++u) words[u] = sign_values(codes.signs, u);
+        add_group8<kItems>(words, values, code.padded_dim(), group8, wanted, payloads);
       }
     }
     mine.dot[s] = deal_sums<kItems>(dots, wanted);
@@ -117,9 +117,9 @@ __device__ inline void load_sketch_words(const CodeView& code, const RowBytes& r
   }
 }
 
-/// Σ level·(±1) over a row's sign words behind its sketch, by a warp. `levels`: of one query.
+/// Σ value·(±1) over a row's sign words behind its sketch, by a warp. `values`: of one query.
 __device__ inline int32_t sum_rest_signs(const CodeView& code, const RowBytes& row,
-                                         const int8_t* levels) {
+                                         const int8_t* values) {
   int32_t sum = 0;
   const int end = code.sign_words * kGroupsPerSegment;
   for (int group8 = code.sketch_words * kGroupsPerSegment + threadIdx.x % 32; group8 < end;
@@ -128,14 +128,14 @@ __device__ inline int32_t sum_rest_signs(const CodeView& code, const RowBytes& r
                                         group8 % kGroupsPerSegment);
     uint32_t words[4];
 #pragma unroll
-    for (int u = 0; u < 4; ++u) words[u] = sign_levels(signs, u);
-    add_group8<1>(words, levels, code.padded_dim(), group8, 1, &sum);
+    for (int u = 0; u < 4; ++u) words[u] = sign_values(signs, u);
+    add_group8<1>(words, values, code.padded_dim(), group8, 1, &sum);
   }
   return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
 }
 
-/// The first of two stages' Σ level·level of a row, by a warp; 0 where there is one stage.
-__device__ inline int32_t first_dot(const CodeView& code, const int8_t* levels, int64_t row,
+/// The first of two stages' Σ value·value of a row, by a warp; 0 where there is one stage.
+__device__ inline int32_t first_dot(const CodeView& code, const int8_t* values, int64_t row,
                                     const uint32_t* table) {
   if (code.stages != 2) return 0;
   const RowBytes bytes = row_bytes(code, row);
@@ -147,21 +147,21 @@ __device__ inline int32_t first_dot(const CodeView& code, const int8_t* levels, 
         load_group8(code, code.stage[0], bytes, group8 / kGroupsPerSegment,
                     group8 % kGroupsPerSegment),
         [&](uint32_t index) { return table[index]; }, words);
-    add_group8<1>(words, levels, code.padded_dim(), group8, 1, &sum);
+    add_group8<1>(words, values, code.padded_dim(), group8, 1, &sum);
   }
   return static_cast<int32_t>(__reduce_add_sync(~0U, static_cast<unsigned>(sum)));
 }
 
 /// The least of a row's score and its bounds for one query, by a warp: `bounded_score` of
-/// src/scan/model/scan_query.h. `levels`: of the query.
+/// src/scan/model/scan_query.h. `values`: of the query.
 __device__ inline float least_bound(const CodeView& code, const QueryConstants& query,
-                                    const int8_t* levels, int64_t row, float score,
+                                    const int8_t* values, int64_t row, float score,
                                     int32_t dot_of_first_stage) {
   const RowBytes bytes = row_bytes(code, row);
   const RowTerms terms = load_terms(code, row);
   RowSums sums;
   sums.dot[0] = dot_of_first_stage;
-  sums.payload_dot = sum_rest_signs(code, bytes, levels);
+  sums.payload_dot = sum_rest_signs(code, bytes, values);
   uint64_t words[kMaxSketchWords] = {};
   load_sketch_words(code, bytes, words);
   sums.distance = sketch_distance(code, query, words);

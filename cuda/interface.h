@@ -2,7 +2,7 @@
 // What libpolarquant_cuda is told and asked: plain data and a table of functions, the only thing it
 // exports. No CUDA types, so that the core, which loads the library at run time, needs none.
 //
-// The core describes a codec by its integer levels (src/scan/model/scan_codec.h) and prepares
+// The core describes a codec by its int8 values (src/scan/model/scan_codec.h) and prepares
 // queries; the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by
 // the float operations of src/scan/model/scan_query.h and src/codec/codec.h in their order, so that
 // results are those of the CPU to the bit.
@@ -45,8 +45,8 @@ struct StageDescription {
   int32_t step_bits;  // windows: bits a pair
   uint32_t signs_offset;
   uint32_t codes_offset;
-  int8_t level_x[256];  // integer levels
-  int8_t level_y[256];
+  int8_t value_x[256];  // int8 values
+  int8_t value_y[256];
   float cell_x[256];  // what they were rounded from
   float cell_y[256];
 };
@@ -65,8 +65,8 @@ struct CodeDescription {
   StageDescription stage[kMaxStages];
 };
 
-/// What levels and bounds of a query are made with; names as in LevelStage and BoundConstants.
-struct LevelDescription {
+/// What values and bounds of a query are made with; names as in Int8Stage and BoundConstants.
+struct Int8Description {
   float stage_step[kMaxStages];
   float length_of_norm;
   float first_stage_scale;
@@ -86,10 +86,10 @@ struct ListsDescription {
   const float* centroids;        // (count, dim), which queries are held against
   const float* rotated_centres;  // (count, dim), as ListCentre, or null: not about centres
   const float* centre_norms;     // (count), or null
-  LevelDescription levels;
+  Int8Description values;
 };
 
-/// A query beside its levels; names as in ScanQuery and PreparedQuery.
+/// A query beside its values; names as in ScanQuery and PreparedQuery.
 struct QueryConstants {
   float base;
   float weight;
@@ -120,8 +120,8 @@ struct SearchRequest {
   int64_t k;
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
-  const QueryConstants* constants;  // (nq); of inverted files null, as are levels
-  const int8_t* levels;             // (nq, lanes), 64 lanes a segment
+  const QueryConstants* constants;  // (nq); of inverted files null, as are values
+  const int8_t* values;             // (nq, lanes), 64 lanes a segment
   const float* rotated;             // (nq, dim)
   const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
   void* stream;                     // a cudaStream_t
@@ -129,7 +129,7 @@ struct SearchRequest {
   int64_t* rows;                    // (nq, k), −1 for none
   // (nq, k), what each row was chosen by, larger is better; −inf for none. Null: not wanted.
   float* similarity;
-  // Of inverted files, whose queries have levels for each list.
+  // Of inverted files, whose queries have values for each list.
   int64_t nprobe;           // 1 to the number of lists
   const float* queries;     // (nq, dim), as the centroids are
   const QueryTerms* terms;  // (nq), not about centres

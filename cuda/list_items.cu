@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From probed lists to the queries of each list: counting, a prefix sum, and a half warp an item
-// that makes its levels.
+// that makes its values.
 #include <cfloat>
 #include <numbers>
 
@@ -117,7 +117,7 @@ __device__ int coordinate_of(int lane, int count) {
   return second < count - half ? half + second : -1;
 }
 
-/// What a query's bounds are made of: a LevelWord's signs and WordWeights
+/// What a query's bounds are made of: a SignWord's signs and WordWeights
 /// (src/simd/sign_words.h).
 struct SketchWord {
   uint64_t negative = 0;
@@ -127,15 +127,15 @@ struct SketchWord {
   int32_t squares = 0;
   int32_t along = 0;
 };
-struct LevelSums {
+struct Int8Sums {
   SketchWord sketch[kMaxSketchWords];
   double norm2 = 0;
   double payload_squared_norm = 0;  // of the sign words behind the sketch
 };
 
-/// What a half warp's lane has of a word: one group8's word of levels.
-struct LaneLevels {
-  int level[4];
+/// What a half warp's lane has of a word: one group8's word of values.
+struct LaneInt8 {
+  int value[4];
   int lane[4];  // of the segment
 };
 
@@ -143,14 +143,14 @@ struct LaneLevels {
 __device__ constexpr float kBorders[] = {.35F, 1, 1.7F};
 
 /// The sketch's word with this sum of squares; all lanes of the half get it.
-__device__ SketchWord sum_sketch_word(const LaneLevels& own, int32_t squares, int dims) {
+__device__ SketchWord sum_sketch_word(const LaneInt8& own, int32_t squares, int dims) {
   const float root = sqrtf(static_cast<float>(squares) / static_cast<float>(dims));
   SketchWord word;
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
-    const int magnitude = abs(own.level[b]);
+    const int magnitude = abs(own.value[b]);
     const uint64_t bit = uint64_t{1} << own.lane[b];
-    if (own.level[b] < 0) word.negative |= bit;
+    if (own.value[b] < 0) word.negative |= bit;
     int weight = 0;
 #pragma unroll
     for (const float border : kBorders)
@@ -165,28 +165,28 @@ __device__ SketchWord sum_sketch_word(const LaneLevels& own, int32_t squares, in
           half_warp_sum(word.sum),     half_warp_sum(word.squares), half_warp_sum(word.along)};
 }
 
-/// Levels of a residual query, of steps of `step`, and their sums.
-__device__ LevelSums write_levels(const CodeView& code, const ResidualQuery& query, float to_levels,
-                                  float step, bool bounded, int8_t* levels) {
+/// Values of a residual query, of steps of `step`, and their sums.
+__device__ Int8Sums write_values(const CodeView& code, const ResidualQuery& query, float to_values,
+                                 float step, bool bounded, int8_t* values) {
   const int lane = threadIdx.x % kHalfWarp;
   const int c = lane / 4;
   const int u = lane % 4;
   const double step2 = static_cast<double>(step) * static_cast<double>(step);
-  LevelSums sums;
+  Int8Sums sums;
   for (int segment = 0; segment < code.segments; ++segment) {
     const int count = segment_count(code.dim, segment);
-    LaneLevels own;
+    LaneInt8 own;
     uint32_t word = 0;
     int32_t squares = 0;
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
       own.lane[b] = lane_of_byte(c, u, b);
       const int j = coordinate_of(own.lane[b], count);
-      own.level[b] = j >= 0 ? __float2int_rn(query.at(segment * kSegmentLanes + j) * to_levels) : 0;
-      word |= static_cast<uint32_t>(own.level[b] & 255) << (8 * b);
-      squares += own.level[b] * own.level[b];
+      own.value[b] = j >= 0 ? __float2int_rn(query.at(segment * kSegmentLanes + j) * to_values) : 0;
+      word |= static_cast<uint32_t>(own.value[b] & 255) << (8 * b);
+      squares += own.value[b] * own.value[b];
     }
-    reinterpret_cast<uint32_t*>(levels + segment * kSegmentLanes)[lane] = word;
+    reinterpret_cast<uint32_t*>(values + segment * kSegmentLanes)[lane] = word;
     if (!bounded) continue;
     squares = half_warp_sum(squares);
     const double squared_norm = step2 * squares;
@@ -206,8 +206,8 @@ struct SignBound {
 };
 
 /// set_sign_bounds of src/scan/model/scan_query.cc, and the bound of the first of two stages.
-__device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
-                           const LevelSums& sums, float step, float exactness,
+__device__ void set_bounds(const CodeView& code, const Int8Description& values,
+                           const Int8Sums& sums, float step, float exactness,
                            QueryConstants* query) {
   double along = 0;
   int weights = 0;
@@ -225,9 +225,9 @@ __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
   const double unit = squares > 0 ? along / squares : 0;
   const double sketch_squared_norm = unit * along;
   const double squared_norm = sketch_squared_norm + sums.payload_squared_norm;
-  const double length = (code.is_l2 != 0 ? 2.0F : 1.0F) * levels.length_of_norm;
-  const double margin = levels.margin * exactness;
-  const double slope_of_squared_norm = levels.slope_of_sign * sums.norm2 * length;
+  const double length = (code.is_l2 != 0 ? 2.0F : 1.0F) * values.length_of_norm;
+  const double margin = values.margin * exactness;
+  const double slope_of_squared_norm = values.slope_of_sign * sums.norm2 * length;
   const double explained = 2 / std::numbers::pi / sums.norm2;
   const auto bound_of = [&](double e) -> SignBound {
     if (!(e > 0)) return {0, 0};
@@ -243,10 +243,10 @@ __device__ void set_bounds(const CodeView& code, const LevelDescription& levels,
   query->signs_rest_slope = static_cast<float>(both.slope * step);
   query->signs_margin = static_cast<float>(both.margin);
   if (code.stages != 2) return;
-  const double first_step = step * levels.stage_step[0];
-  query->first_slope = static_cast<float>(length * levels.first_stage_scale * first_step);
+  const double first_step = step * values.stage_step[0];
+  query->first_slope = static_cast<float>(length * values.first_stage_scale * first_step);
   query->first_margin =
-      static_cast<float>(exactness * sqrt(sums.norm2) * length * levels.first_stage_error);
+      static_cast<float>(exactness * sqrt(sums.norm2) * length * values.first_stage_error);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -267,22 +267,22 @@ __global__ void __launch_bounds__(kThreads)
   float most = 0;
   for (int j = lane; j < code.dim; j += kHalfWarp) most = fmaxf(most, fabsf(query.at(j)));
   most = half_warp_largest(most);
-  constexpr float kMaxLevel = 127;
-  float to_levels = kMaxLevel / most;
-  float step = most / kMaxLevel;
-  if (!(to_levels <= FLT_MAX)) to_levels = step = 0;
-  const LevelSums sums = write_levels(code, query, to_levels, step, bounded,
-                                      items.levels + item * static_cast<size_t>(code.padded_dim()));
+  constexpr float kMaxInt8 = 127;
+  float to_values = kMaxInt8 / most;
+  float step = most / kMaxInt8;
+  if (!(to_values <= FLT_MAX)) to_values = step = 0;
+  const Int8Sums sums = write_values(code, query, to_values, step, bounded,
+                                     items.values + item * static_cast<size_t>(code.padded_dim()));
   if (lane != 0) return;
   const bool is_l2 = code.is_l2 != 0;
   QueryConstants constants = {};
   constants.base = is_l2 ? -query.offset : query.offset;
   constants.weight = is_l2 ? 1.0F : query.bias_weight;
   for (int s = 0; s < code.stages; ++s)
-    constants.dot_scale[s] = (is_l2 ? 2.0F : 1.0F) * step * lists.levels.stage_step[s];
+    constants.dot_scale[s] = (is_l2 ? 2.0F : 1.0F) * step * lists.values.stage_step[s];
   constants.offset = query.offset;
   constants.bias_weight = query.bias_weight;
-  if (bounded) set_bounds(code, lists.levels, sums, step, exactness, &constants);
+  if (bounded) set_bounds(code, lists.values, sums, step, exactness, &constants);
   items.constants[item] = constants;
   items.queries[item] = q;
 }

@@ -17,7 +17,7 @@ void count_items(const ListsView& lists, const ProbesView& probes, const ItemsVi
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream);
 /// Each query as it meets each list that it probes, by the float operations of Codec::about and
 /// set_scan_query (src/scan/model/scan_query.cc) in their order: sets items.queries, constants and
-/// levels. rotated: (nq, dim), terms: (nq). Bounds are made where `bounded`.
+/// values. rotated: (nq, dim), terms: (nq). Bounds are made where `bounded`.
 void prepare_items(const CodeView& code, const ListsView& lists, const ProbesView& probes,
                    const float* rotated, const QueryTerms* terms, float exactness, bool bounded,
                    const ItemsView& items, cudaStream_t stream);

@@ -47,9 +47,9 @@ __global__ void __launch_bounds__(kThreads)
       if (lanes != 0) found = first + __ffs(static_cast<int>(lanes)) - 1;
     }
     const size_t item = item_of(probes, items, static_cast<int64_t>(q) * probes.nprobe + found);
-    const int8_t* levels = items.levels + item * static_cast<size_t>(code.padded_dim());
-    const float key = least_bound(code, items.constants[item], levels, row, similarity_of(entry),
-                                  first_dot(code, levels, row, tables));
+    const int8_t* values = items.values + item * static_cast<size_t>(code.padded_dim());
+    const float key = least_bound(code, items.constants[item], values, row, similarity_of(entry),
+                                  first_dot(code, values, row, tables));
     if (lane == 0) entry = ranked_row(key, row);
   }
 }

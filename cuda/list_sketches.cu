@@ -60,8 +60,8 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
                            const uint32_t* tables, const Queries& queries) {
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const int8_t* levels =
-      task.items.levels + static_cast<size_t>(group.first_item) * code.padded_dim();
+  const int8_t* values =
+      task.items.values + static_cast<size_t>(group.first_item) * code.padded_dim();
   const int64_t first_row =
       static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
   const RowMask mask = {task.allowed, first_row + group.rows};
@@ -77,7 +77,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
       const uint32_t wanted = __ballot_sync(~0U, is_mine);
       const int64_t row = first_row + first + at;
       RowSums sums =
-          sum_for_group<kSketchItems, true>(code, row_bytes(code, row), tables, levels, wanted);
+          sum_for_group<kSketchItems, true>(code, row_bytes(code, row), tables, values, wanted);
       const LaneRow shared = row_of_lane(code, lane_row, at);
       if (!is_mine) continue;
       const QueryConstants& query = queries.constants[lane];

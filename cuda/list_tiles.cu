@@ -19,7 +19,7 @@ constexpr int kEight = 8;
 /// each other.
 constexpr int kTableCopies = 16;
 
-/// sums (16 rows, 8 queries) += levels of (16, 32) and (32, 8).
+/// sums (16 rows, 8 queries) += values of (16, 32) and (32, 8).
 __device__ void multiply(int32_t sums[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                          int b0, int b1) {
   asm volatile(
@@ -39,7 +39,7 @@ struct TwoGroups8 {
 /// lane's, of every kTableCopies-th entry.
 template <int kEights>
 __device__ void multiply_stage(const CodeView& code, const StageView& stage, const RowBytes& upper,
-                               const RowBytes& lower, const uint32_t* table, const int8_t* levels,
+                               const RowBytes& lower, const uint32_t* table, const int8_t* values,
                                int count, int32_t sums[kEights][4]) {
   const int g = threadIdx.x % 32 / 4;
   const int c = threadIdx.x % 4;
@@ -64,7 +64,7 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
     decode_group8(stage, groups8.lower, look_up, low);
     // Lanes with a row's first group8 have come another way.
     __syncwarp();
-    const int8_t* group8 = levels + segment * kSegmentLanes + c * 16;
+    const int8_t* group8 = values + segment * kSegmentLanes + c * 16;
 #pragma unroll
     for (int e = 0; e < kEights; ++e) {
       if (kEight * e >= count) break;
@@ -91,8 +91,8 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   const int g = lane / 4;
   const int c = lane % 4;
   const uint32_t* table = tables + lane % kTableCopies;
-  const int8_t* levels =
-      task.items.levels + static_cast<size_t>(group.first_item) * code.padded_dim();
+  const int8_t* values =
+      task.items.values + static_cast<size_t>(group.first_item) * code.padded_dim();
   const int64_t first_row =
       static_cast<int64_t>(lists.first_blocks[group.list]) * kBlockRows + group.first_row;
   const RowMask mask = {task.allowed, first_row + group.rows};
@@ -108,7 +108,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
 #pragma unroll
     for (int s = 0; s < kStages; ++s)
       multiply_stage<kEights>(code, code.stage[s], upper, lower, table + s * 256 * kTableCopies,
-                              levels, count, sums[s]);
+                              values, count, sums[s]);
     const RowTerms terms[2] = {load_terms(code, own[0]), load_terms(code, own[1])};
 #pragma unroll
     for (int e = 0; e < kEights; ++e) {
@@ -136,7 +136,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
           const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
           const int of = kEight * e + 2 * (owner % 4) + i % 2;
           const float key = least_bound(
-              code, queries.constants[of], levels + static_cast<size_t>(of) * code.padded_dim(),
+              code, queries.constants[of], values + static_cast<size_t>(of) * code.padded_dim(),
               row, __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
           const Ranked ranked = ranked_row(key, row);
           if (lane == 0 && ranked >= queries.thresholds[of])

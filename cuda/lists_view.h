@@ -18,7 +18,7 @@ struct ListsView {
   const float* centroids;        // (count, dim)
   const float* rotated_centres;  // (count, dim), or null
   const float* centre_norms;     // (count), or null
-  LevelDescription levels;
+  Int8Description values;
 };
 
 /// The lists that queries probe, as ranked rows whose rows are lists: (nq, nprobe), in no order, 0
@@ -60,7 +60,7 @@ struct ItemsView {
   uint32_t* group_count;
   int32_t* queries;           // (items)
   QueryConstants* constants;  // (items), about the list's centre
-  int8_t* levels;             // (items, lanes), the bytes of an group8's four words together
+  int8_t* values;             // (items, lanes), the bytes of an group8's four words together
 };
 
 }  // namespace polarquant::cuda

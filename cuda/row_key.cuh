@@ -15,7 +15,7 @@ __device__ inline RowBytes row_bytes(const CodeView& code, int64_t row) {
 }
 
 /// Words of ±1 for an group8's signs: 1 and −1 in the places of a table's x, −x, y, −y.
-__device__ inline uint32_t sign_levels(uint32_t signs, int u) {
+__device__ inline uint32_t sign_values(uint32_t signs, int u) {
   return __byte_perm(0xff01ff01U, 0xff01ff01U, signed_selector(signs, u));
 }
 

@@ -271,8 +271,8 @@ class CellDecoder {
       uint64_t bits = load_bits_before(from + first / 8, row.end) >> (first % 8);
 #pragma unroll
       for (int i = 0; i < kUnitPairs; ++i) {
-        const float level = points_[part.table + (static_cast<uint32_t>(bits) & mask)].x;
-        y[half * kUnitPairs + i] = with_sign(level, signs, half * kUnitPairs + i);
+        const float value = points_[part.table + (static_cast<uint32_t>(bits) & mask)].x;
+        y[half * kUnitPairs + i] = with_sign(value, signs, half * kUnitPairs + i);
         bits >>= part.bits;
       }
     }

@@ -15,7 +15,7 @@
 
 #include "cuda/candidate_scores.h"
 #include "cuda/final_scores.h"
-#include "cuda/query_levels.h"
+#include "cuda/query_values.h"
 #include "cuda/select_best.h"
 #include "cuda/sketch_scan.h"
 #include "cuda/tile_scan.h"
@@ -63,8 +63,8 @@ struct GroupPlan {
 /// Memory of a group, carved from a workspace.
 struct GroupMemory {
   QueryConstants* constants;
-  int8_t* raw_levels;
-  int8_t* levels;
+  int8_t* raw_values;
+  int8_t* values;
   float* rotated;
   Ranked* thresholds;
   uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
@@ -162,8 +162,8 @@ class GroupSearch {
     const auto k = static_cast<size_t>(request_.k);
     const auto lanes = static_cast<size_t>(code_.padded_dim());
     memory_.constants = carver.take<QueryConstants>(nq);
-    memory_.raw_levels = carver.take<int8_t>(nq * lanes);
-    memory_.levels = carver.take<int8_t>(nq * lanes);
+    memory_.raw_values = carver.take<int8_t>(nq * lanes);
+    memory_.values = carver.take<int8_t>(nq * lanes);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.counts = carver.take<uint32_t>(3 * nq);
@@ -183,7 +183,7 @@ class GroupSearch {
   }
   void carve(size_t reserved) {
     carve_parts(plan_, workspace_.device.as<uint8_t>() + reserved);
-    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.levels, memory_.rotated};
+    queries_ = {static_cast<int32_t>(plan_.nq), memory_.constants, memory_.values, memory_.rotated};
   }
 
   size_t input_bytes(const GroupPlan& plan) const {
@@ -217,8 +217,8 @@ class GroupSearch {
     size_t used = 0;
     upload_part(memory_.constants, request_.constants + first, nq, &used);
     upload_part(memory_.rotated, request_.rotated + first * dim, nq * dim, &used);
-    upload_part(memory_.raw_levels, request_.levels + first * lanes, nq * lanes, &used);
-    arrange_levels(code_, static_cast<int>(nq), memory_.raw_levels, memory_.levels, stream_);
+    upload_part(memory_.raw_values, request_.values + first * lanes, nq * lanes, &used);
+    arrange_values(code_, static_cast<int>(nq), memory_.raw_values, memory_.values, stream_);
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0, nq * sizeof(Ranked), stream_));
   }
 

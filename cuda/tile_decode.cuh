@@ -54,7 +54,7 @@ __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], uint32_t (&wo
   end_products();
 }
 
-/// sums = rows times the queries' levels; `decode(segment, words)` decodes a segment.
+/// sums = rows times the queries' values; `decode(segment, words)` decodes a segment.
 template <int N, typename Decode>
 __device__ inline void sweep(int segments, const Decode& decode, const QueryMatrix<N>& queries,
                              int32_t (&sums)[N / 8][4]) {

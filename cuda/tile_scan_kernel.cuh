@@ -159,7 +159,7 @@ __device__ inline void name_promising(const TileScan& scan, int first_query, int
   }
 }
 
-/// Puts 16 bytes of a query's levels, `chunk` of a segment's after the other, to where products
+/// Puts 16 bytes of a query's values, `chunk` of a segment's after the other, to where products
 /// want them in a tile of N queries.
 template <int N>
 __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* query) {
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     uint4 bytes = {0, 0, 0, 0};
     if (n < held && chunk < query_chunks)
       bytes = reinterpret_cast<const uint4*>(
-          scan.queries.levels)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
+          scan.queries.values)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
     place_chunk<N>(bytes, chunk, scan.quads, queries + n * kChunkBytes);
   }
   const auto copies = static_cast<uint32_t>(32 / code.stages);

@@ -102,14 +102,14 @@ double amx_products_per_second() {
   if (!amx_is_usable()) return 0;
   // The smallest case, all in the first-level cache: 64 rows × 32 queries.
   constexpr int kLanes = 128;
-  const AlignedVector<int8_t> levels(kChunkRows * kLanes, 1);
+  const AlignedVector<int8_t> values(kChunkRows * kLanes, 1);
   const AlignedVector<int8_t> query_tiles(2 * kTileQueries * kLanes, 1);
   AlignedVector<int32_t> dots(kChunkRows * 2 * kTileQueries);
   amx_begin();
   const double rate = best_rate([&] {
     constexpr int64_t kRounds = 20000;
     for (int64_t round = 0; round < kRounds; ++round) {
-      amx_query_tile_dots(levels.data(), kLanes, query_tiles.data(), 2, dots.data());
+      amx_query_tile_dots(values.data(), kLanes, query_tiles.data(), 2, dots.data());
     }
     return kRounds * kChunkRows * 2 * kTileQueries * kLanes;
   });

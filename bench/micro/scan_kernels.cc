@@ -109,11 +109,11 @@ void candidate_dots(benchmark::State& state, int64_t target, const char* spec, i
   std::vector<uint32_t> list(kCandidates + 4);
   for (int i = 0; i < kCandidates; ++i)
     list[static_cast<size_t>(i)] = static_cast<uint32_t>(i * 31);
-  AlignedVector<int8_t> levels(static_cast<size_t>(rows.scan_codec.padded_dim()));
+  AlignedVector<int8_t> values(static_cast<size_t>(rows.scan_codec.padded_dim()));
   AlignedVector<int32_t> dots(kCandidates + 4);
   for (auto _ : state) {
     polarquant::candidate_dots(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0],
-                               rows.queries[0], list.data(), kCandidates, levels.data(),
+                               rows.queries[0], list.data(), kCandidates, values.data(),
                                dots.data());
     benchmark::DoNotOptimize(dots.data());
   }
@@ -131,20 +131,20 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   AlignedVector<int8_t> query_tiles(static_cast<size_t>(lanes) * kTileQueries * kQueryTiles);
   for (int slot = 0; slot < kQueryTiles * kTileQueries; ++slot) {
     put_in_query_tile(
-        rows.queries[static_cast<size_t>(slot % kQueries)].levels.data(), lanes,
+        rows.queries[static_cast<size_t>(slot % kQueries)].values.data(), lanes,
         slot % kTileQueries,
         query_tiles.data() + static_cast<ptrdiff_t>(slot / kTileQueries) * lanes * kTileQueries);
   }
   uint32_t list[kChunkRows];
   std::iota(list, list + kChunkRows, 0U);
-  AlignedVector<int8_t> levels(static_cast<size_t>(lanes) * kChunkRows);
+  AlignedVector<int8_t> values(static_cast<size_t>(lanes) * kChunkRows);
   AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows) * kQueryTiles * kTileQueries);
   {
     const QueryTileSession session;
     for (auto _ : state) {
-      decode_level_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows,
-                        levels.data());
-      query_tile_dots(levels.data(), lanes, query_tiles.data(), kQueryTiles, dots.data());
+      decode_int8_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows,
+                       values.data());
+      query_tile_dots(values.data(), lanes, query_tiles.data(), kQueryTiles, dots.data());
       benchmark::DoNotOptimize(dots.data());
     }
   }

@@ -49,7 +49,7 @@ constexpr int64_t kPackedRows = int64_t{1} << 16;
 const Codec& require_scannable(const polar_codec* codec) {
   const Codec& checked = *require_object("codec", codec).codec;
   require(BlockLayout::supports(checked), StatusCode::unsupported,
-          "codec: {} has no integer levels; Polar0.5 to Polar8 and residual codes have",
+          "codec: {} has no int8 values; Polar0.5 to Polar8 and residual codes have",
           print_spec(checked.spec()));
   require_trained(checked);
   return checked;

@@ -20,28 +20,27 @@ void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
   std::copy(std::begin(cells.y), std::end(cells.y), stage->cell_y);
 }
 
-cuda::SignPlace sign_place(LevelPart::Signs signs) {
+cuda::SignPlace sign_place(Int8Part::Signs signs) {
   switch (signs) {
-    case LevelPart::Signs::words:
+    case Int8Part::Signs::words:
       return cuda::SignPlace::words;
-    case LevelPart::Signs::plane:
+    case Int8Part::Signs::plane:
       return cuda::SignPlace::plane;
-    case LevelPart::Signs::none:
+    case Int8Part::Signs::none:
       break;
   }
   return cuda::SignPlace::none;
 }
 
-cuda::StageDescription describe_stage(const LevelPart& part) {
+cuda::StageDescription describe_stage(const Int8Part& part) {
   cuda::StageDescription stage = {};
-  stage.kind =
-      part.kind == LevelPart::Kind::bytes ? cuda::CodeKind::bytes : cuda::CodeKind::windows;
+  stage.kind = part.kind == Int8Part::Kind::bytes ? cuda::CodeKind::bytes : cuda::CodeKind::windows;
   stage.signs = sign_place(part.signs);
   stage.step_bits = part.step_bits;
   stage.signs_offset = static_cast<uint32_t>(part.signs_offset);
   stage.codes_offset = static_cast<uint32_t>(part.codes_offset);
-  std::copy(std::begin(part.x), std::end(part.x), stage.level_x);
-  std::copy(std::begin(part.y), std::end(part.y), stage.level_y);
+  std::copy(std::begin(part.x), std::end(part.x), stage.value_x);
+  std::copy(std::begin(part.y), std::end(part.y), stage.value_y);
   return stage;
 }
 
@@ -72,29 +71,29 @@ cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_co
     put_cells(residual->second(), &code.stage[1]);
     code.residual_gain = residual->gain();
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
-    const auto levels = bytes->table().levels();
-    std::copy(levels.begin(), levels.end(), code.stage[0].cell_x);
+    const auto values = bytes->table().levels();
+    std::copy(values.begin(), values.end(), code.stage[0].cell_x);
   }
   return code;
 }
 
-cuda::LevelDescription describe_levels(const ScanCodec& scan_codec) {
+cuda::Int8Description describe_values(const ScanCodec& scan_codec) {
   const BoundConstants& bounds = scan_codec.bounds();
-  cuda::LevelDescription levels = {};
+  cuda::Int8Description values = {};
   for (size_t s = 0; s < scan_codec.stages().size(); ++s)
-    levels.stage_step[s] = scan_codec.stages()[s].step;
-  levels.length_of_norm = bounds.length_of_norm;
-  levels.first_stage_scale = bounds.first_stage_scale;
-  levels.first_stage_error = bounds.first_stage_error;
-  levels.margin = bounds.margin;
-  levels.slope_of_sign = bounds.slope_of_sign;
-  return levels;
+    values.stage_step[s] = scan_codec.stages()[s].step;
+  values.length_of_norm = bounds.length_of_norm;
+  values.first_stage_scale = bounds.first_stage_scale;
+  values.first_stage_error = bounds.first_stage_error;
+  values.margin = bounds.margin;
+  values.slope_of_sign = bounds.slope_of_sign;
+  return values;
 }
 
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
     : DeviceQueries(scan_codec, nq, nullptr) {
   constants.resize(static_cast<size_t>(nq));
-  levels.resize(static_cast<size_t>(nq) * lanes);
+  values.resize(static_cast<size_t>(nq) * lanes);
 }
 
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries)
@@ -110,7 +109,7 @@ void DeviceQueries::put(int64_t at, const PreparedQuery& prepared) {
   std::copy(prepared.rotated.begin(), prepared.rotated.end(), rotated.data() + query * dim);
 }
 
-void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
+void DeviceQueries::put_values(int64_t at, const ScanQuery& scan) {
   const auto query = static_cast<size_t>(at);
   cuda::QueryConstants& to = constants[query];
   to = {};
@@ -131,7 +130,7 @@ void DeviceQueries::put_levels(int64_t at, const ScanQuery& scan) {
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
   std::copy(scan.ones_words.begin(), scan.ones_words.end(), to.ones_words);
   std::copy(scan.twos_words.begin(), scan.twos_words.end(), to.twos_words);
-  std::copy(scan.levels.begin(), scan.levels.end(), levels.data() + query * lanes);
+  std::copy(scan.values.begin(), scan.values.end(), values.data() + query * lanes);
 }
 
 cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
@@ -144,7 +143,7 @@ cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
     request.terms = terms.data() + from;
   } else {
     request.constants = constants.data() + from;
-    request.levels = levels.data() + from * lanes;
+    request.values = values.data() + from * lanes;
   }
   return request;
 }

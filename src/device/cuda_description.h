@@ -14,17 +14,17 @@ namespace polarquant::device {
 /// Throws unsupported for codes that are not searched on devices.
 cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec);
 
-/// What devices need to make levels and bounds of queries themselves.
-cuda::LevelDescription describe_levels(const ScanCodec& scan_codec);
+/// What devices need to make values and bounds of queries themselves.
+cuda::Int8Description describe_values(const ScanCodec& scan_codec);
 
 /// Queries side by side, as a device takes them.
 struct DeviceQueries {
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq);
-  /// Of an inverted file, which makes levels itself. queries: (nq, dim), borrowed.
+  /// Of an inverted file, which makes values itself. queries: (nq, dim), borrowed.
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries);
   void put(int64_t at, const PreparedQuery& prepared);
   /// Not of an inverted file.
-  void put_levels(int64_t at, const ScanQuery& scan);
+  void put_values(int64_t at, const ScanQuery& scan);
 
   /// These as a search's; what is to be found is not said yet.
   cuda::SearchRequest request(int64_t first, int64_t count) const;
@@ -33,7 +33,7 @@ struct DeviceQueries {
   size_t dim;
   const float* given = nullptr;  // of an inverted file
   std::vector<cuda::QueryConstants> constants;
-  std::vector<int8_t> levels;
+  std::vector<int8_t> values;
   std::vector<float> rotated;
   std::vector<cuda::QueryTerms> terms;
 };

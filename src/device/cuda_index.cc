@@ -100,7 +100,7 @@ DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactne
     const PreparedQuery prepared = codec_->prepare_query(queries + q * dim());
     device_queries.put(q, prepared);
     if (lists_ == nullptr)
-      device_queries.put_levels(q, make_scan_query(*scan_codec_, prepared, exactness));
+      device_queries.put_values(q, make_scan_query(*scan_codec_, prepared, exactness));
   });
   return device_queries;
 }

@@ -55,7 +55,7 @@ ListsForDevices::ListsForDevices(const ListsSource& source) {
   description_.count = file.lists.count();
   description_.coarse_is_l2 = source.centroid_metric == Metric::l2 ? 1 : 0;
   description_.centroids = source.centroids;
-  description_.levels = describe_levels(*file.scan_codec);
+  description_.values = describe_values(*file.scan_codec);
   for (const ListCentre& centre : file.centres) {
     rotated_centres_.insert(rotated_centres_.end(), centre.rotated, centre.rotated + dim);
     centre_norms_.push_back(centre.norm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dot product of two rows of levels.
+// The dot product of two rows of values.
 #if defined(POLARQUANT_DOT_ROW_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_DOT_ROW_INL_H_
 #undef POLARQUANT_DOT_ROW_INL_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Four rows of levels at a time, for x86 targets from AVX2 on: dot products, and what reaches a
+// Four rows of values at a time, for x86 targets from AVX2 on: dot products, and what reaches a
 // threshold, in the lanes of one register of 128 bits.
 #if defined(POLARQUANT_FOUR_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_FOUR_ROWS_INL_H_
@@ -23,8 +23,8 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// What the levels of rows are more by (set_operand_rows, decode_rows.h), and their dots so by as
-/// much times Σ query level.
+/// What the values of rows are more by (set_operand_rows, decode_rows.h), and their dots so by as
+/// much times Σ query value.
 inline constexpr int kOperandBias = 128;
 
 /// Sums that make up a row's dot product.
@@ -34,12 +34,12 @@ inline constexpr int kDotLanes = 64;
 HWY_ATTR HWY_INLINE DotSums no_sums() { return _mm512_setzero_si512(); }
 HWY_ATTR HWY_INLINE int32_t sum_lanes(DotSums sums) { return _mm512_reduce_add_epi32(sums); }
 
-/// A query's levels as factors of rows.
+/// A query's values as factors of rows.
 struct QueryLanes {
-  __m512i levels;
-  HWY_ATTR HWY_INLINE explicit QueryLanes(const int8_t* at) : levels(_mm512_load_si512(at)) {}
+  __m512i values;
+  HWY_ATTR HWY_INLINE explicit QueryLanes(const int8_t* at) : values(_mm512_load_si512(at)) {}
   HWY_ATTR HWY_INLINE DotSums add(DotSums sums, const uint8_t* row) const {
-    return dot_bytes(sums, _mm512_load_si512(row), levels);
+    return dot_bytes(sums, _mm512_load_si512(row), values);
   }
 };
 
@@ -66,11 +66,11 @@ inline constexpr int kDotLanes = 32;
 HWY_ATTR HWY_INLINE DotSums no_sums() { return _mm256_setzero_si256(); }
 
 struct QueryLanes {
-  __m256i levels;
+  __m256i values;
   HWY_ATTR HWY_INLINE explicit QueryLanes(const int8_t* at)
-      : levels(_mm256_load_si256(reinterpret_cast<const __m256i*>(at))) {}
+      : values(_mm256_load_si256(reinterpret_cast<const __m256i*>(at))) {}
   HWY_ATTR HWY_INLINE DotSums add(DotSums sums, const uint8_t* row) const {
-    return dot_signed_bytes(sums, levels, _mm256_load_si256(reinterpret_cast<const __m256i*>(row)));
+    return dot_signed_bytes(sums, values, _mm256_load_si256(reinterpret_cast<const __m256i*>(row)));
   }
 };
 
@@ -118,14 +118,14 @@ HWY_INLINE FourMask filled_places(int i, int count) {
   return static_cast<FourMask>(i + 4 > count ? (1U << (count - i)) - 1 : 0x0F);
 }
 
-/// Four rows' Σ operand·query level.
+/// Four rows' Σ operand·query value.
 HWY_ATTR HWY_INLINE __m128i four_dots(const uint8_t* const (&rows)[4], const int8_t* query,
                                       int lanes) {
   DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
   for (int lane = 0; lane < lanes; lane += kDotLanes) {
-    const QueryLanes levels(query + lane);
+    const QueryLanes values(query + lane);
 #pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) sums[j] = levels.add(sums[j], rows[j] + lane);
+    for (int j = 0; j < 4; ++j) sums[j] = values.add(sums[j], rows[j] + lane);
   }
   return sum_each(sums[0], sums[1], sums[2], sums[3]);
 }

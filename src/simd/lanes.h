@@ -6,7 +6,7 @@
 namespace polarquant {
 
 inline constexpr int kSegmentLanes = 64;
-/// Symmetric, so that a level can change its sign.
-inline constexpr int kMaxLevel = 127;
+/// Symmetric, so that a value can change its sign.
+inline constexpr int kMaxInt8 = 127;
 
 }  // namespace polarquant

@@ -46,20 +46,20 @@ HWY_ATTR HWY_INLINE V exchanged(D d, V v) {
 }
 
 /// 1 for a value that its partner is added to, −1 for one that is taken from its partner.
-struct LevelSigns {
+struct Int8Signs {
   alignas(64) float of[16];
 
-  constexpr explicit LevelSigns(int distance) : of() {
+  constexpr explicit Int8Signs(int distance) : of() {
     for (int i = 0; i < 16; ++i) of[i] = (i & distance) == 0 ? 1.0F : -1.0F;
   }
 };
 
-/// A level within a register: a fused multiplication by 1 or −1, which is exact, makes sums and
+/// A value within a register: a fused multiplication by 1 or −1, which is exact, makes sums and
 /// differences at once. Where even and odd values are brought together from two registers 1,536
 /// dimensions take 1.2 times as long to rotate (Zen 4), with AVX2 1.4 times.
 template <int kDistance, class D, class V>
-HWY_ATTR HWY_INLINE void cross_level(D d, V& v) {
-  static constexpr LevelSigns kSigns(kDistance);
+HWY_ATTR HWY_INLINE void cross_value(D d, V& v) {
+  static constexpr Int8Signs kSigns(kDistance);
   v = hn::MulAdd(v, hn::Load(d, kSigns.of), exchanged<kDistance>(d, v));
 }
 
@@ -68,19 +68,19 @@ template <class D, class V>
 HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
   constexpr size_t kLanes = hn::MaxLanes(D());
   for (V* v : {&a, &b}) {
-    cross_level<1>(d, *v);
-    cross_level<2>(d, *v);
-    if constexpr (kLanes >= 8) cross_level<4>(d, *v);
-    if constexpr (kLanes >= 16) cross_level<8>(d, *v);
+    cross_value<1>(d, *v);
+    cross_value<2>(d, *v);
+    if constexpr (kLanes >= 8) cross_value<4>(d, *v);
+    if constexpr (kLanes >= 16) cross_value<8>(d, *v);
   }
   cross(a, b);
 }
 
 #else
 
-/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A level brings partners
-/// together as even and odd values, and its sums and differences lie so that the next level can do
-/// the same; after the last level the values are in order again.
+/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A value brings partners
+/// together as even and odd values, and its sums and differences lie so that the next value can do
+/// the same; after the last value the values are in order again.
 template <class D, class V>
 HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
   const size_t lanes = hn::Lanes(d);
@@ -94,8 +94,8 @@ HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
 
 #endif
 
-/// Three levels of eight registers, `distance` values apart. kInside: the registers are neighbours,
-/// and all levels inside two of them stand for the first. kLast: the multiplication comes behind.
+/// Three values of eight registers, `distance` values apart. kInside: the registers are neighbours,
+/// and all values inside two of them stand for the first. kLast: the multiplication comes behind.
 template <bool kInside, bool kLast, class D>
 HWY_ATTR HWY_INLINE void cross_eight(D d, float* x, size_t distance, float scale) {
   auto v0 = hn::LoadU(d, x);
@@ -146,7 +146,7 @@ HWY_ATTR HWY_INLINE void cross_eight(D d, float* x, size_t distance, float scale
   hn::StoreU(v7, d, x + 7 * distance);
 }
 
-/// One pass over all values: the levels at distance, … of kRadix runs.
+/// One pass over all values: the values at distance, … of kRadix runs.
 template <int kRadix, bool kLast, class D>
 HWY_ATTR void cross_pass(D d, float* x, size_t size, size_t distance, float scale) {
   const size_t lanes = hn::Lanes(d);
@@ -179,7 +179,7 @@ HWY_ATTR void cross_pass(D d, float* x, size_t size, size_t distance, float scal
   }
 }
 
-/// walsh_hadamard for size ≥ 8·Lanes(d): the first levels in one pass, then three a pass.
+/// walsh_hadamard for size ≥ 8·Lanes(d): the first values in one pass, then three a pass.
 template <class D>
 HWY_ATTR void transform_with(D d, float* x, size_t size, float scale) {
   const size_t lanes = hn::Lanes(d);

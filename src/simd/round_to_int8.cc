@@ -33,8 +33,8 @@ HWY_ATTR float largest(const float* x, int n) {
   return result;
 }
 
-template <typename Level>
-HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Level* levels) {
+template <typename Value>
+HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Value* values) {
   const hn::CappedTag<float, 16> df;
   const int lanes = static_cast<int>(hn::Lanes(df));
   const auto scales = hn::Set(df, scale);
@@ -45,24 +45,24 @@ HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Level* le
     // Highway's form takes care of numbers beyond integers too, and packs bytes in three steps:
     // twice the time.
     const __m512i rounded = _mm512_cvtps_epi32(scaled.raw);
-    if constexpr (sizeof(Level) == 1) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(levels + j), _mm512_cvtsepi32_epi8(rounded));
+    if constexpr (sizeof(Value) == 1) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(values + j), _mm512_cvtsepi32_epi8(rounded));
     } else {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(levels + j), _mm512_cvtsepi32_epi16(rounded));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + j), _mm512_cvtsepi32_epi16(rounded));
     }
 #else
-    const hn::Rebind<Level, decltype(df)> dl;
-    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(scaled)), dl, levels + j);
+    const hn::Rebind<Value, decltype(df)> dl;
+    hn::StoreU(hn::DemoteTo(dl, hn::NearestInt(scaled)), dl, values + j);
 #endif
   }
-  for (; j < n; ++j) levels[j] = static_cast<Level>(std::lrint(x[j] * scale));
+  for (; j < n; ++j) values[j] = static_cast<Value>(std::lrint(x[j] * scale));
 }
 
-HWY_ATTR void round_bytes(const float* x, int n, float scale, int8_t* levels) {
-  round_all(x, n, scale, levels);
+HWY_ATTR void round_bytes(const float* x, int n, float scale, int8_t* values) {
+  round_all(x, n, scale, values);
 }
-HWY_ATTR void round_shorts(const float* x, int n, float scale, int16_t* levels) {
-  round_all(x, n, scale, levels);
+HWY_ATTR void round_shorts(const float* x, int n, float scale, int16_t* values) {
+  round_all(x, n, scale, values);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -77,35 +77,35 @@ HWY_EXPORT(round_bytes);
 HWY_EXPORT(round_shorts);
 
 float largest_magnitude(const float* x, int n) { return HWY_DYNAMIC_DISPATCH(largest)(x, n); }
-void round_levels(const float* x, int n, float scale, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(round_bytes)(x, n, scale, levels);
+void round_to_int8(const float* x, int n, float scale, int8_t* values) {
+  HWY_DYNAMIC_DISPATCH(round_bytes)(x, n, scale, values);
 }
 
 namespace {
 
 /// With `round`(scale); `sign`: 1, or −1 to negate.
-template <typename Level, class Round>
-float round_so(const float* x, int n, float largest_level, float sign, Level* levels,
+template <typename Value, class Round>
+float round_so(const float* x, int n, float largest_value, float sign, Value* values,
                const Round& round) {
   const float most = largest_magnitude(x, n);
-  const float to_levels = largest_level / most;
-  if (!(to_levels <= std::numeric_limits<float>::max())) {
-    std::fill_n(levels, n, Level{0});
+  const float to_values = largest_value / most;
+  if (!(to_values <= std::numeric_limits<float>::max())) {
+    std::fill_n(values, n, Value{0});
     return 0;
   }
-  round(sign * to_levels);
-  return most / largest_level;
+  round(sign * to_values);
+  return most / largest_value;
 }
 
 }  // namespace
 
-float round_to_step(const float* x, int n, int8_t* levels, bool negate) {
-  return round_so(x, n, 127, negate ? -1.0F : 1.0F, levels,
-                  [&](float scale) { round_levels(x, n, scale, levels); });
+float round_to_step(const float* x, int n, int8_t* values, bool negate) {
+  return round_so(x, n, 127, negate ? -1.0F : 1.0F, values,
+                  [&](float scale) { round_to_int8(x, n, scale, values); });
 }
-float round_to_step(const float* x, int n, int largest_level, int16_t* levels) {
-  return round_so(x, n, static_cast<float>(largest_level), 1, levels, [&](float scale) {
-    HWY_DYNAMIC_DISPATCH(round_shorts)(x, n, scale, levels);
+float round_to_step(const float* x, int n, int largest_value, int16_t* values) {
+  return round_so(x, n, static_cast<float>(largest_value), 1, values, [&](float scale) {
+    HWY_DYNAMIC_DISPATCH(round_shorts)(x, n, scale, values);
   });
 }
 

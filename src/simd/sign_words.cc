@@ -21,13 +21,13 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The largest level of a word that has a border, in root mean squares, not below it.
+/// The largest value of a word that has a border, in root mean squares, not below it.
 inline int largest_below(float border, int32_t squares, int dims) {
   const float mean_square = static_cast<float>(squares) / static_cast<float>(std::max(dims, 1));
-  return std::min(kMaxLevel, static_cast<int>(border * std::sqrt(mean_square)));
+  return std::min(kMaxInt8, static_cast<int>(border * std::sqrt(mean_square)));
 }
 
-/// Weights of levels beyond border 0, 1, … as binary numbers: beyond[i] has the levels that weigh
+/// Weights of values beyond border 0, 1, … as binary numbers: beyond[i] has the values that weigh
 /// more than i.
 inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weights) {
   uint64_t odd = 0;
@@ -39,17 +39,17 @@ inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weig
 
 #if HWY_TARGET == HWY_SCALAR
 
-LevelWord sum_word(const int8_t* levels) {
-  LevelWord word;
+SignWord sum_word(const int8_t* values) {
+  SignWord word;
   for (int j = 0; j < kSegmentLanes; ++j) {
-    word.negative |= static_cast<uint64_t>(levels[j] < 0) << j;
-    word.sum += levels[j];
-    word.squares += levels[j] * levels[j];
+    word.negative |= static_cast<uint64_t>(values[j] < 0) << j;
+    word.sum += values[j];
+    word.squares += values[j] * values[j];
   }
   return word;
 }
 
-WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
+WordWeights weigh_word(const int8_t* values, const SignWord& word, int dims,
                        std::span<const float> borders) {
   WordWeights weights;
   int below[kMostBorders];
@@ -57,7 +57,7 @@ WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
     below[i] = largest_below(borders[i], word.squares, dims);
   uint64_t beyond[kMostBorders] = {};
   for (int j = 0; j < kSegmentLanes; ++j) {
-    const int magnitude = std::abs(levels[j]);
+    const int magnitude = std::abs(values[j]);
     int weight = 0;
     for (size_t i = 0; i < borders.size(); ++i) {
       if (magnitude <= below[i]) break;
@@ -80,13 +80,13 @@ struct WideWord {
 
   alignas(64) int16_t wide[kSegmentLanes];
 
-  /// Levels as such numbers.
-  explicit HWY_ATTR HWY_INLINE WideWord(const int8_t* levels) {
+  /// Values as such numbers.
+  explicit HWY_ATTR HWY_INLINE WideWord(const int8_t* values) {
     const D d;
     const hn::Rebind<int8_t, D> d8;
     const int lanes = static_cast<int>(hn::Lanes(d));
     for (int j = 0; j < kSegmentLanes; j += lanes)
-      hn::Store(hn::PromoteTo(d, hn::LoadU(d8, levels + j)), d, wide + j);
+      hn::Store(hn::PromoteTo(d, hn::LoadU(d8, values + j)), d, wide + j);
   }
 
   /// Bits of the lanes for which `test` holds.
@@ -121,25 +121,25 @@ struct WideWord {
   }
 };
 
-HWY_ATTR LevelWord sum_word(const int8_t* levels) {
+HWY_ATTR SignWord sum_word(const int8_t* values) {
   const WideWord::D d;
   using V = hn::Vec<WideWord::D>;
-  const WideWord wide(levels);
+  const WideWord wide(values);
   const auto one = hn::Set(d, int16_t{1});
   const auto itself = [](V v) HWY_ATTR { return v; };
   const auto ones = [one](V) HWY_ATTR { return one; };
-  LevelWord word;
+  SignWord word;
   word.negative = wide.bits([d](V v) HWY_ATTR { return hn::Lt(v, hn::Zero(d)); });
   word.sum = wide.sum(itself, ones);
   word.squares = wide.sum(itself, itself);
   return word;
 }
 
-HWY_ATTR WordWeights weigh_word(const int8_t* levels, const LevelWord& word, int dims,
+HWY_ATTR WordWeights weigh_word(const int8_t* values, const SignWord& word, int dims,
                                 std::span<const float> borders) {
   const WideWord::D d;
   using V = hn::Vec<WideWord::D>;
-  const WideWord wide(levels);
+  const WideWord wide(values);
   int16_t below[kMostBorders];
   uint64_t beyond[kMostBorders];
   for (size_t i = 0; i < borders.size(); ++i) {
@@ -180,10 +180,9 @@ struct FourWords {
   __m512i values[4];
   __m512i magnitudes[4];
 
-  HWY_ATTR HWY_INLINE FourWords(const int8_t* levels, int words) {
+  HWY_ATTR HWY_INLINE FourWords(const int8_t* from, int words) {
     for (int i = 0; i < 4; ++i) {
-      values[i] =
-          i < words ? _mm512_load_si512(levels + i * kSegmentLanes) : _mm512_setzero_si512();
+      values[i] = i < words ? _mm512_load_si512(from + i * kSegmentLanes) : _mm512_setzero_si512();
       magnitudes[i] = _mm512_abs_epi8(values[i]);
     }
   }
@@ -196,12 +195,12 @@ struct FourWords {
   }
 };
 
-HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
+HWY_ATTR void sum_words(const int8_t* values, int words, SignWord* sums) {
   const __m512i one = _mm512_set1_epi8(1);
   const __m512i ones[4] = {one, one, one, one};
   for (int first = 0; first < words; first += 4) {
     const int count = std::min(4, words - first);
-    const FourWords four(levels + first * kSegmentLanes, count);
+    const FourWords four(values + first * kSegmentLanes, count);
     alignas(16) int32_t sum[4];
     alignas(16) int32_t square[4];
     store(sum, FourWords::sums(ones, four.values));
@@ -211,13 +210,13 @@ HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
   }
 }
 
-HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int count, int dims,
+HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count, int dims,
                           std::span<const float> borders, WordWeights* weights) {
   const __m512i one = _mm512_set1_epi8(1);
   const __m512i ones[4] = {one, one, one, one};
   for (int first = 0; first < count; first += 4) {
     const int some = std::min(4, count - first);
-    const FourWords four(levels + first * kSegmentLanes, some);
+    const FourWords four(values + first * kSegmentLanes, some);
     alignas(16) int32_t square[4] = {};
     alignas(16) float dims_of[4];
     for (int i = 0; i < 4; ++i) {
@@ -234,7 +233,7 @@ HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int coun
       // largest_below() of each.
       alignas(16) int32_t below[4];
       store(below, _mm_min_epi32(_mm_cvttps_epi32(_mm_mul_ps(_mm_set1_ps(borders[border]), root)),
-                                 _mm_set1_epi32(kMaxLevel)));
+                                 _mm_set1_epi32(kMaxInt8)));
       for (int i = 0; i < 4; ++i) {
         const __mmask64 more = _mm512_cmpgt_epi8_mask(
             four.magnitudes[i], _mm512_set1_epi8(static_cast<int8_t>(below[i])));
@@ -259,15 +258,15 @@ HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int coun
 
 #else
 
-HWY_ATTR void sum_words(const int8_t* levels, int words, LevelWord* sums) {
-  for (int word = 0; word < words; ++word) sums[word] = sum_word(levels + word * kSegmentLanes);
+HWY_ATTR void sum_words(const int8_t* values, int words, SignWord* sums) {
+  for (int word = 0; word < words; ++word) sums[word] = sum_word(values + word * kSegmentLanes);
 }
 
-HWY_ATTR void weigh_words(const int8_t* levels, const LevelWord* words, int count, int dims,
+HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count, int dims,
                           std::span<const float> borders, WordWeights* weights) {
   for (int word = 0; word < count; ++word) {
     const int of_word = std::min(kSegmentLanes, dims - word * kSegmentLanes);
-    weights[word] = weigh_word(levels + word * kSegmentLanes, words[word], of_word, borders);
+    weights[word] = weigh_word(values + word * kSegmentLanes, words[word], of_word, borders);
   }
 }
 
@@ -283,12 +282,12 @@ namespace polarquant {
 HWY_EXPORT(sum_words);
 HWY_EXPORT(weigh_words);
 
-void sum_level_words(const int8_t* levels, int words, LevelWord* sums) {
-  HWY_DYNAMIC_DISPATCH(sum_words)(levels, words, sums);
+void sum_sign_words(const int8_t* values, int words, SignWord* sums) {
+  HWY_DYNAMIC_DISPATCH(sum_words)(values, words, sums);
 }
-void weigh_levels(const int8_t* levels, const LevelWord* words, int count, int dims,
+void weigh_values(const int8_t* values, const SignWord* words, int count, int dims,
                   std::span<const float> borders, WordWeights* weights) {
-  HWY_DYNAMIC_DISPATCH(weigh_words)(levels, words, count, dims, borders, weights);
+  HWY_DYNAMIC_DISPATCH(weigh_words)(values, words, count, dims, borders, weights);
 }
 
 }  // namespace polarquant

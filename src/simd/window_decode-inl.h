@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a ring of bits (codec/trellis.h) to levels, 64 pairs at a time where a target can, else 8.
+// From a ring of bits (codec/trellis.h) to values, 64 pairs at a time where a target can, else 8.
 //
 // The windows of pairs 8g … 8g+7, k bits a pair, are bytes of a 64-bit number: bits k, 2k, …, 8k of
 // the eight bytes that start one byte before byte g·k of the ring. Before the ring's first byte
@@ -61,7 +61,7 @@ class WindowReader {
   HWY_ATTR WindowReader(int step, const FieldSpread& spread) : step_(step), spread_(spread) {}
 
   /// Windows of pairs 64·group … 64·group+63; up to 64 bytes behind the ring are read, none before
-  /// it. `half`: 32 bytes hold them (LevelPart::reads_half), which touch fewer cache lines.
+  /// it. `half`: 32 bytes hold them (Int8Part::reads_half), which touch fewer cache lines.
   HWY_ATTR HWY_INLINE __m512i read(const uint8_t* ring, int group, bool half,
                                    uint8_t before) const {
     const uint8_t* first = ring + 8 * step_ * group;

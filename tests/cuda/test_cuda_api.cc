@@ -29,7 +29,7 @@ TEST_CASE("arguments are checked without a device", "[no-device][cuda]") {
                   POLAR_ERROR_BAD_ARGUMENT, "codec: NULL");
   const Handle<polar_codec> tree = make_codec("PolarTree4.2.2.2", 64);
   require_failure(polar_cuda_index_from_codes(tree.get(), 0, nullptr, 0, nullptr, &index),
-                  POLAR_ERROR_UNSUPPORTED, "no integer levels");
+                  POLAR_ERROR_UNSUPPORTED, "no int8 values");
   const Handle<polar_codec> codec = make_codec("Polar2", 64);
   polar_cuda_options options;
   polar_cuda_options_init(&options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What block_search must find: all rows sorted by what plain code makes of their levels, the best
+// What block_search must find: all rows sorted by what plain code makes of their values, the best
 // of them with the codec's own scores.
 #pragma once
 
@@ -134,7 +134,7 @@ class PlainScores {
 
  private:
   struct Row {
-    float key;    // by levels
+    float key;    // by values
     float score;  // the codec's, higher is nearer
     int64_t id;
   };

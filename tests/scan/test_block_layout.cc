@@ -23,7 +23,7 @@ const char* const kSpecs[] = {"Polar0.5", "Polar1",       "Polar1.5",        "Po
                               "Polar8",   "Polar1+1",     "Polar2+2",        "Polar4+2", "Polar4+4",
                               "Polar2+4", "PolarScalar3", "PolarTree4.2.2.2"};
 
-/// A tree of 4 levels is for no fewer than 9 dimensions.
+/// A tree of 4 values is for no fewer than 9 dimensions.
 bool fits(const std::string& spec, int dim) { return spec != "PolarTree4.2.2.2" || dim >= 9; }
 
 /// Pair t of a segment of n coordinates is its coordinates t and t + ⌈n/2⌉.

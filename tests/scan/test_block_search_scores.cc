@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What callers of block_search rely on beside its rows: levels that are near the codec's scores,
+// What callers of block_search rely on beside its rows: values that are near the codec's scores,
 // results that are never left unwritten, arguments that are refused, progress, and a forked child
 // that searches.
 #include <algorithm>
@@ -35,8 +35,8 @@ ScanRows encoded(const std::string& spec, int dim, Metric metric, const std::vec
 
 }  // namespace
 
-TEST_CASE("scores by levels are near the codec's", "[scan][search]") {
-  // Levels round coordinates of query and row to steps of at most 1/127 of the largest: about 3 to
+TEST_CASE("scores by values are near the codec's", "[scan][search]") {
+  // Values round coordinates of query and row to steps of at most 1/127 of the largest: about 3 to
   // 4 standard deviations, so by .009 standard deviations each, and errors of all lanes add up like
   // √dim. Relative to ‖q‖‖x‖ that is .013/√dim, and 5 of these are never seen.
   for (const std::string spec :
@@ -116,7 +116,7 @@ TEST_CASE("block_search names arguments it cannot take", "[scan][search]") {
   search(0, 1, 1);  // no queries: nothing is read or written
 }
 
-TEST_CASE("searches by levels find what the codec's scores rank best", "[scan][search]") {
+TEST_CASE("searches by values find what the codec's scores rank best", "[scan][search]") {
   // Energies that fall from segment to segment leave the least code error beside the rounding.
   // Codes for which no more than k rows are kept lose 0 to 6 of 400 rows, the others 0 or 1.
   constexpr int kDim = 384;

@@ -28,7 +28,7 @@ struct Chunk {
   int lanes;
   int query_tiles;
   AlignedVector<int8_t> levels;
-  AlignedVector<int8_t> query_tile_levels;
+  AlignedVector<int8_t> query_tile_values;
   std::vector<int32_t> expected;
 
   /// `extreme`: all levels the largest in magnitude.
@@ -36,25 +36,25 @@ struct Chunk {
       : lanes(rows.scan.padded_dim()), query_tiles(query_tile_count) {
     Random random(static_cast<uint64_t>(lanes + query_tile_count));
     const auto level = [&] {
-      const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
-      return static_cast<int8_t>(extreme ? kMaxLevel : value);
+      const auto value = static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8;
+      return static_cast<int8_t>(extreme ? kMaxInt8 : value);
     };
     levels.resize(static_cast<size_t>(kChunkRows * lanes));
     for (int8_t& value : levels) value = level();
-    query_tile_levels.resize(static_cast<size_t>(query_tiles * kTileQueries * lanes));
+    query_tile_values.resize(static_cast<size_t>(query_tiles * kTileQueries * lanes));
     expected.resize(static_cast<size_t>(kChunkRows * query_tiles * kTileQueries));
     for (int q = 0; q < query_tiles * kTileQueries; ++q) {
       ScanQuery query;
-      query.levels.resize(static_cast<size_t>(lanes));
-      for (int8_t& value : query.levels)
-        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxLevel) : level();
+      query.values.resize(static_cast<size_t>(lanes));
+      for (int8_t& value : query.values)
+        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxInt8) : level();
       int8_t* query_tile =
-          query_tile_levels.data() + static_cast<size_t>(q / kTileQueries * kTileQueries * lanes);
-      put_in_query_tile(query.levels.data(), lanes, q % kTileQueries, query_tile);
+          query_tile_values.data() + static_cast<size_t>(q / kTileQueries * kTileQueries * lanes);
+      put_in_query_tile(query.values.data(), lanes, q % kTileQueries, query_tile);
       for (int row = 0; row < kChunkRows; ++row) {
         int32_t dot = 0;
         for (int lane = 0; lane < lanes; ++lane) {
-          dot += query.levels[static_cast<size_t>(lane)] *
+          dot += query.values[static_cast<size_t>(lane)] *
                  levels[static_cast<size_t>(row * lanes + lane)];
         }
         expected[dot_at(row, q)] = dot;
@@ -65,7 +65,7 @@ struct Chunk {
   void check() const {
     AlignedVector<int32_t> dots(expected.size() + 16, 77);
     const QueryTileSession session;
-    query_tile_dots(levels.data(), lanes, query_tile_levels.data(), query_tiles, dots.data());
+    query_tile_dots(levels.data(), lanes, query_tile_values.data(), query_tiles, dots.data());
     REQUIRE(std::equal(expected.begin(), expected.end(), dots.begin()));
     REQUIRE(std::all_of(dots.end() - 16, dots.end(), [](int32_t dot) { return dot == 77; }));
   }
@@ -74,7 +74,7 @@ struct Chunk {
   void check_rows() const {
     for (int row = 0; row < kChunkRows; row += 7) {
       AlignedVector<int32_t> dots(static_cast<size_t>(query_tiles * kTileQueries + 1), 77);
-      row_query_tile_dots(levels.data() + row * lanes, lanes, query_tile_levels.data(), query_tiles,
+      row_query_tile_dots(levels.data() + row * lanes, lanes, query_tile_values.data(), query_tiles,
                           dots.data());
       for (int q = 0; q < query_tiles * kTileQueries; ++q)
         REQUIRE(dots[static_cast<size_t>(q)] == expected[dot_at(row, q)]);
@@ -117,7 +117,7 @@ TEST_CASE("AMX gives the plain sums", "[scan][kernels]") {
       const Chunk chunk(rows, query_tiles, false);
       std::vector<int32_t> dots(chunk.expected.size());
       amx_begin();
-      amx_query_tile_dots(chunk.levels.data(), chunk.lanes, chunk.query_tile_levels.data(),
+      amx_query_tile_dots(chunk.levels.data(), chunk.lanes, chunk.query_tile_values.data(),
                           query_tiles, dots.data());
       amx_end();
       CAPTURE(dim, query_tiles);

@@ -68,8 +68,8 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
               dot += of_query[lane] * of_rows[i * count + lane];
             const float sum = query.first_stage.slope * static_cast<float>(dot) + margin;
             std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
-            decode_levels(rows.scan, rows.scan.stages()[0], at[i], levels.data());
-            const int32_t first = level_dot(rows.scan.stages()[0], query, levels.data());
+            decode_int8(rows.scan, rows.scan.stages()[0], at[i], levels.data());
+            const int32_t first = int8_dot(rows.scan.stages()[0], query, levels.data());
             const int32_t signs = other_sum(rows.scan, query, at[i]);
             const float expected = query.first_stage.slope * static_cast<float>(first) +
                                    query.first_stage.other_slope * static_cast<float>(signs) +
@@ -123,10 +123,10 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
             float expected = 0;
             std::vector<int8_t> of_stage(static_cast<size_t>(rows.scan.padded_dim()));
             for (size_t stage = 0; stage < 2; ++stage) {
-              decode_levels(rows.scan, rows.scan.stages()[stage], at[row], of_stage.data());
+              decode_int8(rows.scan, rows.scan.stages()[stage], at[row], of_stage.data());
               expected +=
                   query.score.dot_scale[stage] *
-                  static_cast<float>(level_dot(rows.scan.stages()[stage], query, of_stage.data()));
+                  static_cast<float>(int8_dot(rows.scan.stages()[stage], query, of_stage.data()));
             }
             const float sum = scales.dot_scale * static_cast<float>(dot);
             CAPTURE(of.spec, static_cast<int>(of.spectrum), i, row, sum, expected, scales.margin);
@@ -140,7 +140,7 @@ TEST_CASE("products in one step are scores of both stages within their margin", 
         }
         const int first_lanes = rows.scan.stages()[0].padded_dim();
         std::vector<float> squared_norms(64);
-        level_squared_norms(of_rows.data(), first_lanes, 64, count, squared_norms.data());
+        int8_squared_norms(of_rows.data(), first_lanes, 64, count, squared_norms.data());
         for (size_t row = 0; row < 64; ++row)
           REQUIRE(squared_norms[row] == first_stage_squared_norm(rows.scan, at[row]));
         REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 64) >= longest);
@@ -229,7 +229,7 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
   constexpr int kQueries = 20;
   Random random(3);
   const auto level = [&] {
-    return static_cast<int8_t>(static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel);
+    return static_cast<int8_t>(static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8);
   };
   for (const int second_lanes : {64, 320}) {
     constexpr int kFirstLanes = 64;
@@ -270,8 +270,8 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
       const MatchQuery& query = match_queries[static_cast<size_t>(match.query)];
       const int8_t* first = rows[0].data() + static_cast<ptrdiff_t>(match.row) * kStride;
       const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(match.row) * second_lanes;
-      const int dots[2] = {std::inner_product(first, first + kFirstLanes, query.levels[0], 0),
-                           std::inner_product(second, second + second_lanes, query.levels[1], 0)};
+      const int dots[2] = {std::inner_product(first, first + kFirstLanes, query.values[0], 0),
+                           std::inner_product(second, second + second_lanes, query.values[1], 0)};
       const auto row = static_cast<size_t>(match.row);
       const float score = similarity(query.score, {scale[row], constant[row], 0}, dots[0], dots[1]);
       expected.emplace_back(match.row, match.query, dots[0], dots[1]);
@@ -288,7 +288,7 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
                                   constant.data()};
       MatchRows levels = operands;
       levels.second_is_operand = false;
-      levels.levels[1] = rows[1].data();
+      levels.values[1] = rows[1].data();
       const std::pair<const MatchRows&, bool> ways[] = {
           {operands, true}, {operands, false}, {levels, false}};
       for (const auto& [match_rows, first_is_known] : ways) {

@@ -30,17 +30,17 @@ bool machine_shares_sketches() {
 /// Some blocks of a tile, shared.
 struct Shared {
   std::unique_ptr<SharedFronts> sketches = std::make_unique<SharedFronts>();
-  std::unique_ptr<SharedLevels> levels;
+  std::unique_ptr<SharedRows> values;
   std::unique_ptr<CandidateRows> candidates = std::make_unique<CandidateRows>();
   std::unique_ptr<SharedMatches> matches = std::make_unique<SharedMatches>();
   int first_block;
   int end_block;
 
   Shared(const ScanRows& rows, const ScanTile& tile, int first)
-      : levels(std::make_unique<SharedLevels>(rows.scan)), first_block(first) {
-    end_block = std::min(tile.blocks, first + levels->most_blocks());
+      : values(std::make_unique<SharedRows>(rows.scan)), first_block(first) {
+    end_block = std::min(tile.blocks, first + values->most_blocks());
     lay_out_sketches(rows.scan, tile, first_block, end_block, sketches.get());
-    decode_shared_levels(rows.scan, tile, first_block, end_block, levels.get());
+    decode_shared_rows(rows.scan, tile, first_block, end_block, values.get());
   }
   /// Others pass at any distance.
   bool has_cut(uint32_t row) const {
@@ -148,19 +148,19 @@ struct PlainMatches {
       Row& of = rows.emplace_back();
       of.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
       for (size_t stage = 0; stage < scan.stages().size(); ++stage) {
-        decode_levels(scan, scan.stages()[stage], at, decoded.data());
-        of.dots[stage] = level_dot(scan.stages()[stage], query, decoded.data());
+        decode_int8(scan, scan.stages()[stage], at, decoded.data());
+        of.dots[stage] = int8_dot(scan.stages()[stage], query, decoded.data());
       }
       of.score = two_stages ? similarity(query.score, terms, of.dots[0], of.dots[1])
                             : similarity(query.score, terms, of.dots[0]);
       of.bound = first_stage_bound(query, terms, of.dots[0], {0, other_sum(scan, query, at)});
-      const ScanTerms& shared_terms = shared.levels->terms(of.row).terms;
+      const ScanTerms& shared_terms = shared.values->terms(of.row).terms;
       REQUIRE(same_bits(shared_terms.scale, terms.scale));
       REQUIRE(same_bits(shared_terms.constant, terms.constant));
       REQUIRE(same_bits(shared_terms.norm, terms.norm));
       REQUIRE(same_bits(shared_terms.squared_norm, terms.squared_norm));
-      REQUIRE(shared.levels->max_scale >= terms.scale);
-      REQUIRE(shared.levels->max_constant >= std::fabs(terms.constant));
+      REQUIRE(shared.values->max_scale >= terms.scale);
+      REQUIRE(shared.values->max_constant >= std::fabs(terms.constant));
     }
   }
   std::vector<float> scores() const {
@@ -174,7 +174,7 @@ struct PlainMatches {
     return all;
   }
   /// Those of the first `count` rows that reach.
-  std::vector<Row> matches(size_t count, const LevelGoal& goal) const {
+  std::vector<Row> matches(size_t count, const ScoreGoal& goal) const {
     std::vector<Row> found;
     std::copy_if(rows.begin(), rows.begin() + static_cast<ptrdiff_t>(count),
                  std::back_inserter(found), [&](const Row& row) {
@@ -187,10 +187,10 @@ struct PlainMatches {
 /// Two queries selection the same rows, with goals of their own.
 void check_matches(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&queries)[2],
                    Shared* shared) {
-  LevelQuery levels[2];
+  Int8Query values[2];
   std::vector<PlainMatches> plain;
   for (int i = 0; i < 2; ++i) {
-    set_level_query(rows.scan, queries[i], &levels[i]);
+    set_value_query(rows.scan, queries[i], &values[i]);
     plain.emplace_back(rows, tile, queries[i], *shared);
   }
   const std::vector<PlainMatches::Row>& all = plain[0].rows;
@@ -202,10 +202,10 @@ void check_matches(const ScanRows& rows, const ScanTile& tile, const ScanQuery (
   for (size_t i = 0; i < scores[0].size(); ++i) {
     // Goals by score alone, by bound alone, and by both.
     for (const int by : {1, 2, 3}) {
-      LevelGoal goals[2];
+      ScoreGoal goals[2];
       for (size_t q = 0; q < 2; ++q) {
         const size_t at = q == 0 ? i : scores[0].size() - 1 - i;
-        goals[q] = {&levels[q], (by & 1) != 0 ? scores[q][at] : -kInfinity,
+        goals[q] = {&values[q], (by & 1) != 0 ? scores[q][at] : -kInfinity,
                     (by & 2) != 0 ? bounds[q][at] : -kInfinity};
       }
       // As many as a kernel takes together, and fewer.
@@ -216,10 +216,10 @@ void check_matches(const ScanRows& rows, const ScanTile& tile, const ScanQuery (
           shared->candidates->count = static_cast<int>(count);
           for (size_t row = 0; row < count; ++row)
             shared->candidates->rows[row] = static_cast<uint16_t>(all[row].row);
-          find_shared_matches(rows.scan, *shared->levels, goals, q, shared->candidates.get(),
+          find_shared_matches(rows.scan, *shared->values, goals, q, shared->candidates.get(),
                               &matches);
         }
-        if (plain[0].two_stages) keep_by_second_stage(rows.scan, *shared->levels, goals, &matches);
+        if (plain[0].two_stages) keep_by_second_stage(rows.scan, *shared->values, goals, &matches);
         int found = 0;
         for (int q = 0; q < 2; ++q) {
           for (const PlainMatches::Row& row :

@@ -109,10 +109,10 @@ TEST_CASE("of equal paths every target takes the plain search's", "[scan][kernel
   // Cells and points on a coarse grid: most totals are equal to others, exactly.
   for (const NamedKernels& one : all_kernels()) {
     for (int step = 1; step <= 8; ++step) {
-      for (const int levels : {1, 2, 3}) {
-        Random random(static_cast<uint64_t>(10 * step + levels));
+      for (const int values : {1, 2, 3}) {
+        Random random(static_cast<uint64_t>(10 * step + values));
         const auto number = [&] {
-          return static_cast<float>(random.next() % static_cast<uint64_t>(levels));
+          return static_cast<float>(random.next() % static_cast<uint64_t>(values));
         };
         Cells cells;
         for (int cell = 0; cell < kCells; ++cell) {
@@ -130,7 +130,7 @@ TEST_CASE("of equal paths every target takes the plain search's", "[scan][kernel
           std::vector<uint8_t> found(pairs);
           TrellisEncoder(cells, step).encode(points, expected.data());
           TrellisEncoder(cells, step, one.kernels.trellis).encode(points, found.data());
-          CAPTURE(one.target, step, levels, pairs);
+          CAPTURE(one.target, step, values, pairs);
           REQUIRE(found == expected);
         }
       }

@@ -84,9 +84,9 @@ TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
     for (const int dim : kScanDims) {
       const SingleScanRows rows(spec, dim, Metric::inner_product);
       const ScanQuery query = rows.query(6, 1);
-      std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
-      AlignedVector<int8_t> scratch(levels.size());
-      for (const LevelStage& stage : rows.scan.stages()) {
+      std::vector<int8_t> values(static_cast<size_t>(rows.scan.padded_dim()));
+      AlignedVector<int8_t> scratch(values.size());
+      for (const Int8Stage& stage : rows.scan.stages()) {
         on_every_target([&] {
           for (const int count : {0, 1, 2, 3, 4, 5, 9}) {
             CAPTURE(spec, dim, count);
@@ -94,8 +94,8 @@ TEST_CASE("dot products of single rows are the plain ones", "[scan][kernels]") {
             std::vector<int32_t> dots(at.size());
             place_dots(rows.scan, stage, query, at.data(), count, scratch.data(), dots.data());
             for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-              decode_levels(rows.scan, stage, at[i], levels.data());
-              REQUIRE(dots[i] == level_dot(stage, query, levels.data()));
+              decode_int8(rows.scan, stage, at[i], values.data());
+              REQUIRE(dots[i] == int8_dot(stage, query, values.data()));
             }
           }
         });

@@ -73,7 +73,7 @@ class SignFetcher {
   explicit SignFetcher(const ScanCodec& codec) : layout_(codec.layout()) {
     size_t end = layout_.payload_sign_bytes();
     if (codec.has_split_stages()) {
-      const LevelStage& first = codec.stages()[0];
+      const Int8Stage& first = codec.stages()[0];
       sketch_words_ = codec.first_stage_words();
       begin_ = sketch_words_ == first.segments ? first.codes_begin : 0;
       end = first.payload_bytes;

@@ -73,7 +73,7 @@ enum class RowOrder : uint8_t { blocks, single };
 
 class BlockLayout {
  public:
-  /// Whether codes of this codec lie in blocks, and are searched by integer levels: the flagship's,
+  /// Whether codes of this codec lie in blocks, and are searched by int8 values: the flagship's,
   /// its residual and trained codes', and Polar8's.
   static bool supports(const Codec& codec);
   /// For codecs whose rows have codes of their own (layout().group_rows is 1). Single rows are the

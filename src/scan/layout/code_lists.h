@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The lists of an inverted file: codes and ids of the rows that are nearest to each of its centres.
-// A list's codes lie in blocks (block_layout.h) where they are searched by integer levels, in the
+// A list's codes lie in blocks (block_layout.h) where they are searched by int8 values, in the
 // row format otherwise; in memory, or in a mapped file (mapped_lists.h).
 //
 // Threads: const member functions may run at the same time, and so may changes of different lists;

@@ -15,41 +15,40 @@ namespace {
 
 constexpr int kPairsPerSegment = kSegmentLanes / 2;
 
-void apply_signs(uint64_t signs, int8_t* levels) {
+void apply_signs(uint64_t signs, int8_t* values) {
   for (int lane = 0; lane < kSegmentLanes; ++lane) {
-    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
+    if ((signs >> lane & 1) != 0) values[lane] = static_cast<int8_t>(-values[lane]);
   }
 }
 
-void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& at,
-                 int8_t* levels) {
+void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& at, int8_t* values) {
   const uint8_t* payload = codec.layout().row_payload(at);
   const uint8_t* codes = payload + part.codes_offset;
   switch (part.kind) {
-    case LevelPart::Kind::bytes:
-      for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+    case Int8Part::Kind::bytes:
+      for (int j = 0; j < part.dim; ++j) values[lane_of(j, part.dim)] = part.x[codes[j]];
       return;
-    case LevelPart::Kind::magnitudes:
+    case Int8Part::Kind::magnitudes:
       for (int j = 0; j < part.dim; ++j) {
         const auto first_bit = static_cast<size_t>(j * part.step_bits);
-        levels[j] = part.x[read_bits(codes, first_bit, part.step_bits)];
+        values[j] = part.x[read_bits(codes, first_bit, part.step_bits)];
       }
       break;
-    case LevelPart::Kind::windows: {
+    case Int8Part::Kind::windows: {
       const int pairs = pairs_of(part.dim);
       for (int pair = 0; pair < pairs; ++pair) {
         const int window = read_window(codes, pairs, part.step_bits, pair);
-        int8_t* segment = levels + pair / kPairsPerSegment * kSegmentLanes;
+        int8_t* segment = values + pair / kPairsPerSegment * kSegmentLanes;
         segment[pair % kPairsPerSegment] = part.x[window];
         segment[kPairsPerSegment + pair % kPairsPerSegment] = part.y[window];
       }
       break;
     }
   }
-  if (part.signs == LevelPart::Signs::none) return;
+  if (part.signs == Int8Part::Signs::none) return;
   for (int start = 0; start < part.dim; start += kSegmentLanes) {
     uint64_t signs = 0;
-    if (part.signs == LevelPart::Signs::words) {
+    if (part.signs == Int8Part::Signs::words) {
       signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentLanes);
     } else {
       const int count = std::min(kSegmentLanes, part.dim - start);
@@ -57,7 +56,7 @@ void decode_part(const ScanCodec& codec, const LevelPart& part, const RowPlace& 
                   reinterpret_cast<uint8_t*>(&signs));
       signs = to_pair_order(signs, count);
     }
-    apply_signs(signs, levels + start);
+    apply_signs(signs, values + start);
   }
 }
 
@@ -93,37 +92,37 @@ int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace
         words_distance(codec, query, at, codec.first_stage_words(), sketch_words));
   int32_t dot = 0;
   for (int lane = sketch_words * kSegmentLanes;
-       lane < (sketch_words + codec.level_words()) * kSegmentLanes; ++lane) {
+       lane < (sketch_words + codec.int8_words()) * kSegmentLanes; ++lane) {
     const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
-    const int32_t level = query.levels[static_cast<size_t>(lane)];
-    dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -level : level;
+    const int32_t value = query.values[static_cast<size_t>(lane)];
+    dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -value : value;
   }
   return dot;
 }
 
-void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                   int8_t* levels) {
-  std::fill_n(levels, stage.padded_dim(), int8_t{0});
-  for (const LevelPart& part : stage.parts)
+void decode_int8(const ScanCodec& codec, const Int8Stage& stage, const RowPlace& at,
+                 int8_t* values) {
+  std::fill_n(values, stage.padded_dim(), int8_t{0});
+  for (const Int8Part& part : stage.parts)
     decode_part(codec, part, at,
-                levels + (part.first_segment - stage.first_segment) * kSegmentLanes);
+                values + (part.first_segment - stage.first_segment) * kSegmentLanes);
 }
 
-int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels) {
+int32_t int8_dot(const Int8Stage& stage, const ScanQuery& query, const int8_t* values) {
   int32_t dot = 0;
   for (int i = 0; i < stage.padded_dim(); ++i) {
     const auto lane = static_cast<size_t>(stage.first_lane() + i);
-    dot += levels[i] * query.levels[lane];
+    dot += values[i] * query.values[lane];
   }
   return dot;
 }
 
 float first_stage_squared_norm(const ScanCodec& codec, const RowPlace& at) {
   if (!codec.has_split_stages()) return 0;
-  const LevelStage& stage = codec.stages()[0];
-  std::vector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
-  decode_levels(codec, stage, at, levels.data());
-  const int32_t squared_norm = std::inner_product(levels.begin(), levels.end(), levels.begin(), 0);
+  const Int8Stage& stage = codec.stages()[0];
+  std::vector<int8_t> values(static_cast<size_t>(stage.padded_dim()));
+  decode_int8(codec, stage, at, values.data());
+  const int32_t squared_norm = std::inner_product(values.begin(), values.end(), values.begin(), 0);
   return static_cast<float>(squared_norm);
 }
 
@@ -131,11 +130,11 @@ RowScore score_row(const ScanCodec& codec, const ScanQuery& query, bool bounded,
                    const RowPlace& at) {
   ScanTerms terms = load_terms(codec, at);
   terms.squared_norm = first_stage_squared_norm(codec, at);
-  std::vector<int8_t> levels(static_cast<size_t>(codec.padded_dim()));
+  std::vector<int8_t> values(static_cast<size_t>(codec.padded_dim()));
   int32_t dots[2] = {0, 0};
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-    decode_levels(codec, codec.stages()[stage], at, levels.data());
-    dots[stage] = level_dot(codec.stages()[stage], query, levels.data());
+    decode_int8(codec, codec.stages()[stage], at, values.data());
+    dots[stage] = int8_dot(codec.stages()[stage], query, values.data());
   }
   RowScore row;
   const bool two_stages = codec.stages().size() == 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading a row of a block in plain code: its score terms, its signs' distance, its levels. The
+// Reading a row of a block in plain code: its score terms, its signs' distance, its values. The
 // truth that the kernels are tested against.
 #pragma once
 
@@ -15,12 +15,12 @@ ScanTerms load_terms(const ScanCodec& codec, const RowPlace& at);
 int sketch_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
 /// SignSums' other sum.
 int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at);
-/// The levels of one stage, (stage.padded_dim()), signs applied, in lanes order; lanes without a
+/// The values of one stage, (stage.padded_dim()), signs applied, in lanes order; lanes without a
 /// coordinate have any value, those of no part 0.
-void decode_levels(const ScanCodec& codec, const LevelStage& stage, const RowPlace& at,
-                   int8_t* levels);
-/// Σ query level·level over the stage's lanes.
-int32_t level_dot(const LevelStage& stage, const ScanQuery& query, const int8_t* levels);
+void decode_int8(const ScanCodec& codec, const Int8Stage& stage, const RowPlace& at,
+                 int8_t* values);
+/// Σ query value·value over the stage's lanes.
+int32_t int8_dot(const Int8Stage& stage, const ScanQuery& query, const int8_t* values);
 /// ScanTerms::squared_norm.
 float first_stage_squared_norm(const ScanCodec& codec, const RowPlace& at);
 

@@ -22,12 +22,12 @@ float largest_of(std::span<const float> values) {
   return largest;
 }
 
-/// The step with which `largest` is the largest level.
-float step_of(float largest) { return largest / kMaxLevel; }
+/// The step with which `largest` is the largest value.
+float step_of(float largest) { return largest / kMaxInt8; }
 
-/// Rounds up to 256 values to levels.
-void round_to_levels(std::span<const float> values, float step, int8_t* levels) {
-  std::transform(values.begin(), values.end(), levels,
+/// Rounds up to 256 values to values.
+void round_to_int8(std::span<const float> values, float step, int8_t* out) {
+  std::transform(values.begin(), values.end(), out,
                  [&](float value) { return static_cast<int8_t>(std::lrint(value / step)); });
 }
 
@@ -39,42 +39,42 @@ float largest_of(const TrellisPlanes& planes) {
 float largest_of(const MagnitudePlanes& planes) { return planes.levels().back(); }
 
 // Cells of codes with signs are magnitudes: not negative.
-LevelPart make_part(const TrellisPlanes& planes, LevelPart::Signs signs, float step) {
-  LevelPart part;
-  part.kind = LevelPart::Kind::windows;
-  part.signs = planes.codebook().quadrant ? signs : LevelPart::Signs::none;
+Int8Part make_part(const TrellisPlanes& planes, Int8Part::Signs signs, float step) {
+  Int8Part part;
+  part.kind = Int8Part::Kind::windows;
+  part.signs = planes.codebook().quadrant ? signs : Int8Part::Signs::none;
   part.dim = planes.dim();
   part.step_bits = planes.codebook().step;
-  round_to_levels(planes.codebook().cells.x, step, part.x);
-  round_to_levels(planes.codebook().cells.y, step, part.y);
+  round_to_int8(planes.codebook().cells.x, step, part.x);
+  round_to_int8(planes.codebook().cells.y, step, part.y);
   part.make_tables();
   return part;
 }
-LevelPart make_part(const MagnitudePlanes& planes, LevelPart::Signs signs, float step) {
-  LevelPart part;
-  part.kind = LevelPart::Kind::magnitudes;
+Int8Part make_part(const MagnitudePlanes& planes, Int8Part::Signs signs, float step) {
+  Int8Part part;
+  part.kind = Int8Part::Kind::magnitudes;
   part.signs = signs;
   part.dim = planes.dim();
   part.step_bits = planes.magnitude_bits();
-  round_to_levels(planes.levels(), step, part.x);
+  round_to_int8(planes.levels(), step, part.x);
   part.make_tables();
   return part;
 }
 
-LevelStage window_stage(const TrellisPlanes& planes, LevelPart::Signs signs, size_t offset) {
-  LevelStage stage;
+Int8Stage window_stage(const TrellisPlanes& planes, Int8Part::Signs signs, size_t offset) {
+  Int8Stage stage;
   stage.segments = segments_of(planes.dim());
   stage.step = step_of(largest_of(planes));
   stage.parts.push_back(make_part(planes, signs, stage.step));
-  LevelPart& part = stage.parts.back();
+  Int8Part& part = stage.parts.back();
   part.signs_offset = offset;
-  const bool plane_in_payload = part.signs == LevelPart::Signs::plane;
+  const bool plane_in_payload = part.signs == Int8Part::Signs::plane;
   part.codes_offset = offset + (plane_in_payload ? planes.quadrant_bytes() : 0);
   return stage;
 }
 
 /// Share of Σ scale⁴, by which scores spread, that a trained code's first stage is to have. Bytes
-/// hold the levels of a query better in two stages: one step for all would be that of the few large
+/// hold the values of a query better in two stages: one step for all would be that of the few large
 /// ones.
 constexpr double kFirstStageShare = .75;
 
@@ -99,10 +99,10 @@ int first_stage_segments(const PlannedQuantizer& planned) {
   return 0;
 }
 
-/// The stage of segments first … end−1. All its parts have one step, so that a query's levels mean
+/// The stage of segments first … end−1. All its parts have one step, so that a query's values mean
 /// the same everywhere. `offset`: of the code's first cell plane in a row's payload.
-LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset) {
-  LevelStage stage;
+Int8Stage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset) {
+  Int8Stage stage;
   stage.first_segment = first;
   stage.segments = end - first;
   const auto for_each_run = [&](const auto& body) {
@@ -117,7 +117,7 @@ LevelStage planned_stage(const PlannedQuantizer& planned, int first, int end, si
       [&](const auto&, const auto& planes) { largest = std::max(largest, largest_of(planes)); });
   stage.step = step_of(largest);
   for_each_run([&](const auto& run, const auto& planes) {
-    stage.parts.push_back(make_part(planes, LevelPart::Signs::words, stage.step));
+    stage.parts.push_back(make_part(planes, Int8Part::Signs::words, stage.step));
     stage.parts.back().first_segment = run.first / kSegmentDims;
     stage.parts.back().codes_offset = offset + run.cells_offset - planned.sign_plane_bytes();
   });
@@ -131,7 +131,7 @@ constexpr double kNearCosine = .5;
 
 }  // namespace
 
-void LevelPart::make_tables() {
+void Int8Part::make_tables() {
   // So that what is above a field's bits does not count.
   if (kind == Kind::magnitudes)
     for (int i = 1 << step_bits; i < 256; ++i) x[i] = x[i - (1 << step_bits)];
@@ -142,7 +142,7 @@ void LevelPart::make_tables() {
   if (kind == Kind::magnitudes) fields.set_by_halves(step_bits);
 }
 
-size_t LevelPart::bytes_read() const {
+size_t Int8Part::bytes_read() const {
   if (kind == Kind::bytes) return static_cast<size_t>(dim);
   if (kind == Kind::magnitudes) return static_cast<size_t>(8 * step_bits * segments());
   const int registers = (segments() + 1) / 2;
@@ -165,12 +165,12 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   const Quantizer* quantizer = &codec.quantizer();
   if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
     stages_.push_back(
-        window_stage(trellis->planes(), LevelPart::Signs::words, layout_.payload_sign_bytes()));
+        window_stage(trellis->planes(), Int8Part::Signs::words, layout_.payload_sign_bytes()));
   } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
     const TrellisPlanes& first = residual->first();
     const double first_mse = first.codebook().mse;
-    stages_.push_back(window_stage(first, LevelPart::Signs::words, layout_.payload_sign_bytes()));
-    stages_.push_back(window_stage(residual->second(), LevelPart::Signs::plane,
+    stages_.push_back(window_stage(first, Int8Part::Signs::words, layout_.payload_sign_bytes()));
+    stages_.push_back(window_stage(residual->second(), Int8Part::Signs::plane,
                                    layout_.payload_sign_bytes() + first.cell_bytes()));
     stages_.back().step /= residual->gain();
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
@@ -205,34 +205,34 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
           measured.sketch * (kTrainedSketchMargin + kUncoveredSketchMargin * uncovered);
     }
   } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
-    LevelStage stage;
+    Int8Stage stage;
     stage.segments = segments_of(codec.dim());
     stage.step = step_of(largest_of(bytes->table().levels()));
-    LevelPart part;
-    part.kind = LevelPart::Kind::bytes;
+    Int8Part part;
+    part.kind = Int8Part::Kind::bytes;
     part.dim = codec.dim();
-    round_to_levels(bytes->table().levels(), stage.step, part.x);
+    round_to_int8(bytes->table().levels(), stage.step, part.x);
     part.make_tables();
     stage.parts.push_back(part);
     stages_.push_back(std::move(stage));
   } else {
-    fail(StatusCode::unsupported, "{}: its codes have no integer levels", print_spec(codec.spec()));
+    fail(StatusCode::unsupported, "{}: its codes have no int8 values", print_spec(codec.spec()));
   }
-  for (LevelStage& stage : stages_) {
+  for (Int8Stage& stage : stages_) {
     stage.codes_begin = stage.parts.front().codes_offset;
-    for (const LevelPart& part : stage.parts) {
+    for (const Int8Part& part : stage.parts) {
       stage.codes_begin = std::min(stage.codes_begin, part.codes_offset);
       stage.payload_bytes = std::max(stage.payload_bytes, part.codes_offset + part.bytes_read());
     }
   }
 }
 
-// A row's û is about √dim long: the more of it the first stage has, e = Σ (step·level)² above the
+// A row's û is about √dim long: the more of it the first stage has, e = Σ (step·value)² above the
 // number n of its coordinates, the less is left, √(1 − e/t) of what others have in the second
 // stage, t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is no shorter. e
 // has an error of about √n, the code's own, and where t is not larger than that it says the less.
 void ScanCodec::set_squared_norm_bounds() {
-  const LevelStage& stage = stages_[0];
+  const Int8Stage& stage = stages_[0];
   const double lanes = stage.padded_dim();
   const double step2 = double{stage.step} * stage.step;
   double first = 0;

@@ -2,10 +2,10 @@
 // What a search needs to know of a codec: how its codes become integers, and which numbers turn
 // integers into scores and bounds. docs/dev/bounds.md has the maths.
 //
-// A row's decoded direction û and the rotated query are both rounded to integer levels, so that an
+// A row's decoded direction û and the rotated query are both rounded to int8 values, so that an
 // inner product is an integer sum, the same on every machine and in every order:
-//   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_level · level.
-// Levels fit a byte, −127 to 127. Rounding to them moves scores by about .013/√dim of ‖q‖‖x‖, more
+//   ⟨q', û⟩ ≈ query_step · Σ_stages step · Σ_lanes query_value · value.
+// Values fit a byte, −127 to 127. Rounding to them moves scores by about .013/√dim of ‖q‖‖x‖, more
 // than the best codes are off themselves, so that searches keep more than k rows for the codec's
 // own scores to choose from (rescored_rows()). Vectors are taken as lanes: 64 for each segment of
 // 64 coordinates, lane t the first coordinate of the segment's pair t and lane 32+t the second,
@@ -25,8 +25,8 @@
 
 namespace polarquant {
 
-/// Integer levels of some segments: a table, and where a row's indices into it lie.
-struct LevelPart {
+/// Integer values of some segments: a table, and where a row's indices into it lie.
+struct Int8Part {
   enum class Kind : uint8_t {
     windows,     // the table's x, y for each pair's window over a ring of bits
     bytes,       // the table's x for each coordinate's byte
@@ -59,14 +59,14 @@ struct LevelPart {
   void make_tables();
 };
 
-/// Integer levels of one stage of a code, by parts, in order. A residual code's two stages are of
+/// Integer values of one stage of a code, by parts, in order. A residual code's two stages are of
 /// all segments, a trained code's of the first ones and of the others. A query has 0 in lanes of no
 /// part.
-struct LevelStage {
-  std::vector<LevelPart> parts;
+struct Int8Stage {
+  std::vector<Int8Part> parts;
   int first_segment = 0;
   int segments = 0;
-  float step = 0;            // level × step is the value
+  float step = 0;            // value × step is the value
   size_t codes_begin = 0;    // of the parts' first code in a row's payload
   size_t payload_bytes = 0;  // of a row's payload, from its start: what the parts read
 
@@ -118,7 +118,7 @@ class ScanCodec {
   explicit ScanCodec(const Codec& codec, RowOrder order = RowOrder::blocks);
 
   const BlockLayout& layout() const { return layout_; }
-  const std::vector<LevelStage>& stages() const { return stages_; }
+  const std::vector<Int8Stage>& stages() const { return stages_; }
   int padded_dim() const { return lanes_; }
   int dim() const { return layout_.dim(); }
   Metric metric() const { return metric_; }
@@ -133,9 +133,9 @@ class ScanCodec {
   /// Whether a query has three bits instead of two of each coordinate of the sketch's first word:
   /// of trained codes, whose first word says most.
   bool has_third_bit() const { return has_sketch() && is_trained(); }
-  /// Sign words that meet the query's full levels: those behind the sketch, but none of split
+  /// Sign words that meet the query's full values: those behind the sketch, but none of split
   /// stages.
-  int level_words() const {
+  int int8_words() const {
     return has_split_stages() ? 0 : layout_.sign_words() - layout_.sketch_words();
   }
   /// Of split stages, the sketch's words that are the first one's, and those behind it.
@@ -147,12 +147,12 @@ class ScanCodec {
   }
   /// Coordinates that a row's sign words cover.
   int sign_dims() const { return std::min(dim(), layout_.sign_words() * kSegmentLanes); }
-  /// (dim), of a code with a trained rotation, else empty: what levels of coordinates are
+  /// (dim), of a code with a trained rotation, else empty: what values of coordinates are
   /// multiplied by to be û. The query's coordinates take it over. 0 where a code has nothing of a
   /// coordinate.
   const std::vector<float>& scales() const { return scales_; }
   const BoundConstants& bounds() const { return bounds_; }
-  /// How many rows a search for the k best by the codec's scores keeps by levels, for these scores
+  /// How many rows a search for the k best by the codec's scores keeps by values, for these scores
   /// to choose from. Recall@10 of 117,659 × 384 real embeddings without and with one more, and by
   /// floats: Polar2 .8674, .8680, .8681; Polar4-pca .9687, .9702, .9701; Polar4+4 .9923, .9964,
   /// .9966; Polar8 .9924, .9965, .9964.
@@ -167,7 +167,7 @@ class ScanCodec {
   Metric metric_;
   FactorFormat factor_format_;
   int lanes_;
-  std::vector<LevelStage> stages_;
+  std::vector<Int8Stage> stages_;
   std::vector<float> scales_;
   BoundConstants bounds_;
 };

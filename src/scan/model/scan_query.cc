@@ -32,16 +32,16 @@ void for_each_run(int dim, const Body& body) {
   if (dim - full > half) body(full + half, dim - full - half, full + kSegmentLanes / 2);
 }
 
-/// Rounds x, (dim), whole segments but for the last, to levels in lanes, 0 in those without a
-/// coordinate; returns the step, 0 where all levels are 0.
-float round_to_lanes(const float* x, int dim, int8_t* levels) {
-  const float step = round_to_step(x, dim, levels);
+/// Rounds x, (dim), whole segments but for the last, to values in lanes, 0 in those without a
+/// coordinate; returns the step, 0 where all values are 0.
+float round_to_lanes(const float* x, int dim, int8_t* values) {
+  const float step = round_to_step(x, dim, values);
   const int left = dim % kSegmentLanes;
   if (left == 0) return step;
   // The last segment's second half begins at half a register.
   constexpr int kHalf = kSegmentLanes / 2;
   const int half = (left + 1) / 2;
-  int8_t* last = levels + dim - left;
+  int8_t* last = values + dim - left;
   std::memmove(last + kHalf, last + half, static_cast<size_t>(left - half));
   std::fill(last + half, last + kHalf, int8_t{0});
   std::fill(last + kHalf + left - half, last + kSegmentLanes, int8_t{0});
@@ -64,14 +64,14 @@ constexpr float kFirstWordBorders[kMostBorders] = {
     4.5F * kFirstWordStep, 5.5F * kFirstWordStep, 6.5F * kFirstWordStep};
 
 /// Leaves a place that weighs 2 or 3 in several words of the sketch behind the first to the one
-/// whose level there is the largest for the word's root mean square. In the others it weighs 1.
-void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<LevelWord>& words,
+/// whose value there is the largest for the word's root mean square. In the others it weighs 1.
+void part_twos(const ScanCodec& codec, const int8_t* values, const std::vector<SignWord>& words,
                WordWeights* weights) {
   const auto sketch_words = static_cast<size_t>(codec.layout().sketch_words());
   // Two words' squares over their mean squares, by what both would be divided by.
   const auto farness = [&](size_t word, int place, size_t other) {
-    const int64_t level = levels[word * kSegmentLanes + static_cast<size_t>(place)];
-    return level * level * segment_dims(codec.dim(), static_cast<int>(word)) * words[other].squares;
+    const int64_t value = values[word * kSegmentLanes + static_cast<size_t>(place)];
+    return value * value * segment_dims(codec.dim(), static_cast<int>(word)) * words[other].squares;
   };
   for (size_t a = 1; a < sketch_words; ++a) {
     for (size_t b = a + 1; b < sketch_words; ++b) {
@@ -85,18 +85,18 @@ void part_twos(const ScanCodec& codec, const int8_t* levels, const std::vector<L
         of.sum -= weight - 1;
         of.squares -= weight * weight - 1;
         of.along -=
-            (weight - 1) * std::abs(levels[nearer * kSegmentLanes + static_cast<size_t>(place)]);
+            (weight - 1) * std::abs(values[nearer * kSegmentLanes + static_cast<size_t>(place)]);
       }
     }
   }
 }
 
-/// A query's words, of its levels: what is told of it by sums of them is off by less than 1e-4, and
+/// A query's words, of its values: what is told of it by sums of them is off by less than 1e-4, and
 /// sums of integers are the same on every machine.
 struct QueryWords {
-  const std::vector<LevelWord>& words;
+  const std::vector<SignWord>& words;
   WordWeights weights[kMaxSketchWords];  // of the sketch
-  const float (&steps)[2];               // of the levels of each stage
+  const float (&steps)[2];               // of the values of each stage
   size_t second_stage;                   // its first word, of split stages
 
   /// Makes scan->words.
@@ -105,19 +105,19 @@ struct QueryWords {
         steps(of),
         second_stage(codec.has_split_stages() ? static_cast<size_t>(codec.stages()[1].first_segment)
                                               : std::numeric_limits<size_t>::max()) {
-    scan->words.resize(scan->levels.size() / kSegmentLanes);
-    const int8_t* levels = scan->levels.data();
-    const LevelWord* sums = scan->words.data();
+    scan->words.resize(scan->values.size() / kSegmentLanes);
+    const int8_t* values = scan->values.data();
+    const SignWord* sums = scan->words.data();
     const int sketch_words = codec.layout().sketch_words();
-    sum_level_words(levels, static_cast<int>(words.size()), scan->words.data());
+    sum_sign_words(values, static_cast<int>(words.size()), scan->words.data());
     if (!codec.has_third_bit()) {
-      weigh_levels(levels, sums, sketch_words, codec.dim(), kBorders, weights);
+      weigh_values(values, sums, sketch_words, codec.dim(), kBorders, weights);
       return;
     }
-    weigh_levels(levels, sums, 1, codec.dim(), kFirstWordBorders, weights);
-    weigh_levels(levels + kSegmentLanes, sums + 1, sketch_words - 1, codec.dim() - kSegmentLanes,
+    weigh_values(values, sums, 1, codec.dim(), kFirstWordBorders, weights);
+    weigh_values(values + kSegmentLanes, sums + 1, sketch_words - 1, codec.dim() - kSegmentLanes,
                  kBorders, weights + 1);
-    part_twos(codec, levels, words, weights);
+    part_twos(codec, values, words, weights);
   }
   double step(size_t word) const { return word < second_stage ? steps[0] : steps[1]; }
   /// Σ x² of words first … end−1.
@@ -127,7 +127,7 @@ struct QueryWords {
       sum += step(i) * step(i) * words[i].squares;
     return sum;
   }
-  int32_t level_sum(int first, int end) const {
+  int32_t value_sum(int first, int end) const {
     int32_t sum = 0;
     for (int i = first; i < end; ++i) sum += words[static_cast<size_t>(i)].sum;
     return sum;
@@ -210,7 +210,7 @@ double sketch_factor(const ScanCodec& codec, const QueryWords& of, double norm2)
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
 void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const SketchSums& sums,
-                     double norm2, double length, float exactness, float level_step,
+                     double norm2, double length, float exactness, float value_step,
                      ScanQuery* query) {
   const BlockLayout& layout = codec.layout();
   const double unit = sums.unit();
@@ -235,12 +235,12 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const SketchS
                    static_cast<float>(sketch.margin)};
   const auto both = bound_of(squared_norm, codec.bounds().margin);
   query->signs = {static_cast<float>(both.slope * unit),
-                  static_cast<float>(both.slope * level_step), static_cast<float>(both.margin)};
+                  static_cast<float>(both.slope * value_step), static_cast<float>(both.margin)};
   // The bound of the first of split stages has more to go by.
   if (codec.has_split_stages()) query->signs = {query->sketch.slope, 0, query->sketch.margin};
 }
 
-/// `step`: of the first stage's Σ level·level.
+/// `step`: of the first stage's Σ value·value.
 SumBound residual_bound(const ScanCodec& codec, double norm, double length, float exactness,
                         double step) {
   const BoundConstants& constants = codec.bounds();
@@ -286,20 +286,20 @@ AlignedVector<float> scaled_query(const ScanCodec& codec, const PreparedQuery& q
   return scaled;
 }
 
-/// û and its levels ŷ are taken to be at most this long, in √dim: û is the decoded vector nearest
+/// û and its values ŷ are taken to be at most this long, in √dim: û is the decoded vector nearest
 /// to one of length √dim.
 constexpr double kLongestRow = 1.5;
 
-/// Σ over coordinates of |x_j|, and of (x_j − step·level)².
+/// Σ over coordinates of |x_j|, and of (x_j − step·value)².
 struct RoundingSums {
   double magnitudes = 0;
   double squares = 0;
 };
-RoundingSums rounding_sums(const float* x, int dim, const int8_t* levels, float step) {
+RoundingSums rounding_sums(const float* x, int dim, const int8_t* values, float step) {
   RoundingSums sums;
   for_each_run(dim, [&](int first, int count, int lane) {
     for (int j = 0; j < count; ++j) {
-      const double error = double{x[first + j]} - double{step} * levels[lane + j];
+      const double error = double{x[first + j]} - double{step} * values[lane + j];
       sums.magnitudes += std::fabs(x[first + j]);
       sums.squares += error * error;
     }
@@ -326,22 +326,22 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const float factor = l2 ? 2.0F : 1.0F;
   scan->score.base = l2 ? -query.offset : query.offset;
   scan->score.weight = l2 ? 1.0F : query.bias_weight;
-  scan->levels.resize(lanes);
+  scan->values.resize(lanes);
   float steps[2] = {0, 0};
   for (size_t i = 0; i < codec.stages().size(); ++i) {
-    const LevelStage& stage = codec.stages()[i];
+    const Int8Stage& stage = codec.stages()[i];
     const int first = stage.first_segment * kSegmentLanes;
     const int count = std::min(dim - first, stage.padded_dim());
     if (i > 0 && !codec.has_split_stages()) {
       steps[i] = steps[0];
     } else {
-      steps[i] = round_to_lanes(x + first, count, scan->levels.data() + first);
+      steps[i] = round_to_lanes(x + first, count, scan->values.data() + first);
     }
     scan->score.dot_scale[i] = factor * steps[i] * stage.step;
   }
   const QueryWords words(codec, steps, scan);
   const int sign_words = codec.layout().sign_words();
-  scan->sign_level_sum = words.level_sum(sign_words - codec.level_words(), sign_words);
+  scan->sign_int8_sum = words.value_sum(sign_words - codec.int8_words(), sign_words);
 
   const double norm2 = words.squared_norm(0, static_cast<int>(words.words.size()));
   const double length = factor * codec.bounds().length_of_norm;  // per norm term
@@ -357,7 +357,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   }
 }
 
-// ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell is off its level by half a step at most, and ŷ is no
+// ⟨q',û⟩ − ⟨q̂,ŷ⟩ = ⟨q',û−ŷ⟩ + ⟨q'−q̂,ŷ⟩: a cell is off its value by half a step at most, and ŷ is no
 // longer than kLongestRow says.
 ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQuery& query,
                                        const ScanQuery& scan) {
@@ -368,12 +368,12 @@ ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQue
   double of_cells = 0;
   double squares = 0;
   for (size_t i = 0; i < codec.stages().size(); ++i) {
-    const LevelStage& stage = codec.stages()[i];
+    const Int8Stage& stage = codec.stages()[i];
     const int first = stage.first_lane();
     const int count = std::min(dim - first, stage.padded_dim());
     const double step = scan.score.dot_scale[i] / (factor * stage.step);
     const RoundingSums sums =
-        rounding_sums(x + first, count, scan.levels.data() + first, static_cast<float>(step));
+        rounding_sums(x + first, count, scan.values.data() + first, static_cast<float>(step));
     of_cells += .5 * stage.step * sums.magnitudes;
     // Stages of the same lanes are one vector ŷ.
     squares = i == 0 || codec.has_split_stages() ? squares + sums.squares : sums.squares;

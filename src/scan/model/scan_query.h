@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A query as scans of one codec use it: levels, signs and the constants of score and bounds, and
+// A query as scans of one codec use it: values, signs and the constants of score and bounds, and
 // the plain definitions of score and bounds, which every kernel computes by the same float
 // operations in the same order, so that results are the same to the bit on every machine.
 //
@@ -27,7 +27,7 @@ struct ScoreConstants {
   float dot_scale[2] = {0, 0};
 };
 
-/// bound by a dot product of levels: base + weight·constant + norm·(slope·dot + margin).
+/// bound by a dot product of values: base + weight·constant + norm·(slope·dot + margin).
 struct DotBound {
   float slope = 0;
   float margin = 0;
@@ -42,10 +42,10 @@ struct SumBound {
   float squared_norm_slope = 0;  // 0 but for the first of split stages
 };
 
-/// How far a score by levels may lie below Codec::score of the same row: a range search adds it, so
+/// How far a score by values may lie below Codec::score of the same row: a range search adds it, so
 /// that rows within it are scored by floats too. docs/dev/bounds.md derives it.
 struct ScoreErrorBound {
-  float per_scale = 0;  // of levels, times the row's scale
+  float per_scale = 0;  // of values, times the row's scale
   float per_term = 0;   // of float sums, times |base| + |weight·constant|
 
   float of(const ScoreConstants& score, float scale, float constant) const {
@@ -56,7 +56,7 @@ struct ScoreErrorBound {
 };
 
 struct ScanQuery {
-  /// Of each coordinate of the sketch, the sign of its level and, bit by bit, its weight: a row
+  /// Of each coordinate of the sketch, the sign of its value and, bit by bit, its weight: a row
   /// whose sign differs is as much further away. The first sketch_words are set. Where the first
   /// has a third bit, no coordinate of two of the others has its bit in both's twos, so that one
   /// count of bits serves them all.
@@ -68,15 +68,15 @@ struct ScanQuery {
   /// (ScanCodec::has_third_bit()).
   uint64_t fours_word = 0;
   int32_t sketch_weight = 0;     // Σ weight
-  AlignedVector<int8_t> levels;  // (lanes), −127 to 127
-  std::vector<LevelWord> words;  // (lanes/64), of levels: what the others are made of
-  int32_t sign_level_sum = 0;    // Σ levels of the sign words behind the sketch
+  AlignedVector<int8_t> values;  // (lanes), −127 to 127
+  std::vector<SignWord> words;   // (lanes/64), of values: what the others are made of
+  int32_t sign_int8_sum = 0;     // Σ values of the sign words behind the sketch
   int32_t weight_behind = 0;     // of split stages: Σ weights of the sketch behind the first one
   ScoreConstants score;
   ScoreErrorBound error_bound;  // 0 in a search of the k best
   DotBound sketch;              // by Σ ±weight over the sketch: sketch_weight − 2·distance
   SumBound signs;        // by the sketch's Σ ±w and the other sum; no bound of split stages
-  SumBound first_stage;  // by the first of two stages' Σ level·level, and the other sum
+  SumBound first_stage;  // by the first of two stages' Σ value·value, and the other sum
 };
 
 /// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
@@ -108,7 +108,7 @@ inline float similarity(const ScoreConstants& score, const ScanTerms& row, int32
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
 }
-/// What a search orders a row by, but for its bounds: its score by levels with the query's
+/// What a search orders a row by, but for its bounds: its score by values with the query's
 /// error_bound.
 inline float with_error_bound(const ScanQuery& query, const ScanTerms& row, float score) {
   return score + query.error_bound.of(query.score, row.scale, row.constant);
@@ -126,7 +126,7 @@ inline float sketch_bound(const ScanQuery& query, const ScanTerms& row, int dist
 /// What the stages of signs take from a row.
 struct SignSums {
   int32_t distance = 0;  // of the sketch
-  /// Σ level·(±1) over the sign words behind the sketch; of split stages Σ weight·(±1) over the
+  /// Σ value·(±1) over the sign words behind the sketch; of split stages Σ weight·(±1) over the
   /// sketch's words behind the first one.
   int32_t other_sum = 0;
 };
@@ -150,7 +150,7 @@ inline float first_stage_bound(const ScanQuery& query, const ScanTerms& row, int
   return sum_bound(query.score, query.first_stage, row, first_dot, sums.other_sum);
 }
 /// The least of score and bounds: what a search at finite exactness orders rows by. `first_dot` is
-/// the first of two stages' Σ level·level.
+/// the first of two stages' Σ value·value.
 inline float bounded_score(const ScanQuery& query, const ScanTerms& row, float score,
                            const SignSums& signs, bool two_stages, int32_t first_dot) {
   float least = std::min(score, sketch_bound(query, row, signs.distance));

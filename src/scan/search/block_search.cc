@@ -341,7 +341,7 @@ class GroupSearch {
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
   SearchGoal& goal_;
-  int64_t kept_;  // rows by levels
+  int64_t kept_;  // rows by values
   float exactness_;
   bool bounded_;
   DenseForm form_;  // of dense scans

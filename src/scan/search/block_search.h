@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Top-k over rows in blocks, by integer levels: the search of an index. docs/dev/bounds.md explains
+// Top-k over rows in blocks, by int8 values: the search of an index. docs/dev/bounds.md explains
 // it.
 #pragma once
 
@@ -20,7 +20,7 @@ bool search_is_bounded(const ScanCodec& codec, float exactness);
 /// The k best rows of `spans` for each of nq queries (nq, dim): scores (nq, k) best first and ids
 /// (nq, k), row positions; where there are fewer than k rows, id −1 with score −inf (inner product,
 /// cosine) or +inf (L2). The k rows are those of the largest min(score, bounds), ties to the lower
-/// id; score and bounds by integer levels. What is returned, and orders them, is Codec::score of
+/// id; score and bounds by int8 values. What is returned, and orders them, is Codec::score of
 /// each, to the bit. The result depends on neither threads nor the machine. Throws bad_argument for
 /// nq < 0, k < 1, exactness below 0 or no number, and queries that are not finite.
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,

@@ -130,10 +130,10 @@ void find_not_below(float least, const float* values, int64_t count, std::vector
 
 struct CentroidSearch::Chunk {
   int64_t queries = 0;
-  AlignedVector<int8_t> levels;     // (queries, or a whole chunk, lanes)
+  AlignedVector<int8_t> values;     // (queries, or a whole chunk, lanes)
   std::vector<float> bases;         // (queries)
   std::vector<float> weights;       // (queries)
-  std::vector<float> units;         // (queries): level·level × step × unit is the product
+  std::vector<float> units;         // (queries): value·value × step × unit is the product
   std::vector<float> margins;       // (queries): by which two centroids' order may be wrong
   AlignedVector<float> similarity;  // (queries, whole query_tiles)
   AlignedVector<int32_t> dots;
@@ -146,11 +146,11 @@ CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const floa
       lanes_(segments_of(dim) * kSegmentLanes) {
   codec_.use_kernels(simd_codec_kernels());
   const auto capacity = static_cast<size_t>(query_tiles_of(count) * kTileQueries);
-  levels_.resize(checked_mul(static_cast<int64_t>(capacity), lanes_, "centroids x lanes"));
+  values_.resize(checked_mul(static_cast<int64_t>(capacity), lanes_, "centroids x lanes"));
   steps_.resize(capacity);
   constants_.resize(capacity);
   AlignedVector<float> v(static_cast<size_t>(dim));
-  AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
+  AlignedVector<int8_t> values(static_cast<size_t>(lanes_));
   const float* mean = codec_.centre().data();
   const auto dot = simd_exact_sums().dot_exact;
   for (int64_t list = 0; list < count; ++list) {
@@ -164,15 +164,15 @@ CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const floa
     largest_norm_ = std::max(largest_norm_, std::sqrt(norm2));
     largest_constant_ = std::max(largest_constant_, std::fabs(constant));
     codec_.rotation().apply(v.data());
-    steps_[at] = round_to_step(v.data(), dim, levels.data());
+    steps_[at] = round_to_step(v.data(), dim, values.data());
     largest_step_ = std::max(largest_step_, steps_[at]);
-    put_in_query_tile(levels.data(), lanes_, static_cast<int>(list % kTileQueries),
-                      levels_.data() + list / kTileQueries * lanes_ * kTileQueries);
+    put_in_query_tile(values.data(), lanes_, static_cast<int>(list % kTileQueries),
+                      values_.data() + list / kTileQueries * lanes_ * kTileQueries);
   }
 }
 
 size_t CentroidSearch::memory_bytes() const {
-  return codec_.memory_bytes() + levels_.capacity() +
+  return codec_.memory_bytes() + values_.capacity() +
          (steps_.capacity() + constants_.capacity()) * sizeof(float);
 }
 
@@ -181,7 +181,7 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   const bool l2 = codec_.metric() == Metric::l2;
   chunk->queries = nq;
   const int64_t rows = nq < kMinQueriesTogether ? nq : kChunkQueries;
-  chunk->levels.assign(static_cast<size_t>(rows * lanes_), 0);
+  chunk->values.assign(static_cast<size_t>(rows * lanes_), 0);
   chunk->bases.clear();
   chunk->weights.clear();
   chunk->units.clear();
@@ -189,7 +189,7 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   chunk->similarity.resize(static_cast<size_t>(nq) * steps_.size());
   for (int64_t i = 0; i < nq; ++i) {
     const PreparedQuery query = codec_.prepare_query(queries + i * dim);
-    const float step = round_to_step(query.rotated.data(), dim, &chunk->levels[i * lanes_]);
+    const float step = round_to_step(query.rotated.data(), dim, &chunk->values[i * lanes_]);
     chunk->bases.push_back(l2 ? -query.offset : query.offset);
     chunk->weights.push_back(l2 ? 1 : query.bias_weight);
     chunk->units.push_back(l2 ? 2 * step : step);
@@ -232,8 +232,8 @@ void CentroidSearch::score_one(int64_t query, int64_t first_query_tile, int64_t 
   for (int64_t query_tile = first_query_tile; query_tile < end_query_tile;
        query_tile += kTaskQueryTiles) {
     const int64_t count = std::min(kTaskQueryTiles, end_query_tile - query_tile);
-    row_query_tile_dots(&chunk->levels[static_cast<size_t>(query * lanes_)], lanes_,
-                        &levels_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)],
+    row_query_tile_dots(&chunk->values[static_cast<size_t>(query * lanes_)], lanes_,
+                        &values_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)],
                         static_cast<int>(count), dots);
     for (int64_t i = 0; i < count; ++i)
       set_similarity(query, query_tile + i, dots + i * kTileQueries, chunk);
@@ -252,8 +252,8 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
   chunk->dots.resize(static_cast<size_t>(together) * kTileQueries * kChunkRows);
   for (int64_t query_tile = first_query_tile; query_tile < end_query_tile; query_tile += together) {
     const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
-    query_tile_dots(chunk->levels.data(), lanes_,
-                    &levels_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)], count,
+    query_tile_dots(chunk->values.data(), lanes_,
+                    &values_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)], count,
                     chunk->dots.data());
     for (int p = 0; p < count; ++p) {
       for (int64_t query = 0; query < chunk->queries; ++query) {

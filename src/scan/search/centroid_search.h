@@ -51,9 +51,9 @@ class CentroidSearch {
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
   int lanes_;
-  // Of centroid c about their mean m, rotated: levels, (query_tiles, lanes·16) as query_tile_dots.h
-  // has them, and what a level is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query_tiles.
-  AlignedVector<int8_t> levels_;
+  // Of centroid c about their mean m, rotated: values, (query_tiles, lanes·16) as query_tile_dots.h
+  // has them, and what a value is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query_tiles.
+  AlignedVector<int8_t> values_;
   AlignedVector<float> steps_;
   AlignedVector<float> constants_;
   double largest_norm_ = 0;  // of c−m

@@ -51,7 +51,7 @@ QueryTiles::QueryTiles(const ScanCodec& codec, std::span<const ScanQuery> querie
   const size_t stages =
       form_ == DenseForm::scores ? query_tiles_of_stage(codec.stages().size() - 1) + 1 : 1;
   for (size_t stage = 0; stage < stages; ++stage)
-    query_tiles_.emplace_back(static_cast<size_t>(query_tiles * query_tile_levels(stage)));
+    query_tiles_.emplace_back(static_cast<size_t>(query_tiles * query_tile_values(stage)));
   constants_.resize(static_cast<size_t>(query_tiles));
   if (form_ != DenseForm::scores) match_queries_.resize(queries.size());
   parallel_for(query_tiles, thread_count(threads, query_tiles), [&](int64_t query_tile, int) {
@@ -66,19 +66,19 @@ void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
   QueryTileConstants& constants = constants_[static_cast<size_t>(query_tile)];
   constants.base[slot] = query.score.base;
   constants.weight[slot] = query.score.weight;
-  const auto put = [&](size_t stage, const int8_t* levels) {
-    const int64_t size = query_tile_levels(stage);
-    put_in_query_tile(levels, static_cast<int>(size / kTileQueries), slot,
+  const auto put = [&](size_t stage, const int8_t* values) {
+    const int64_t size = query_tile_values(stage);
+    put_in_query_tile(values, static_cast<int>(size / kTileQueries), slot,
                       query_tiles_[stage].data() + query_tile * size);
   };
   if (form_ == DenseForm::scores) {
     constants.dot_scale[0][slot] = query.score.dot_scale[0];
     constants.dot_scale[1][slot] = query.score.dot_scale[1];
     for (size_t stage = 0; stage < query_tiles_.size(); ++stage)
-      put(stage, query.levels.data() + codec_.stages()[stage].first_lane());
+      put(stage, query.values.data() + codec_.stages()[stage].first_lane());
     return;
   }
-  AlignedVector<int8_t> lanes(static_cast<size_t>(query_tile_levels(0) / kTileQueries));
+  AlignedVector<int8_t> lanes(static_cast<size_t>(query_tile_values(0) / kTileQueries));
   if (one_step_) {
     const OneStepVectors::Scales scales = one_step_->put_query(query, lanes.data());
     constants.dot_scale[0][slot] = scales.dot_scale;
@@ -89,11 +89,11 @@ void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
     constants.squared_norm_slope[slot] = query.first_stage.squared_norm_slope;
   }
   put(0, lanes.data());
-  const LevelStage& second = codec_.stages()[1];
-  const int8_t* levels = query.levels.data() + second.first_lane();
+  const Int8Stage& second = codec_.stages()[1];
+  const int8_t* values = query.values.data() + second.first_lane();
   match_queries_[static_cast<size_t>(q)] = {
-      {query.levels.data(), levels},
-      std::accumulate(levels, levels + second.padded_dim(), int32_t{0}),
+      {query.values.data(), values},
+      std::accumulate(values, values + second.padded_dim(), int32_t{0}),
       query.score};
 }
 
@@ -102,21 +102,21 @@ DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
       bounded_(bounded),
       form_(form),
       matches_(kChunkRows * kMaxQueryTilesTogether * kTileQueries + 4) {
-  const auto add_levels = [&](int lanes) {
-    levels_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);
+  const auto add_values = [&](int lanes) {
+    values_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);
   };
   dots_[0].resize(matches_.size());
   const int first_lanes = codec.stages()[0].padded_dim();
   switch (form_) {
     case DenseForm::scores:
-      for (const LevelStage& stage : codec.stages()) add_levels(stage.padded_dim());
+      for (const Int8Stage& stage : codec.stages()) add_values(stage.padded_dim());
       if (codec.stages().size() == 2) dots_[1].resize(matches_.size());
       break;
     case DenseForm::one_step: {
       one_step_.emplace(codec);
       const int lanes = one_step_->padded_dim();
-      add_levels(lanes);
-      match_rows_ = {false,          {levels_[0].data(), levels_[0].data() + first_lanes},
+      add_values(lanes);
+      match_rows_ = {false,          {values_[0].data(), values_[0].data() + first_lanes},
                      {lanes, lanes}, {first_lanes, lanes - first_lanes},
                      terms_.scale,   terms_.constant};
       break;
@@ -124,10 +124,10 @@ DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
     case DenseForm::first_stage: {
       first_stage_.emplace(codec);
       const int second_lanes = codec.stages()[1].padded_dim();
-      add_levels(first_stage_->padded_dim());
-      add_levels(second_lanes);
+      add_values(first_stage_->padded_dim());
+      add_values(second_lanes);
       match_rows_ = {true,
-                     {levels_[0].data(), levels_[1].data()},
+                     {values_[0].data(), values_[1].data()},
                      {first_stage_->padded_dim(), second_lanes},
                      {first_lanes, second_lanes},
                      terms_.scale,
@@ -151,7 +151,7 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   for (int i = 0; i < count; ++i)
     at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + i));
   const auto decode = [&](size_t stage) {
-    decode_level_rows(codec_, codec_.stages()[stage], at, count, levels_[stage].data());
+    decode_int8_rows(codec_, codec_.stages()[stage], at, count, values_[stage].data());
   };
   switch (form_) {
     case DenseForm::scores:
@@ -159,15 +159,15 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       set_squared_norms(codec_.stages()[0].padded_dim(), count);
       break;
     case DenseForm::one_step:
-      one_step_->put_rows(at, count, levels_[0].data());
-      chunk_terms_.margin_unit = longest_row(levels_[0].data(), one_step_->padded_dim(), count);
+      one_step_->put_rows(at, count, values_[0].data());
+      chunk_terms_.margin_unit = longest_row(values_[0].data(), one_step_->padded_dim(), count);
       set_squared_norms(one_step_->padded_dim(), count);
       break;
     case DenseForm::first_stage: {
-      first_stage_->put_rows(at, count, levels_[0].data());
+      first_stage_->put_rows(at, count, values_[0].data());
       decode(1);
       const int lanes = codec_.stages()[1].padded_dim();
-      set_operand_rows(levels_[1].data(), count, lanes, static_cast<size_t>(lanes));
+      set_operand_rows(values_[1].data(), count, lanes, static_cast<size_t>(lanes));
       set_squared_norms(first_stage_->padded_dim(), count);
       const bool l2 = codec_.metric() == Metric::l2;
       set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, terms_.squared_norm,
@@ -177,12 +177,12 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
-// For bounds of split stages. The first one's levels begin each row, `stride` bytes from the one
+// For bounds of split stages. The first one's values begin each row, `stride` bytes from the one
 // before.
 void DenseSearch::set_squared_norms(int stride, int count) {
   if (!bounded_ || !codec_.has_split_stages()) return;
-  level_squared_norms(levels_[0].data(), codec_.stages()[0].padded_dim(), count,
-                      static_cast<size_t>(stride), terms_.squared_norm);
+  int8_squared_norms(values_[0].data(), codec_.stages()[0].padded_dim(), count,
+                     static_cast<size_t>(stride), terms_.squared_norm);
 }
 
 ScanTerms DenseSearch::terms_of(int row) const {
@@ -204,7 +204,7 @@ int DenseSearch::find_matches(const QueryTiles& query_tiles, int64_t first_query
   const float* thresholds = thresholds_.data() + first_slot;
   const QueryTileConstants* constants = query_tiles.constants(first_query_tile);
   const auto multiply = [&](size_t stage, int lanes) {
-    query_tile_dots(levels_[stage].data(), lanes, query_tiles.query_tile(stage, first_query_tile),
+    query_tile_dots(values_[stage].data(), lanes, query_tiles.query_tile(stage, first_query_tile),
                     count, dots_[stage].data());
   };
   const auto find_scores = [&](const int32_t* second_dots) {
@@ -229,7 +229,7 @@ int DenseSearch::find_matches(const QueryTiles& query_tiles, int64_t first_query
           find_bound_matches(dots_[0].data(), count, constants,
                              bound_thresholds_.data() + first_slot, bound_rows_, matches_.data()));
   }
-  const std::vector<LevelStage>& stages = codec_.stages();
+  const std::vector<Int8Stage>& stages = codec_.stages();
   for (size_t stage = 0; stage < stages.size(); ++stage)
     multiply(stage, stages[stage].padded_dim());
   return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);

@@ -42,7 +42,7 @@ class QueryTiles {
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
   /// Of the stage's lanes, or of those that one step or the first stage has.
   const int8_t* query_tile(size_t stage, int64_t query_tile) const {
-    return query_tiles_[query_tiles_of_stage(stage)].data() + query_tile * query_tile_levels(stage);
+    return query_tiles_[query_tiles_of_stage(stage)].data() + query_tile * query_tile_values(stage);
   }
   const QueryTileConstants* constants(int64_t query_tile) const {
     return constants_.data() + query_tile;
@@ -51,7 +51,7 @@ class QueryTiles {
   const MatchQuery* match_queries(int64_t first) const { return match_queries_.data() + first; }
 
  private:
-  int64_t query_tile_levels(size_t stage) const {
+  int64_t query_tile_values(size_t stage) const {
     int lanes = codec_.stages()[stage].padded_dim();
     if (one_step_) lanes = one_step_->padded_dim();
     if (first_stage_) lanes = first_stage_->padded_dim();
@@ -109,7 +109,7 @@ class DenseSearch {
   DenseForm form_;
   std::optional<OneStepVectors> one_step_;
   std::optional<FirstStageVectors> first_stage_;
-  std::vector<AlignedVector<int8_t>> levels_;  // by stage, or one step: (kChunkRows, lanes)
+  std::vector<AlignedVector<int8_t>> values_;  // by stage, or one step: (kChunkRows, lanes)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;

@@ -63,7 +63,7 @@ class ListScan {
   std::vector<TopK> best_;               // theirs
   std::vector<uint8_t> code_;
   AlignedVector<float> decoded_;
-  // Of codes with integer levels.
+  // Of codes with int8 values.
   std::vector<ScanQuery> scan_queries_;
   SpareMemory<std::array<ScanQuery, TileSearch::kMaxLists>> list_queries_;
   std::vector<BlockRows> spans_;

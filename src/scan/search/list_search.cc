@@ -188,7 +188,7 @@ class GroupSearch {
   const InvertedFile& file_;
   const ListProbes& probes_;
   SearchGoal& goal_;
-  int64_t kept_;  // rows by levels
+  int64_t kept_;  // rows by values
   const IdFilter& filter_;
   float exactness_;
   RowLabel label_;

@@ -21,7 +21,7 @@ using IdFilter = std::function<bool(int64_t id)>;
 /// An inverted file as a search reads it; everything is borrowed.
 struct InvertedFile {
   const Codec& codec;
-  const ScanCodec* scan_codec;  // null for codes without integer levels
+  const ScanCodec* scan_codec;  // null for codes without int8 values
   const CodeLists& lists;
   /// What each list is coded about; empty: all lists about the codec's own centre.
   std::span<const ListCentre> centres;
@@ -51,7 +51,7 @@ constexpr int64_t row_of_offset(int64_t list_offset) { return list_offset & 0xff
 /// The k best rows of the probed lists for each of nq queries (nq, dim): scores (nq, k) best first
 /// and labels (nq, k), ties by lower label; where there are fewer than k rows, label −1 with score
 /// −inf (inner product, cosine) or +inf (L2). The rows are those of the largest min(score, bounds),
-/// by integer levels where the codec has them, ties to the lower list_offset; what is returned, and
+/// by int8 values where the codec has them, ties to the lower list_offset; what is returned, and
 /// orders them, is Codec::score of each about its list's centre, to the bit. The result does not
 /// depend on threads or the machine. Throws bad_argument for nq < 0, k < 1, exactness below 0 or no
 /// number, lists that are not there, and queries that are not finite.

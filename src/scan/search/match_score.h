@@ -12,7 +12,7 @@
 
 namespace polarquant {
 
-/// What a score by levels must reach where `reached` is what it must with error_bound: a little
+/// What a score by values must reach where `reached` is what it must with error_bound: a little
 /// lower, for the rounding of this difference. What passes is held against `reached`.
 inline float lowered_threshold(float reached, float error_bound) {
   return error_bound == 0 ? reached
@@ -20,7 +20,7 @@ inline float lowered_threshold(float reached, float error_bound) {
 }
 
 /// Brings a row of the tile into *best if it belongs there, by its score and, where `bounded`, its
-/// bounds. dot: Σ level·level, by stage.
+/// bounds. dot: Σ value·value, by stage.
 inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, uint32_t row,
                          const ScanQuery& query, const ScanTerms& terms, const int32_t (&dot)[2],
                          bool bounded, TopK* best) {

@@ -84,10 +84,10 @@ NeededExactness needed_exactness(const ScanCodec& codec, const ScanQuery& at_0,
       reaching(sketch_bound(at_0, terms, distance), sketch_bound(at_1, terms, distance));
   if (!codec.has_split_stages())
     return {sketch, reaching(sign_bound(at_0, terms, sums), sign_bound(at_1, terms, sums))};
-  const LevelStage& stage = codec.stages()[0];
-  AlignedVector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
-  decode_levels(codec, stage, at, levels.data());
-  const int32_t dot = level_dot(stage, at_0, levels.data());
+  const Int8Stage& stage = codec.stages()[0];
+  AlignedVector<int8_t> values(static_cast<size_t>(stage.padded_dim()));
+  decode_int8(codec, stage, at, values.data());
+  const int32_t dot = int8_dot(stage, at_0, values.data());
   terms.squared_norm = first_stage_squared_norm(codec, at);
   return {sketch, reaching(first_stage_bound(at_0, terms, dot, sums),
                            first_stage_bound(at_1, terms, dot, sums))};

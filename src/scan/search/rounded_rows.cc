@@ -26,12 +26,12 @@ struct Rounded {
   float norm = 0;      // of x
 };
 
-/// Rounds x to levels; with `negate`, −x.
-Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* levels) {
+/// Rounds x to values; with `negate`, −x.
+Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* values) {
   Rounded result;
   // In double: squares of small floats would be 0, and the bound no bound.
   result.norm = static_cast<float>(std::sqrt(simd_exact_sums().dot_exact(x, x, dim))) * kLonger;
-  result.step = round_to_step(x, dim, levels, negate);
+  result.step = round_to_step(x, dim, values, negate);
   if (result.step == 0) {
     result.rounding = result.norm;
     return result;
@@ -47,17 +47,17 @@ RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
     : queries_(queries), lanes_(lanes_of(dim)) {
   const auto query_tiles =
       static_cast<size_t>(query_tiles_of(static_cast<int64_t>(queries.size())));
-  levels_.resize(query_tiles * static_cast<size_t>(lanes_) * kTileQueries);
+  int8_values_.resize(query_tiles * static_cast<size_t>(lanes_) * kTileQueries);
   constants_.resize(query_tiles);
-  AlignedVector<int8_t> levels(static_cast<size_t>(lanes_));
+  AlignedVector<int8_t> values(static_cast<size_t>(lanes_));
   const float sign = higher_is_nearer ? 1.0F : -1.0F;
   for (size_t q = 0; q < queries.size(); ++q) {
     const PreparedQuery& query = queries[q];
-    const Rounded rounded = round_to_bytes(query.rotated.data(), dim, false, levels.data());
+    const Rounded rounded = round_to_bytes(query.rotated.data(), dim, false, values.data());
     const int slot = static_cast<int>(q % kTileQueries);
     put_in_query_tile(
-        levels.data(), lanes_, slot,
-        levels_.data() + q / kTileQueries * static_cast<size_t>(lanes_) * kTileQueries);
+        values.data(), lanes_, slot,
+        int8_values_.data() + q / kTileQueries * static_cast<size_t>(lanes_) * kTileQueries);
     QueryTileConstants& constants = constants_[q / kTileQueries];
     constants.base[slot] = sign * query.offset;
     constants.weight[slot] = sign * query.bias_weight;
@@ -71,7 +71,7 @@ RoundedRows::RoundedRows(const Codec& codec)
     : codec_(codec),
       lanes_(lanes_of(codec.dim())),
       values_(static_cast<size_t>(lanes_) * kChunkRows),
-      levels_(static_cast<size_t>(lanes_) * kChunkRows),
+      int8_values_(static_cast<size_t>(lanes_) * kChunkRows),
       terms_(kChunkRows),
       ids_(kChunkRows),
       scale_(kChunkRows),
@@ -90,7 +90,7 @@ void RoundedRows::push(CodeRows codes, int64_t row) {
   const RowTerms terms = codec_.decode_for_score(codes, row, y);
   const float scale = codec_.higher_is_nearer() ? terms.scale : -terms.scale;
   const Rounded rounded = round_to_bytes(y, codec_.dim(), scale < 0,
-                                         levels_.data() + slot * static_cast<size_t>(lanes_));
+                                         int8_values_.data() + slot * static_cast<size_t>(lanes_));
   terms_[slot] = terms;
   ids_[slot] = row;
   const float magnitude = std::fabs(scale);
@@ -130,7 +130,7 @@ void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int ro
 void RoundedRows::score_query_tiles(const RoundedQueries& queries, int64_t first_query_tile,
                                     int count, int64_t end, TopK* best) {
   const int64_t first_query = first_query_tile * kTileQueries;
-  query_tile_dots(levels_.data(), lanes_, queries.query_tile(first_query_tile), count,
+  query_tile_dots(int8_values_.data(), lanes_, queries.query_tile(first_query_tile), count,
                   dots_.data());
   for (int slot = 0; slot < count * kTileQueries; ++slot) {
     const int64_t query = first_query + slot;

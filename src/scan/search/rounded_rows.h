@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Exact scores of few rows instead of all: decoded rows and queries are rounded to bytes, whose dot
 // products say which rows can reach a query's k-th best score at all. For codecs that have no
-// integer levels of their own.
+// int8 values of their own.
 //
 // With y the decoded row, q the query, ŷ and q̂ rounded to multiples of a step each (the largest
 // magnitude / 127): |⟨q,y⟩ − ⟨q̂,ŷ⟩| ≤ ‖q‖‖y−ŷ‖ + ‖q−q̂‖‖ŷ‖, and a rounding error is at most
@@ -30,7 +30,7 @@ class RoundedQueries {
   int padded_dim() const { return lanes_; }
   const PreparedQuery& query(int64_t i) const { return queries_[static_cast<size_t>(i)]; }
   const int8_t* query_tile(int64_t query_tile) const {
-    return levels_.data() + query_tile * lanes_ * kTileQueries;
+    return int8_values_.data() + query_tile * lanes_ * kTileQueries;
   }
   const QueryTileConstants* constants(int64_t query_tile) const {
     return constants_.data() + query_tile;
@@ -42,7 +42,7 @@ class RoundedQueries {
  private:
   std::span<const PreparedQuery> queries_;
   int lanes_;
-  AlignedVector<int8_t> levels_;
+  AlignedVector<int8_t> int8_values_;
   AlignedVector<QueryTileConstants> constants_;
   std::vector<float> norms_;
   std::vector<float> roundings_;
@@ -69,8 +69,8 @@ class RoundedRows {
   const Codec& codec_;
   int lanes_;
   int size_ = 0;
-  AlignedVector<float> values_;   // (kChunkRows, lanes)
-  AlignedVector<int8_t> levels_;  // (kChunkRows, lanes)
+  AlignedVector<float> values_;        // (kChunkRows, lanes)
+  AlignedVector<int8_t> int8_values_;  // (kChunkRows, lanes)
   std::vector<RowTerms> terms_;
   std::vector<int64_t> ids_;
   // Of the rows, in similarity: scale·step ≥ 0, and the constants, NaN where there is no row.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Top-k over rows in the row format, as their owner holds them: by integer levels where the codec
+// Top-k over rows in the row format, as their owner holds them: by int8 values where the codec
 // has them (block_search.h), else by decoding each row (exhaustive_search.h).
 #pragma once
 

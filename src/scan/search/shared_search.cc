@@ -36,33 +36,33 @@ SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> 
     Query& query = queries_[static_cast<size_t>(q)];
     query.scan = &scan;
     set_sketch_query(codec, scan, &query.sketch);
-    set_level_query(codec, scan, &query.levels);
+    set_value_query(codec, scan, &query.values);
   });
 }
 
-SharedSearch::SharedSearch(const ScanCodec& codec) : codec_(codec), levels_(codec) {}
+SharedSearch::SharedSearch(const ScanCodec& codec) : codec_(codec), values_(codec) {}
 
 // As few shares as there can be, and all as large.
 int SharedSearch::blocks_together(const ScanTile& tile) const {
-  const int shares = (tile.blocks + levels_.most_blocks() - 1) / levels_.most_blocks();
+  const int shares = (tile.blocks + values_.most_blocks() - 1) / values_.most_blocks();
   return (tile.blocks + shares - 1) / shares;
 }
 
 void SharedSearch::share_blocks(const ScanTile& tile, int first_block, int end_block) {
   lay_out_sketches(codec_, tile, first_block, end_block, sketches_.get());
-  decode_shared_levels(codec_, tile, first_block, end_block, &levels_);
+  decode_shared_rows(codec_, tile, first_block, end_block, &values_);
 }
 
 void SharedSearch::take_matches(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                                const LevelGoal* goals, float* thresholds, TopK* best) {
+                                const ScoreGoal* goals, float* thresholds, TopK* best) {
   SharedMatches& matches = found_->matches;
-  if (codec_.stages().size() == 2) keep_by_second_stage(codec_, levels_, goals, &matches);
+  if (codec_.stages().size() == 2) keep_by_second_stage(codec_, values_, goals, &matches);
   for (int i = 0; i < matches.count; ++i) {
     const int goal = matches.goals[i];
     const uint32_t row = matches.rows[i];
     const int32_t dots[2] = {matches.dots[0][i], matches.dots[1][i]};
-    push_by_dots(codec_, tile, levels_.first_row + row, *queries[first + goal].scan,
-                 levels_.terms(row).terms, dots, true, &best[goal]);
+    push_by_dots(codec_, tile, values_.first_row + row, *queries[first + goal].scan,
+                 values_.terms(row).terms, dots, true, &best[goal]);
     thresholds[goal] = -best[goal].worst_key();
   }
   matches.count = 0;
@@ -75,14 +75,14 @@ void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& quer
     const auto together = static_cast<int>(std::min<int64_t>(kQueriesTogether, count - from));
     float* const thresholds = thresholds_.data() + from;
     SketchSelection selections[kQueriesTogether];
-    LevelGoal goals[kQueriesTogether];
+    ScoreGoal goals[kQueriesTogether];
     for (int i = 0; i < together; ++i) {
       const SharedQueries::Query& query = queries[first + from + i];
       const float error_bound =
-          has_error_bound_ ? query.scan->error_bound.of(query.scan->score, levels_.max_scale,
-                                                        levels_.max_constant)
+          has_error_bound_ ? query.scan->error_bound.of(query.scan->score, values_.max_scale,
+                                                        values_.max_constant)
                            : 0;
-      goals[i] = {&query.levels, lowered_threshold(thresholds[i], error_bound), thresholds[i]};
+      goals[i] = {&query.values, lowered_threshold(thresholds[i], error_bound), thresholds[i]};
       const float by_sketch =
           sketch_thresholds.empty()
               ? thresholds[i]
@@ -91,12 +91,12 @@ void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& quer
     }
     select_rows(codec_, *sketches_, {selections, static_cast<size_t>(together)});
     for (int i = 0; i < together; ++i) {
-      if (i + 1 < together) fetch_levels(codec_, queries[first + from + i + 1].levels);
+      if (i + 1 < together) fetch_values(codec_, queries[first + from + i + 1].values);
       CandidateRows& candidates = found_->candidates[i];
       if (!found_->matches.has_room(candidates.count))
         take_matches(tile, queries, first + from, goals, thresholds, best + from);
       if (candidates.count > 0)
-        find_shared_matches(codec_, levels_, goals, i, &candidates, &found_->matches);
+        find_shared_matches(codec_, values_, goals, i, &candidates, &found_->matches);
     }
     take_matches(tile, queries, first + from, goals, thresholds, best + from);
   }

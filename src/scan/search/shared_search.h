@@ -24,7 +24,7 @@ class SharedQueries {
 
   struct Query {
     SketchQuery sketch;
-    LevelQuery levels;
+    Int8Query values;
     const ScanQuery* scan;
   };
   const Query& operator[](int64_t query) const { return queries_[static_cast<size_t>(query)]; }
@@ -64,10 +64,10 @@ class SharedSearch {
   /// Brings the matches of queries first … into their best[…], raises thresholds, and empties
   /// matches.
   void take_matches(const ScanTile& tile, const SharedQueries& queries, int64_t first,
-                    const LevelGoal* goals, float* thresholds, TopK* best);
+                    const ScoreGoal* goals, float* thresholds, TopK* best);
 
   /// Queries that selection, before each scores what it candidates: so the sketches stay in a
-  /// first-level cache, from which the levels drive them. By 64 a search takes .9 of the time that
+  /// first-level cache, from which the values drive them. By 64 a search takes .9 of the time that
   /// it takes query by query; by 16 or 256 it is a little slower.
   static constexpr int64_t kQueriesTogether = 64;
 
@@ -82,7 +82,7 @@ class SharedSearch {
 
   const ScanCodec& codec_;
   bool has_error_bound_ = false;  // a range search's queries have
-  SharedLevels levels_;
+  SharedRows values_;
   SpareMemory<SharedFronts> sketches_;
   SpareMemory<Found> found_;
   std::vector<float> thresholds_;  // of the queries

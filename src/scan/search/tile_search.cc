@@ -41,7 +41,7 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
     : codec_(codec),
       together_(static_cast<int>(std::min<int64_t>(kMaxQueriesTogether, queries))),
       found_(static_cast<size_t>(together_)),
-      levels_(static_cast<size_t>(codec.padded_dim())) {}
+      values_(static_cast<size_t>(codec.padded_dim())) {}
 
 // Of the `count` rows of the piece from `first` on, those that may be among the best by the first
 // stage of a residual code; returns how many they are.
@@ -70,11 +70,11 @@ void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int f
   int32_t* first_dots = piece_->dots[0] + first;
   int32_t* second_dots = piece_->dots[1] + first;
   if (!codec_.has_split_stages()) {
-    candidate_dots(tile, codec_, stages[0], query, rows, count, levels_.data(), first_dots);
+    candidate_dots(tile, codec_, stages[0], query, rows, count, values_.data(), first_dots);
     if (stages.size() == 2) count = keep_by_residual(query, first, count, best->worst_key());
   }
   if (stages.size() == 2)
-    candidate_dots(tile, codec_, stages[1], query, rows, count, levels_.data(), second_dots);
+    candidate_dots(tile, codec_, stages[1], query, rows, count, values_.data(), second_dots);
   for (int i = 0; i < count; ++i) {
     const auto at = static_cast<size_t>(first + i);
     const ScanTerms& terms = piece_->terms[at];
@@ -259,7 +259,7 @@ void TileSearch::score_all(const ScanTile& tile, const ScanQuery& query, TopK* b
       piece_->rows[static_cast<size_t>(count++)] = static_cast<uint32_t>(block * kBlockRows + row);
     }
     for (size_t i = 0; i < stages.size(); ++i)
-      candidate_dots(tile, codec_, stages[i], query, piece_->rows, count, levels_.data(),
+      candidate_dots(tile, codec_, stages[i], query, piece_->rows, count, values_.data(),
                      piece_->dots[i]);
     for (int i = 0; i < count; ++i) {
       const auto at = static_cast<size_t>(i);

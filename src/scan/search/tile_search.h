@@ -101,7 +101,7 @@ class TileSearch {
   std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together
   SpareMemory<ListMemory> taken_;
   SpareMemory<Piece> piece_;
-  AlignedVector<int8_t> levels_;  // (lanes)
+  AlignedVector<int8_t> values_;  // (lanes)
 };
 
 }  // namespace polarquant

@@ -3,7 +3,7 @@
 // and there.
 //
 // Scores are estimates in the codec's metric: inner product, or squared distance. Of codes with
-// integer levels in single rows (single_row_store.h) they are scores by levels, the same on every
+// int8 values in single rows (single_row_store.h) they are scores by values, the same on every
 // machine and within make_score_error_bound() of Codec::score; of others Codec::score itself.
 //
 // A graph search asks which neighbours of a node are better than the worst that it keeps: six of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The codes of an index: rows of one codec, added at the end and searched. Where they lie follows
-// from the codec: in blocks for codes that are searched by integer levels (block_search.h), in the
+// from the codec: in blocks for codes that are searched by int8 values (block_search.h), in the
 // row format for the others (exhaustive_search.h), and one by one for graphs (single_row_store.h).
 // Rows that wait to be coded are floats (float_row_store.h).
 //

@@ -72,21 +72,21 @@ class SingleRows {
   AlignedVector<uint8_t> bytes_;
 };
 
-/// Scores by levels.
-class LevelScorer final : public RowScorer {
+/// Scores by values.
+class Int8Scorer final : public RowScorer {
  public:
-  LevelScorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
+  Int8Scorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
       : codec_(codec),
         scan_(scan),
         rows_(rows),
         integer_pairs_(scan.stages().size() == 1 && scan.scales().empty()),
         scratch_(static_cast<size_t>(scan.padded_dim())),
-        row_levels_(static_cast<size_t>(scan.padded_dim())),
+        row_values_(static_cast<size_t>(scan.padded_dim())),
         decoded_(static_cast<size_t>(codec.dim())),
         code_(rows.layout().row_format_bytes()) {
     for (const float value : codec.centre()) centre_norm2_ += double{value} * value;
-    as_query_.levels.resize(static_cast<size_t>(scan.padded_dim()));
-    for (const LevelStage& stage : scan.stages())
+    as_query_.values.resize(static_cast<size_t>(scan.padded_dim()));
+    for (const Int8Stage& stage : scan.stages())
       payload_bytes_ = std::max(payload_bytes_, stage.payload_bytes);
   }
 
@@ -143,11 +143,11 @@ class LevelScorer final : public RowScorer {
 
   float score_rows(int64_t a, int64_t b) override {
     if (!integer_pairs_) return score_by_codes(a, b);
-    // Graph building compares one row with many: its levels are kept.
-    if (a != row_of_levels_ && b != row_of_levels_) keep_levels_of(a == last_[0] ? a : b);
+    // Graph building compares one row with many: its values are kept.
+    if (a != row_of_values_ && b != row_of_values_) keep_values_of(a == last_[0] ? a : b);
     last_[0] = a;
     last_[1] = b;
-    const auto other = static_cast<int32_t>(a == row_of_levels_ ? b : a);
+    const auto other = static_cast<int32_t>(a == row_of_values_ ? b : a);
     take(&other, 1, at_);
     dots(as_query_, 0, 1);
     const Factors x = factors(a);
@@ -190,19 +190,19 @@ class LevelScorer final : public RowScorer {
   Factors factors(int64_t row) const {
     return load_factors(scan_.factor_format(), rows_.layout().row_factors(rows_.place(row)));
   }
-  void keep_levels_of(int64_t row) {
+  void keep_values_of(int64_t row) {
     const RowPlace at = rows_.place(row);
-    decode_level_rows(scan_, scan_.stages()[0], &at, 1, row_levels_.data());
+    decode_int8_rows(scan_, scan_.stages()[0], &at, 1, row_values_.data());
     // Lanes without a coordinate have any value; a query has 0 there.
-    std::fill(as_query_.levels.begin(), as_query_.levels.end(), int8_t{0});
+    std::fill(as_query_.values.begin(), as_query_.values.end(), int8_t{0});
     const int dim = scan_.dim();
     const int full = dim / kSegmentLanes * kSegmentLanes;
-    std::copy_n(row_levels_.begin(), full, as_query_.levels.begin());
+    std::copy_n(row_values_.begin(), full, as_query_.values.begin());
     for (int j = full; j < dim; ++j) {
       const auto lane = static_cast<size_t>(lane_of(j, dim));
-      as_query_.levels[lane] = row_levels_[lane];
+      as_query_.values[lane] = row_values_[lane];
     }
-    row_of_levels_ = row;
+    row_of_values_ = row;
   }
   float score_by_codes(int64_t a, int64_t b) {
     std::vector<uint8_t> code_a(code_.size());
@@ -215,7 +215,7 @@ class LevelScorer final : public RowScorer {
   const ScanCodec& scan_;
   const SingleRows& rows_;
   double centre_norm2_ = 0;
-  bool integer_pairs_;  // pairs of rows have scores by levels too
+  bool integer_pairs_;  // pairs of rows have scores by values too
   size_t payload_bytes_ =
       0;  // of a row's payload: what a score reads, which may be more than there is
   PreparedQuery prepared_;
@@ -226,10 +226,10 @@ class LevelScorer final : public RowScorer {
   int32_t dots_[2][kCapacity];
   alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
   AlignedVector<int8_t> scratch_;
-  ScanQuery as_query_;  // levels of a row
-  int64_t row_of_levels_ = -1;
+  ScanQuery as_query_;  // values of a row
+  int64_t row_of_values_ = -1;
   int64_t last_[2] = {-1, -1};
-  AlignedVector<int8_t> row_levels_;
+  AlignedVector<int8_t> row_values_;
   AlignedVector<float> decoded_;
   std::vector<uint8_t> code_;
 };
@@ -287,7 +287,7 @@ class SingleRowStore final : public RowStore {
 
   std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const override {
     if (scan_codec_ == nullptr) return make_float_scorer(codec, *this);
-    return std::make_unique<LevelScorer>(codec, *scan_codec_, rows_);
+    return std::make_unique<Int8Scorer>(codec, *scan_codec_, rows_);
   }
 
  private:

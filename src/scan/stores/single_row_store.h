@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Codes with integer levels, row by row: the memory of a graph's nodes. What a score reads of a row
+// Codes with int8 values, row by row: the memory of a graph's nodes. What a score reads of a row
 // lies in one place, 196 bytes of four cache lines for Polar4 at 384 dimensions, where a block's
 // row lies in nine. Searches of all rows unpack them to the row format first.
 #pragma once

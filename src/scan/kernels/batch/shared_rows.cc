@@ -49,9 +49,9 @@ HWY_ATTR HWY_INLINE __m128i load_two(const uint64_t* words) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words));
 }
 
-/// LevelQuery::other_sum of four rows: two words of each at a time.
+/// Int8Query::other_sum of four rows: two words of each at a time.
 template <int kWords>
-HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+HWY_ATTR HWY_INLINE __m128i other_sums(const Int8Query& query,
                                        const SharedTerms* const (&rows)[4]) {
   __m512i distances = _mm512_setzero_si512();
 #pragma GCC unroll 2
@@ -83,7 +83,7 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
 #else
 
 template <int kWords>
-HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
+HWY_ATTR HWY_INLINE __m128i other_sums(const Int8Query& query,
                                        const SharedTerms* const (&rows)[4]) {
   return _mm_setr_epi32(
       query.other_sum(rows[0]->words, kWords), query.other_sum(rows[1]->words, kWords),
@@ -95,12 +95,12 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const LevelQuery& query,
 /// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
 /// operations are those of similarity() and sum_bound() in their order.
 template <bool kTwoStages, int kWords>
-HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedLevels& rows,
-                              const LevelGoal* goals, int goal, CandidateRows* candidates,
+HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedRows& rows,
+                              const ScoreGoal* goals, int goal, CandidateRows* candidates,
                               SharedMatches* matches) {
-  const LevelQuery& query = *goals[goal].query;
+  const Int8Query& query = *goals[goal].query;
   const int lanes = codec.stages()[0].padded_dim();
-  const __m128i bias = _mm_set1_epi32(kOperandBias * query.level_sum[0]);
+  const __m128i bias = _mm_set1_epi32(kOperandBias * query.value_sum[0]);
   const __m128 base = _mm_set1_ps(query.score.base);
   const __m128 weight = _mm_set1_ps(query.score.weight);
   const __m128 dot_scale =
@@ -115,14 +115,14 @@ HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedLevels& rows,
   for (int i = count; i % 4 != 0; ++i) all[i] = all[count - 1];
   int found = matches->count;
   for (int i = 0; i < count; i += 4) {
-    const uint8_t* levels[4];
+    const uint8_t* values[4];
     const SharedTerms* terms[4];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      levels[j] = rows.levels(0, all[i + j]);
-      terms[j] = reinterpret_cast<const SharedTerms*>(levels[j] + lanes);
+      values[j] = rows.values(0, all[i + j]);
+      terms[j] = reinterpret_cast<const SharedTerms*>(values[j] + lanes);
     }
-    const __m128i dots = _mm_sub_epi32(four_dots(levels, query.levels, lanes), bias);
+    const __m128i dots = _mm_sub_epi32(four_dots(values, query.values, lanes), bias);
     __m128 sum = _mm_mul_ps(dot_scale, _mm_cvtepi32_ps(dots));
     const FourTerms four(terms);
     __m128 factor = four.scale;
@@ -148,7 +148,7 @@ HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedLevels& rows,
   matches->count = found;
 }
 
-HWY_ATTR void find_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            int goal, CandidateRows* candidates, SharedMatches* matches) {
   if (codec.stages().size() == 1)
     return find_matches_of<false, 0>(codec, rows, goals, goal, candidates, matches);
@@ -167,9 +167,9 @@ static_assert(kMaxSketchWords == 4);
 
 /// Four rows with a query of its own each. The float operations are those of similarity() in their
 /// order.
-HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            SharedMatches* matches) {
-  const LevelStage& stage = codec.stages()[1];
+  const Int8Stage& stage = codec.stages()[1];
   const int count = matches->count;
   for (int i = count; i % 4 != 0; ++i) {
     matches->rows[i] = matches->rows[count - 1];
@@ -178,25 +178,25 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, con
   int kept = 0;
   for (int i = 0; i < count; i += 4) {
     const SharedTerms* terms[4];
-    const uint8_t* levels[4];
+    const uint8_t* values[4];
     const int8_t* of_queries[4];
     __m128 score[4];
     alignas(16) float least[4];
-    alignas(16) int32_t level_sums[4];
+    alignas(16) int32_t value_sums[4];
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
-      const LevelGoal& goal = goals[matches->goals[i + j]];
-      const LevelQuery& query = *goal.query;
+      const ScoreGoal& goal = goals[matches->goals[i + j]];
+      const Int8Query& query = *goal.query;
       terms[j] = &rows.terms(matches->rows[i + j]);
-      levels[j] = rows.levels(1, matches->rows[i + j]);
-      of_queries[j] = query.levels + stage.first_lane();
+      values[j] = rows.values(1, matches->rows[i + j]);
+      of_queries[j] = query.values + stage.first_lane();
       score[j] = _mm_loadu_ps(&query.score.base);
       least[j] = goal.score;
-      level_sums[j] = kOperandBias * query.level_sum[1];
+      value_sums[j] = kOperandBias * query.value_sum[1];
     }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
-    const __m128i second = _mm_sub_epi32(dots_of_pairs(levels, of_queries, stage.padded_dim()),
-                                         _mm_load_si128(reinterpret_cast<__m128i*>(level_sums)));
+    const __m128i second = _mm_sub_epi32(dots_of_pairs(values, of_queries, stage.padded_dim()),
+                                         _mm_load_si128(reinterpret_cast<__m128i*>(value_sums)));
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(matches->dots[0] + i));
     const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
                                   _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
@@ -217,18 +217,18 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, con
 
 #else
 
-HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedLevels& rows, const LevelQuery& query,
+HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedRows& rows, const Int8Query& query,
                         size_t stage, uint32_t row) {
-  const LevelStage& of = codec.stages()[stage];
-  return dot_row(query.levels + of.first_lane(),
-                 reinterpret_cast<const int8_t*>(rows.levels(stage, row)), of.padded_dim());
+  const Int8Stage& of = codec.stages()[stage];
+  return dot_row(query.values + of.first_lane(),
+                 reinterpret_cast<const int8_t*>(rows.values(stage, row)), of.padded_dim());
 }
 
 // Without branches: which rows reach is not predictable. What is no number is left to the search.
-HWY_ATTR void find_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            int goal, CandidateRows* candidates, SharedMatches* matches) {
-  const LevelGoal& of = goals[goal];
-  const LevelQuery& query = *of.query;
+  const ScoreGoal& of = goals[goal];
+  const Int8Query& query = *of.query;
   const bool two_stages = codec.stages().size() == 2;
   const int words = codec.words_behind_first_stage();
   int found = matches->count;
@@ -252,12 +252,12 @@ HWY_ATTR void find_matches(const ScanCodec& codec, const SharedLevels& rows, con
   matches->count = found;
 }
 
-HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            SharedMatches* matches) {
   int kept = 0;
   for (int i = 0; i < matches->count; ++i) {
     const uint32_t row = matches->rows[i];
-    const LevelGoal& of = goals[matches->goals[i]];
+    const ScoreGoal& of = goals[matches->goals[i]];
     const int32_t first = matches->dots[0][i];
     const int32_t second = dot_of(codec, rows, *of.query, 1, row);
     matches->rows[kept] = row;
@@ -282,9 +282,9 @@ namespace polarquant {
 HWY_EXPORT(find_matches);
 HWY_EXPORT(keep_matches);
 
-SharedLevels::SharedLevels(const ScanCodec& codec) {
+SharedRows::SharedRows(const ScanCodec& codec) {
   constexpr size_t kMostBytes = size_t{512} << 10;
-  const std::vector<LevelStage>& stages = codec.stages();
+  const std::vector<Int8Stage>& stages = codec.stages();
   terms_offset_ = static_cast<size_t>(stages[0].padded_dim());
   for (size_t i = 0; i < stages.size(); ++i)
     stride_[i] = static_cast<size_t>(stages[i].padded_dim());
@@ -293,32 +293,32 @@ SharedLevels::SharedLevels(const ScanCodec& codec) {
   most_blocks_ =
       std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, SharedFronts::kMostBlocks);
   for (size_t i = 0; i < stages.size(); ++i)
-    levels_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
+    values_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
 }
 
-void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels) {
-  levels->levels = query.levels.data();
-  levels->score = query.score;
-  levels->first_stage = query.first_stage;
-  levels->weight_behind = query.weight_behind;
+void set_value_query(const ScanCodec& codec, const ScanQuery& query, Int8Query* values) {
+  values->values = query.values.data();
+  values->score = query.score;
+  values->first_stage = query.first_stage;
+  values->weight_behind = query.weight_behind;
   const int behind = codec.words_behind_first_stage();
   const int first = codec.first_stage_words();
-  std::copy_n(query.sign_words.begin() + first, behind, levels->sign_words);
-  std::copy_n(query.ones_words.begin() + first, behind, levels->ones_words);
-  std::copy_n(query.twos_words.begin() + first, behind, levels->twos_words);
+  std::copy_n(query.sign_words.begin() + first, behind, values->sign_words);
+  std::copy_n(query.ones_words.begin() + first, behind, values->ones_words);
+  std::copy_n(query.twos_words.begin() + first, behind, values->twos_words);
   for (size_t i = 0; i < codec.stages().size(); ++i) {
-    const LevelStage& stage = codec.stages()[i];
-    levels->level_sum[i] = 0;
+    const Int8Stage& stage = codec.stages()[i];
+    values->value_sum[i] = 0;
     for (int segment = stage.first_segment; segment < stage.first_segment + stage.segments;
          ++segment)
-      levels->level_sum[i] += query.words[static_cast<size_t>(segment)].sum;
+      values->value_sum[i] += query.words[static_cast<size_t>(segment)].sum;
   }
 }
 
 namespace {
 
 void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint32_t first,
-                  SharedLevels* rows) {
+                  SharedRows* rows) {
   alignas(64) float scale[kBlockRows];
   alignas(64) float constant[kBlockRows];
   alignas(64) float bias[kBlockRows];
@@ -338,30 +338,30 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
 }
 
 /// Rows row … row+count−1 of the block, at `first` + row of the shared ones.
-void decode_levels(const ScanCodec& codec, const ScanTile& tile, int block, int row, int count,
-                   uint32_t first, SharedLevels* rows) {
+void decode_int8(const ScanCodec& codec, const ScanTile& tile, int block, int row, int count,
+                 uint32_t first, SharedRows* rows) {
   RowPlace at[kBlockRows];
   for (int i = 0; i < count; ++i)
     at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + row + i));
   const uint32_t to = first + static_cast<uint32_t>(row);
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-    const LevelStage& of = codec.stages()[stage];
-    decode_level_rows(codec, of, at, count, rows->stride(stage), rows->levels_of(stage, to));
+    const Int8Stage& of = codec.stages()[stage];
+    decode_int8_rows(codec, of, at, count, rows->stride(stage), rows->values_of(stage, to));
     if (stage == 0 && codec.has_split_stages()) {
       float squared_norms[kBlockRows];
-      level_squared_norms(rows->levels_of(0, to), of.padded_dim(), count, rows->stride(0),
-                          squared_norms);
+      int8_squared_norms(rows->values_of(0, to), of.padded_dim(), count, rows->stride(0),
+                         squared_norms);
       for (int i = 0; i < count; ++i)
         rows->terms_of(to + static_cast<uint32_t>(i)).terms.squared_norm = squared_norms[i];
     }
-    set_operand_rows(rows->levels_of(stage, to), count, of.padded_dim(), rows->stride(stage));
+    set_operand_rows(rows->values_of(stage, to), count, of.padded_dim(), rows->stride(stage));
   }
 }
 
 }  // namespace
 
-void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                          int end_block, SharedLevels* rows) {
+void decode_shared_rows(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                        int end_block, SharedRows* rows) {
   rows->first_row = static_cast<uint32_t>(first_block * kBlockRows);
   rows->max_scale = 0;
   rows->max_constant = 0;
@@ -374,17 +374,17 @@ void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int firs
       // Runs of rows, so that a filter's are decoded alone and all others in one go.
       const int row = std::countr_zero(left);
       const int count = std::countr_one(left >> row);
-      decode_levels(codec, tile, block, row, count, first, rows);
+      decode_int8(codec, tile, block, row, count, first, rows);
       left = count == kBlockRows ? 0 : left & ~(((uint64_t{1} << count) - 1) << row);
     }
   }
 }
 
-void find_shared_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+void find_shared_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                          int goal, CandidateRows* candidates, SharedMatches* matches) {
   HWY_DYNAMIC_DISPATCH(find_matches)(codec, rows, goals, goal, candidates, matches);
 }
-void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+void keep_by_second_stage(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                           SharedMatches* matches) {
   HWY_DYNAMIC_DISPATCH(keep_matches)(codec, rows, goals, matches);
 }

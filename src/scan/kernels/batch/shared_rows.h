@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scores of the few rows that queries selection out of some blocks whose levels they share.
+// Scores of the few rows that queries selection out of some blocks whose values they share.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace polarquant {
 
-/// What is read of a shared row beside its levels.
+/// What is read of a shared row beside its values.
 struct alignas(64) SharedTerms {
   /// Of split stages, those of the sketch behind the first one, which its bound needs; kernels read
   /// two at a time.
@@ -21,36 +21,36 @@ struct alignas(64) SharedTerms {
 
 /// Rows of some blocks of a tile, decoded: row r of them is row first_row + r of the tile. Queries
 /// selection rows here and there, each of which a second-level cache has to find: what every
-/// candidates row is asked for lies together, its first stage's levels and behind them its terms.
-class SharedLevels {
+/// candidates row is asked for lies together, its first stage's values and behind them its terms.
+class SharedRows {
  public:
   static constexpr int kMostRows = SharedFronts::kMostBlocks * kBlockRows;
 
-  explicit SharedLevels(const ScanCodec& codec);
+  explicit SharedRows(const ScanCodec& codec);
 
-  /// As many blocks as there is room for: SharedFronts::kMostBlocks, or fewer whose levels stay in
+  /// As many blocks as there is room for: SharedFronts::kMostBlocks, or fewer whose values stay in
   /// a second-level cache while queries take turns.
   int most_blocks() const { return most_blocks_; }
 
-  /// (stage's lanes), as set_operand_rows (decode_rows.h) leaves levels. Rows that are not allowed,
+  /// (stage's lanes), as set_operand_rows (decode_rows.h) leaves values. Rows that are not allowed,
   /// and lanes without a coordinate, have any value.
-  const uint8_t* levels(size_t stage, uint32_t row) const {
-    return levels_[stage].data() + row * stride_[stage];
+  const uint8_t* values(size_t stage, uint32_t row) const {
+    return values_[stage].data() + row * stride_[stage];
   }
   const SharedTerms& terms(uint32_t row) const {
-    return *reinterpret_cast<const SharedTerms*>(levels(0, row) + terms_offset_);
+    return *reinterpret_cast<const SharedTerms*>(values(0, row) + terms_offset_);
   }
 
   uint32_t first_row = 0;
   float max_scale = 0;
   float max_constant = 0;  // of the magnitudes
 
-  // To be written by decode_shared_levels().
-  int8_t* levels_of(size_t stage, uint32_t row) {
-    return reinterpret_cast<int8_t*>(levels_[stage].data() + row * stride_[stage]);
+  // To be written by decode_shared_rows().
+  int8_t* values_of(size_t stage, uint32_t row) {
+    return reinterpret_cast<int8_t*>(values_[stage].data() + row * stride_[stage]);
   }
   SharedTerms& terms_of(uint32_t row) {
-    return *reinterpret_cast<SharedTerms*>(levels_[0].data() + row * stride_[0] + terms_offset_);
+    return *reinterpret_cast<SharedTerms*>(values_[0].data() + row * stride_[0] + terms_offset_);
   }
   size_t stride(size_t stage) const { return stride_[stage]; }
 
@@ -58,17 +58,17 @@ class SharedLevels {
   int most_blocks_;
   size_t terms_offset_;
   size_t stride_[2] = {0, 0};  // bytes from a row to the next
-  AlignedVector<uint8_t> levels_[2];
+  AlignedVector<uint8_t> values_[2];
 };
 
 /// Decodes the allowed rows of at most most_blocks() blocks.
-void decode_shared_levels(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                          int end_block, SharedLevels* rows);
+void decode_shared_rows(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                        int end_block, SharedRows* rows);
 
-/// A query as it meets shared levels.
-struct LevelQuery {
-  const int8_t* levels;  // (lanes), borrowed
-  int32_t level_sum[2];  // by stage
+/// A query as it meets shared values.
+struct Int8Query {
+  const int8_t* values;  // (lanes), borrowed
+  int32_t value_sum[2];  // by stage
   ScoreConstants score;
   SumBound first_stage;  // of two stages
   // Of split ones, as in ScanQuery, of the sketch's words behind the first one.
@@ -85,23 +85,23 @@ struct LevelQuery {
     return sum_behind_first_stage(weight_behind, distance);
   }
 };
-void set_level_query(const ScanCodec& codec, const ScanQuery& query, LevelQuery* levels);
+void set_value_query(const ScanCodec& codec, const ScanQuery& query, Int8Query* values);
 /// Brings near what is read of a query.
-inline void fetch_levels(const ScanCodec& codec, const LevelQuery& query) {
-  fetch(reinterpret_cast<const uint8_t*>(query.levels), static_cast<size_t>(codec.padded_dim()));
+inline void fetch_values(const ScanCodec& codec, const Int8Query& query) {
+  fetch(reinterpret_cast<const uint8_t*>(query.values), static_cast<size_t>(codec.padded_dim()));
 }
 
-/// A query and what rows must reach to be one of its best: their scores by levels, and their bounds
+/// A query and what rows must reach to be one of its best: their scores by values, and their bounds
 /// by the first of two stages.
-struct LevelGoal {
-  const LevelQuery* query;
+struct ScoreGoal {
+  const Int8Query* query;
   float score;
   float bound;
 };
 
 /// Rows that reach queries' goals, side by side.
 struct SharedMatches {
-  static constexpr int kMost = 4 * SharedLevels::kMostRows;
+  static constexpr int kMost = 4 * SharedRows::kMostRows;
   static constexpr size_t kCapacity = kMost + 4;  // kernels write four at a time
   alignas(64) uint32_t rows[kCapacity];           // of the shared ones
   alignas(64) int32_t goals[kCapacity];           // whose
@@ -114,11 +114,11 @@ struct SharedMatches {
 /// Appends those of the candidates rows that reach goals[goal], in order: by their scores, or by
 /// the bound where there are two stages, the first of whose dots is set. What is behind the
 /// candidates ones is overwritten. Where can_share_sketches().
-void find_shared_matches(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+void find_shared_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                          int goal, CandidateRows* candidates, SharedMatches* matches);
 
 /// Of two stages: sets the second's dots, and keeps the matches that reach by their scores.
-void keep_by_second_stage(const ScanCodec& codec, const SharedLevels& rows, const LevelGoal* goals,
+void keep_by_second_stage(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                           SharedMatches* matches);
 
 }  // namespace polarquant

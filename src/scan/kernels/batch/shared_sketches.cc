@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-// Decoding rows is what few queries do not pay back, and a residual code's two levels a coordinate
+// Decoding rows is what few queries do not pay back, and a residual code's two values a coordinate
 // less than any. 117,659 × 384 rows of 2 or 4 bits, against groups of eight queries: as fast from
 // 70 (trained: 78) on with AVX3_DL, from 70 with AVX2, from 100 with SSE4; `Polar4+2` from 130, 110
 // and 200 on.

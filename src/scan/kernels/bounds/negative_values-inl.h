@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What signs of a row say of a query's levels: Σ level·(±1) is Σ levels − 2·Σ of those whose sign
+// What signs of a row say of a query's values: Σ value·(±1) is Σ values − 2·Σ of those whose sign
 // bit is 1.
 #if defined(POLARQUANT_NEGATIVE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_NEGATIVE_VALUES_INL_H_
@@ -26,28 +26,28 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-/// Adds the levels of a word whose sign bit is 1 to a register's lanes: a mask makes the bits bytes
-/// of 1, which VNNI multiplies with the levels.
-class NegativeLevels {
+/// Adds the values of a word whose sign bit is 1 to a register's lanes: a mask makes the bits bytes
+/// of 1, which VNNI multiplies with the values.
+class NegativeInt8 {
  public:
-  explicit HWY_ATTR HWY_INLINE NegativeLevels(const int8_t* levels)
-      : levels_(_mm512_load_si512(levels)) {}
+  explicit HWY_ATTR HWY_INLINE NegativeInt8(const int8_t* values)
+      : values_(_mm512_load_si512(values)) {}
   HWY_ATTR HWY_INLINE DotSums add(DotSums sums, uint64_t signs) const {
-    return dot_bytes(sums, _mm512_maskz_mov_epi8(signs, _mm512_set1_epi8(1)), levels_);
+    return dot_bytes(sums, _mm512_maskz_mov_epi8(signs, _mm512_set1_epi8(1)), values_);
   }
 
  private:
-  __m512i levels_;
+  __m512i values_;
 };
 
 #else
 
-/// The same with AVX2: bits become bytes by a shuffle and a comparison, and two levels fit 16 bits.
-class NegativeLevels {
+/// The same with AVX2: bits become bytes by a shuffle and a comparison, and two values fit 16 bits.
+class NegativeInt8 {
  public:
-  explicit HWY_ATTR HWY_INLINE NegativeLevels(const int8_t* levels)
-      : low_(_mm256_load_si256(reinterpret_cast<const __m256i*>(levels))),
-        high_(_mm256_load_si256(reinterpret_cast<const __m256i*>(levels) + 1)) {}
+  explicit HWY_ATTR HWY_INLINE NegativeInt8(const int8_t* values)
+      : low_(_mm256_load_si256(reinterpret_cast<const __m256i*>(values))),
+        high_(_mm256_load_si256(reinterpret_cast<const __m256i*>(values) + 1)) {}
   HWY_ATTR HWY_INLINE DotSums add(DotSums sums, uint64_t signs) const {
     const __m256i pairs = _mm256_add_epi16(negative(static_cast<uint32_t>(signs), low_),
                                            negative(static_cast<uint32_t>(signs >> 32), high_));
@@ -55,14 +55,14 @@ class NegativeLevels {
   }
 
  private:
-  static HWY_ATTR HWY_INLINE __m256i negative(uint32_t signs, __m256i levels) {
+  static HWY_ATTR HWY_INLINE __m256i negative(uint32_t signs, __m256i values) {
     const __m256i byte_of_lane =
         _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
     const __m256i bit_of_lane = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
     const __m256i bits = _mm256_and_si256(
         _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(signs)), byte_of_lane), bit_of_lane);
     const __m256i mask = _mm256_cmpeq_epi8(bits, bit_of_lane);
-    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_and_si256(mask, levels));
+    return _mm256_maddubs_epi16(_mm256_set1_epi8(1), _mm256_and_si256(mask, values));
   }
 
   __m256i low_, high_;
@@ -70,35 +70,33 @@ class NegativeLevels {
 
 #endif
 
-/// Σ of the levels, (words · 64), whose bit of word_of(word) is 1.
+/// Σ of the values, (words · 64), whose bit of word_of(word) is 1.
 template <class WordOf>
-HWY_ATTR HWY_INLINE int32_t negative_levels(const int8_t* levels, int words,
-                                            const WordOf& word_of) {
+HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
   DotSums sums = no_sums();
-  for (int word = 0; word < words; ++word, levels += kSegmentLanes)
-    sums = NegativeLevels(levels).add(sums, word_of(word));
+  for (int word = 0; word < words; ++word, values += kSegmentLanes)
+    sums = NegativeInt8(values).add(sums, word_of(word));
   return sum_lanes(sums);
 }
 
 #elif HWY_TARGET == HWY_SCALAR
 
 template <class WordOf>
-int32_t negative_levels(const int8_t* levels, int words, const WordOf& word_of) {
+int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
   int32_t sum = 0;
-  for (int word = 0; word < words; ++word, levels += kSegmentLanes) {
+  for (int word = 0; word < words; ++word, values += kSegmentLanes) {
     for (uint64_t left = word_of(word); left != 0; left &= left - 1)
-      sum += levels[std::countr_zero(left)];
+      sum += values[std::countr_zero(left)];
   }
   return sum;
 }
 
 #else
 
-// Levels are taken biased, level + 128 in a byte without sign, which sums of bytes can add up; the
+// Values are taken biased, value + 128 in a byte without sign, which sums of bytes can add up; the
 // bias goes out with the number of bits.
 template <class WordOf>
-HWY_ATTR HWY_INLINE int32_t negative_levels(const int8_t* levels, int words,
-                                            const WordOf& word_of) {
+HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
   const hn::CappedTag<uint8_t, kSegmentLanes> d8;
   const hn::Rebind<int8_t, decltype(d8)> d8_signed;
   const auto bias = hn::Set(d8, uint8_t{128});
@@ -106,14 +104,14 @@ HWY_ATTR HWY_INLINE int32_t negative_levels(const int8_t* levels, int words,
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  for (int i = 0; i < words; ++i, levels += kSegmentLanes) {
+  for (int i = 0; i < words; ++i, values += kSegmentLanes) {
     const uint64_t word = word_of(i);
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, &word, sizeof word);
     bits += std::popcount(word);
     for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
       const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
-      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, levels + lane)), bias);
+      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, values + lane)), bias);
       sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, biased)));
     }
   }

@@ -30,8 +30,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Of the words behind the sketch.
-const int8_t* levels_behind_sketch(const ScanCodec& codec, const ScanQuery& query) {
-  return query.levels.data() + static_cast<size_t>(codec.layout().sketch_words()) * kSegmentLanes;
+const int8_t* values_behind_sketch(const ScanCodec& codec, const ScanQuery& query) {
+  return query.values.data() + static_cast<size_t>(codec.layout().sketch_words()) * kSegmentLanes;
 }
 
 /// SignSums' other sum of a row at `distance`.
@@ -44,29 +44,29 @@ HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, co
     return sum_behind_first_stage(query.weight_behind, distance - of_first_stage);
   }
   const int32_t negative =
-      negative_levels(levels_behind_sketch(codec, query), codec.level_words(),
-                      [&](int word) HWY_ATTR { return layout.payload_word(at, word); });
-  return query.sign_level_sum - 2 * negative;
+      negative_int8(values_behind_sketch(codec, query), codec.int8_words(),
+                    [&](int word) HWY_ATTR { return layout.payload_word(at, word); });
+  return query.sign_int8_sum - 2 * negative;
 }
 
 #if HWY_TARGET != HWY_AVX3_DL
 
-/// What first_stage_bound takes of all rows' levels, into out.first_dots and the terms'
+/// What first_stage_bound takes of all rows' values, into out.first_dots and the terms'
 /// squared_norms: decoding them is the larger part.
 HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                               const uint32_t* candidates, int count, const KeptRows& out) {
-  const LevelStage& stage = codec.stages()[0];
-  AlignedVector<int8_t> levels(static_cast<size_t>(stage.padded_dim()));
+  const Int8Stage& stage = codec.stages()[0];
+  AlignedVector<int8_t> values(static_cast<size_t>(stage.padded_dim()));
   const SignFetcher fetch_signs(codec);
   for (int i = 0; i < std::min(count, kFetchAhead); ++i)
     fetch_signs(place_of(tile, row_of(candidates[i])));
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(candidates[i + kFetchAhead])));
     const RowPlace at = place_of(tile, row_of(candidates[i]));
-    decode_level_rows(codec, stage, &at, 1, levels.data());
-    out.first_dots[i] = dot_row(query.levels.data(), levels.data(), stage.padded_dim());
+    decode_int8_rows(codec, stage, &at, 1, values.data());
+    out.first_dots[i] = dot_row(query.values.data(), values.data(), stage.padded_dim());
     out.terms[i].squared_norm =
-        static_cast<float>(dot_row(levels.data(), levels.data(), stage.padded_dim()));
+        static_cast<float>(dot_row(values.data(), values.data(), stage.padded_dim()));
   }
 }
 
@@ -78,21 +78,21 @@ HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
   return *reinterpret_cast<const RowParts(*)[4]>(at);
 }
 
-/// Of rows, four by four, Σ level·(±1) over the words behind the sketch. It is Σ levels − 2·Σ of
-/// the levels whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its
+/// Of rows, four by four, Σ value·(±1) over the words behind the sketch. It is Σ values − 2·Σ of
+/// the values whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its
 /// own, as is FirstStageDots::of, so that what it works on stays in registers.
-HWY_ATTR HWY_NOINLINE void sign_level_dots(const ScanCodec& codec, const ScanQuery& query,
+HWY_ATTR HWY_NOINLINE void sign_value_dots(const ScanCodec& codec, const ScanQuery& query,
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
-  const int8_t* const behind_sketch = levels_behind_sketch(codec, query);
-  const __m128i all = _mm_set1_epi32(query.sign_level_sum);
+  const int8_t* const behind_sketch = values_behind_sketch(codec, query);
+  const __m128i all = _mm_set1_epi32(query.sign_int8_sum);
   for (int i = 0; i < count; i += 4) {
     DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
-    for (int word = 0; word < codec.level_words(); ++word) {
-      const NegativeLevels levels(behind_sketch + word * kSegmentLanes);
+    for (int word = 0; word < codec.int8_words(); ++word) {
+      const NegativeInt8 values(behind_sketch + word * kSegmentLanes);
       const WordOfRows signs(layout, layout.sketch_words() + word);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) sums[j] = levels.add(sums[j], signs.of(at[i + j]));
+      for (int j = 0; j < 4; ++j) sums[j] = values.add(sums[j], signs.of(at[i + j]));
     }
     const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
     _mm_store_si128(reinterpret_cast<__m128i*>(dots + i),
@@ -110,7 +110,7 @@ struct SumsBySigns {
                               int count, int32_t* sums, int32_t* other_sums,
                               float* /*squared_norms*/) const {
     for (int i = 0; i < count; ++i) sums[i] = query.sketch_weight - 2 * distance_of(candidates[i]);
-    sign_level_dots(codec, query, at, count, other_sums);
+    sign_value_dots(codec, query, at, count, other_sums);
   }
 };
 
@@ -150,7 +150,7 @@ struct FirstStageDots {
 #endif
 
 /// The two sums of first_stage_bound. Behind the first stage the sketch is as far as the whole of
-/// it, which is known, less the first stage's words, which were read for its levels.
+/// it, which is known, less the first stage's words, which were read for its values.
 struct SumsByFirstStage {
   static constexpr bool kHasFirstDots = true;
   const ScanQuery& query;
@@ -198,7 +198,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
       fetch_signs(place);
     }
   };
-  const LevelStage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
+  const Int8Stage& scored = codec.has_split_stages() ? codec.stages()[1] : codec.stages()[0];
   const size_t scored_payload = scored_bytes(codec.layout(), scored);
   const int fetched_kept = scored_payload > kPayloadNotFetched ? kFetchAhead : 0;
   int kept = 0;
@@ -234,7 +234,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   return keep_fours(codec, tile, query, query.signs, SumsBySigns{codec, query}, threshold,
                     candidates, count, out);
 }
-// Where levels do not stay in registers the rows' dots come first, of all of them: keep_fours reads
+// Where values do not stay in registers the rows' dots come first, of all of them: keep_fours reads
 // them before it writes what is kept in their place.
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                              float threshold, uint32_t* candidates, int count,
@@ -255,11 +255,11 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
     const int some = std::min(count - first, kFetchAhead);
     RowParts rows[kFetchAhead];
     for (int i = 0; i < some; ++i) rows[i] = RowParts(codec.layout(), at[first + i]);
-    alignas(16) int32_t level_dots[kFetchAhead];
-    sign_level_dots(codec, query, rows, some, level_dots);
+    alignas(16) int32_t value_dots[kFetchAhead];
+    sign_value_dots(codec, query, rows, some, value_dots);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(rows + i));
-      const __m128i sums = _mm_load_si128(reinterpret_cast<const __m128i*>(level_dots + i));
+      const __m128i sums = _mm_load_si128(reinterpret_cast<const __m128i*>(value_dots + i));
       _mm_storeu_ps(bounds + first + i, four.bound(_mm_setzero_si128(), sums));
     }
   }

@@ -18,7 +18,7 @@ struct KeptRows {
   uint32_t* rows;  // of the tile
   SignSums* sums;
   ScanTerms* terms;
-  int32_t* first_dots;  // of split stages: the first one's Σ level·level
+  int32_t* first_dots;  // of split stages: the first one's Σ value·value
 };
 
 /// Writes those of `count` candidates (sketch_candidates.h) whose bound is at least the threshold,

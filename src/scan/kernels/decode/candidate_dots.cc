@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3_DL
 
 HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
-                                const LevelStage& stage, const ScanQuery& query, uint32_t* rows,
+                                const Int8Stage& stage, const ScanQuery& query, uint32_t* rows,
                                 int count, int32_t* dots) {
   if (!fits_row_dots(stage)) return false;
   const BlockLayout& layout = codec.layout();
@@ -49,7 +49,7 @@ HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
   return true;
 }
 
-HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const LevelStage& stage,
+HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const Int8Stage& stage,
                                       const ScanQuery& query, RowPlace* at, int count,
                                       int32_t* dots) {
   if (!fits_row_dots(stage)) return false;
@@ -72,11 +72,11 @@ HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const LevelStage& 
 
 #else
 
-HWY_ATTR bool dots_in_registers(const ScanTile&, const ScanCodec&, const LevelStage&,
+HWY_ATTR bool dots_in_registers(const ScanTile&, const ScanCodec&, const Int8Stage&,
                                 const ScanQuery&, uint32_t*, int, int32_t*) {
   return false;
 }
-HWY_ATTR bool place_dots_in_registers(const ScanCodec&, const LevelStage&, const ScanQuery&,
+HWY_ATTR bool place_dots_in_registers(const ScanCodec&, const Int8Stage&, const ScanQuery&,
                                       RowPlace*, int, int32_t*) {
   return false;
 }
@@ -93,7 +93,7 @@ namespace polarquant {
 HWY_EXPORT(dots_in_registers);
 HWY_EXPORT(place_dots_in_registers);
 
-void candidate_dots(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
+void candidate_dots(const ScanTile& tile, const ScanCodec& codec, const Int8Stage& stage,
                     const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
                     int32_t* dots) {
   if (HWY_DYNAMIC_DISPATCH(dots_in_registers)(tile, codec, stage, query, rows, count, dots)) return;
@@ -103,17 +103,17 @@ void candidate_dots(const ScanTile& tile, const ScanCodec& codec, const LevelSta
   for (int i = 0; i < count; ++i) {
     if (i + kFetchAhead < count)
       fetch_code(layout, place_of(tile, rows[i + kFetchAhead]), stage.payload_bytes);
-    decode_level_rows(tile, codec, stage, rows + i, 1, scratch);
-    dot_level_rows(stage, query, scratch, 1, dots + i);
+    decode_int8_rows(tile, codec, stage, rows + i, 1, scratch);
+    dot_int8_rows(stage, query, scratch, 1, dots + i);
   }
 }
 
-void place_dots(const ScanCodec& codec, const LevelStage& stage, const ScanQuery& query,
+void place_dots(const ScanCodec& codec, const Int8Stage& stage, const ScanQuery& query,
                 RowPlace* at, int count, int8_t* scratch, int32_t* dots) {
   if (HWY_DYNAMIC_DISPATCH(place_dots_in_registers)(codec, stage, query, at, count, dots)) return;
   for (int i = 0; i < count; ++i) {
-    decode_level_rows(codec, stage, at + i, 1, scratch);
-    dot_level_rows(stage, query, scratch, 1, dots + i);
+    decode_int8_rows(codec, stage, at + i, 1, scratch);
+    dot_int8_rows(stage, query, scratch, 1, dots + i);
   }
 }
 

@@ -23,10 +23,10 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// The signs of a part's segment, in lanes order.
-HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& part,
+HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const Int8Part& part,
                                        const RowPlace& at, int segment) {
-  if (part.signs == LevelPart::Signs::none) return 0;
-  if (part.signs == LevelPart::Signs::words)
+  if (part.signs == Int8Part::Signs::none) return 0;
+  if (part.signs == Int8Part::Signs::words)
     return codec.layout().sign_word(at, part.first_segment + segment);
   const int start = segment * kSegmentLanes;
   const int count = part.dim - start < kSegmentLanes ? part.dim - start : kSegmentLanes;
@@ -39,11 +39,11 @@ HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const LevelPart& 
 #if HWY_TARGET == HWY_AVX3_DL
 
 /// segment_signs of some rows.
-HWY_ATTR void signs_of_rows(const ScanCodec& codec, const LevelPart& part, int segment,
+HWY_ATTR void signs_of_rows(const ScanCodec& codec, const Int8Part& part, int segment,
                             const RowPlace* rows, int count, uint64_t* signs) {
   const BlockLayout& layout = codec.layout();
   const int word = part.first_segment + segment;
-  if (part.signs != LevelPart::Signs::words) {
+  if (part.signs != Int8Part::Signs::words) {
     for (int i = 0; i < count; ++i) signs[i] = segment_signs(codec, part, rows[i], segment);
   } else if (word < layout.sketch_words()) {
     for (int i = 0; i < count; ++i) signs[i] = *layout.sketch_word(rows[i], word);
@@ -53,15 +53,15 @@ HWY_ATTR void signs_of_rows(const ScanCodec& codec, const LevelPart& part, int s
   }
 }
 
-HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* levels) {
+HWY_ATTR HWY_INLINE void store_segment(__m512i values, uint64_t signs, int8_t* to) {
   values = _mm512_mask_sub_epi8(values, signs, _mm512_setzero_si512(), values);
-  _mm512_store_si512(levels, values);
+  _mm512_store_si512(to, values);
 }
 
 /// Two segments of a part, or its last one, of all rows: tables stay in registers.
 template <bool kFirst, bool kBoth>
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int segment,
-                             const RowPlace* rows, int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, int segment,
+                             const RowPlace* rows, int count, int stride, int8_t* values) {
   uint64_t sketch_signs[kBlockRows];
   uint64_t back_signs[kBlockRows];
   signs_of_rows(codec, part, segment, rows, count, sketch_signs);
@@ -71,56 +71,56 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, int 
   const WindowReader reader(part.step_bits, part.fields);
   const int bits = pairs_of(part.dim) * part.step_bits;
   const bool half = part.reads_half(segment / 2);
-  for (int i = 0; i < count; ++i, levels += stride) {
+  for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = kFirst ? bits_before_ring(ring, bits) : uint8_t{0};
     const __m512i windows = reader.read(ring, kFirst ? 0 : segment / 2, half, before);
     const __m512i x = x_table.look_up(windows);
     const __m512i y = y_table.look_up(windows);
     // [first coordinates | second coordinates] of the low and the high half of 64 pairs.
-    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), sketch_signs[i], levels);
+    store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), sketch_signs[i], values);
     if constexpr (kBoth)
-      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], levels + kSegmentLanes);
+      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], values + kSegmentLanes);
   }
 }
 
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                             int count, int stride, int8_t* values) {
   const int segments = part.segments();
-  for (int segment = 0; segment < segments; segment += 2, levels += 2 * kSegmentLanes) {
+  for (int segment = 0; segment < segments; segment += 2, values += 2 * kSegmentLanes) {
     const bool both = segment + 1 < segments;
     const auto& decode = segment == 0
                              ? (both ? decode_windows<true, true> : decode_windows<true, false>)
                              : (both ? decode_windows<false, true> : decode_windows<false, false>);
-    decode(codec, part, segment, rows, count, stride, levels);
+    decode(codec, part, segment, rows, count, stride, values);
   }
 }
 
-HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                                int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                                int count, int stride, int8_t* values) {
   const WindowReader reader(part.step_bits, part.fields);
   const ByteTable table(part.x);
-  for (int segment = 0; segment < part.segments(); ++segment, levels += kSegmentLanes) {
+  for (int segment = 0; segment < part.segments(); ++segment, values += kSegmentLanes) {
     uint64_t signs[kBlockRows];
     signs_of_rows(codec, part, segment, rows, count, signs);
     for (int i = 0; i < count; ++i) {
       const uint8_t* fields = codec.layout().row_payload(rows[i]) + part.codes_offset;
       store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
-                    levels + static_cast<ptrdiff_t>(i) * stride);
+                    values + static_cast<ptrdiff_t>(i) * stride);
     }
   }
 }
 
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                           int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                           int count, int stride, int8_t* values) {
   const ByteTable table(part.x);
   const int dim = part.dim;
-  for (int i = 0; i < count; ++i, levels += stride) {
+  for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     int j = 0;
     for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
-      _mm512_store_si512(levels + j, table.look_up(_mm512_loadu_si512(codes + j)));
-    for (; j < dim; ++j) levels[lane_of(j, dim)] = part.x[codes[j]];
+      _mm512_store_si512(values + j, table.look_up(_mm512_loadu_si512(codes + j)));
+    for (; j < dim; ++j) values[lane_of(j, dim)] = part.x[codes[j]];
   }
 }
 
@@ -131,36 +131,36 @@ constexpr int kSegmentPairs = kSegmentLanes / 2;
 
 /// Pairs side by side to a segment's lanes, signs applied.
 #if HWY_TARGET == HWY_SCALAR
-void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
+void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* values) {
   for (int i = 0; i < kSegmentPairs; ++i) {
-    levels[i] = static_cast<int8_t>(pairs[i]);
-    levels[kSegmentPairs + i] = static_cast<int8_t>(pairs[i] >> 8);
+    values[i] = static_cast<int8_t>(pairs[i]);
+    values[kSegmentPairs + i] = static_cast<int8_t>(pairs[i] >> 8);
   }
   for (int lane = 0; lane < kSegmentLanes; ++lane)
-    if ((signs >> lane & 1) != 0) levels[lane] = static_cast<int8_t>(-levels[lane]);
+    if ((signs >> lane & 1) != 0) values[lane] = static_cast<int8_t>(-values[lane]);
 }
 #else
 using HalfSegment = hn::CappedTag<int8_t, kSegmentPairs>;
 
-/// Levels, negative where the lowest bits of `signs` are 1.
-HWY_ATTR HWY_INLINE void store_signed(hn::Vec<HalfSegment> values, uint64_t signs, int8_t* levels) {
+/// Values, negative where the lowest bits of `signs` are 1.
+HWY_ATTR HWY_INLINE void store_signed(hn::Vec<HalfSegment> values, uint64_t signs, int8_t* to) {
   const HalfSegment d;
   alignas(8) uint8_t mask_bits[16] = {};
   std::memcpy(mask_bits, &signs, sizeof signs);
   const auto negative = hn::LoadMaskBits(d, mask_bits);
-  hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, levels);
+  hn::Store(hn::IfThenElse(negative, hn::Neg(values), values), d, to);
 }
 
-HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* levels) {
+HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* values) {
   const HalfSegment d;
   const size_t lanes = hn::Lanes(d);
   const auto* both = reinterpret_cast<const int8_t*>(pairs);
   for (size_t lane = 0; lane < kSegmentPairs; lane += lanes) {
     const auto low = hn::Load(d, both + 2 * lane);
     const auto high = hn::Load(d, both + 2 * lane + lanes);
-    store_signed(hn::ConcatEven(d, high, low), signs >> lane, levels + lane);
+    store_signed(hn::ConcatEven(d, high, low), signs >> lane, values + lane);
     store_signed(hn::ConcatOdd(d, high, low), signs >> (kSegmentPairs + lane),
-                 levels + kSegmentPairs + lane);
+                 values + kSegmentPairs + lane);
   }
 }
 #endif
@@ -195,14 +195,14 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
 
 // Some segments at a time, so that what was stored in small pieces has reached the cache when it is
 // loaded in large ones.
-HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int first_segment,
-                           const RowPlace* rows, int count, int stride, int8_t* levels) {
+HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int first_segment,
+                           const RowPlace* rows, int count, int stride, int8_t* values) {
   constexpr int kSegmentsTogether = 8;
   alignas(64) uint16_t found[kSegmentsTogether * kSegmentPairs] = {};
   const auto find = find_pairs_of_step(part.step_bits, std::make_integer_sequence<int, 8>());
   const int pairs = pairs_of(part.dim);
   const int segments = part.segments();
-  for (int i = 0; i < count; ++i, levels += stride) {
+  for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, pairs * part.step_bits);
     for (int first = first_segment; first < segments; first += kSegmentsTogether) {
@@ -212,7 +212,7 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int fi
       for (int segment = first; segment < end; ++segment) {
         store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
                       segment_signs(codec, part, rows[i], segment),
-                      levels + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
+                      values + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
       }
     }
   }
@@ -220,15 +220,15 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const LevelPart& part, int fi
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                             int count, int stride, int8_t* values) {
   const int full_segments = part.dim / kSegmentLanes;
   const int bits = pairs_of(part.dim) * part.step_bits;
   const SegmentWindows windows(part.step_bits);
   for (int i = 0; i < count; ++i) {
     const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, bits);
-    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    int8_t* of_row = values + static_cast<ptrdiff_t>(i) * stride;
     for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
       const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
@@ -237,27 +237,27 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, cons
     }
   }
   if (full_segments < part.segments())
-    find_windows(codec, part, full_segments, rows, count, stride, levels);
+    find_windows(codec, part, full_segments, rows, count, stride, values);
 }
 
 #else
 
-HWY_ATTR void decode_windows(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                             int count, int stride, int8_t* levels) {
-  find_windows(codec, part, 0, rows, count, stride, levels);
+HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                             int count, int stride, int8_t* values) {
+  find_windows(codec, part, 0, rows, count, stride, values);
 }
 
 #endif
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
 
-HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                                int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                                int count, int stride, int8_t* values) {
   const HalfSegmentFields fields(part.step_bits);
   const int half_bytes = kSegmentLanes / 2 * part.step_bits / 8;
   for (int i = 0; i < count; ++i) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    int8_t* of_row = levels + static_cast<ptrdiff_t>(i) * stride;
+    int8_t* of_row = values + static_cast<ptrdiff_t>(i) * stride;
     for (int segment = 0; segment < part.segments(); ++segment) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
       for (int half = 0; half < 2; ++half, codes += half_bytes, of_row += kSegmentPairs)
@@ -270,12 +270,12 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
 #else
 
 // Eight fields of up to 7 bits are within 64 bits, which begin at a byte.
-HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                                int count, int stride, int8_t* levels) {
+HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                                int count, int stride, int8_t* values) {
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
-  for (int row = 0; row < count; ++row, levels += stride) {
+  for (int row = 0; row < count; ++row, values += stride) {
     const uint8_t* fields = codec.layout().row_payload(rows[row]) + part.codes_offset;
-    int8_t* of_segment = levels;
+    int8_t* of_segment = values;
     for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
       const uint64_t signs = segment_signs(codec, part, rows[row], segment);
       for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
@@ -293,42 +293,42 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const LevelPart& part, c
 
 #endif
 
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const LevelPart& part, const RowPlace* rows,
-                           int count, int stride, int8_t* levels) {
-  for (int i = 0; i < count; ++i, levels += stride) {
+HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
+                           int count, int stride, int8_t* values) {
+  for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    for (int j = 0; j < part.dim; ++j) levels[lane_of(j, part.dim)] = part.x[codes[j]];
+    for (int j = 0; j < part.dim; ++j) values[lane_of(j, part.dim)] = part.x[codes[j]];
   }
 }
 
 #endif
 
 // Part by part, whose tables are then set up once.
-HWY_ATTR void decode_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* rows,
-                          int count, int stride, int8_t* levels) {
-  for (const LevelPart& part : stage.parts) {
-    int8_t* of_part = levels + (part.first_segment - stage.first_segment) * kSegmentLanes;
+HWY_ATTR void decode_rows(const ScanCodec& codec, const Int8Stage& stage, const RowPlace* rows,
+                          int count, int stride, int8_t* values) {
+  for (const Int8Part& part : stage.parts) {
+    int8_t* of_part = values + (part.first_segment - stage.first_segment) * kSegmentLanes;
     switch (part.kind) {
-      case LevelPart::Kind::windows:
+      case Int8Part::Kind::windows:
         decode_windows(codec, part, rows, count, stride, of_part);
         break;
-      case LevelPart::Kind::magnitudes:
+      case Int8Part::Kind::magnitudes:
         decode_magnitudes(codec, part, rows, count, stride, of_part);
         break;
-      case LevelPart::Kind::bytes:
+      case Int8Part::Kind::bytes:
         decode_bytes(codec, part, rows, count, stride, of_part);
         break;
     }
   }
 }
 
-HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at,
+HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t value, const RowPlace* at,
                          int count, size_t stride, int8_t* lanes) {
 #if HWY_TARGET == HWY_AVX3_DL
-  const __m512i values = _mm512_set1_epi8(level);
+  const __m512i values = _mm512_set1_epi8(value);
 #else
   alignas(64) uint16_t values[kSegmentPairs];
-  const auto byte = static_cast<uint8_t>(level);
+  const auto byte = static_cast<uint8_t>(value);
   std::fill_n(values, kSegmentPairs, static_cast<uint16_t>(byte << 8 | byte));
 #endif
   for (int i = 0; i < count; ++i, lanes += stride)
@@ -337,11 +337,11 @@ HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t level, const R
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-HWY_ATTR void operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
+HWY_ATTR void operand_rows(int8_t* values, int count, int lanes, size_t stride) {
   const __m512i bias = _mm512_set1_epi8(-128);
-  for (int row = 0; row < count; ++row, levels += stride) {
+  for (int row = 0; row < count; ++row, values += stride) {
     for (int i = 0; i < lanes; i += kSegmentLanes)
-      _mm512_store_si512(levels + i, _mm512_xor_si512(_mm512_load_si512(levels + i), bias));
+      _mm512_store_si512(values + i, _mm512_xor_si512(_mm512_load_si512(values + i), bias));
   }
 }
 
@@ -351,10 +351,10 @@ void operand_rows(int8_t*, int, int, size_t) {}
 
 #endif
 
-HWY_ATTR void dot_rows(const int8_t* query, const int8_t* levels, int lanes, int count,
+HWY_ATTR void dot_rows(const int8_t* query, const int8_t* values, int lanes, int count,
                        int32_t* dots) {
   for (int i = 0; i < count; ++i)
-    dots[i] = dot_row(query, levels + static_cast<size_t>(i) * lanes, lanes);
+    dots[i] = dot_row(query, values + static_cast<size_t>(i) * lanes, lanes);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -369,35 +369,35 @@ HWY_EXPORT(sign_lanes);
 HWY_EXPORT(operand_rows);
 HWY_EXPORT(dot_rows);
 
-void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
-                       int count, size_t stride, int8_t* levels) {
-  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, static_cast<int>(stride), levels);
+void decode_int8_rows(const ScanCodec& codec, const Int8Stage& stage, const RowPlace* at, int count,
+                      size_t stride, int8_t* values) {
+  HWY_DYNAMIC_DISPATCH(decode_rows)(codec, stage, at, count, static_cast<int>(stride), values);
 }
-void decode_level_rows(const ScanCodec& codec, const LevelStage& stage, const RowPlace* at,
-                       int count, int8_t* levels) {
-  decode_level_rows(codec, stage, at, count, static_cast<size_t>(stage.padded_dim()), levels);
+void decode_int8_rows(const ScanCodec& codec, const Int8Stage& stage, const RowPlace* at, int count,
+                      int8_t* values) {
+  decode_int8_rows(codec, stage, at, count, static_cast<size_t>(stage.padded_dim()), values);
 }
-void decode_level_rows(const ScanTile& tile, const ScanCodec& codec, const LevelStage& stage,
-                       const uint32_t* rows, int count, int8_t* levels) {
+void decode_int8_rows(const ScanTile& tile, const ScanCodec& codec, const Int8Stage& stage,
+                      const uint32_t* rows, int count, int8_t* values) {
   RowPlace at[kBlockRows];
   for (int first = 0; first < count; first += kBlockRows) {
     const int some = std::min(kBlockRows, count - first);
     for (int i = 0; i < some; ++i) at[i] = place_of(tile, rows[first + i]);
-    decode_level_rows(codec, stage, at, some,
-                      levels + static_cast<ptrdiff_t>(first) * stage.padded_dim());
+    decode_int8_rows(codec, stage, at, some,
+                     values + static_cast<ptrdiff_t>(first) * stage.padded_dim());
   }
 }
-void put_sign_lanes(const ScanCodec& codec, int word, int8_t level, const RowPlace* at, int count,
+void put_sign_lanes(const ScanCodec& codec, int word, int8_t value, const RowPlace* at, int count,
                     size_t stride, int8_t* lanes) {
-  HWY_DYNAMIC_DISPATCH(sign_lanes)(codec, word, level, at, count, stride, lanes);
+  HWY_DYNAMIC_DISPATCH(sign_lanes)(codec, word, value, at, count, stride, lanes);
 }
-void set_operand_rows(int8_t* levels, int count, int lanes, size_t stride) {
-  HWY_DYNAMIC_DISPATCH(operand_rows)(levels, count, lanes, stride);
+void set_operand_rows(int8_t* values, int count, int lanes, size_t stride) {
+  HWY_DYNAMIC_DISPATCH(operand_rows)(values, count, lanes, stride);
 }
-void dot_level_rows(const LevelStage& stage, const ScanQuery& query, const int8_t* levels,
-                    int count, int32_t* dots) {
+void dot_int8_rows(const Int8Stage& stage, const ScanQuery& query, const int8_t* values, int count,
+                   int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(dot_rows)
-  (query.levels.data() + stage.first_lane(), levels, stage.padded_dim(), count, dots);
+  (query.values.data() + stage.first_lane(), values, stage.padded_dim(), count, dots);
 }
 
 }  // namespace polarquant

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Levels of a segment of two rows, or of two segments of a row, for kernels' AVX3_DL forms: one
+// Values of a segment of two rows, or of two segments of a row, for kernels' AVX3_DL forms: one
 // register has the first coordinates of both's 32 pairs side by side, another the second ones.
 //
 // 32 bytes hold a segment's windows, and the fields of half a segment. Where they would end behind
@@ -32,8 +32,8 @@ struct SegmentPair {
   int high;
 };
 
-/// 64 levels each.
-struct PairLevels {
+/// 64 values each.
+struct PairInt8 {
   __m512i x;  // of first coordinates
   __m512i y;
 };
@@ -74,10 +74,10 @@ class HalfCuts {
   __m512i positions_, shifts_;
 };
 
-HWY_ATTR HWY_INLINE __m512i shifts_of(const LevelPart& part) {
+HWY_ATTR HWY_INLINE __m512i shifts_of(const Int8Part& part) {
   return _mm512_load_si512(part.fields.shifts);
 }
-HWY_ATTR HWY_INLINE __m256i first_positions(const LevelPart& part) {
+HWY_ATTR HWY_INLINE __m256i first_positions(const Int8Part& part) {
   return _mm256_load_si256(reinterpret_cast<const __m256i*>(part.fields.bytes));
 }
 
@@ -85,10 +85,10 @@ class PairWindows {
  public:
   struct Tables {
     ByteTable x, y;
-    explicit HWY_ATTR HWY_INLINE Tables(const LevelPart& part) : x(part.x), y(part.y) {}
+    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part) : x(part.x), y(part.y) {}
   };
 
-  HWY_ATTR HWY_INLINE PairWindows(const BlockLayout& layout, const LevelPart& part,
+  HWY_ATTR HWY_INLINE PairWindows(const BlockLayout& layout, const Int8Part& part,
                                   SegmentPair segments)
       : codes_offset_(part.codes_offset),
         bits_(pairs_of(part.dim) * part.step_bits),
@@ -96,8 +96,8 @@ class PairWindows {
         high_(layout, part, segments.high),
         cuts_(low_.bytes, high_.bytes, shifts_of_windows(part)) {}
 
-  HWY_ATTR HWY_INLINE PairLevels of(const Tables& tables, const RowParts& low,
-                                    const RowParts& high) const {
+  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
+                                  const RowParts& high) const {
     const __m512i windows = cuts_.of(load(low_, low), load(high_, high));
     return {tables.x.look_up(windows), tables.y.look_up(windows)};
   }
@@ -108,7 +108,7 @@ class PairWindows {
     HalfRegister bytes;
     bool takes_before;  // of a ring: the byte before it is to be the last one
 
-    HWY_ATTR HWY_INLINE SegmentBytes(const BlockLayout& layout, const LevelPart& part, int segment)
+    HWY_ATTR HWY_INLINE SegmentBytes(const BlockLayout& layout, const Int8Part& part, int segment)
         : takes_before(false) {
       const __m256i positions = first_positions(part);
       const size_t start = part.codes_offset + static_cast<size_t>(4 * part.step_bits * segment);
@@ -130,7 +130,7 @@ class PairWindows {
   };
 
   // Windows of 8 bits are their own bytes.
-  static HWY_ATTR HWY_INLINE __m512i shifts_of_windows(const LevelPart& part) {
+  static HWY_ATTR HWY_INLINE __m512i shifts_of_windows(const Int8Part& part) {
     const char less = part.step_bits == 8 ? 8 : 0;
     return _mm512_sub_epi8(shifts_of(part), _mm512_set1_epi8(less));
   }
@@ -151,10 +151,10 @@ class PairWindows {
 /// Of full segments.
 class PairMagnitudes {
  public:
-  /// By 7 bits: tables go round again behind their last entry (LevelPart::make_tables).
+  /// By 7 bits: tables go round again behind their last entry (Int8Part::make_tables).
   class Tables {
    public:
-    explicit HWY_ATTR HWY_INLINE Tables(const LevelPart& part)
+    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part)
         : low_(_mm512_load_si512(part.x)), high_(_mm512_load_si512(part.x + 64)) {}
     HWY_ATTR HWY_INLINE __m512i look_up(__m512i fields) const {
       return _mm512_permutex2var_epi8(low_, fields, high_);
@@ -164,15 +164,15 @@ class PairMagnitudes {
     __m512i low_, high_;
   };
 
-  HWY_ATTR HWY_INLINE PairMagnitudes(const BlockLayout& /*layout*/, const LevelPart& part,
+  HWY_ATTR HWY_INLINE PairMagnitudes(const BlockLayout& /*layout*/, const Int8Part& part,
                                      SegmentPair segments)
       : low_(part, segments.low),
         high_(part, segments.high),
         cuts_x_(low_.x, high_.x, shifts_of(part)),
         cuts_y_(low_.y, high_.y, shifts_of(part)) {}
 
-  HWY_ATTR HWY_INLINE PairLevels of(const Tables& tables, const RowParts& low,
-                                    const RowParts& high) const {
+  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
+                                  const RowParts& high) const {
     return {tables.look_up(cuts_x_.of(low_.x.load(low), high_.x.load(high))),
             tables.look_up(cuts_y_.of(low_.y.load(low), high_.y.load(high)))};
   }
@@ -182,7 +182,7 @@ class PairMagnitudes {
   struct SegmentBytes {
     HalfRegister x, y;
 
-    HWY_ATTR HWY_INLINE SegmentBytes(const LevelPart& part, int segment) {
+    HWY_ATTR HWY_INLINE SegmentBytes(const Int8Part& part, int segment) {
       const size_t half = 4 * static_cast<size_t>(part.step_bits);
       const size_t start = part.codes_offset + 2 * half * static_cast<size_t>(segment);
       const size_t end = start + 2 * half;
@@ -200,15 +200,15 @@ class PairBytes {
  public:
   struct Tables {
     ByteTable x;
-    explicit HWY_ATTR HWY_INLINE Tables(const LevelPart& part) : x(part.x) {}
+    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part) : x(part.x) {}
   };
 
-  HWY_ATTR HWY_INLINE PairBytes(const BlockLayout& /*layout*/, const LevelPart& part,
+  HWY_ATTR HWY_INLINE PairBytes(const BlockLayout& /*layout*/, const Int8Part& part,
                                 SegmentPair segments)
       : low_(part, segments.low), high_(part, segments.high) {}
 
-  HWY_ATTR HWY_INLINE PairLevels of(const Tables& tables, const RowParts& low,
-                                    const RowParts& high) const {
+  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
+                                  const RowParts& high) const {
     return {tables.x.look_up(side_by_side(low_.x(low), high_.x(high))),
             tables.x.look_up(side_by_side(low_.y(low), high_.y(high)))};
   }
@@ -220,7 +220,7 @@ class PairBytes {
     size_t first_count;
     __mmask32 first, second;
 
-    HWY_ATTR HWY_INLINE SegmentBytes(const LevelPart& part, int segment) {
+    HWY_ATTR HWY_INLINE SegmentBytes(const Int8Part& part, int segment) {
       const int start = segment * kSegmentLanes;
       const int count = std::min(part.dim - start, kSegmentLanes);
       offset = part.codes_offset + static_cast<size_t>(start);

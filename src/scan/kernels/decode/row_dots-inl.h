@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Dot products of rows with a query, for kernels' AVX3_DL forms: levels whose signs are the block's
+// Dot products of rows with a query, for kernels' AVX3_DL forms: values whose signs are the block's
 // words, or that have none. What is not 0 in a row's code never leaves the registers. Magnitudes
-// are the unsigned operand of VNNI and the query's levels, with the row's signs, the signed one;
-// levels without sign plane are biased by 128 instead.
+// are the unsigned operand of VNNI and the query's values, with the row's signs, the signed one;
+// values without sign plane are biased by 128 instead.
 //
 // Rows go in pairs: one register has half a segment of both side by side, that of the pairs' first
 // coordinates, another that of the second ones, as tables give them.
@@ -31,17 +31,17 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 
 /// Whether RowDots can take a stage.
-inline bool fits_row_dots(const LevelStage& stage) {
+inline bool fits_row_dots(const Int8Stage& stage) {
   return std::none_of(stage.parts.begin(), stage.parts.end(),
-                      [](const LevelPart& part) { return part.signs == LevelPart::Signs::plane; });
+                      [](const Int8Part& part) { return part.signs == Int8Part::Signs::plane; });
 }
 
 class RowDots {
  public:
-  HWY_ATTR RowDots(const BlockLayout& layout, const LevelStage& stage, const ScanQuery& query)
+  HWY_ATTR RowDots(const BlockLayout& layout, const Int8Stage& stage, const ScanQuery& query)
       : layout_(layout), stage_(stage), query_(query) {
-    for (const LevelPart& part : stage.parts) {
-      if (part.signs == LevelPart::Signs::none) bias_ -= 128 * level_sum(part);
+    for (const Int8Part& part : stage.parts) {
+      if (part.signs == Int8Part::Signs::none) bias_ -= 128 * value_sum(part);
     }
   }
 
@@ -87,19 +87,19 @@ class RowDots {
 
     HWY_ATTR HWY_INLINE void clear() { dots = squared_norms = _mm512_setzero_si512(); }
 
-    /// `kSigned`: levels are magnitudes, negative where a bit of `signs` is 1.
+    /// `kSigned`: values are magnitudes, negative where a bit of `signs` is 1.
     template <bool kSigned>
-    HWY_ATTR HWY_INLINE void add(__m512i levels, __m512i query, uint64_t signs) {
+    HWY_ATTR HWY_INLINE void add(__m512i values, __m512i query, uint64_t signs) {
       if constexpr (kSquaredNorms) {
-        const __m512i magnitudes = kSigned ? levels : _mm512_abs_epi8(levels);
+        const __m512i magnitudes = kSigned ? values : _mm512_abs_epi8(values);
         squared_norms = dot_bytes(squared_norms, magnitudes, magnitudes);
       }
       if constexpr (kSigned) {
         query = _mm512_mask_sub_epi8(query, signs, _mm512_setzero_si512(), query);
       } else {
-        levels = _mm512_xor_si512(levels, _mm512_set1_epi8(-128));
+        values = _mm512_xor_si512(values, _mm512_set1_epi8(-128));
       }
-      dots = dot_bytes(dots, levels, query);
+      dots = dot_bytes(dots, values, query);
     }
   };
 
@@ -117,17 +117,17 @@ class RowDots {
   }
 
   /// Pairs are of `kSegments` of a row. Part by part and segment by segment, so that tables and the
-  /// query's levels are loaded once for all rows.
+  /// query's values are loaded once for all rows.
   template <int kSegments, bool kSquaredNorms>
   HWY_ATTR HWY_INLINE void add_rows(const RowParts* at, int pairs,
                                     PairSums<kSquaredNorms>* sums) const {
     for (int pair = 0; pair < pairs; ++pair) sums[pair].clear();
-    for (const LevelPart& part : stage_.parts) {
-      if (part.kind == LevelPart::Kind::magnitudes) {
+    for (const Int8Part& part : stage_.parts) {
+      if (part.kind == Int8Part::Kind::magnitudes) {
         add_part<kSegments, PairMagnitudes, true>(part, at, pairs, sums);
-      } else if (part.kind == LevelPart::Kind::bytes) {
+      } else if (part.kind == Int8Part::Kind::bytes) {
         add_part<kSegments, PairBytes, false>(part, at, pairs, sums);
-      } else if (part.signs == LevelPart::Signs::words) {
+      } else if (part.signs == Int8Part::Signs::words) {
         add_part<kSegments, PairWindows, true>(part, at, pairs, sums);
       } else {
         add_part<kSegments, PairWindows, false>(part, at, pairs, sums);
@@ -135,18 +135,18 @@ class RowDots {
     }
   }
 
-  template <int kSegments, class Levels, bool kSigned, bool kSquaredNorms>
-  HWY_ATTR HWY_INLINE void add_part(const LevelPart& part, const RowParts* at, int pairs,
+  template <int kSegments, class Values, bool kSigned, bool kSquaredNorms>
+  HWY_ATTR HWY_INLINE void add_part(const Int8Part& part, const RowParts* at, int pairs,
                                     PairSums<kSquaredNorms>* sums) const {
-    const typename Levels::Tables tables(part);
+    const typename Values::Tables tables(part);
     const int last = part.segments() - 1;
     for (int segment = 0; segment <= last; segment += kSegments) {
       const SegmentPair segments = {segment, std::min(segment + kSegments - 1, last)};
-      const Levels levels(layout_, part, segments);
-      const __m512i low_query = query_levels(part, segments.low);
+      const Values values(layout_, part, segments);
+      const __m512i low_query = query_values(part, segments.low);
       // An odd last one alone counts once.
       const __m512i high_query = segment + kSegments - 1 > last ? _mm512_setzero_si512()
-                                                                : query_levels(part, segments.high);
+                                                                : query_values(part, segments.high);
       const __m512i query_x = _mm512_shuffle_i64x2(low_query, high_query, 0x44);
       const __m512i query_y = _mm512_shuffle_i64x2(low_query, high_query, 0xEE);
       const WordOfRows low_signs(layout_, part.first_segment + segments.low);
@@ -154,7 +154,7 @@ class RowDots {
       for (int pair = 0; pair < pairs; ++pair) {
         const RowParts& low = at[2 * pair];
         const RowParts& high = at[2 * pair + 1];
-        const PairLevels of = levels.of(tables, low, high);
+        const PairInt8 of = values.of(tables, low, high);
         uint64_t signs_x = 0;
         uint64_t signs_y = 0;
         if constexpr (kSigned) {
@@ -171,20 +171,20 @@ class RowDots {
     }
   }
 
-  HWY_ATTR HWY_INLINE __m512i query_levels(const LevelPart& part, int segment) const {
-    return _mm512_load_si512(query_.levels.data() +
+  HWY_ATTR HWY_INLINE __m512i query_values(const Int8Part& part, int segment) const {
+    return _mm512_load_si512(query_.values.data() +
                              static_cast<size_t>(part.first_segment + segment) * kSegmentLanes);
   }
 
-  HWY_ATTR int32_t level_sum(const LevelPart& part) const {
+  HWY_ATTR int32_t value_sum(const Int8Part& part) const {
     __m512i sums = _mm512_setzero_si512();
     for (int segment = 0; segment < part.segments(); ++segment)
-      sums = dot_bytes(sums, _mm512_set1_epi8(1), query_levels(part, segment));
+      sums = dot_bytes(sums, _mm512_set1_epi8(1), query_values(part, segment));
     return _mm512_reduce_add_epi32(sums);
   }
 
   const BlockLayout& layout_;
-  const LevelStage& stage_;
+  const Int8Stage& stage_;
   const ScanQuery& query_;
   int32_t bias_ = 0;
 };

@@ -36,7 +36,7 @@ struct RowParts {
 
 /// Of a row's payload, from its start, how much is read for a stage's scores: by RowDots nothing
 /// behind it, by others up to 32 bytes.
-HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const LevelStage& stage) {
+HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const Int8Stage& stage) {
 #if HWY_TARGET == HWY_AVX3_DL
   return std::min(stage.payload_bytes, layout.payload_bytes());
 #else

@@ -24,10 +24,10 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
-HWY_ATTR int32_t squared_norm_of_row(const int8_t* levels, int lanes) {
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
   __m512i sums = _mm512_setzero_si512();
   for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
-    const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(levels + lane));
+    const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(values + lane));
     sums = dot_bytes(sums, magnitudes, magnitudes);
   }
   return _mm512_reduce_add_epi32(sums);
@@ -35,16 +35,16 @@ HWY_ATTR int32_t squared_norm_of_row(const int8_t* levels, int lanes) {
 
 #else
 
-HWY_ATTR int32_t squared_norm_of_row(const int8_t* levels, int lanes) {
-  return dot_row(levels, levels, lanes);
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
+  return dot_row(values, values, lanes);
 }
 
 #endif
 
-HWY_ATTR void squared_norms_of_rows(const int8_t* levels, int lanes, int count, size_t stride,
+HWY_ATTR void squared_norms_of_rows(const int8_t* values, int lanes, int count, size_t stride,
                                     float* squared_norms) {
-  for (int i = 0; i < count; ++i, levels += stride)
-    squared_norms[i] = static_cast<float>(squared_norm_of_row(levels, lanes));
+  for (int i = 0; i < count; ++i, values += stride)
+    squared_norms[i] = static_cast<float>(squared_norm_of_row(values, lanes));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -56,14 +56,14 @@ namespace polarquant {
 
 HWY_EXPORT(squared_norms_of_rows);
 
-void level_squared_norms(const int8_t* levels, int lanes, int count, size_t stride,
-                         float* squared_norms) {
-  HWY_DYNAMIC_DISPATCH(squared_norms_of_rows)(levels, lanes, count, stride, squared_norms);
+void int8_squared_norms(const int8_t* values, int lanes, int count, size_t stride,
+                        float* squared_norms) {
+  HWY_DYNAMIC_DISPATCH(squared_norms_of_rows)(values, lanes, count, stride, squared_norms);
 }
 
-float longest_row(const int8_t* levels, int lanes, int count) {
+float longest_row(const int8_t* values, int lanes, int count) {
   float squared_norms[kBlockRows] = {};
-  level_squared_norms(levels, lanes, count, static_cast<size_t>(lanes), squared_norms);
+  int8_squared_norms(values, lanes, count, static_cast<size_t>(lanes), squared_norms);
   return std::sqrt(*std::max_element(std::begin(squared_norms), std::end(squared_norms))) *
          (1 + 4 * std::numeric_limits<float>::epsilon());
 }

@@ -72,11 +72,11 @@ __attribute__((target("amx-tile"))) void amx_end() noexcept { _tile_release(); }
 // 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. Loads ahead
 // of all four products leave them the most time. An odd last query_tile stands in for the one it
 // lacks, and is written twice.
-__attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8_t* levels,
+__attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8_t* values,
                                                                       int lanes,
                                                                       const int8_t* query_tiles,
                                                                       int count, int32_t* dots) {
-  constexpr size_t kTileLevels = size_t{kTileLanes} * kTileQueries;
+  constexpr size_t kTileValues = size_t{kTileLanes} * kTileQueries;
   constexpr size_t kQueryTileDots = size_t{kChunkRows} * kTileQueries;
   constexpr size_t kTileDots = size_t{kTileRows16} * kTileQueries;
   const auto query_tile_bytes = static_cast<size_t>(lanes) * kTileQueries;
@@ -85,7 +85,7 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8
     for (int row = 0; row < kChunkRows; row += 2 * kTileRows16) {
       const int8_t* queries0 = query_tiles + query_tile * query_tile_bytes;
       const int8_t* queries1 = query_tiles + next * query_tile_bytes;
-      const int8_t* rows0 = levels + static_cast<size_t>(row) * lanes;
+      const int8_t* rows0 = values + static_cast<size_t>(row) * lanes;
       const int8_t* rows1 = rows0 + static_cast<size_t>(kTileRows16) * lanes;
       _tile_zero(0);
       _tile_zero(1);
@@ -100,8 +100,8 @@ __attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8
         _tile_dpbssd(1, 4, 7);
         _tile_dpbssd(2, 5, 6);
         _tile_dpbssd(3, 5, 7);
-        queries0 += kTileLevels;
-        queries1 += kTileLevels;
+        queries0 += kTileValues;
+        queries1 += kTileValues;
       }
       int32_t* out0 = dots + query_tile * kQueryTileDots + static_cast<size_t>(row) * kTileQueries;
       int32_t* out1 = dots + next * kQueryTileDots + static_cast<size_t>(row) * kTileQueries;

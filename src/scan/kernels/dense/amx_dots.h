@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Query tile dots of narrow levels on Intel's AMX: 16 rows × 16 queries × 64 lanes in one
+// Query tile dots of narrow values on Intel's AMX: 16 rows × 16 queries × 64 lanes in one
 // instruction, eight times VNNI's rate.
 #pragma once
 
@@ -17,7 +17,7 @@ void allow_amx(bool allowed) noexcept;
 void amx_begin() noexcept;
 void amx_end() noexcept;
 /// As query_tile_dots; between amx_begin() and amx_end().
-void amx_query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+void amx_query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                          int32_t* dots);
 
 }  // namespace polarquant

@@ -129,13 +129,13 @@ HWY_ATTR int keep_matches_of(const MatchRows& rows, const MatchQuery* queries,
     for (int j = 0; j < 4; ++j) {
       const MatchQuery& query = queries[four[j].query];
       if constexpr (!kFirstIsKnown)
-        first_sums[j] = add_dots(first_sums[j], rows.levels[0] + four[j].row * rows.stride[0],
-                                 query.levels[0], rows.lanes[0]);
-      const int8_t* second = rows.levels[1] + four[j].row * rows.stride[1];
+        first_sums[j] = add_dots(first_sums[j], rows.values[0] + four[j].row * rows.stride[0],
+                                 query.values[0], rows.lanes[0]);
+      const int8_t* second = rows.values[1] + four[j].row * rows.stride[1];
       if constexpr (kOperand) {
-        second_sums[j] = add_operand_dots(second_sums[j], second, query.levels[1], rows.lanes[1]);
+        second_sums[j] = add_operand_dots(second_sums[j], second, query.values[1], rows.lanes[1]);
       } else {
-        second_sums[j] = add_dots(second_sums[j], second, query.levels[1], rows.lanes[1]);
+        second_sums[j] = add_dots(second_sums[j], second, query.values[1], rows.lanes[1]);
       }
       score[j] = _mm_loadu_ps(&query.score.base);
     }
@@ -193,7 +193,7 @@ HWY_ATTR int keep_matches(const MatchRows& rows, const MatchQuery* queries, cons
     const MatchQuery& query = queries[match.query];
     for (int stage = first_is_known ? 1 : 0; stage < 2; ++stage)
       match.dot[stage] =
-          dot_row(query.levels[stage], rows.levels[stage] + match.row * rows.stride[stage],
+          dot_row(query.values[stage], rows.values[stage] + match.row * rows.stride[stage],
                   rows.lanes[stage]);
     const ScanTerms terms = {rows.scale[match.row], rows.constant[match.row], 0};
     matches[kept] = match;

@@ -35,10 +35,10 @@ void set_bound_rows(const float* norm, const float* constant, const float* squar
 int find_bound_matches(const int32_t* dots, int query_tiles, const QueryTileConstants* constants,
                        const float* thresholds, const BoundRows& rows, DenseMatch* matches);
 
-/// What scores take of a chunk's rows, by stage: levels every `stride` bytes.
+/// What scores take of a chunk's rows, by stage: values every `stride` bytes.
 struct MatchRows {
-  bool second_is_operand;  // its levels are set by set_operand_rows (decode_rows.h)
-  const int8_t* levels[2];
+  bool second_is_operand;  // its values are set by set_operand_rows (decode_rows.h)
+  const int8_t* values[2];
   int stride[2];
   int lanes[2];
   const float* scale;
@@ -46,8 +46,8 @@ struct MatchRows {
 };
 /// And of a query.
 struct MatchQuery {
-  const int8_t* levels[2];  // by stage, borrowed
-  int32_t second_sum;       // Σ levels of the second stage
+  const int8_t* values[2];  // by stage, borrowed
+  int32_t second_sum;       // Σ values of the second stage
   ScoreConstants score;
 };
 

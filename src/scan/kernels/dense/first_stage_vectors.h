@@ -2,7 +2,7 @@
 // Rows and queries of a code in two stages, as vectors whose dot products tell the bound by the
 // first one: products of matrices so leave nearly all rows out before the second is looked at.
 //
-// The bound (sum_bound in scan_query.h) is slope·Σ_A level·level + other_slope·Σ_W weight·(±1) +
+// The bound (sum_bound in scan_query.h) is slope·Σ_A value·value + other_slope·Σ_W weight·(±1) +
 // margin over a row's length, A the first stage's lanes and W those of the sketch's words behind
 // split stages' first one. A vector has A's lanes and behind them W's: of a row ±c, of a query its
 // signed weights there in the unit of A's products, p_j = other_slope·weight_j/(slope·c), rounded.
@@ -37,7 +37,7 @@ class FirstStageVectors {
   const ScanCodec& codec_;
   int first_lanes_;
   int word_lanes_;
-  int sign_level_;  // c
+  int sign_value_;  // c
 };
 
 }  // namespace polarquant

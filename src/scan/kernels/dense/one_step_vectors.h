@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Split stages as one vector of levels with one step: a product of matrices so tells scores of both
+// Split stages as one vector of values with one step: a product of matrices so tells scores of both
 // stages at once, no further off than a margin.
 //
-// A score is s·(d_A·Σ_A level·level + d_B·Σ_B level·level) and what needs no code, d the stages'
-// dot scales. With u the larger of them, p_j = level·d/u of the query rounded, and e_j what
+// A score is s·(d_A·Σ_A value·value + d_B·Σ_B value·value) and what needs no code, d the stages'
+// dot scales. With u the larger of them, p_j = value·d/u of the query rounded, and e_j what
 // rounding leaves of it,
 //
-//   d_A·Σ_A + d_B·Σ_B = u·(Σ p_j·level + Σ e_j·level) ≤ u·(Σ p_j·level + ‖e‖·‖levels of the row‖).
+//   d_A·Σ_A + d_B·Σ_B = u·(Σ p_j·value + Σ e_j·value) ≤ u·(Σ p_j·value + ‖e‖·‖values of the row‖).
 //
-// A query's levels of B stand for less than A's, so that they become few. Of 117,659 × 384 real
+// A query's values of B stand for less than A's, so that they become few. Of 117,659 × 384 real
 // embeddings at 4 bits 193 a query pass by the margin while its best rows are found, and 153 reach
 // by their own scores.
 #pragma once
@@ -24,7 +24,7 @@ namespace polarquant {
 class OneStepVectors {
  public:
   /// What a query's products are times, and what is added to them for each unit of a row's length
-  /// in levels: u, and u·‖e‖ with what the roundings of float sums can make of them.
+  /// in values: u, and u·‖e‖ with what the roundings of float sums can make of them.
   struct Scales {
     float dot_scale = 0;
     float margin = 0;
@@ -38,7 +38,7 @@ class OneStepVectors {
 
   /// Writes a query's lanes.
   Scales put_query(const ScanQuery& query, int8_t* lanes) const;
-  /// Writes the levels of `count` rows, up to kBlockRows, each behind the other.
+  /// Writes the values of `count` rows, up to kBlockRows, each behind the other.
   void put_rows(const RowPlace* at, int count, int8_t* lanes) const;
 
  private:

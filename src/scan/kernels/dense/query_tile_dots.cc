@@ -30,8 +30,8 @@ HWY_ATTR inline int32_t lanes_of_row(const int8_t* row, int step) {
 
 constexpr int kRowsTogether = 8;
 
-/// What a row's sums start from: VNNI takes the queries' bytes as level + 128, so −128·Σ row
-/// levels.
+/// What a row's sums start from: VNNI takes the queries' bytes as value + 128, so −128·Σ row
+/// values.
 HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
   __m512i sums = _mm512_setzero_si512();
   const __m512i ones = _mm512_set1_epi8(1);
@@ -44,21 +44,21 @@ HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
 // broadcasts 8 rows' bytes for 8·kQueryTiles dot products. With three query_tiles that is 24
 // accumulators, 11 loads for 12 cycles of VNNI.
 template <int kQueryTiles>
-HWY_ATTR void dots_of_query_tiles(const int8_t* levels, int lanes, const int8_t* query_tiles,
+HWY_ATTR void dots_of_query_tiles(const int8_t* values, int lanes, const int8_t* query_tiles,
                                   const int32_t* firsts, int32_t* dots) {
   const int steps = lanes / kLanesPerStep;
-  const auto query_tile_levels = static_cast<size_t>(lanes) * kTileQueries;
+  const auto query_tile_values = static_cast<size_t>(lanes) * kTileQueries;
   const __m512i bias = _mm512_set1_epi8(-128);
   for (int row = 0; row < kChunkRows; row += kRowsTogether) {
     __m512i sums[kRowsTogether][kQueryTiles];
     for (int r = 0; r < kRowsTogether; ++r) {
       for (int p = 0; p < kQueryTiles; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
     }
-    const int8_t* rows = levels + static_cast<size_t>(row) * lanes;
+    const int8_t* rows = values + static_cast<size_t>(row) * lanes;
     for (int step = 0; step < steps; ++step) {
       __m512i queries[kQueryTiles];
       for (int p = 0; p < kQueryTiles; ++p) {
-        const int8_t* at = query_tiles + p * query_tile_levels +
+        const int8_t* at = query_tiles + p * query_tile_values +
                            static_cast<size_t>(step) * kLanesPerStep * kTileQueries;
         queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
       }
@@ -76,37 +76,37 @@ HWY_ATTR void dots_of_query_tiles(const int8_t* levels, int lanes, const int8_t*
   }
 }
 
-HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                        int32_t* dots) {
   alignas(64) int32_t firsts[kChunkRows];
   for (int row = 0; row < kChunkRows; ++row)
-    firsts[row] = first_sum(levels + static_cast<size_t>(row) * lanes, lanes);
-  const auto query_tile_levels = static_cast<size_t>(lanes) * kTileQueries;
+    firsts[row] = first_sum(values + static_cast<size_t>(row) * lanes, lanes);
+  const auto query_tile_values = static_cast<size_t>(lanes) * kTileQueries;
   int query_tile = 0;
   for (; query_tile + 3 <= count; query_tile += 3) {
-    dots_of_query_tiles<3>(levels, lanes, query_tiles + query_tile * query_tile_levels, firsts,
+    dots_of_query_tiles<3>(values, lanes, query_tiles + query_tile * query_tile_values, firsts,
                            dots + query_tile * kChunkRows * kTileQueries);
   }
   for (; query_tile < count; ++query_tile) {
-    dots_of_query_tiles<1>(levels, lanes, query_tiles + query_tile * query_tile_levels, firsts,
+    dots_of_query_tiles<1>(values, lanes, query_tiles + query_tile * query_tile_values, firsts,
                            dots + query_tile * kChunkRows * kTileQueries);
   }
 }
 
 // Four chains of sums a query_tile: each is a load of 64 bytes, as they come from memory.
-HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                            int32_t* dots) {
   constexpr int kChains = 4;
   const int steps = lanes / kLanesPerStep;  // a multiple of 16
   const __m512i bias = _mm512_set1_epi8(-128);
-  const int32_t first = first_sum(levels, lanes);
+  const int32_t first = first_sum(values, lanes);
   for (int query_tile = 0; query_tile < count; ++query_tile, dots += kTileQueries) {
     __m512i sums[kChains] = {_mm512_set1_epi32(first), _mm512_setzero_si512(),
                              _mm512_setzero_si512(), _mm512_setzero_si512()};
     for (int step = 0; step < steps; step += kChains) {
       for (int i = 0; i < kChains; ++i, query_tiles += kLanesPerStep * kTileQueries) {
         const __m512i queries = _mm512_xor_si512(_mm512_load_si512(query_tiles), bias);
-        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(lanes_of_row(levels, step + i)));
+        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(lanes_of_row(values, step + i)));
       }
     }
     _mm512_storeu_si512(dots, _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]),
@@ -116,10 +116,10 @@ HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_
 
 bool uses_amx() { return amx_is_usable(); }
 
-HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void best_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  if (amx_is_usable()) return amx_query_tile_dots(levels, lanes, query_tiles, count, dots);
-  all_dots(levels, lanes, query_tiles, count, dots);
+  if (amx_is_usable()) return amx_query_tile_dots(values, lanes, query_tiles, count, dots);
+  all_dots(values, lanes, query_tiles, count, dots);
 }
 
 #else
@@ -139,18 +139,18 @@ void row_dots(const int8_t* row, int lanes, const int8_t* query_tile, int32_t* d
   }
 }
 
-void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
               int32_t* dots) {
   for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries) {
     for (int row = 0; row < kChunkRows; ++row, dots += kTileQueries)
-      row_dots(levels + static_cast<size_t>(row) * lanes, lanes, query_tiles, dots);
+      row_dots(values + static_cast<size_t>(row) * lanes, lanes, query_tiles, dots);
   }
 }
 
-void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                   int32_t* dots) {
   for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries)
-    row_dots(levels, lanes, query_tiles, dots + query_tile * kTileQueries);
+    row_dots(values, lanes, query_tiles, dots + query_tile * kTileQueries);
 }
 
 #else
@@ -187,7 +187,7 @@ HWY_ATTR V16 odd_bytes(V16 v) {
 }
 
 // Four rows share the load of a query_tile's vector, and its two halves.
-HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                        int32_t* dots) {
   const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
@@ -198,7 +198,7 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tile
         query_tiles + static_cast<size_t>(slot / kTileQueries) * lanes * kTileQueries;
     const int32_t* queries = reinterpret_cast<const int32_t*>(query_tile) + slot % kTileQueries;
     for (int row = 0; row < kChunkRows; row += kRowsTogether) {
-      const int8_t* r0 = levels + static_cast<size_t>(row) * lanes;
+      const int8_t* r0 = values + static_cast<size_t>(row) * lanes;
       const int8_t* r1 = r0 + lanes;
       const int8_t* r2 = r1 + lanes;
       const int8_t* r3 = r2 + lanes;
@@ -233,7 +233,7 @@ HWY_ATTR void all_dots(const int8_t* levels, int lanes, const int8_t* query_tile
   }
 }
 
-HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                            int32_t* dots) {
   const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
@@ -248,7 +248,7 @@ HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_
     for (int step = 0; step < steps; ++step) {
       const auto q =
           hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kTileQueries));
-      const auto x = hn::BitCast(d16, hn::Set(d32, lanes_of_row(levels, step)));
+      const auto x = hn::BitCast(d16, hn::Set(d32, lanes_of_row(values, step)));
       even_sums = add_pairs(even_sums, even_bytes(q), even_bytes(x));
       odd_sums = add_pairs(odd_sums, odd_bytes(q), odd_bytes(x));
     }
@@ -260,9 +260,9 @@ HWY_ATTR void one_row_dots(const int8_t* levels, int lanes, const int8_t* query_
 
 bool uses_amx() { return false; }
 
-HWY_ATTR void best_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void best_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  all_dots(levels, lanes, query_tiles, count, dots);
+  all_dots(values, lanes, query_tiles, count, dots);
 }
 
 #endif
@@ -274,10 +274,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-void put_in_query_tile(const int8_t* levels, int lanes, int slot, int8_t* query_tile) {
+void put_in_query_tile(const int8_t* values, int lanes, int slot, int8_t* query_tile) {
   for (int step = 0; step < lanes / kLanesPerStep; ++step) {
     std::memcpy(query_tile + (static_cast<size_t>(step) * kTileQueries + slot) * kLanesPerStep,
-                levels + static_cast<size_t>(step) * kLanesPerStep, kLanesPerStep);
+                values + static_cast<size_t>(step) * kLanesPerStep, kLanesPerStep);
   }
 }
 
@@ -295,14 +295,14 @@ QueryTileSession::~QueryTileSession() {
 
 bool query_tile_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 
-void query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+void query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                      int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(best_dots)(levels, lanes, query_tiles, count, dots);
+  HWY_DYNAMIC_DISPATCH(best_dots)(values, lanes, query_tiles, count, dots);
 }
 
-void row_query_tile_dots(const int8_t* levels, int lanes, const int8_t* query_tiles, int count,
+void row_query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
                          int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(one_row_dots)(levels, lanes, query_tiles, count, dots);
+  HWY_DYNAMIC_DISPATCH(one_row_dots)(values, lanes, query_tiles, count, dots);
 }
 
 }  // namespace polarquant

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Levels of rows, and their dot products with queries one at a time, against plain code, on every
+// Values of rows, and their dot products with queries one at a time, against plain code, on every
 // target.
 #include <algorithm>
 #include <cmath>
@@ -24,23 +24,23 @@ const char* const kLevelSpecs[] = {
     "Polar4",   "Polar4.5", "Polar5",   "Polar8",     "Polar1+1",   "Polar1+3",   "Polar2+2",
     "Polar2+4", "Polar4+2", "Polar4+4", "Polar1-pca", "Polar4-pca", "Polar5-pca", "Polar4+3-pca"};
 
-void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& stage,
+void check_levels(const ScanRows& rows, const ScanTile& tile, const Int8Stage& stage,
                   const std::vector<uint32_t>& which) {
   const auto lanes = static_cast<size_t>(stage.padded_dim());
   AlignedVector<int8_t> found(lanes * which.size() + 64, int8_t{99});
-  decode_level_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
-                    found.data());
+  decode_int8_rows(tile, rows.scan, stage, which.data(), static_cast<int>(which.size()),
+                   found.data());
   for (size_t i = lanes * which.size(); i < found.size(); ++i) REQUIRE(found[i] == 99);
   // Lanes that have a coordinate, of a part.
   std::vector<bool> coded(lanes);
-  for (const LevelPart& part : stage.parts) {
+  for (const Int8Part& part : stage.parts) {
     const int first = (part.first_segment - stage.first_segment) * kSegmentLanes;
     for (int j = 0; j < part.dim; ++j)
       coded[static_cast<size_t>(first + lane_of(j, part.dim))] = true;
   }
   std::vector<int8_t> expected(lanes);
   for (size_t i = 0; i < which.size(); ++i) {
-    decode_levels(rows.scan, stage, place_of(tile, which[i]), expected.data());
+    decode_int8(rows.scan, stage, place_of(tile, which[i]), expected.data());
     for (size_t lane = 0; lane < lanes; ++lane) {
       if (!coded[lane] || found[i * lanes + lane] == expected[lane]) continue;
       CAPTURE(which[i], lane, static_cast<int>(found[i * lanes + lane]),
@@ -51,8 +51,8 @@ void check_levels(const ScanRows& rows, const ScanTile& tile, const LevelStage& 
 }
 
 /// A part that no code need have, over bytes of a code that has room for it.
-void check_part(const ScanRows& rows, const ScanTile& tile, const LevelPart& part) {
-  const LevelStage stage = {{part}, 0, part.segments(), 1};
+void check_part(const ScanRows& rows, const ScanTile& tile, const Int8Part& part) {
+  const Int8Stage stage = {{part}, 0, part.segments(), 1};
   on_every_target([&] {
     CAPTURE(part.dim, part.step_bits);
     check_levels(rows, tile, stage, {0, 5, 63, 64, 69});
@@ -63,13 +63,13 @@ void check_part(const ScanRows& rows, const ScanTile& tile, const LevelPart& par
 
 TEST_CASE("the specs of these tests have every kind of stage", "[scan][kernels]") {
   std::set<int> steps;
-  std::set<LevelPart::Signs> signs;
-  std::set<LevelPart::Kind> kinds;
+  std::set<Int8Part::Signs> signs;
+  std::set<Int8Part::Kind> kinds;
   for (const char* spec : kLevelSpecs) {
     const ScanRows rows(spec, 200, Metric::l2);
-    for (const LevelStage& stage : rows.scan.stages()) {
-      for (const LevelPart& part : stage.parts) {
-        if (part.kind == LevelPart::Kind::windows) steps.insert(part.step_bits);
+    for (const Int8Stage& stage : rows.scan.stages()) {
+      for (const Int8Part& part : stage.parts) {
+        if (part.kind == Int8Part::Kind::windows) steps.insert(part.step_bits);
         kinds.insert(part.kind);
         signs.insert(part.signs);
       }
@@ -87,7 +87,7 @@ TEST_CASE("levels of rows are the plain ones", "[scan][kernels]") {
       const ScanTile tile = tile_of(rows);
       const std::vector<uint32_t> which = {0, 1, 7, 8, 63, 64, 70, 71, 72, 84, 3, 3};
       on_every_target([&] {
-        for (const LevelStage& stage : rows.scan.stages()) {
+        for (const Int8Stage& stage : rows.scan.stages()) {
           CAPTURE(spec, dim);
           check_levels(rows, tile, stage, which);
         }
@@ -102,8 +102,8 @@ TEST_CASE("fields of magnitudes of any bits are the plain ones", "[scan][kernels
     const ScanTile tile = tile_of(rows);
     for (int bits = kMinMagnitudeBits - 1; bits < kMaxMagnitudeBits; ++bits) {
       Random random(static_cast<uint64_t>(bits));
-      LevelPart part;
-      part.kind = LevelPart::Kind::magnitudes;
+      Int8Part part;
+      part.kind = Int8Part::Kind::magnitudes;
       part.dim = dim;
       part.step_bits = bits;
       for (int i = 0; i < 1 << bits; ++i) part.x[i] = static_cast<int8_t>(random.below(128));
@@ -119,7 +119,7 @@ TEST_CASE("windows of any step are the plain ones", "[scan][kernels]") {
     const ScanTile tile = tile_of(rows);
     for (int step = 1; step <= 8; ++step) {
       Random random(static_cast<uint64_t>(step));
-      LevelPart part;
+      Int8Part part;
       part.dim = dim;
       part.step_bits = step;
       for (int i = 0; i < 256; ++i) {
@@ -148,7 +148,7 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
           if (first + n > static_cast<int>(x.size())) continue;
           CAPTURE(scale, n, first);
           std::vector<int8_t> levels(static_cast<size_t>(n) + 1, 99);
-          round_levels(&x[static_cast<size_t>(first)], n, scale, levels.data());
+          round_to_int8(&x[static_cast<size_t>(first)], n, scale, levels.data());
           float largest = 0;
           bool right = levels.back() == 99;
           for (int j = 0; j < n; ++j) {
@@ -166,7 +166,7 @@ TEST_CASE("queries are rounded to the plain levels", "[scan][kernels]") {
 
 namespace {
 
-void check_weights(const int8_t* levels, const LevelWord& word, int dims,
+void check_weights(const int8_t* levels, const SignWord& word, int dims,
                    const std::vector<float>& borders, const WordWeights& weights) {
   const float root = std::sqrt(static_cast<float>(word.squares) / static_cast<float>(dims));
   int sum = 0;
@@ -194,17 +194,17 @@ TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
     Random random(5);
     AlignedVector<int8_t> levels(kWords * 64);
     for (int8_t& level : levels) {
-      const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
-      level = static_cast<int8_t>(extreme ? (value < 0 ? -kMaxLevel : kMaxLevel) : value);
+      const auto value = static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8;
+      level = static_cast<int8_t>(extreme ? (value < 0 ? -kMaxInt8 : kMaxInt8) : value);
     }
     for (const int dims : {64 * kWords, 64 * kWords - 1, 129}) {
       std::fill(levels.begin() + dims, levels.end(), int8_t{0});
       CAPTURE(extreme, dims);
       on_every_target([&] {
-        LevelWord words[kWords];
-        sum_level_words(levels.data(), kWords, words);
+        SignWord words[kWords];
+        sum_sign_words(levels.data(), kWords, words);
         for (int w = 0; w < kWords; ++w) {
-          LevelWord expected;
+          SignWord expected;
           for (int j = 0; j < 64; ++j) {
             const int level = levels[static_cast<size_t>(64 * w + j)];
             expected.negative |= static_cast<uint64_t>(level < 0) << j;
@@ -221,7 +221,7 @@ TEST_CASE("words of levels give the plain sums", "[scan][kernels]") {
                                                   {.2F, .5F, .8F, 1.1F, 1.4F, 1.7F, 2}}) {
           for (const int count : {1, kWords}) {
             WordWeights weights[kWords];
-            weigh_levels(levels.data(), words, count, dims, borders, weights);
+            weigh_values(levels.data(), words, count, dims, borders, weights);
             for (int w = 0; w < count; ++w)
               check_weights(&levels[static_cast<size_t>(64 * w)], words[w],
                             std::min(64, dims - 64 * w), borders, weights[w]);
@@ -246,15 +246,15 @@ TEST_CASE("weights of whatever word add up to what sums of bytes are made for", 
     const int near_level = static_cast<int>(random.below(128));
     const int near = static_cast<int>(random.below(static_cast<uint64_t>(65 - far)));
     for (int j = 0; j < 64; ++j) {
-      const int level = j < far ? kMaxLevel : j < far + near ? near_level : 0;
+      const int level = j < far ? kMaxInt8 : j < far + near ? near_level : 0;
       levels[static_cast<size_t>(j)] = static_cast<int8_t>(random.below(2) == 0 ? level : -level);
     }
-    LevelWord word;
-    sum_level_words(levels.data(), 1, &word);
+    SignWord word;
+    sum_sign_words(levels.data(), 1, &word);
     WordWeights weights;
-    weigh_levels(levels.data(), &word, 1, 64, borders, &weights);
+    weigh_values(levels.data(), &word, 1, 64, borders, &weights);
     most = std::max(most, weights.sum);
-    weigh_levels(levels.data(), &word, 1, 64, of_three_bits, &weights);
+    weigh_values(levels.data(), &word, 1, 64, of_three_bits, &weights);
     most_of_three_bits = std::max(most_of_three_bits, weights.sum);
   }
   CHECK(most > 120);
@@ -266,25 +266,25 @@ TEST_CASE("weights of whatever word add up to what sums of bytes are made for", 
 TEST_CASE("dot products of levels are exact", "[scan][kernels]") {
   for (const int dim : kScanDims) {
     const ScanRows rows("Polar2", dim, Metric::l2);
-    const LevelStage& stage = rows.scan.stages()[0];
+    const Int8Stage& stage = rows.scan.stages()[0];
     const auto lanes = static_cast<size_t>(rows.scan.padded_dim());
     for (const bool extreme : {false, true}) {
       Random random(2);
       const auto level = [&] {
-        const auto value = static_cast<int>(random.below(2 * kMaxLevel + 1)) - kMaxLevel;
-        return static_cast<int8_t>(extreme ? kMaxLevel : value);
+        const auto value = static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8;
+        return static_cast<int8_t>(extreme ? kMaxInt8 : value);
       };
       ScanQuery query;
-      query.levels.resize(lanes);
-      for (int8_t& value : query.levels) value = extreme ? int8_t{-kMaxLevel} : level();
+      query.values.resize(lanes);
+      for (int8_t& value : query.values) value = extreme ? int8_t{-kMaxInt8} : level();
       AlignedVector<int8_t> levels(5 * lanes);
       for (int8_t& value : levels) value = level();
       on_every_target([&] {
         CAPTURE(dim, extreme);
         int32_t dots[5];
-        dot_level_rows(stage, query, levels.data(), 5, dots);
+        dot_int8_rows(stage, query, levels.data(), 5, dots);
         for (size_t i = 0; i < 5; ++i)
-          REQUIRE(dots[i] == level_dot(stage, query, levels.data() + i * lanes));
+          REQUIRE(dots[i] == int8_dot(stage, query, levels.data() + i * lanes));
       });
     }
   }
@@ -299,11 +299,11 @@ TEST_CASE("candidates' dot products are the plain ones", "[scan][kernels]") {
       std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
       AlignedVector<int8_t> scratch(levels.size());
       const std::vector<uint32_t> some = {84, 0, 8, 63, 64, 17, 71, 72, 1};
-      for (const LevelStage& stage : rows.scan.stages()) {
+      for (const Int8Stage& stage : rows.scan.stages()) {
         std::vector<int32_t> expected;
         for (const uint32_t row : some) {
-          decode_levels(rows.scan, stage, place_of(tile, row), levels.data());
-          expected.push_back(level_dot(stage, query, levels.data()));
+          decode_int8(rows.scan, stage, place_of(tile, row), levels.data());
+          expected.push_back(int8_dot(stage, query, levels.data()));
         }
         on_every_target([&] {
           for (int count = 0; count <= static_cast<int>(some.size()); ++count) {

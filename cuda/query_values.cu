@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cuda/cuda_check.h"
 #include "cuda/group8_decode.cuh"
-#include "cuda/query_levels.h"
+#include "cuda/query_values.h"
 
 namespace polarquant::cuda {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
-    arrange_levels_kernel(int64_t count, int lanes, const int8_t* levels, int8_t* arranged) {
+    arrange_values_kernel(int64_t count, int lanes, const int8_t* values, int8_t* arranged) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (at >= count) return;
   const int64_t query = at / lanes;
@@ -17,17 +17,17 @@ __global__ void __launch_bounds__(kThreads)
   const int in_segment = byte % kSegmentLanes;
   const int u = in_segment / 16;
   const int c = in_segment % 16 / 4;
-  arranged[at] = levels[query * lanes + byte - in_segment + lane_of_byte(c, u, byte % 4)];
+  arranged[at] = values[query * lanes + byte - in_segment + lane_of_byte(c, u, byte % 4)];
 }
 
 }  // namespace
 
-void arrange_levels(const CodeView& code, int nq, const int8_t* levels, int8_t* arranged,
+void arrange_values(const CodeView& code, int nq, const int8_t* values, int8_t* arranged,
                     cudaStream_t stream) {
   const int64_t count = int64_t{nq} * code.padded_dim();
-  arrange_levels_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0,
-                          stream>>>(count, code.padded_dim(), levels, arranged);
-  POLAR_CUDA_CHECK_LAUNCH(arrange_levels_kernel);
+  arrange_values_kernel<<<static_cast<unsigned>((count + kThreads - 1) / kThreads), kThreads, 0,
+                          stream>>>(count, code.padded_dim(), values, arranged);
+  POLAR_CUDA_CHECK_LAUNCH(arrange_values_kernel);
 }
 
 }  // namespace polarquant::cuda

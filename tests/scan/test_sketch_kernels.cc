@@ -221,7 +221,7 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
       const ScanQuery query = rows.query(seed, 1);
       float squares = 0;
       for (size_t j = 0; j < 64; ++j)
-        squares += static_cast<float>(query.levels[j] * query.levels[j]);
+        squares += static_cast<float>(query.values[j] * query.values[j]);
       const float deviation = std::sqrt(squares / 64);
       int sketch_weight = 0;
       for (int lane = 0; lane < std::min(dim, 64 * sketch_words); ++lane) {
@@ -230,7 +230,7 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
           int borders = 0;
           for (int i = 0; i < 7; ++i) {
             const float border = (static_cast<float>(i) + .5F) * .33F * deviation;
-            borders += std::abs(query.levels[static_cast<size_t>(lane)]) > std::floor(border);
+            borders += std::abs(query.values[static_cast<size_t>(lane)]) > std::floor(border);
           }
           REQUIRE(weight == borders);
           weights.insert(weight);
@@ -257,27 +257,27 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
       const ScanQuery query = rows.query(seed, 1);
       int weight_behind = 0;
-      const auto level = [&](int word, int place) {
-        return std::abs(int{query.levels[static_cast<size_t>(64 * word + place)]});
+      const auto value = [&](int word, int place) {
+        return std::abs(int{query.values[static_cast<size_t>(64 * word + place)]});
       };
       const auto deviation = [&](int word) {
         float squares = 0;
         for (int place = 0; place < 64; ++place)
-          squares += static_cast<float>(level(word, place) * level(word, place));
+          squares += static_cast<float>(value(word, place) * value(word, place));
         return std::sqrt(squares / 64);
       };
       for (int place = 0; place < 64; ++place) {
         int farthest = 0;
         float most = 0;
         for (int word = 1; word < sketch_words; ++word) {
-          if (static_cast<float>(level(word, place)) <= std::floor(deviation(word))) continue;
+          if (static_cast<float>(value(word, place)) <= std::floor(deviation(word))) continue;
           parted += farthest > 0 ? 1 : 0;
-          const float far = static_cast<float>(level(word, place)) / deviation(word);
+          const float far = static_cast<float>(value(word, place)) / deviation(word);
           if (far > most) farthest = word;
           most = std::max(most, far);
         }
         for (int word = 1; word < sketch_words; ++word) {
-          const float far = static_cast<float>(level(word, place));
+          const float far = static_cast<float>(value(word, place));
           const int weight = far <= std::floor(.35F * deviation(word))   ? 0
                              : word != farthest                          ? 1
                              : far <= std::floor(1.7F * deviation(word)) ? 2
@@ -357,13 +357,13 @@ struct PlainStage {
   PlainStage(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query)
       : rows(rows_of(tile)) {
     const ScanCodec& scan = made_up.scan;
-    std::vector<int8_t> levels(static_cast<size_t>(scan.padded_dim()));
+    std::vector<int8_t> values(static_cast<size_t>(scan.padded_dim()));
     for (const uint32_t row : rows) {
       const RowPlace at = place_of(tile, row);
       sums.push_back({sketch_distance(scan, query, at), other_sum(scan, query, at)});
       candidates.push_back(candidate_of(row, sums.back().distance));
-      decode_levels(scan, scan.stages()[0], at, levels.data());
-      first_dots.push_back(level_dot(scan.stages()[0], query, levels.data()));
+      decode_int8(scan, scan.stages()[0], at, values.data());
+      first_dots.push_back(int8_dot(scan.stages()[0], query, values.data()));
       terms.push_back(load_terms(scan, at));
       terms.back().squared_norm = first_stage_squared_norm(scan, at);
       bounds.push_back(scan.has_split_stages()
@@ -438,7 +438,7 @@ TEST_CASE("rows are kept by all of their signs exactly as in plain code", "[scan
 
 TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
           "[scan][kernels]") {
-  std::set<LevelPart::Kind> kinds;
+  std::set<Int8Part::Kind> kinds;
   std::set<int> words;
   for (const std::string spec : {"Polar1-pca", "Polar2-pca", "Polar3-pca", "Polar5-pca"}) {
     for (const int dim : {384, 500, 700}) {
