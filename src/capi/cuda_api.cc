@@ -206,10 +206,9 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     require_count("k", k, 1);
     const polar_search_options read = read_search_options(options);
     require_options_of(*checked.index, read);
-    require_finite("queries", queries, nq, checked.index->dim());
+    const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
     checked.index->search(nq, input.data(), k, make_row_filter(read),
                           make_scan_options(read, checked.num_threads), read.nprobe, stream, scores,
                           ids);

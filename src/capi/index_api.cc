@@ -30,7 +30,6 @@
 #include "src/capi/search_options.h"
 #include "src/capi/thread_progress.h"
 #include "src/capi/training_rows.h"
-#include "src/core/row_length.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/omp_threads.h"
@@ -42,8 +41,7 @@ namespace {
 // Size in the first version that had the struct; it never changes (test_capi_abi.cc).
 constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
 
-void add_rows(polar_index& index, int64_t n, const float* x) {
-  const MetricInput input(index.metric, index.dim, n, x);
+void add_rows(polar_index& index, int64_t n, const MetricInput& input) {
   const OmpThreads threads(0);
   if (id_support(*index.faiss) != IdSupport::required) {
     polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
@@ -54,8 +52,8 @@ void add_rows(polar_index& index, int64_t n, const float* x) {
   polarquant::add_rows(*index.faiss, n, input.data(), positions.data());
 }
 
-void add_rows_with_ids(polar_index& index, int64_t n, const float* x, const int64_t* ids) {
-  const MetricInput input(index.metric, index.dim, n, x);
+void add_rows_with_ids(polar_index& index, int64_t n, const MetricInput& input,
+                       const int64_t* ids) {
   const OmpThreads threads(0);
   if (index.is_polar()) {
     index.faiss->add_with_ids(n, input.data(), ids);
@@ -97,10 +95,9 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
   return run_long("train", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 1);
-    require_finite("x", x, n, checked.dim);
+    const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     auto* polar = dynamic_cast<IndexPolar*>(checked.faiss.get());
     if (polar != nullptr && polar->rows_as_floats() > 0) {
-      const MetricInput input(checked.metric, checked.dim, n, x);
       const OmpThreads threads(0);
       polar->train(n, input.data());
       return;
@@ -110,8 +107,6 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     // before a failure.
     auto trained = make_untrained(checked);
     require_training_rows(*trained, checked.description, n);
-    const MetricInput input(checked.metric, checked.dim, n, x);
-    require_training_lengths("x", n, checked.dim, input.data());
     const OmpThreads threads(0);
     trained->train(n, input.data());
     keep_nprobe(*checked.faiss, *trained);
@@ -123,12 +118,12 @@ extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const flo
   return run_long("add", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
-    require_finite("x", x, n, checked.dim);
+    const MetricInput input(checked.metric, checked.dim, n, x);
     require_trained(checked);
     require_row_ids(checked, polar_index::RowIds::positions);
     if (n == 0) return;
     MapForReconstruct map(*checked.faiss, false);
-    add_rows(checked, n, x);
+    add_rows(checked, n, input);
     map.keep();
     checked.row_ids = polar_index::RowIds::positions;
   });
@@ -139,7 +134,7 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
   return run_long("add", [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
-    require_finite("x", x, n, checked.dim);
+    const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
     require_trained(checked);
     require(id_support(*checked.faiss) != IdSupport::none, StatusCode::unsupported,
@@ -148,7 +143,7 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
     MapForReconstruct map(*checked.faiss, true);
-    add_rows_with_ids(checked, n, x, ids);
+    add_rows_with_ids(checked, n, input, ids);
     map.keep();
     checked.row_ids = polar_index::RowIds::callers;
   });
@@ -156,12 +151,11 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
 
 namespace {
 
-void search_faiss(const polar_index& index, int64_t nq, const float* queries, int64_t k,
+void search_faiss(const polar_index& index, int64_t nq, const MetricInput& queries, int64_t k,
                   const polar_search_options& options, float* scores, int64_t* ids) {
-  const MetricInput input(index.metric, index.dim, nq, queries, "queries");
   const OmpThreads threads(options.num_threads);
   const AppliedOptions applied(options);
-  search_index(*index.faiss, nq, input.data(), k, applied.options(), scores, ids);
+  search_index(*index.faiss, nq, queries.data(), k, applied.options(), scores, ids);
 }
 
 }  // namespace
@@ -175,14 +169,13 @@ extern "C" polar_status polar_index_search_with_options(const polar_index* index
     require_count("nq", nq, 0);
     require_count("k", k, 1);
     const polar_search_options read = read_search_options(options);
-    require_finite("queries", queries, nq, checked.dim);
+    const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     require_trained(checked);
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
-    if (nq > 0 && checked.faiss->ntotal > 0)
-      search_faiss(checked, nq, queries, k, read, scores, ids);
+    if (nq > 0 && checked.faiss->ntotal > 0) search_faiss(checked, nq, input, k, read, scores, ids);
     // FAISS pads with the largest float, with infinity or with nothing, by class.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const float worst = checked.metric == Metric::l2 ? kInfinity : -kInfinity;

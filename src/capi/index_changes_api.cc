@@ -153,9 +153,8 @@ extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const 
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
-    require_finite("x", x, n, checked.dim);
-    if (n == 0) return;
     const MetricInput input(checked.metric, checked.dim, n, x);
+    if (n == 0) return;
     try_change(checked, "update rows",
                [&] { update_vectors(*checked.faiss, n, ids, input.data()); });
   });

@@ -86,11 +86,10 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
     IndexIVFPolar& ivf = require_lists(checked, *trained);
     require(nlist == static_cast<int64_t>(ivf.nlist), StatusCode::bad_argument,
             "nlist: {} is not allowed; \"{}\" has {} lists", nlist, checked.description, ivf.nlist);
-    require_finite("centroids", centroids, nlist, checked.dim);
+    require_array("centroids", centroids, nlist, checked.dim, sizeof(float));
     require_row_lengths("centroids", nlist, checked.dim, centroids);
     require_count("n", n, 1);
-    require_finite("x", x, n, checked.dim);
-    const MetricInput input(checked.metric, checked.dim, n, x);
+    const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     set_centroids(checked, *ivf.quantizer, nlist, centroids);
     ivf.train(n, input.data());
@@ -105,7 +104,7 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     polar_index& checked = require_object("index", index);
     IndexIVFPolar& ivf = require_lists(checked, *checked.faiss);
     require_count("n", n, 0);
-    require_finite("x", x, n, checked.dim);
+    const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
     require_array("lists", lists, n, 1, sizeof(int64_t));
     for (int64_t i = 0; i < n; ++i) {
@@ -116,7 +115,6 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
     MapForReconstruct map(ivf, true);
-    const MetricInput input(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
     NewIds new_ids(checked.ids.held(), n, ids);
     ivf.add_core(n, input.data(), ids, lists);

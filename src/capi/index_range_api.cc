@@ -19,13 +19,12 @@ namespace polarquant::capi {
 namespace {
 
 /// Where FAISS puts what it finds.
-void search_range(const polar_index& index, int64_t nq, const float* queries, float radius,
+void search_range(const polar_index& index, int64_t nq, const MetricInput& queries, float radius,
                   const polar_search_options& options, ::faiss::RangeSearchResult* result) {
-  const MetricInput input(index.metric, index.dim, nq, queries, "queries");
   const OmpThreads threads(options.num_threads);
   const AppliedOptions applied(options);
   try {
-    range_search_index(*index.faiss, nq, input.data(), radius, applied.options(), result);
+    range_search_index(*index.faiss, nq, queries.data(), radius, applied.options(), result);
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
@@ -51,7 +50,7 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
     require(!std::isnan(radius), StatusCode::bad_argument,
             "radius: {} is not allowed; a number or an infinity", radius);
     const polar_search_options read = read_search_options(options);
-    require_finite("queries", queries, nq, checked.dim);
+    const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
     require_count("capacity", capacity, 0);
     require_object("lims", lims);
     require_array("scores", scores, capacity, 1, sizeof(float));
@@ -63,7 +62,7 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
       return;
     }
     ::faiss::RangeSearchResult result(static_cast<size_t>(nq));
-    search_range(checked, nq, queries, radius, read, &result);
+    search_range(checked, nq, input, radius, read, &result);
     std::transform(result.lims, result.lims + nq + 1, lims,
                    [](size_t lim) { return static_cast<int64_t>(lim); });
     const int64_t written = std::min(capacity, lims[nq]);

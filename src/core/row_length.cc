@@ -31,8 +31,7 @@ float squared_length(const float* row, int64_t d) {
   double squares = 0;
   for (int64_t i = 0; i < d; ++i) {
     require(std::isfinite(row[i]), StatusCode::bad_argument,
-            "{}: row {} of x has {} at coordinate {}; finite numbers are needed", name, number,
-            row[i], i);
+            "{}: row {} column {} is {}; finite numbers are allowed", name, number, i, row[i]);
     squares += static_cast<double>(row[i]) * row[i];
   }
   fail(StatusCode::bad_argument, "{}: row {} has length {:.3g}; up to {:.3g} (2^61) is allowed",

@@ -146,7 +146,7 @@ TEST_CASE("HNSW indexes begin empty and name what is wrong", "[faiss][graph]") {
   CHECK(find(*index, queries(), 3).labels == std::vector<int64_t>(60, -1));
   std::vector<float> wrong(rows().begin(), rows().begin() + 2 * kDim);
   wrong[kDim] = NAN;
-  require_faiss_error("row 1 of x", [&] { index->add(2, wrong.data()); });
+  require_faiss_error("row 1 column 0 is nan", [&] { index->add(2, wrong.data()); });
   CHECK(index->ntotal == 0);
   index->add(5, rows().data());
   const Found found = find(*index, queries(), 8);

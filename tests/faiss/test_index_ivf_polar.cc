@@ -321,7 +321,8 @@ TEST_CASE("Vectors of inverted files are updated, or nothing is changed", "[fais
   bad[2 * kDim + 1] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<idx_t> which = {5, 77, 5};  // the last of equal ids counts
   const std::vector<idx_t> unknown = {5, 77, kRows};
-  require_faiss_error("row 2 of x", [&] { index->update_vectors(3, which.data(), bad.data()); });
+  require_faiss_error("row 2 column 1 is nan",
+                      [&] { index->update_vectors(3, which.data(), bad.data()); });
   require_faiss_error("id 3000 is not",
                       [&] { index->update_vectors(3, unknown.data(), values.data()); });
   require_faiss_error("idx is null", [&] { index->update_vectors(1, nullptr, values.data()); });

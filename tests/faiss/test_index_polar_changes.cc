@@ -141,7 +141,8 @@ TEST_CASE("update_vectors codes rows in place", "[faiss][changes]") {
     expected->update_vectors(2, std::vector<int64_t>{0, 300}.data(), x.data());
   });
   x[kDim + 3] = NAN;
-  require_faiss_error("row 1 of x", [&] { index->update_vectors(2, keys.data(), x.data()); });
+  require_faiss_error("row 1 column 3 is nan",
+                      [&] { index->update_vectors(2, keys.data(), x.data()); });
   CHECK(everything(*index) == before);
 }
 
