@@ -148,7 +148,9 @@ TEST_CASE("merged rows have their ids, and both sides can be used", "[capi][merg
         const IndexHandle expected = clone(index);
         if (held > 0) add(index, with_ids, 0, held);
         add(other, with_ids, held, kRows - 1);
-        add(expected, with_ids, 0, kRows - 1);
+        // In the same pieces: products of matrices are rounded by how many rows come together.
+        if (held > 0) add(expected, with_ids, 0, held);
+        add(expected, with_ids, held, kRows - 1);
         require_ok(polar_index_merge(index.get(), other.get()));
         CHECK(polar_index_ntotal(index.get()) == kRows - 1);
         CHECK(polar_index_ntotal(other.get()) == 0);

@@ -7,6 +7,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -355,7 +356,7 @@ namespace {
 /// Lists whose memory is at its end for one call.
 struct FailingLists : ::faiss::ArrayInvertedLists {
   using ArrayInvertedLists::ArrayInvertedLists;
-  int calls_before = -1;
+  std::atomic<int> calls_before = -1;  // lists take their rows on several threads
 
   size_t add_entries(size_t list, size_t n, const idx_t* new_ids,
                      const uint8_t* new_codes) override {
