@@ -224,6 +224,18 @@ std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& descript
 /// Throws faiss::FaissException for what no string makes, naming it.
 std::string reverse_index_factory(const ::faiss::Index& index);
 
+/// index.train, for rows that may be too long. FAISS's own classes ("IVF64,PQ8", also with our
+/// centroids, "IVF64(Polar8),SQ8") believe that squares of their rows are floats, and end the
+/// process where they are not; they check nothing when they are called directly. Here x, (n, d),
+/// is refused unless n ≥ 1 and rows are finite, no longer than 2^61, and of 2^125 in squared
+/// lengths together. Classes of ours check all this by themselves. A failure in FAISS's training
+/// leaves what it has learned until then. Throws faiss::FaissException.
+void train_index(::faiss::Index& index, int64_t n, const float* x);
+/// index.add, or add_with_ids where ids, (n), is not null: x, (n, d), with the same checks of rows,
+/// n ≥ 0; and after a failure, memory that ran out among them, the index is as it was, which is
+/// more than FAISS's own classes do (docs/c_api.md says what is left to them).
+void add_to_index(::faiss::Index& index, int64_t n, const float* x, const int64_t* ids = nullptr);
+
 /// Codes x, (n, index.d), in the place of the rows with these ids, keys (n): of an IndexPolar, also
 /// behind vector transforms and in id maps. As IndexPolar::update_vectors.
 void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);

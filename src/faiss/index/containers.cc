@@ -122,7 +122,10 @@ void PreTransformOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
 }
 
 void IDMapOverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
-  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+  with_faiss_errors([&] {
+    require_rows("add_with_ids", n, d, x);
+    add_rows(*this, n, x, xids);
+  });
 }
 
 size_t IDMapOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
@@ -134,7 +137,10 @@ void IDMapOverPolar::merge_from(::faiss::Index& other, idx_t add_id) {
 }
 
 void IDMap2OverPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
-  with_faiss_errors([&] { add_rows(*this, n, x, xids); });
+  with_faiss_errors([&] {
+    require_rows("add_with_ids", n, d, x);
+    add_rows(*this, n, x, xids);
+  });
 }
 
 size_t IDMap2OverPolar::remove_ids(const ::faiss::IDSelector& sel) {

@@ -22,7 +22,8 @@ struct IndexRefine;
 
 namespace polarquant {
 
-/// index.add, or add_with_ids where ids, (n), is not null.
+/// index.add, or add_with_ids where ids, (n), is not null. Who calls these has checked the rows
+/// (row_checks.h), once for all parts of the index.
 void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids);
 void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x);
 void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x);
