@@ -4,6 +4,7 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source_dir=$root
 build_dir=$root/build
 
 packages_build=(build-essential cmake ninja-build ccache pkg-config libfaiss-dev libopenblas-dev libhwy-dev
@@ -49,6 +50,9 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
                        glibc or a newer one, and try it in a fresh virtual environment
   docs                 build the site of the pages into build-docs/site; the test site opens it in a browser
   bench [ARGUMENTS]    build, then run build/bin/polar-recall with ARGUMENTS
+  speed [BASE] [ARGUMENTS]
+                       build the library of the commit BASE, by default HEAD, and of the working tree, and compare
+                       the speed of encoding and searching, in turns; speed --help lists the arguments
   format [--check]     format the C and C++ sources; with --check only say which need it
   help                 print this
 
@@ -62,6 +66,7 @@ examples:
   ./dev.sh test --sanitize address,undefined
   ./dev.sh fuzz index_file 3600
   ./dev.sh bench --help
+  ./dev.sh speed main --only '^(one|batch)/' --rounds 15
   ./dev.sh format --check
 HELP
 }
@@ -135,12 +140,12 @@ need_packages() {
 # configure [cmake -D arguments…]: once for each set of arguments; ninja sees later changes itself.
 configure() {
   local stamp=$build_dir/.dev-configured
-  local wanted="$root $*"
+  local wanted="$source_dir $*"
   if [[ -e $build_dir/build.ninja && -e $stamp && $(<"$stamp") == "$wanted" ]]; then return; fi
   local fresh=()
   if [[ -e $build_dir/CMakeCache.txt ]]; then fresh=(--fresh); fi
   say "configuring ${build_dir#"$root"/}"
-  quietly cmake -S "$root" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "${fresh[@]}" "$@"
+  quietly cmake -S "$source_dir" -B "$build_dir" -G Ninja -DCMAKE_BUILD_TYPE=Release "${fresh[@]}" "$@"
   printf '%s' "$wanted" >"$stamp"
 }
 
@@ -383,6 +388,34 @@ recall() {
 
 command_bench() { recall "$@"; }
 
+# build-speed/ has the sources of the base, both builds, and the indexes that are searched.
+command_speed() {
+  local base=HEAD commit work=$root/build-speed python=python3
+  if (($#)) && [[ $1 != -* ]]; then
+    base=$1
+    shift
+  fi
+  need_packages "${packages_build[@]}"
+  # Another Python than Debian's may come first, without NumPy.
+  "$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+  local compare=("$python" "$root/bench/speed/compare_builds.py" "$@")
+  if [[ " $* " =~ \ (-h|--help|--list)\  ]]; then exec "${compare[@]}"; fi
+  "${compare[@]}" --list >/dev/null
+  commit=$(git -C "$root" rev-parse --verify --quiet "$base^{commit}") || die "speed: $base is no commit"
+  if [[ -e $work/base/.git ]]; then
+    git -C "$work/base" checkout --quiet --detach --force "$commit"
+  else
+    git -C "$root" worktree add --quiet --detach --force "$work/base" "$commit"
+  fi
+  local options=(-DPOLARQUANT_CUDA=OFF -DPOLARQUANT_BENCH=OFF -DPOLARQUANT_TESTS=OFF)
+  targets=(--target polarquant)
+  source_dir=$work/base build_dir=$work/old build "${options[@]}"
+  build_dir=$work/new build "${options[@]}"
+  say "old: $(git -C "$root" log -1 --format='%h %s' "$commit"); new: the working tree"
+  "${compare[@]}" --old "$work/old/lib/libpolarquant.so" --old-sources "$work/base" \
+    --new "$work/new/lib/libpolarquant.so" --new-sources "$root" --folder "$work"
+}
+
 command_demo() {
   (($# == 0)) || die "demo takes no arguments, got: $*"
   cd "$root"
@@ -407,7 +440,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | check | fuzz | build | wheel | docs | bench | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | check | fuzz | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi
