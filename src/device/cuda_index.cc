@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/codec_copy.h"

@@ -322,7 +322,7 @@ TEST_CASE("a dense search of two stages answers as plain code does", "[scan][sea
     std::set<DenseForm> forms = {DenseForm::scores};
     if (codec.has_split_stages()) forms.insert(DenseForm::one_step);
     if (bounded) forms.insert(DenseForm::first_stage);
-    REQUIRE(forms.count(dense_form(codec, bounded)) == 1);
+    REQUIRE(forms.count(dense_form(codec, ScanMachine::here(), bounded)) == 1);
     return forms;
   };
   constexpr int64_t kQueries = 37;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "src/scan/search/block_search.h"
+#include "src/scan/search/plan.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
 

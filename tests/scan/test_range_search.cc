@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "src/scan/search/exhaustive_search.h"
+#include "src/scan/search/plan.h"
 #include "tests/scan/every_target.h"
 #include "tests/scan/plain_search.h"
 #include "tests/scan/without_amx.h"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "src/core/parallel.h"
-#include "src/scan/kernels/dense/query_tile_dots.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/dense_search.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
@@ -30,34 +30,6 @@
 namespace polarquant {
 namespace {
 
-/// Fewer dimensions have bounds that leave no row out.
-constexpr int kMinBoundedDims = 64;
-/// Queries of a group, a thread, and the memory that they may take, prepared: 3.2 MiB at 384
-/// dimensions. Dense and shared scans decode every row once a group: 1,000 queries of 1,536
-/// dimensions take .77 to .80 of the time in one group that they take in four (50,000 rows).
-constexpr int64_t kGroupQueries = 1024;
-constexpr int64_t kGroupBytes = int64_t{16} << 20;
-constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
-/// With AMX a dense scan is the faster one for so many queries (of codes in two stages: so many),
-/// where it multiplies so many lanes at the most; what a shared scan reads of most rows does not
-/// grow with lanes.
-constexpr int64_t kMinDenseQueries = 48;
-constexpr int64_t kMinDenseQueriesByStages = 64;
-constexpr int kMaxDenseLanes = 512;
-/// With so many queries each threads go apart: decoding rows again costs less than two threads'
-/// thresholds for the same queries, each of which has seen half of the rows. 1,000 queries over
-/// 117,659 × 384 rows by two threads, shared sketches: .93 of the time.
-constexpr int64_t kQueriesApart = 256;
-/// Blocks, at even distances, whose most promising rows set a shared search's first thresholds.
-/// 117,659 × 384 rows: with 64 of 1,839 a query selections 4,700 rows (5,500 by what is known
-/// alone, not what is expected), and scores 70 into its best instead of 570; with 256 it selections
-/// 4,200, but looking for them takes as long.
-constexpr int64_t kSeedBlocks = 64;
-/// Where every row is scored, a dense scan pays from the second query on: one over 117,659 × 384
-/// rows by itself takes half its time row by row, two about the same.
-constexpr int64_t kMinUnboundedDenseQueries = 2;
-/// Blocks that are decoded, or packed, at a time.
-constexpr int64_t kSmallTileBlocks = 16;
 /// Blocks that a thread takes at a time in a staged scan: about 10 µs of reading at the end, and
 /// for few queries no more than it looks at in one go.
 constexpr int64_t kSmallestRange = 64;
@@ -76,22 +48,30 @@ class GroupSearch {
         goal_(goal),
         kept_(scan_codec.rescored_rows(goal.k())),
         exactness_(options.exactness),
-        bounded_(search_is_bounded(scan_codec, options.exactness)),
-        form_(dense_form(scan_codec, bounded_)),
         threads_(threads),
+        machine_(ScanMachine::here()),
         workers_(static_cast<size_t>(threads)),
         progress_(progress) {}
 
-  /// The goal's queries first … first+nq−1, (nq, dim).
+  /// For so many queries of the search.
+  ScanPlan plan_for(int64_t nq) const {
+    return plan_scan(
+        &scan_codec_, machine_,
+        {nq, goal_.k(), loader_.blocks() * kBlockRows, exactness_, threads_, loader_.packs()});
+  }
+
+  /// The goal's queries first … first+nq−1, (nq, dim), at most as many as a plan's group has.
   void run(int64_t first, int64_t nq, const float* queries) {
+    plan_ = plan_for(nq);
     prepare(nq, queries);
-    const bool dense = bounded_ ? dense_beats_bounds(nq) : nq >= kMinUnboundedDenseQueries;
-    const bool shared = bounded_ && !dense && nq >= min_shared_queries(scan_codec_);
-    shared_ = shared ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_) : nullptr;
-    query_tiles_ =
-        dense ? std::make_unique<QueryTiles>(scan_codec_, queries_, form_, threads_) : nullptr;
-    const int64_t slices = slices_for(nq, dense || shared);
-    const int64_t slice_queries = div_up(div_up(nq, slices), kTileQueries) * kTileQueries;
+    shared_ = plan_.kind == ScanKind::shared
+                  ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_)
+                  : nullptr;
+    query_tiles_ = plan_.kind == ScanKind::dense
+                       ? std::make_unique<QueryTiles>(scan_codec_, queries_, plan_.form, threads_)
+                       : nullptr;
+    const int64_t slices = plan_.slices;
+    const int64_t slice_queries = plan_.slice_queries;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
     limits_ = threads_ > 1 && !goal_.is_range()
                   ? std::make_unique<SharedLimits>(threads_, nq, kept_)
@@ -131,24 +111,6 @@ class GroupSearch {
     ThreadLimits limits;
   };
 
-  bool dense_beats_bounds(int64_t nq) const {
-    const bool by_stages = scan_codec_.stages().size() == 2;
-    return query_tile_dots_use_amx() &&
-           nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
-           dense_lanes(scan_codec_, form_) <= kMaxDenseLanes;
-  }
-
-  /// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
-  /// decode every row once a slice.
-  int64_t slices_for(int64_t nq, bool decodes_once) const {
-    const int64_t wanted = threads_ == 1 ? 1 : threads_ * kTasksPerThread;
-    const int64_t most = std::max<int64_t>(nq / kQueriesPerTask, 1);
-    if (!decodes_once) return std::min(most, wanted);
-    const int64_t tiles = std::max<int64_t>(div_up(loader_.blocks(), kSmallTileBlocks), 1);
-    const int64_t apart = std::min<int64_t>(threads_, nq / kQueriesApart);
-    return std::min(most, std::max(div_up(wanted, tiles), apart));
-  }
-
   void prepare(int64_t nq, const float* queries) {
     prepared_.resize(static_cast<size_t>(nq));
     queries_.resize(static_cast<size_t>(nq));
@@ -158,7 +120,7 @@ class GroupSearch {
       for (int64_t i = 0; i < count; ++i) {
         const auto at = static_cast<size_t>(first + i);
         prepared_[at] = std::move(some[static_cast<size_t>(i)]);
-        queries_[at] = make_scan_query(scan_codec_, prepared_[at], bounded_ ? exactness_ : 0);
+        queries_[at] = make_scan_query(scan_codec_, prepared_[at], plan_.bounded ? exactness_ : 0);
         if (goal_.is_range())
           queries_[at].error_bound =
               make_score_error_bound(scan_codec_, prepared_[at], queries_[at]);
@@ -169,13 +131,14 @@ class GroupSearch {
   Worker& worker_of(int thread) {
     auto& worker = workers_[static_cast<size_t>(thread)];
     if (worker == nullptr) worker = std::make_unique<Worker>();
-    if (query_tiles_ != nullptr && worker->dense == nullptr) {
-      worker->dense = std::make_unique<DenseSearch>(scan_codec_, form_, bounded_);
+    if (plan_.kind == ScanKind::dense && worker->dense == nullptr) {
+      worker->dense = std::make_unique<DenseSearch>(scan_codec_, plan_.form, plan_.bounded);
     }
-    if (shared_ != nullptr && worker->shared == nullptr) {
+    if (plan_.kind == ScanKind::shared && worker->shared == nullptr) {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
-    if (query_tiles_ == nullptr && shared_ == nullptr && worker->staged == nullptr) {
+    const bool by_tile = plan_.kind == ScanKind::staged || plan_.kind == ScanKind::exhaustive;
+    if (by_tile && worker->staged == nullptr) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
     return *worker;
@@ -186,14 +149,15 @@ class GroupSearch {
                                   count,
                                   best_.data() + thread * std::ssize(queries_) + first_query,
                                   {limits_.get(), thread, first_query}};
-    if (shared_ != nullptr) {
-      scan_shared(slice, &worker_of(thread), ranges);
-    } else if (query_tiles_ != nullptr) {
-      scan_dense(slice, &worker_of(thread), ranges);
-    } else if (!bounded_) {
-      scan_every_row(slice, &worker_of(thread), ranges);
-    } else {
-      scan_staged(slice, &worker_of(thread), ranges);
+    switch (plan_.kind) {
+      case ScanKind::staged:
+        return scan_staged(slice, &worker_of(thread), ranges);
+      case ScanKind::shared:
+        return scan_shared(slice, &worker_of(thread), ranges);
+      case ScanKind::dense:
+        return scan_dense(slice, &worker_of(thread), ranges);
+      case ScanKind::exhaustive:
+        return scan_every_row(slice, &worker_of(thread), ranges);
     }
   }
 
@@ -210,7 +174,7 @@ class GroupSearch {
     while (true) {
       const int64_t blocks = limits_ != nullptr && worker->tiles < kFirstTiles
                                  ? int64_t{1} << worker->tiles
-                                 : kSmallTileBlocks;
+                                 : plan_.tile_blocks;
       const WorkStealingRanges::Range range = ranges->take(slice.limits.thread, blocks, blocks);
       if (range.count == 0) return;
       worker->tile->blocks = 0;
@@ -230,8 +194,7 @@ class GroupSearch {
     exchange_limits(slice);
     // A thread that comes later finds thresholds.
     if (!goal_.is_range() && !std::isfinite(slice.best[0].worst_key())) {
-      const int64_t seeds =
-          std::min(loader_.packs() ? kSmallTileBlocks : kSeedBlocks, loader_.blocks());
+      const int64_t seeds = plan_.seed_blocks;
       worker->tile->blocks = 0;
       loader_.load_spread(seeds, &worker->packed, worker->tile.get());
       const double share = static_cast<double>(seeds) / static_cast<double>(loader_.blocks());
@@ -239,7 +202,7 @@ class GroupSearch {
       exchange_limits(slice);
     }
     WorkStealingRanges::Range range;
-    while ((range = ranges->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+    while ((range = ranges->take(slice.limits.thread, plan_.tile_blocks, plan_.tile_blocks)).count >
            0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
@@ -251,7 +214,7 @@ class GroupSearch {
   void scan_every_row(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const ScanQuery* queries = queries_.data() + slice.first;
     WorkStealingRanges::Range range;
-    while ((range = ranges->take(slice.limits.thread, kSmallTileBlocks, kSmallTileBlocks)).count >
+    while ((range = ranges->take(slice.limits.thread, plan_.tile_blocks, plan_.tile_blocks)).count >
            0) {
       worker->tile->blocks = 0;
       load(slice, range, worker);
@@ -262,7 +225,7 @@ class GroupSearch {
 
   void scan_staged(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const ScanQuery* queries = queries_.data() + slice.first;
-    const int64_t capacity = loader_.packs() ? kSmallTileBlocks : kTileBlocks;
+    const int64_t capacity = plan_.tile_blocks;
     const int64_t least = std::min(capacity, kSmallestRange);
     if (slice.count > TileSearch::kMaxQueriesTogether) {
       for (WorkStealingRanges::Range range;
@@ -343,9 +306,9 @@ class GroupSearch {
   SearchGoal& goal_;
   int64_t kept_;  // rows by values
   float exactness_;
-  bool bounded_;
-  DenseForm form_;  // of dense scans
   int threads_;
+  ScanMachine machine_;
+  ScanPlan plan_;  // of the group
   std::vector<std::unique_ptr<Worker>> workers_;
   SearchProgress& progress_;
   std::vector<PreparedQuery> prepared_;
@@ -360,28 +323,17 @@ void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoa
                   int64_t nq, const float* queries, SearchGoal goal, const SearchOptions& options) {
   require(options.exactness >= 0, StatusCode::bad_argument,
           "exactness: {}; 0 to infinity are allowed", options.exactness);
-  const int64_t rows = loader.blocks() * kBlockRows;
   const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
-  const int64_t query_bytes = scan_codec.padded_dim() * 7 + 512;
-  const int64_t heap_entries =
-      std::max<int64_t>(1, std::min(scan_codec.rescored_rows(goal.k()), rows));
-  const int64_t of_thread = std::min(kGroupQueries, kGroupBytes / query_bytes);
-  const int64_t group =
-      std::max<int64_t>(1, std::min(of_thread * threads, kMaxHeapEntries / heap_entries));
   SearchProgress progress(options.progress,
                           static_cast<double>(loader.blocks()) * static_cast<double>(nq));
   GroupSearch search(codec, scan_codec, loader, goal, options, threads, progress);
-  const int64_t even_group = nq > 0 ? div_up(nq, div_up(nq, group)) : 1;
-  for (int64_t first = 0; first < nq; first += even_group) {
-    search.run(first, std::min(even_group, nq - first), queries + first * codec.dim());
+  const int64_t group = search.plan_for(nq).group_queries;
+  for (int64_t first = 0; first < nq; first += group) {
+    search.run(first, std::min(group, nq - first), queries + first * codec.dim());
   }
 }
 
 }  // namespace
-
-bool search_is_bounded(const ScanCodec& codec, float exactness) {
-  return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
-}
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
                   int64_t nq, const float* queries, int64_t k, const RowFilter& filter,

@@ -14,9 +14,6 @@
 
 namespace polarquant {
 
-/// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.
-bool search_is_bounded(const ScanCodec& codec, float exactness);
-
 /// The k best rows of `spans` for each of nq queries (nq, dim): scores (nq, k) best first and ids
 /// (nq, k), row positions; where there are fewer than k rows, id −1 with score −inf (inner product,
 /// cosine) or +inf (L2). The k rows are those of the largest min(score, bounds), ties to the lower

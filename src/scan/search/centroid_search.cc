@@ -16,6 +16,7 @@
 #include "src/scan/kernels/dense/query_tile_dots.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
 #include "src/simd/exact_sums.h"
@@ -29,13 +30,8 @@ namespace {
 constexpr double kMargin = 5;
 /// Of float sums, as a share of what is added.
 constexpr double kFloatRounding = 1e-6;
-/// Queries whose similarity is in memory together, and which query_tile_dots takes together.
+/// Queries that query_tile_dots takes together.
 constexpr int64_t kChunkQueries = kChunkRows;
-/// From so many on query_tile_dots, which always takes a whole chunk, is the faster kernel: 1.7 us
-/// a query of 1,024 × 384 centroids when full, against 6 us one by one.
-constexpr int64_t kMinQueriesTogether = 20;
-/// Similarityes that are in memory together, unless one query has more: 4 MiB.
-constexpr int64_t kMaxTogether = int64_t{1} << 20;
 /// Query tiles of a task when few queries are shared by threads.
 constexpr int64_t kTaskQueryTiles = 64;
 
@@ -180,7 +176,7 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   const int dim = codec_.dim();
   const bool l2 = codec_.metric() == Metric::l2;
   chunk->queries = nq;
-  const int64_t rows = nq < kMinQueriesTogether ? nq : kChunkQueries;
+  const int64_t rows = multiplies_chunk(nq) ? kChunkQueries : nq;
   chunk->values.assign(static_cast<size_t>(rows * lanes_), 0);
   chunk->bases.clear();
   chunk->weights.clear();
@@ -242,7 +238,7 @@ void CentroidSearch::score_one(int64_t query, int64_t first_query_tile, int64_t 
 
 void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_query_tile,
                                        Chunk* chunk) const {
-  if (chunk->queries < kMinQueriesTogether) {
+  if (!multiplies_chunk(chunk->queries)) {
     for (int64_t query = 0; query < chunk->queries; ++query)
       score_one(query, first_query_tile, end_query_tile, chunk);
     return;
@@ -314,7 +310,8 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
            chunk.margins[static_cast<size_t>(query)], nprobe, scores + (first + query) * nprobe,
            lists + (first + query) * nprobe);
   };
-  if (nq < threads) {
+  const CentroidPlan plan = plan_centroids(nq, count_, threads);
+  if (plan.by_centroids) {
     Chunk chunk;
     prepare(nq, queries, &chunk);
     parallel_for(div_up(query_tiles, kTaskQueryTiles), threads, [&](int64_t task, int) {
@@ -325,8 +322,7 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
     parallel_for(nq, threads, [&](int64_t query, int) { choose_of(0, query, chunk); });
     return;
   }
-  const int64_t most = std::min(kChunkQueries, kMaxTogether / count_);
-  const int64_t chunk_queries = std::clamp<int64_t>(nq / threads, 1, std::max<int64_t>(most, 1));
+  const int64_t chunk_queries = plan.chunk_queries;
   const int64_t tasks = div_up(nq, chunk_queries);
   std::vector<Chunk> chunks(static_cast<size_t>(threads));
   parallel_for(tasks, threads, [&](int64_t task, int thread) {

@@ -14,34 +14,6 @@
 #include "src/scan/search/match_score.h"
 
 namespace polarquant {
-namespace {
-
-/// More lanes take longer in one step than by the first stage, or by scores of both: 768 dimensions
-/// on a Xeon with AMX, 1.3 and 1.15 times as long. Without AMX the first stage's products, of half
-/// as many lanes, are the faster ones where bounds leave rows out.
-constexpr int kMostOneStepVectors = 512;
-
-}  // namespace
-
-DenseForm dense_form(const ScanCodec& codec, bool bounded) {
-  if (codec.has_split_stages() && (query_tile_dots_use_amx() || !bounded) &&
-      OneStepVectors(codec).padded_dim() <= kMostOneStepVectors)
-    return DenseForm::one_step;
-  return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
-}
-
-int dense_lanes(const ScanCodec& codec, DenseForm form) {
-  switch (form) {
-    case DenseForm::one_step:
-      return OneStepVectors(codec).padded_dim();
-    case DenseForm::first_stage:
-      return FirstStageVectors(codec).padded_dim();
-    case DenseForm::scores:
-      break;
-  }
-  return codec.padded_dim();
-}
-
 QueryTiles::QueryTiles(const ScanCodec& codec, std::span<const ScanQuery> queries, DenseForm form,
                        int threads)
     : codec_(codec), queries_(queries), form_(form) {

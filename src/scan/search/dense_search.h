@@ -15,21 +15,10 @@
 #include "src/scan/kernels/dense/one_step_vectors.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/top_k.h"
 
 namespace polarquant {
-
-/// What the products of rows and queries are.
-enum class DenseForm {
-  scores,       // by stage
-  one_step,     // scores of split stages, no further off than a margin; few rows get their own
-  first_stage,  // of two stages the first one's, where its bound leaves rows out; few get scores
-};
-/// The fastest here.
-DenseForm dense_form(const ScanCodec& codec, bool bounded);
-
-/// Lanes of the products that such a search takes of every row.
-int dense_lanes(const ScanCodec& codec, DenseForm form);
 
 /// A group's queries in query_tiles, made once and shared by all threads.
 class QueryTiles {

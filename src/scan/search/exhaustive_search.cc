@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/core/parallel.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/rounded_rows.h"
 #include "src/scan/search/search_goal.h"
@@ -22,14 +23,6 @@ namespace {
 /// Decoded rows of a tile: half of a 32 KiB L1 cache, the smallest in use.
 constexpr size_t kTileBytes = 16 * 1024;
 constexpr int64_t kMaxTileRows = 64;
-/// Rows of one task: enough that handing it out costs nothing (a decoded row takes over 100
-/// cycles).
-constexpr int64_t kRangeRows = 1024;
-/// Queries of one group: their heaps, one per thread and query, are alive together.
-constexpr int64_t kMaxGroupQueries = 1024;
-/// Queries from which on rounding pays: it costs each row about eight scores.
-constexpr int64_t kMinRoundedQueries = 16;
-constexpr int64_t kMaxHeapEntries = int64_t{1} << 22;  // 64 MiB
 
 /// Decoded rows side by side, each on a cache line boundary.
 class Tile {
@@ -78,21 +71,22 @@ class GroupSearch {
         threads_(threads),
         progress_(progress) {}
 
+  /// For so many queries of the search.
+  ScanPlan plan_for(int64_t nq) const {
+    return plan_scan(nullptr, {}, {nq, goal_.k(), codes_.rows, 0, threads_, true});
+  }
+
   /// The goal's queries first … first+nq−1, (nq, dim).
   void run(int64_t first, int64_t nq, const float* queries) {
     prepare(nq, queries);
-    const int64_t ranges = div_up(codes_.rows, kRangeRows);
-    const int64_t slices =
-        threads_ == 1
-            ? 1
-            : std::clamp<int64_t>(div_up(threads_ * kTasksPerThread, std::max<int64_t>(ranges, 1)),
-                                  1, nq);
-    const bool rounded = nq / slices >= kMinRoundedQueries;
-    const int64_t slice_queries =
-        rounded ? div_up(div_up(nq, slices), kTileQueries) * kTileQueries : div_up(nq, slices);
-    rounded_ = rounded ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
-                                                          codec_.dim(), codec_.higher_is_nearer())
-                       : nullptr;
+    const ScanPlan plan = plan_for(nq);
+    const int64_t ranges = div_up(codes_.rows, kExhaustiveTaskRows);
+    const int64_t slices = plan.slices;
+    const int64_t slice_queries = plan.slice_queries;
+    rounded_ = plan.rounded
+                   ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
+                                                      codec_.dim(), codec_.higher_is_nearer())
+                   : nullptr;
     best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(goal_.k()));
     parallel_for(ranges * slices, thread_count(threads_, ranges * slices),
                  [&](int64_t task, int thread) {
@@ -121,9 +115,9 @@ class GroupSearch {
   /// body(row) for the rows of a range that the filter lets through.
   template <typename Body>
   void for_each_row(int64_t range, const Body& body) const {
-    const int64_t end_row = std::min(codes_.rows, (range + 1) * kRangeRows);
+    const int64_t end_row = std::min(codes_.rows, (range + 1) * kExhaustiveTaskRows);
     uint64_t allowed = 0;
-    for (int64_t row = range * kRangeRows; row < end_row; ++row) {
+    for (int64_t row = range * kExhaustiveTaskRows; row < end_row; ++row) {
       if (row % 64 == 0)
         allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
       if ((allowed >> (row % 64) & 1) != 0) body(row);
@@ -182,11 +176,11 @@ void search_rows(const Codec& codec, CodeRows codes, int64_t nq, const float* qu
                  SearchGoal goal, const RowFilter& filter, const SearchOptions& options) {
   // As many threads as there can be tasks: a row and a query each.
   const int threads = thread_count(options.threads, std::max(codes.rows, nq));
-  const int64_t heap_entries = threads * std::max<int64_t>(1, std::min(goal.k(), codes.rows));
-  const int64_t group = std::clamp<int64_t>(kMaxHeapEntries / heap_entries, 1, kMaxGroupQueries);
-  SearchProgress progress(options.progress, static_cast<double>(div_up(codes.rows, kRangeRows)) *
-                                                static_cast<double>(nq));
+  SearchProgress progress(
+      options.progress,
+      static_cast<double>(div_up(codes.rows, kExhaustiveTaskRows)) * static_cast<double>(nq));
   GroupSearch search(codec, codes, goal, filter, threads, progress);
+  const int64_t group = search.plan_for(nq).group_queries;
   for (int64_t first = 0; first < nq; first += group) {
     search.run(first, std::min(group, nq - first), queries + first * codec.dim());
   }

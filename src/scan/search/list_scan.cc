@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "src/scan/search/block_search.h"
 #include "src/scan/search/tile_loader.h"
 
 namespace polarquant {
@@ -20,9 +19,6 @@ RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
   };
 }
 
-/// Queries for which a list's rows are decoded once and scored against all.
-constexpr int64_t kMinDenseQueries = 8;
-
 /// So many lists ahead what a search begins with is fetched: the sketches of so many rows, behind
 /// which the processor sees what is read.
 constexpr size_t kFetchAheadLists = 3;
@@ -30,11 +26,12 @@ constexpr int64_t kFetchedRows = 256;
 
 }  // namespace
 
-ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range)
+ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, const ListPlan& plan,
+                   float exactness, bool is_range)
     : file_(file),
       filter_(places_of(file.lists, filter)),
+      plan_(plan),
       exactness_(exactness),
-      bounded_(file.scan_codec != nullptr && search_is_bounded(*file.scan_codec, exactness)),
       is_range_(is_range),
       residual_(1),
       code_(file.lists.code_bytes()),
@@ -69,7 +66,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
   const PreparedQuery& residual = residual_query(query, list, residual_.data());
-  set_scan_query(*file_.scan_codec, residual, bounded_ ? exactness_ : 0, scan);
+  set_scan_query(*file_.scan_codec, residual, plan_.bounded ? exactness_ : 0, scan);
   scan->error_bound =
       is_range_ ? make_score_error_bound(*file_.scan_codec, residual, *scan) : ScoreErrorBound{};
 }
@@ -93,7 +90,7 @@ void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<con
 // How many of the first lists are searched together; 0: the first one is searched alone.
 size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best) const {
   // Without a threshold, what survives of one list is what the others need one for.
-  if (!file_.lists.has_blocks() || !bounded_ || !std::isfinite(best.worst_key())) return 0;
+  if (!file_.lists.has_blocks() || !plan_.bounded || !std::isfinite(best.worst_key())) return 0;
   size_t count = 0;
   int64_t blocks = 0;
   while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists)) {
@@ -142,11 +139,11 @@ void ListScan::fetch(int64_t list) const {
 
 void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {
   std::unique_ptr<QueryTiles> query_tiles;
-  if (count >= kMinDenseQueries) {
+  const ScanKind kind = plan_.kind(count);
+  if (kind == ScanKind::dense) {
     const std::span<const ScanQuery> queries = {scan_queries_.data(), static_cast<size_t>(count)};
     const ScanCodec& codec = *file_.scan_codec;
-    if (dense_ == nullptr)
-      dense_ = std::make_unique<DenseSearch>(codec, dense_form(codec, bounded_), bounded_);
+    if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(codec, plan_.form, plan_.bounded);
     query_tiles = std::make_unique<QueryTiles>(codec, queries, dense_->form(), 1);
   }
   for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
@@ -157,16 +154,16 @@ void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& li
       tile_->blocks = 0;
       loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
                   tile_.get());
-      search_tile(count, query_tiles.get(), limits);
+      search_tile(kind, count, query_tiles.get(), limits);
     }
   }
 }
 
-void ListScan::search_tile(int64_t count, const QueryTiles* query_tiles,
+void ListScan::search_tile(ScanKind kind, int64_t count, const QueryTiles* query_tiles,
                            const ThreadLimits& limits) {
-  if (query_tiles != nullptr) {
+  if (kind == ScanKind::dense) {
     dense_->search(*tile_, *query_tiles, 0, count, best_.data());
-  } else if (bounded_) {
+  } else if (kind == ScanKind::staged) {
     staged_->search(*tile_, scan_queries_.data(), count, best_.data(), limits);
   } else {
     for (size_t i = 0; i < static_cast<size_t>(count); ++i)

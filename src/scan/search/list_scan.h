@@ -12,6 +12,7 @@
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/dense_search.h"
 #include "src/scan/search/list_search.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/row_filter.h"
 #include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
@@ -26,7 +27,8 @@ class ListScan {
   static constexpr int64_t kMaxQueries = 128;
 
   /// Both are borrowed. A range search's rows are those that may be within the radius.
-  ListScan(const InvertedFile& file, const IdFilter& filter, float exactness, bool is_range);
+  ListScan(const InvertedFile& file, const IdFilter& filter, const ListPlan& plan, float exactness,
+           bool is_range);
 
   /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
   /// best has their list_offsets for ids. Queries are prepared by the codec, and not about a
@@ -50,14 +52,15 @@ class ListScan {
   void search_together(const PreparedQuery& query, std::span<const int64_t> lists, size_t count,
                        TopK* best);
   void search_blocks(int64_t list, int64_t count, const ThreadLimits& limits);
-  void search_tile(int64_t count, const QueryTiles* query_tiles, const ThreadLimits& limits);
+  void search_tile(ScanKind kind, int64_t count, const QueryTiles* query_tiles,
+                   const ThreadLimits& limits);
   void search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
                         int64_t list);
 
   const InvertedFile& file_;
   RowFilter filter_;  // over list_offsets
+  ListPlan plan_;
   float exactness_;
-  bool bounded_;
   bool is_range_;
   std::vector<PreparedQuery> residual_;  // queries about the list's centre
   std::vector<TopK> best_;               // theirs

@@ -14,6 +14,7 @@
 
 #include "src/core/parallel.h"
 #include "src/scan/search/list_scan.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
@@ -22,14 +23,6 @@
 
 namespace polarquant {
 namespace {
-
-/// Queries whose best rows are in memory together.
-constexpr int64_t kGroupQueries = 1024;
-/// Lists that one task of a query that is shared by threads searches at the least: some
-/// microseconds of work.
-constexpr int64_t kMinProbesPerTask = 4;
-/// Queries of a list, in the mean, from which on lists are tasks.
-constexpr int64_t kMinQueriesPerList = 8;
 
 /// The queries of a group that have each list, by list.
 struct QueriesOfLists {
@@ -57,7 +50,9 @@ class GroupSearch {
   void run(int64_t first_query, int64_t nq, const float* queries) {
     first_query_ = first_query;
     prepare(nq, queries);
-    if (nq * probes_.nprobe >= kMinQueriesPerList * file_.lists.count()) {
+    plan_ = plan_lists(file_.scan_codec, ScanMachine::here(),
+                       {nq, probes_.nprobe, file_.lists.count(), exactness_, threads_});
+    if (plan_.by_lists) {
       search_by_lists(nq);
     } else {
       search_by_queries(nq);
@@ -84,7 +79,7 @@ class GroupSearch {
   ListScan& scan_of(int thread) {
     auto& scan = scans_[static_cast<size_t>(thread)];
     if (scan == nullptr)
-      scan = std::make_unique<ListScan>(file_, filter_, exactness_, goal_.is_range());
+      scan = std::make_unique<ListScan>(file_, filter_, plan_, exactness_, goal_.is_range());
     return *scan;
   }
 
@@ -102,8 +97,7 @@ class GroupSearch {
   }
 
   void search_by_queries(int64_t nq) {
-    parts_ = std::clamp<int64_t>(div_up(threads_, std::max<int64_t>(nq, 1)), 1,
-                                 std::max<int64_t>(probes_.nprobe / kMinProbesPerTask, 1));
+    parts_ = plan_.parts;
     best_.assign(static_cast<size_t>(parts_ * nq), goal_.collector(kept_));
     limits_.clear();
     if (parts_ > 1 && !goal_.is_range()) {
@@ -196,6 +190,7 @@ class GroupSearch {
   std::vector<std::unique_ptr<ListScan>> scans_;  // of each thread
   SearchProgress& progress_;
   int64_t first_query_ = 0;
+  ListPlan plan_;  // of the group
   std::vector<PreparedQuery> queries_;
   int64_t parts_ = 1;                                  // that a query is searched in
   std::vector<TopK> best_;                             // (parts, queries)
@@ -215,8 +210,8 @@ void search_lists(const InvertedFile& file, int64_t nq, const float* queries,
   const int threads = thread_count(options.threads, std::max(nq, nq * probes.nprobe));
   SearchProgress progress(options.progress, static_cast<double>(nq));
   GroupSearch search(file, probes, goal, filter, options, label, threads, progress);
-  for (int64_t first = 0; first < nq; first += kGroupQueries) {
-    search.run(first, std::min(kGroupQueries, nq - first), queries + first * file.codec.dim());
+  for (int64_t first = 0; first < nq; first += kListGroupQueries) {
+    search.run(first, std::min(kListGroupQueries, nq - first), queries + first * file.codec.dim());
   }
 }
 

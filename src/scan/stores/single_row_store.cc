@@ -14,7 +14,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/layout/row_removal.h"
 #include "src/scan/model/scan_query.h"
-#include "src/scan/search/block_search.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/search/row_search.h"
 #include "src/scan/search/spare_memory.h"
 
@@ -92,8 +92,7 @@ class Int8Scorer final : public RowScorer {
 
   void set_query(const float* q, float exactness) override {
     prepared_ = codec_.prepare_query(q);
-    // The bounds of split stages have the first one's whole dot products.
-    bounded_ = search_is_bounded(scan_, exactness) && !scan_.has_split_stages();
+    bounded_ = single_rows_are_bounded(scan_, exactness);
     set_scan_query(scan_, prepared_, bounded_ ? exactness : 0, &*query_);
   }
 

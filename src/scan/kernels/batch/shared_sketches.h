@@ -106,11 +106,15 @@ struct DistanceThreshold {
   }
 };
 
-/// From so many queries on, laying sketches out and decoding rows once for all of them pays on this
-/// machine; more than there can be where it never does.
-int64_t min_shared_queries(const ScanCodec& codec);
-/// Whether there are kernels for it. None of those below is called where there are not.
-bool can_share_sketches();
+/// What kernels this machine has for it.
+enum class SharedKernels : uint8_t {
+  none,       // none of those below is called
+  narrow,     // registers of 16 bytes
+  wide,       // larger ones
+  permuting,  // of 64 bytes, which are permuted at once
+};
+SharedKernels shared_kernels();
+inline bool can_share_sketches() { return shared_kernels() != SharedKernels::none; }
 /// The codec has signs; at most kMostBlocks blocks of the tile.
 void lay_out_sketches(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
                       SharedFronts* sketches);

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "src/scan/search/plan.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "src/scan/kernels/dense/first_stage_vectors.h"
+#include "src/scan/kernels/dense/one_step_vectors.h"
+#include "src/scan/kernels/dense/query_tile_dots.h"
+#include "src/scan/kernels/tile.h"
+#include "src/scan/search/query_tasks.h"
+#include "src/scan/search/search_options.h"
+
+namespace polarquant {
+namespace {
+
+/// Fewer dimensions have bounds that leave no row out.
+constexpr int kMinBoundedDims = 64;
+
+// Groups. Dense and shared scans decode every row once a group, so that groups are as large as
+// memory lets them be: a thread's queries, what they take prepared, and their heaps.
+constexpr int64_t kGroupQueries = 1024;
+constexpr int64_t kGroupBytes = int64_t{16} << 20;     // 3.2 MiB are taken at 384 dimensions
+constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
+/// With so many queries each, threads go apart: decoding rows again costs less than two threads'
+/// thresholds for the same queries, each of which has seen half of the rows.
+constexpr int64_t kQueriesApart = 256;
+
+// Shared scans. Laying sketches out and decoding rows is what few queries do not pay back, and a
+// residual code's two values a coordinate less than any. Each number is about the one from which on
+// a shared scan was as fast as groups of eight queries.
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMinSharedQueries = 72;
+constexpr int64_t kMinSharedQueriesOfSplit = 80;
+constexpr int64_t kMinSharedQueriesOfResidual = 144;
+constexpr int64_t kMinSharedQueriesOfResidualWide = 112;
+constexpr int64_t kMinSharedQueriesNarrow = 96;
+constexpr int64_t kMinSharedQueriesOfResidualNarrow = 256;
+/// More blocks would set tighter thresholds first, but looking for them takes as long as is gained.
+constexpr int64_t kSeedBlocks = 64;
+/// Blocks that are decoded, or packed, at a time.
+constexpr int64_t kSmallTileBlocks = 16;
+
+// Dense scans. With AMX they are the faster ones from so many queries on (of codes in two stages:
+// from so many), where they multiply so many lanes at the most: what a shared scan reads of most
+// rows does not grow with lanes.
+constexpr int64_t kMinDenseQueries = 48;
+constexpr int64_t kMinDenseQueriesByStages = 64;
+constexpr int kMaxDenseLanes = 512;
+/// Where every row is scored a dense scan pays from the second query on, without AMX too: it
+/// decodes a row once for both.
+constexpr int64_t kMinUnboundedDenseQueries = 2;
+/// More lanes take longer in one step than by the first stage, or by scores of both. Without AMX
+/// the first stage's products, of half as many lanes, are the faster ones where bounds leave rows
+/// out.
+constexpr int kMaxOneStepLanes = 512;
+
+// Codes without int8 values. Rounding a decoded row costs about eight scores.
+constexpr int64_t kMinRoundedQueries = 16;
+/// Their heaps, one per thread and query, are alive together.
+constexpr int64_t kMaxExhaustiveGroupQueries = 1024;
+constexpr int64_t kMaxExhaustiveHeapEntries = int64_t{1} << 22;  // 64 MiB
+
+// Inverted files.
+/// Queries of a list, in the mean, from which on lists are tasks.
+constexpr int64_t kMinQueriesPerList = 8;
+/// Queries for which a list's rows are decoded once and scored against all: what fewer leave out by
+/// bounds is worth more.
+constexpr int64_t kMinDenseQueriesOfList = 8;
+/// Lists that one task of a query that is shared by threads searches at the least: some
+/// microseconds of work.
+constexpr int64_t kMinProbesPerTask = 4;
+
+// Centroids.
+/// From so many on query_tile_dots, which always takes a whole chunk, is the faster kernel.
+constexpr int64_t kMinChunkQueries = 20;
+/// Numbers of similarity that are in memory together, unless one query has more: 4 MiB.
+constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
+
+bool is_residual(const ScanCodec& codec) {
+  return codec.stages().size() == 2 && !codec.has_split_stages();
+}
+
+bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int64_t nq) {
+  const bool by_stages = codec.stages().size() == 2;
+  return machine.has_amx && nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
+         dense_lanes(codec, dense_form(codec, machine, true)) <= kMaxDenseLanes;
+}
+
+ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounded, int64_t nq) {
+  if (!bounded) return nq >= kMinUnboundedDenseQueries ? ScanKind::dense : ScanKind::exhaustive;
+  if (dense_beats_bounds(codec, machine, nq)) return ScanKind::dense;
+  return nq >= min_shared_queries(codec, machine) ? ScanKind::shared : ScanKind::staged;
+}
+
+int64_t group_of(const ScanCodec& codec, const ScanRequest& request) {
+  const int64_t query_bytes = codec.padded_dim() * 7 + 512;
+  const int64_t blocks = div_up(request.rows, kBlockRows);
+  const int64_t heap_entries =
+      std::max<int64_t>(1, std::min(ScanCodec::rescored_rows(request.k), blocks * kBlockRows));
+  const int64_t of_thread = std::min(kGroupQueries, kGroupBytes / query_bytes);
+  const int64_t group =
+      std::max<int64_t>(1, std::min(of_thread * request.threads, kMaxHeapEntries / heap_entries));
+  return request.nq > 0 ? div_up(request.nq, div_up(request.nq, group)) : 1;
+}
+
+/// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
+/// decode every row once a slice.
+int64_t slices_of(ScanKind kind, int64_t nq, int64_t blocks, int threads) {
+  const int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
+  const int64_t most = std::max<int64_t>(nq / kQueriesPerTask, 1);
+  if (kind != ScanKind::dense && kind != ScanKind::shared) return std::min(most, wanted);
+  const int64_t tiles = std::max<int64_t>(div_up(blocks, kSmallTileBlocks), 1);
+  const int64_t apart = std::min<int64_t>(threads, nq / kQueriesApart);
+  return std::min(most, std::max(div_up(wanted, tiles), apart));
+}
+
+ScanPlan plan_values(const ScanCodec& codec, const ScanMachine& machine,
+                     const ScanRequest& request) {
+  ScanPlan plan;
+  plan.bounded = search_is_bounded(codec, request.exactness);
+  plan.group_queries = group_of(codec, request);
+  plan.kind = kind_of(codec, machine, plan.bounded, plan.group_queries);
+  if (plan.kind == ScanKind::dense) plan.form = dense_form(codec, machine, plan.bounded);
+  const int64_t blocks = div_up(request.rows, kBlockRows);
+  plan.slices = slices_of(plan.kind, plan.group_queries, blocks, request.threads);
+  plan.slice_queries = div_up(div_up(plan.group_queries, plan.slices), kTileQueries) * kTileQueries;
+  const bool is_small = plan.kind != ScanKind::staged || request.is_row_format;
+  plan.tile_blocks = is_small ? kSmallTileBlocks : kTileBlocks;
+  if (plan.kind == ScanKind::shared && request.k > 0)
+    plan.seed_blocks = std::min(request.is_row_format ? kSmallTileBlocks : kSeedBlocks, blocks);
+  return plan;
+}
+
+ScanPlan plan_floats(const ScanRequest& request) {
+  ScanPlan plan;
+  const int64_t heap_entries =
+      request.threads * std::max<int64_t>(1, std::min(request.k, request.rows));
+  const int64_t group =
+      std::clamp<int64_t>(kMaxExhaustiveHeapEntries / heap_entries, 1, kMaxExhaustiveGroupQueries);
+  plan.group_queries = std::clamp<int64_t>(request.nq, 1, group);
+  const int64_t ranges = std::max<int64_t>(div_up(request.rows, kExhaustiveTaskRows), 1);
+  if (request.threads > 1)
+    plan.slices = std::clamp<int64_t>(div_up(request.threads * kTasksPerThread, ranges), 1,
+                                      plan.group_queries);
+  plan.rounded = plan.group_queries / plan.slices >= kMinRoundedQueries;
+  plan.slice_queries = div_up(plan.group_queries, plan.slices);
+  if (plan.rounded) plan.slice_queries = div_up(plan.slice_queries, kTileQueries) * kTileQueries;
+  return plan;
+}
+
+}  // namespace
+
+ScanMachine ScanMachine::here() { return {shared_kernels(), query_tile_dots_use_amx()}; }
+
+ScanPlan plan_scan(const ScanCodec* codec, const ScanMachine& machine, const ScanRequest& request) {
+  return codec != nullptr ? plan_values(*codec, machine, request) : plan_floats(request);
+}
+
+ListPlan plan_lists(const ScanCodec* codec, const ScanMachine& machine,
+                    const ListRequest& request) {
+  ListPlan plan;
+  plan.by_lists = request.nq * request.nprobe >= kMinQueriesPerList * request.lists;
+  if (!plan.by_lists) {
+    plan.parts = std::clamp<int64_t>(div_up(request.threads, std::max<int64_t>(request.nq, 1)), 1,
+                                     std::max<int64_t>(request.nprobe / kMinProbesPerTask, 1));
+  }
+  if (codec == nullptr) return plan;
+  plan.has_values = true;
+  plan.bounded = search_is_bounded(*codec, request.exactness);
+  plan.form = dense_form(*codec, machine, plan.bounded);
+  return plan;
+}
+
+ScanKind ListPlan::kind(int64_t queries) const {
+  if (!has_values) return ScanKind::exhaustive;
+  if (queries >= kMinDenseQueriesOfList) return ScanKind::dense;
+  return bounded ? ScanKind::staged : ScanKind::exhaustive;
+}
+
+CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads) {
+  if (nq < threads) return {true, nq};
+  const int64_t most =
+      std::max<int64_t>(std::min<int64_t>(kChunkRows, kMaxSimilarities / count), 1);
+  return {false, std::clamp<int64_t>(nq / threads, 1, most)};
+}
+
+bool multiplies_chunk(int64_t queries) { return queries >= kMinChunkQueries; }
+
+bool search_is_bounded(const ScanCodec& codec, float exactness) {
+  return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
+}
+
+// The bounds of split stages have the first one's whole dot products.
+bool single_rows_are_bounded(const ScanCodec& codec, float exactness) {
+  return search_is_bounded(codec, exactness) && !codec.has_split_stages();
+}
+
+DenseForm dense_form(const ScanCodec& codec, const ScanMachine& machine, bool bounded) {
+  if (codec.has_split_stages() && (machine.has_amx || !bounded) &&
+      OneStepVectors(codec).padded_dim() <= kMaxOneStepLanes)
+    return DenseForm::one_step;
+  return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
+}
+
+int dense_lanes(const ScanCodec& codec, DenseForm form) {
+  switch (form) {
+    case DenseForm::one_step:
+      return OneStepVectors(codec).padded_dim();
+    case DenseForm::first_stage:
+      return FirstStageVectors(codec).padded_dim();
+    case DenseForm::scores:
+      break;
+  }
+  return codec.padded_dim();
+}
+
+int64_t min_shared_queries(const ScanCodec& codec, const ScanMachine& machine) {
+  switch (machine.shared) {
+    case SharedKernels::permuting:
+      if (codec.stages().size() == 1) return kMinSharedQueries;
+      return is_residual(codec) ? kMinSharedQueriesOfResidual : kMinSharedQueriesOfSplit;
+    case SharedKernels::wide:
+      return is_residual(codec) ? kMinSharedQueriesOfResidualWide : kMinSharedQueries;
+    case SharedKernels::narrow:
+      return is_residual(codec) ? kMinSharedQueriesOfResidualNarrow : kMinSharedQueriesNarrow;
+    case SharedKernels::none:
+      break;
+  }
+  return kNever;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// How a search scans: the one place where it is decided, from the codec, the machine and the
+// request alone. A plan says which kernels run and how queries are grouped; it never changes which
+// rows are found. Every threshold between two ways is in plan.cc, with the reason for it; the
+// measurements are in docs/dev/tuning.md.
+#pragma once
+
+#include <cstdint>
+
+#include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/scan/model/scan_codec.h"
+
+namespace polarquant {
+
+enum class ScanKind : uint8_t {
+  staged,  // the sketches of all rows, and more and more of the few that bounds leave
+  shared,  // the same by bounds, but sketches are laid out and rows decoded once for all queries
+  dense,   // products of all rows with all queries
+  exhaustive,  // every row is scored, query by query
+};
+
+/// What the products of a dense scan are.
+enum class DenseForm : uint8_t {
+  scores,       // by stage
+  one_step,     // scores of split stages, no further off than a margin; few rows get their own
+  first_stage,  // of two stages the first one's, where its bound leaves rows out; few get scores
+};
+
+/// What of a machine decides.
+struct ScanMachine {
+  SharedKernels shared = SharedKernels::none;
+  bool has_amx = false;  // for products of bytes
+
+  static ScanMachine here();
+};
+
+/// What of a search decides.
+struct ScanRequest {
+  int64_t nq = 1;
+  int64_t k = 0;  // 0: all rows within a radius
+  int64_t rows = 0;
+  float exactness = 0;
+  int threads = 1;             // as many as run
+  bool is_row_format = false;  // rows are packed into blocks as they are read
+};
+
+/// Rows of one task of an exhaustive scan of codes without int8 values: enough that handing it out
+/// costs nothing (a decoded row takes over 100 cycles).
+inline constexpr int64_t kExhaustiveTaskRows = 1024;
+
+/// How rows in blocks, or one after another, are scanned.
+struct ScanPlan {
+  ScanKind kind = ScanKind::exhaustive;
+  /// Whether rows are ranked by bounds too, and not by scores alone.
+  bool bounded = false;
+  /// Of a dense scan.
+  DenseForm form = DenseForm::scores;
+  /// Of an exhaustive scan of codes without int8 values: whether products of rounded bytes say
+  /// first which rows can be among the best.
+  bool rounded = false;
+  /// Queries that go through the rows together, the group; and the parts that the group is cut into
+  /// for threads, which read the rows once each.
+  int64_t group_queries = 1;
+  int64_t slices = 1;
+  int64_t slice_queries = 1;
+  /// Blocks that are loaded at a time at the most.
+  int64_t tile_blocks = 0;
+  /// Blocks, at even distances, whose most promising rows set a shared scan's first thresholds.
+  int64_t seed_blocks = 0;
+};
+
+/// `codec`: null for codes without int8 values. The plan of the search's first group; a group is
+/// planned again by its own nq. Pure.
+ScanPlan plan_scan(const ScanCodec* codec, const ScanMachine& machine, const ScanRequest& request);
+
+/// How probed lists of an inverted file are scanned.
+struct ListRequest {
+  int64_t nq = 1;  // of a group
+  int64_t nprobe = 1;
+  int64_t lists = 1;
+  float exactness = 0;
+  int threads = 1;
+};
+
+struct ListPlan {
+  /// Whether lists are tasks, each read once for all queries that probe it; else queries are.
+  bool by_lists = false;
+  /// Tasks that a query's probes are dealt out to, where queries are tasks.
+  int64_t parts = 1;
+  bool has_values = false;  // int8 values
+  bool bounded = false;
+  DenseForm form = DenseForm::scores;
+
+  /// How one list is scanned for so many queries together.
+  ScanKind kind(int64_t queries) const;
+};
+
+/// Queries whose best rows are in memory together.
+inline constexpr int64_t kListGroupQueries = 1024;
+ListPlan plan_lists(const ScanCodec* codec, const ScanMachine& machine, const ListRequest& request);
+
+/// How the centroids nearest to queries are looked for.
+struct CentroidPlan {
+  /// Whether ranges of centroids are tasks, since queries are too few for all threads.
+  bool by_centroids = false;
+  int64_t chunk_queries = 1;  // whose similarity is in memory together
+};
+CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads);
+/// Whether so many queries of a chunk are multiplied as a whole chunk, and not one by one.
+bool multiplies_chunk(int64_t queries);
+
+/// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.
+bool search_is_bounded(const ScanCodec& codec, float exactness);
+/// The same of rows that are scored one by one, for graphs.
+bool single_rows_are_bounded(const ScanCodec& codec, float exactness);
+
+/// The fastest form of a dense scan.
+DenseForm dense_form(const ScanCodec& codec, const ScanMachine& machine, bool bounded);
+/// Lanes of the products that such a scan takes of every row.
+int dense_lanes(const ScanCodec& codec, DenseForm form);
+/// From so many queries on a shared scan is the faster one; more than there can be where it never
+/// is.
+int64_t min_shared_queries(const ScanCodec& codec, const ScanMachine& machine);
+
+}  // namespace polarquant

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// How searches scan, by a table: codec, machine and request, and the plan that they must get, on
+// both sides of every threshold.
+#include "src/scan/search/plan.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "tests/scan/every_target.h"
+#include "tests/scan/scan_rows.h"
+
+using namespace polarquant;
+using namespace polarquant::test;
+
+namespace {
+
+constexpr float kEveryRow = std::numeric_limits<float>::infinity();
+constexpr int64_t kMillion = 1'000'000;
+
+constexpr ScanMachine kScalar = {SharedKernels::none, false};
+constexpr ScanMachine kSse4 = {SharedKernels::narrow, false};
+constexpr ScanMachine kAvx2 = {SharedKernels::wide, false};
+constexpr ScanMachine kAvx512 = {SharedKernels::permuting, false};
+constexpr ScanMachine kAmx = {SharedKernels::permuting, true};
+
+struct CodecName {
+  const char* spec;
+  int dim;
+  Spectrum spectrum = Spectrum::steep;
+};
+constexpr CodecName kOneStage = {"Polar4", 384};
+constexpr CodecName kResidual = {"Polar4+2", 384};
+constexpr CodecName kSplit = {"Polar3-pca", 512, Spectrum::gentle};
+constexpr CodecName kWideSplit = {"Polar5-pca", 640, Spectrum::gentle};
+constexpr CodecName kNoSigns = {"Polar8", 384};
+constexpr CodecName kFewDims = {"Polar4", 63};
+constexpr CodecName kLeastDims = {"Polar4", 64};
+constexpr CodecName kWidest = {"Polar4", 512};
+constexpr CodecName kWider = {"Polar4", 513};
+
+const ScanCodec& codec_of(const CodecName& name) {
+  struct Held {
+    std::unique_ptr<Codec> codec;
+    ScanCodec scan;
+  };
+  static std::map<std::string, Held> all;
+  const std::string key = std::string(name.spec) + " " + std::to_string(name.dim);
+  auto at = all.find(key);
+  if (at == all.end()) {
+    auto codec = make_codec(name.spec, name.dim, Metric::inner_product, name.spectrum);
+    const ScanCodec scan(*codec);
+    at = all.emplace(key, Held{std::move(codec), scan}).first;
+  }
+  return at->second.scan;
+}
+
+struct KindRow {
+  const CodecName& codec;
+  const ScanMachine& machine;
+  int64_t nq;
+  int64_t k;
+  int64_t rows;
+  float exactness;
+  int threads;
+  ScanKind kind;
+};
+
+constexpr auto kStaged = ScanKind::staged;
+constexpr auto kShared = ScanKind::shared;
+constexpr auto kDense = ScanKind::dense;
+constexpr auto kExhaustive = ScanKind::exhaustive;
+
+const KindRow kKinds[] = {
+    // One stage.
+    {kOneStage, kScalar, 1, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kScalar, 1000, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kSse4, 95, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kSse4, 96, 10, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAvx2, 71, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kAvx2, 72, 10, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 1, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kAvx512, 71, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kAvx512, 72, 10, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 1000, 10, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAmx, 47, 10, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kAmx, 48, 10, kMillion, 2.25F, 1, kDense},
+    // All rows within a radius, few rows, and threads, decide nothing of this.
+    {kOneStage, kAvx512, 72, 0, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 72, 10, 1, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 72, 10, 0, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 71, 10, kMillion, 2.25F, 8, kStaged},
+    {kOneStage, kAvx512, 72, 10, kMillion, 2.25F, 8, kShared},
+    // Many best rows leave memory for few queries at a time: of k + k/16 + 1 each 131,072 in all.
+    {kOneStage, kAvx512, 72, 1711, kMillion, 2.25F, 1, kShared},
+    {kOneStage, kAvx512, 72, 1714, kMillion, 2.25F, 1, kStaged},
+    {kOneStage, kAvx512, 72, 1714, 1792, 2.25F, 1, kShared},  // there are no more rows
+    {kOneStage, kAvx512, 1000, 100'000, kMillion, 2.25F, 1, kStaged},
+    // Where every row is scored.
+    {kOneStage, kAvx512, 1, 10, kMillion, kEveryRow, 1, kExhaustive},
+    {kOneStage, kAvx512, 2, 10, kMillion, kEveryRow, 1, kDense},
+    {kOneStage, kScalar, 2, 10, kMillion, kEveryRow, 1, kDense},
+    {kOneStage, kAvx512, 2, 100'000, kMillion, kEveryRow, 1, kExhaustive},
+    {kNoSigns, kAmx, 1, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kNoSigns, kAvx512, 2, 10, kMillion, 2.25F, 1, kDense},
+    {kFewDims, kAvx512, 1, 10, kMillion, 2.25F, 1, kExhaustive},
+    {kFewDims, kAvx512, 2, 10, kMillion, 2.25F, 1, kDense},
+    {kLeastDims, kAvx512, 1, 10, kMillion, 2.25F, 1, kStaged},
+    {kLeastDims, kAvx512, 2, 10, kMillion, 2.25F, 1, kStaged},
+    // Residual codes.
+    {kResidual, kSse4, 255, 10, kMillion, 2.25F, 1, kStaged},
+    {kResidual, kSse4, 256, 10, kMillion, 2.25F, 1, kShared},
+    {kResidual, kAvx2, 111, 10, kMillion, 2.25F, 1, kStaged},
+    {kResidual, kAvx2, 112, 10, kMillion, 2.25F, 1, kShared},
+    {kResidual, kAvx512, 143, 10, kMillion, 2.25F, 1, kStaged},
+    {kResidual, kAvx512, 144, 10, kMillion, 2.25F, 1, kShared},
+    {kResidual, kAmx, 63, 10, kMillion, 2.25F, 1, kStaged},
+    {kResidual, kAmx, 64, 10, kMillion, 2.25F, 1, kDense},
+    // Split stages.
+    {kSplit, kSse4, 95, 10, kMillion, 2.25F, 1, kStaged},
+    {kSplit, kSse4, 96, 10, kMillion, 2.25F, 1, kShared},
+    {kSplit, kAvx2, 71, 10, kMillion, 2.25F, 1, kStaged},
+    {kSplit, kAvx2, 72, 10, kMillion, 2.25F, 1, kShared},
+    {kSplit, kAvx512, 79, 10, kMillion, 2.25F, 1, kStaged},
+    {kSplit, kAvx512, 80, 10, kMillion, 2.25F, 1, kShared},
+    {kSplit, kAmx, 63, 10, kMillion, 2.25F, 1, kStaged},
+    {kSplit, kAmx, 64, 10, kMillion, 2.25F, 1, kDense},
+    // What AMX multiplies of a row at the most.
+    {kWidest, kAmx, 48, 10, kMillion, 2.25F, 1, kDense},
+    {kWider, kAmx, 48, 10, kMillion, 2.25F, 1, kStaged},
+    {kWider, kAmx, 72, 10, kMillion, 2.25F, 1, kShared},
+    {kWider, kAmx, 72, 10, kMillion, kEveryRow, 1, kDense},
+};
+
+ScanPlan plan_of(const KindRow& row) {
+  return plan_scan(&codec_of(row.codec), row.machine,
+                   {row.nq, row.k, row.rows, row.exactness, row.threads, false});
+}
+
+}  // namespace
+
+TEST_CASE("codec, machine and request decide how rows are scanned", "[scan][plan]") {
+  for (const KindRow& row : kKinds) {
+    CAPTURE(row.codec.spec, row.codec.dim, static_cast<int>(row.machine.shared),
+            row.machine.has_amx, row.nq, row.k, row.rows, row.exactness, row.threads);
+    const ScanPlan plan = plan_of(row);
+    CHECK(static_cast<int>(plan.kind) == static_cast<int>(row.kind));
+    CHECK(plan.bounded ==
+          (row.codec.dim >= 64 && row.exactness != kEveryRow && row.codec.spec != kNoSigns.spec));
+  }
+}
+
+TEST_CASE("a group is planned as the search it is of", "[scan][plan]") {
+  for (const KindRow& row : kKinds) {
+    CAPTURE(row.codec.spec, row.codec.dim, row.nq, row.k);
+    const ScanPlan whole = plan_of(row);
+    KindRow of_group = row;
+    of_group.nq = whole.group_queries;
+    const ScanPlan group = plan_of(of_group);
+    CHECK(group.kind == whole.kind);
+    CHECK(group.group_queries == whole.group_queries);
+    CHECK(group.slices == whole.slices);
+    CHECK(group.slice_queries == whole.slice_queries);
+    CHECK(whole.slices * whole.slice_queries >= whole.group_queries);
+  }
+}
+
+TEST_CASE("groups and slices of queries", "[scan][plan]") {
+  struct Row {
+    int64_t nq;
+    int64_t k;
+    int64_t rows;
+    int threads;
+    int64_t group;
+    int64_t slices;
+    int64_t slice_queries;
+  };
+  const Row rows[] = {
+      // Staged: slices of 8 queries and more, four a thread; their sizes are whole tiles of 16.
+      {1, 10, kMillion, 1, 1, 1, 16},
+      {1, 10, kMillion, 8, 1, 1, 16},
+      {15, 10, kMillion, 8, 15, 1, 16},
+      {16, 10, kMillion, 8, 16, 2, 16},
+      {71, 10, kMillion, 1, 71, 1, 80},
+      {71, 10, kMillion, 2, 71, 8, 16},
+      // Shared: one slice where tiles of rows are enough for all threads, until threads go apart.
+      {511, 10, kMillion, 2, 511, 1, 512},
+      {512, 10, kMillion, 2, 512, 2, 256},
+      {1024, 10, kMillion, 1, 1024, 1, 1024},
+      {1025, 10, kMillion, 1, 513, 1, 528},
+      {1025, 10, kMillion, 2, 1025, 2, 528},
+      {100, 10, 1024, 8, 100, 12, 16},  // one tile
+      {100, 10, 8 * 1024, 8, 100, 4, 32},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.nq, row.k, row.rows, row.threads);
+    const ScanPlan plan = plan_scan(&codec_of(kOneStage), kAvx512,
+                                    {row.nq, row.k, row.rows, 2.25F, row.threads, false});
+    CHECK(plan.group_queries == row.group);
+    CHECK(plan.slices == row.slices);
+    CHECK(plan.slice_queries == row.slice_queries);
+  }
+}
+
+TEST_CASE("blocks that are loaded together, and that seed a shared scan", "[scan][plan]") {
+  const auto plan = [](int64_t nq, int64_t k, int64_t rows, float exactness, bool is_row_format) {
+    return plan_scan(&codec_of(kOneStage), kAvx512, {nq, k, rows, exactness, 1, is_row_format});
+  };
+  CHECK(plan(1, 10, kMillion, 2.25F, false).tile_blocks == kTileBlocks);
+  CHECK(plan(1, 10, kMillion, 2.25F, true).tile_blocks == 16);
+  CHECK(plan(1, 10, kMillion, kEveryRow, false).tile_blocks == 16);
+  CHECK(plan(72, 10, kMillion, 2.25F, false).tile_blocks == 16);
+  CHECK(plan(1, 10, kMillion, 2.25F, false).seed_blocks == 0);
+  CHECK(plan(72, 10, kMillion, 2.25F, false).seed_blocks == 64);
+  CHECK(plan(72, 10, kMillion, 2.25F, true).seed_blocks == 16);
+  CHECK(plan(72, 10, 63 * 64, 2.25F, false).seed_blocks == 63);
+  CHECK(plan(72, 10, 1, 2.25F, true).seed_blocks == 1);
+  CHECK(plan(72, 0, kMillion, 2.25F, false).seed_blocks == 0);
+}
+
+TEST_CASE("forms of dense scans", "[scan][plan]") {
+  const auto form = [](const CodecName& name, const ScanMachine& machine, bool bounded) {
+    return dense_form(codec_of(name), machine, bounded);
+  };
+  REQUIRE(codec_of(kSplit).has_split_stages());
+  REQUIRE(codec_of(kWideSplit).has_split_stages());
+  CHECK(form(kOneStage, kAmx, true) == DenseForm::scores);
+  CHECK(form(kOneStage, kAmx, false) == DenseForm::scores);
+  CHECK(form(kResidual, kAmx, true) == DenseForm::first_stage);
+  CHECK(form(kResidual, kAmx, false) == DenseForm::scores);
+  CHECK(form(kSplit, kAmx, true) == DenseForm::one_step);
+  CHECK(form(kSplit, kAvx512, true) == DenseForm::first_stage);
+  CHECK(form(kSplit, kAvx512, false) == DenseForm::one_step);
+  REQUIRE(dense_lanes(codec_of(kSplit), DenseForm::one_step) <= 512);
+  REQUIRE(dense_lanes(codec_of(kWideSplit), DenseForm::one_step) > 512);
+  CHECK(form(kWideSplit, kAmx, true) == DenseForm::first_stage);
+  CHECK(form(kWideSplit, kAmx, false) == DenseForm::scores);
+}
+
+TEST_CASE("codes without int8 values are scored exhaustively", "[scan][plan]") {
+  struct Row {
+    int64_t nq;
+    int64_t k;
+    int64_t rows;
+    int threads;
+    bool rounded;
+    int64_t group;
+    int64_t slices;
+  };
+  const Row rows[] = {
+      {1, 10, kMillion, 1, false, 1, 1},
+      {15, 10, kMillion, 1, false, 15, 1},
+      {16, 10, kMillion, 1, true, 16, 1},
+      {16, 10, kMillion, 2, true, 16, 1},
+      {16, 10, 1024, 2, false, 16, 8},  // one range of rows for two threads: queries are cut
+      {128, 10, 1024, 2, true, 128, 8},
+      {127, 10, 1024, 2, false, 127, 8},
+      {2000, 10, kMillion, 1, true, 1024, 1},
+      {2000, 1 << 20, 1 << 20, 1, false, 4, 1},  // 4,194,304 best rows in memory
+      {2000, 1 << 18, 1 << 20, 1, true, 16, 1},
+      {2000, 0, 1 << 20, 1, true, 1024, 1},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.nq, row.k, row.rows, row.threads);
+    const ScanPlan plan =
+        plan_scan(nullptr, kAmx, {row.nq, row.k, row.rows, 2.25F, row.threads, true});
+    CHECK(plan.kind == ScanKind::exhaustive);
+    CHECK_FALSE(plan.bounded);
+    CHECK(plan.rounded == row.rounded);
+    CHECK(plan.group_queries == row.group);
+    CHECK(plan.slices == row.slices);
+    CHECK(plan.slices * plan.slice_queries >= plan.group_queries);
+  }
+}
+
+TEST_CASE("lists of inverted files", "[scan][plan]") {
+  const auto plan = [](const ScanCodec* codec, int64_t nq, int64_t nprobe, float exactness,
+                       int threads) {
+    return plan_lists(codec, kAvx512, {nq, nprobe, 1024, exactness, threads});
+  };
+  const ScanCodec* one_stage = &codec_of(kOneStage);
+  CHECK_FALSE(plan(one_stage, 1023, 8, 2.25F, 1).by_lists);
+  CHECK(plan(one_stage, 1024, 8, 2.25F, 1).by_lists);
+  CHECK_FALSE(plan(one_stage, 127, 64, 2.25F, 1).by_lists);
+  CHECK(plan(one_stage, 128, 64, 2.25F, 1).by_lists);
+  // A query's probes are shared by threads that have no query of their own, four each.
+  CHECK(plan(one_stage, 1, 64, 2.25F, 1).parts == 1);
+  CHECK(plan(one_stage, 1, 64, 2.25F, 8).parts == 8);
+  CHECK(plan(one_stage, 1, 31, 2.25F, 8).parts == 7);
+  CHECK(plan(one_stage, 1, 3, 2.25F, 8).parts == 1);
+  CHECK(plan(one_stage, 4, 64, 2.25F, 8).parts == 2);
+  CHECK(plan(one_stage, 8, 64, 2.25F, 8).parts == 1);
+
+  const ListPlan bounded = plan(one_stage, 1, 8, 2.25F, 1);
+  CHECK(bounded.bounded);
+  CHECK(bounded.kind(1) == ScanKind::staged);
+  CHECK(bounded.kind(7) == ScanKind::staged);
+  CHECK(bounded.kind(8) == ScanKind::dense);
+  const ListPlan every_row = plan(one_stage, 1, 8, kEveryRow, 1);
+  CHECK_FALSE(every_row.bounded);
+  CHECK(every_row.kind(7) == ScanKind::exhaustive);
+  CHECK(every_row.kind(8) == ScanKind::dense);
+  const ListPlan floats = plan(nullptr, 1, 8, 2.25F, 1);
+  CHECK(floats.kind(1) == ScanKind::exhaustive);
+  CHECK(floats.kind(100) == ScanKind::exhaustive);
+  CHECK(plan(&codec_of(kResidual), 1, 8, 2.25F, 1).form == DenseForm::first_stage);
+}
+
+TEST_CASE("centroids", "[scan][plan]") {
+  CHECK(plan_centroids(1, 1024, 2).by_centroids);
+  CHECK(plan_centroids(7, 1024, 8).by_centroids);
+  CHECK(plan_centroids(7, 1024, 8).chunk_queries == 7);
+  CHECK_FALSE(plan_centroids(8, 1024, 8).by_centroids);
+  CHECK(plan_centroids(8, 1024, 8).chunk_queries == 1);
+  CHECK(plan_centroids(63, 1024, 1).chunk_queries == 63);
+  CHECK(plan_centroids(1000, 1024, 1).chunk_queries == 64);
+  CHECK(plan_centroids(1000, 1 << 14, 1).chunk_queries == 64);
+  CHECK(plan_centroids(1000, 1 << 15, 1).chunk_queries == 32);
+  CHECK(plan_centroids(1000, (1 << 20) + 1, 1).chunk_queries == 1);
+  CHECK_FALSE(multiplies_chunk(19));
+  CHECK(multiplies_chunk(20));
+}
+
+TEST_CASE("bounds of rows that are scored one by one", "[scan][plan]") {
+  CHECK(single_rows_are_bounded(codec_of(kOneStage), 1.5F));
+  CHECK_FALSE(single_rows_are_bounded(codec_of(kOneStage), kEveryRow));
+  CHECK_FALSE(single_rows_are_bounded(codec_of(kNoSigns), 1.5F));
+  CHECK(single_rows_are_bounded(codec_of(kResidual), 1.5F));
+  CHECK_FALSE(single_rows_are_bounded(codec_of(kSplit), 1.5F));
+}
+
+TEST_CASE("a machine tells the kernels that it runs", "[scan][plan][kernels]") {
+  on_every_target([] {
+    const std::string target = kernel_target();
+    const ScanMachine machine = ScanMachine::here();
+    CHECK(machine.shared == shared_kernels());
+    if (target == "AVX3_DL") CHECK(machine.shared == SharedKernels::permuting);
+    if (target == "AVX2" || target == "AVX3") CHECK(machine.shared == SharedKernels::wide);
+    if (target == "SSE4" || target == "SSSE3" || target == "NEON")
+      CHECK(machine.shared == SharedKernels::narrow);
+    if (target == "SCALAR") CHECK(machine.shared == SharedKernels::none);
+    if (target != "AVX3_DL") CHECK_FALSE(machine.has_amx);
+  });
+}
