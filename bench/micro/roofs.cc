@@ -17,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kChains = 12;
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 /// Products of `rounds` rounds; `sink` keeps them from being left out.
 HWY_ATTR int64_t dot_rounds(int64_t rounds, int32_t* sink) {

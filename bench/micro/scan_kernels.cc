@@ -160,6 +160,12 @@ void add_row(const std::string& kernel, const std::string& target, int dim, cons
   benchmark::RegisterBenchmark(row_name(kernel, target, dim).c_str(), run);
 }
 
+/// Whether a target's dense scan goes by AMX where the machine has it.
+bool takes_amx(int64_t target) {
+  const OnlyTarget only(target);
+  return query_tile_dots_use_amx();
+}
+
 }  // namespace
 
 void register_scan_kernels() {
@@ -175,7 +181,7 @@ void register_scan_kernels() {
       }
       add_row("scan/dense/Polar4", name, dim,
               [=](benchmark::State& s) { dense(s, target, false, dim); });
-      if (target == HWY_AVX3_DL && amx_is_usable()) {
+      if (takes_amx(target)) {
         add_row("scan/dense/Polar4", "AMX", dim,
                 [=](benchmark::State& s) { dense(s, target, true, dim); });
       }

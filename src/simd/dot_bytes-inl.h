@@ -12,7 +12,9 @@
 
 #include <hwy/highway.h>
 
-#if HWY_TARGET == HWY_AVX3_DL
+#include "src/simd/capabilities.h"
+
+#if POLAR_SIMD_VNNI
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

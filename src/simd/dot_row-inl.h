@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/lanes.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,7 +19,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if POLAR_SIMD_AVX2 && !POLAR_SIMD_VNNI
 
 /// sums[i] + Σ of the four products of bytes 4i … 4i+3, −127 to 127: two products of magnitudes and
 /// signed bytes fit 16 bits. Half the instructions of widening both.

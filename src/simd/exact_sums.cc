@@ -12,12 +12,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 ExactSums exact_sums() { return {dot_exact, dot_float, add_multiple, subtract_multiple}; }
 
@@ -32,7 +34,7 @@ HWY_ATTR HWY_INLINE hn::Vec<D> load_floats(D d, const float* x) {
   }
 }
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+#if POLAR_SIMD_AVX512
 
 /// The plain code's tree, halving a register.
 HWY_ATTR HWY_INLINE float sum_of_16(__m512 sums) {
@@ -88,7 +90,7 @@ HWY_ATTR HWY_INLINE T dot_in_registers(const float* a, const float* b, int n) {
 HWY_ATTR double exact_dot_in_registers(const float* a, const float* b, int n) {
   return dot_in_registers<double>(a, b, n);
 }
-#if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_AVX3
+#if !POLAR_SIMD_AVX512
 HWY_ATTR float float_dot_in_registers(const float* a, const float* b, int n) {
   return dot_in_registers<float>(a, b, n);
 }

@@ -13,15 +13,16 @@
 #include <bit>
 #include <cstdint>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 #include "src/simd/dot_row-inl.h"
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 /// What the values of rows are more by (set_operand_rows, decode_rows.h), and their dots so by as
 /// much times Σ query value.

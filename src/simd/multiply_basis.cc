@@ -17,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 #include "src/simd/four_rows-inl.h"
 
@@ -25,7 +26,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 BasisProducts basis_products() {
   const RotationKernels plain;
@@ -42,7 +43,7 @@ constexpr int kFour = 4;
 
 /// The sums of four registers over their lanes.
 HWY_ATTR HWY_INLINE void sum_four(const hn::Vec<Sums> (&sums)[kFour], int32_t* found) {
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_VNNI || (POLAR_SIMD_AVX2 && !POLAR_SIMD_AVX512)
   _mm_storeu_si128(reinterpret_cast<__m128i*>(found),
                    sum_each(sums[0].raw, sums[1].raw, sums[2].raw, sums[3].raw));
 #else
@@ -80,7 +81,7 @@ HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
 #pragma GCC unroll 4
     for (int row = 0; row < kFour; ++row) sums[v][row] = more[v][row] = hn::Zero(d32);
   const auto add = [&](int v, int row, hn::Vec<Shorts> of_row, hn::Vec<Shorts> values) HWY_ATTR {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
     sums[v][row] = hn::Vec<Sums>{dot_shorts(sums[v][row].raw, of_row.raw, values.raw)};
 #else
     sums[v][row] = hn::ReorderWidenMulAccumulate(d32, of_row, values, sums[v][row], more[v][row]);

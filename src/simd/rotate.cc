@@ -15,12 +15,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 RotationKernels rotation_kernels() { return {}; }
 WalshHadamard walsh_hadamard_kernel() { return walsh_hadamard; }
@@ -34,7 +36,7 @@ HWY_ATTR HWY_INLINE void cross(V& a, V& b) {
   a = sum;
 }
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_AVX2
 
 /// A register's values, those that are 1, 2, 4 or 8 apart exchanged.
 template <int kDistance, class D, class V>

@@ -12,6 +12,8 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
@@ -41,7 +43,7 @@ HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Value* va
   int j = 0;
   for (; j + lanes <= n; j += lanes) {
     const auto scaled = hn::Mul(hn::LoadU(df, x + j), scales);
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3
+#if POLAR_SIMD_AVX512
     // Highway's form takes care of numbers beyond integers too, and packs bytes in three steps:
     // twice the time.
     const __m512i rounded = _mm512_cvtps_epi32(scaled.raw);

@@ -14,6 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,7 +38,7 @@ inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weig
   weights->fours = borders > 3 ? beyond[3] : 0;
 }
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 SignWord sum_word(const int8_t* values) {
   SignWord word;
@@ -72,7 +73,7 @@ WordWeights weigh_word(const int8_t* values, const SignWord& word, int dims,
   return weights;
 }
 
-#elif HWY_TARGET != HWY_AVX3_DL
+#elif !POLAR_SIMD_VNNI
 
 /// 64 numbers in registers of 16 bits.
 struct WideWord {
@@ -168,7 +169,7 @@ HWY_ATTR WordWeights weigh_word(const int8_t* values, const SignWord& word, int 
 
 #endif
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 HWY_ATTR HWY_INLINE void store(int32_t* four, __m128i values) {
   _mm_store_si128(reinterpret_cast<__m128i*>(four), values);

@@ -10,13 +10,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/window_decode-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 /// 64 floats as four registers in order.
 struct Floats64 {

@@ -16,8 +16,9 @@
 #include <cstring>
 
 #include "src/codec/trellis.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if !POLAR_SIMD_SCALAR && !HWY_HAVE_SCALABLE
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {

@@ -18,8 +18,9 @@
 #include <algorithm>
 
 #include "src/codec/trellis.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
+#if !POLAR_SIMD_SCALAR && !HWY_HAVE_SCALABLE
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -145,7 +146,7 @@ class ParallelBranches {
 
   /// The least of a transition's copies.
   template <class D>
-  static HWY_ATTR HWY_INLINE hn::Vec<OnceInts> least_copy(D di, hn::Vec<D> ranks) {
+  static HWY_ATTR HWY_INLINE hn::Vec<OnceInts> least_copy(D /*di*/, hn::Vec<D> ranks) {
     if constexpr (hn::MaxLanes(D()) == static_cast<size_t>(kOnceLanes)) {
       return ranks;
     } else {

@@ -15,6 +15,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/trellis_few_branches-inl.h"
 #include "src/simd/trellis_parallel_branches-inl.h"
 
@@ -22,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR || HWY_HAVE_SCALABLE
+#if POLAR_SIMD_SCALAR || HWY_HAVE_SCALABLE
 
 TrellisKernels trellis_kernels() { return {}; }
 

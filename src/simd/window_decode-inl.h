@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "src/simd/bit_fields.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/keep_order-inl.h"
 #include "src/simd/lanes.h"
 
@@ -44,7 +45,7 @@ HWY_ATTR HWY_INLINE uint8_t bits_before_ring(const uint8_t* ring, int bits) {
   return bits % 8 == 0 ? ring[bits / 8 - 1] : bits_before_odd_ring(ring, bits);
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 HWY_ATTR HWY_INLINE __m256i load_32(const uint8_t* bytes) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
@@ -132,7 +133,7 @@ HWY_ATTR HWY_INLINE __m512i look_up(const void* bytes, __m512i index) {
   return ByteTable(bytes).look_up(index);
 }
 
-#elif HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#elif POLAR_SIMD_AVX2
 
 /// By how many bits apart, below 8, how eight bytes are cut from the 16 that begin with the first
 /// one's: the two bytes that each lies in, and what shifts it to the upper one.

@@ -19,8 +19,9 @@
 #include "src/scan/kernels/batch/shared_sketches.h"
 #include "src/scan/kernels/batch/shared_thresholds-inl.h"
 #include "src/scan/kernels/bounds/block_factors-inl.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

@@ -18,6 +18,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_row-inl.h"
 #include "src/simd/four_rows-inl.h"
 
@@ -25,7 +26,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 
 /// Four rows' terms.
 struct FourTerms {
@@ -43,7 +44,7 @@ struct FourTerms {
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
 };
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VPOPCNT
 
 HWY_ATTR HWY_INLINE __m128i load_two(const uint64_t* words) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(words));

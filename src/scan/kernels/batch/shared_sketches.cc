@@ -10,12 +10,13 @@
 
 #include "src/scan/kernels/batch/shared_lut4-inl.h"
 #include "src/scan/kernels/batch/shared_lut6-inl.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
 void selection(const ScanCodec&, const SharedFronts&, const SketchSelection*, int) {}
 void set_parts(uint64_t, uint64_t, uint64_t, uint8_t*) {}
@@ -23,9 +24,9 @@ constexpr size_t kPartsOfWord = 0;
 #endif
 
 SharedKernels form() {
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
   return SharedKernels::none;
-#elif HWY_TARGET == HWY_AVX3_DL
+#elif POLAR_SIMD_VBMI
   return SharedKernels::permuting;
 #else
   return hn::MaxLanes(hn::ScalableTag<uint8_t>()) > 16 ? SharedKernels::wide

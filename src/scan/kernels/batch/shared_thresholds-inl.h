@@ -17,15 +17,16 @@
 #include <cstdint>
 
 #include "src/scan/kernels/batch/shared_sketches.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_SCALAR
+#if !POLAR_SIMD_SCALAR
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// A register of rows, of which thresholds are made together.
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 using ThresholdBytes = hn::FixedTag<uint8_t, kBlockRows>;
 #else
 using ThresholdBytes = hn::CappedTag<uint8_t, 32>;
@@ -46,11 +47,11 @@ HWY_ATTR HWY_INLINE hn::Vec<ThresholdShorts> packed(hn::Vec<ThresholdInts> low,
 }
 HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> packed(hn::Vec<ThresholdShorts> low,
                                                    hn::Vec<ThresholdShorts> high) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
   return hn::Vec<ThresholdBytes>{_mm512_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#elif POLAR_SIMD_AVX2
   return hn::Vec<ThresholdBytes>{_mm256_packus_epi16(low.raw, high.raw)};
-#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+#elif POLAR_SIMD_X86
   return hn::Vec<ThresholdBytes>{_mm_packus_epi16(low.raw, high.raw)};
 #else
   const hn::Half<ThresholdBytes> half;
@@ -61,11 +62,11 @@ HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> packed(hn::Vec<ThresholdShorts> low,
 /// To the integer towards 0. Highway's conversion takes four instructions more for numbers that are
 /// too large, which none is here; one that is too small becomes the least.
 HWY_ATTR HWY_INLINE hn::Vec<ThresholdInts> truncated(hn::Vec<ThresholdFloats> x) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
   return hn::Vec<ThresholdInts>{_mm512_cvttps_epi32(x.raw)};
-#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
+#elif POLAR_SIMD_AVX2
   return hn::Vec<ThresholdInts>{_mm256_cvttps_epi32(x.raw)};
-#elif HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128
+#elif POLAR_SIMD_X86
   return hn::Vec<ThresholdInts>{_mm_cvttps_epi32(x.raw)};
 #else
   return hn::ConvertTo(ThresholdInts(), x);

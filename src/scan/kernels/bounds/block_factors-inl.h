@@ -15,6 +15,7 @@
 
 #include "src/codec/factors.h"
 #include "src/scan/layout/block_layout.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -26,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr int kWideBits = 0x3FFFC000;
 constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 
 /// The factors of 8 rows, units left out.
 struct Factors8 {

@@ -15,8 +15,9 @@
 #include "src/scan/kernels/bounds/block_factors-inl.h"
 #include "src/scan/kernels/decode/row_parts-inl.h"
 #include "src/scan/model/scan_query.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
@@ -83,7 +84,7 @@ class BoundsOfFour {
   }
 
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VPOPCNT
   /// Those of the mask, one behind the other, and 0 up to four.
   HWY_ATTR HWY_INLINE void store_some(__mmask8 mask, ScanTerms* terms) const {
     const __m512i row_by_row =

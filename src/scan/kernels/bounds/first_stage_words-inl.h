@@ -17,6 +17,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/layout/block_layout.h"
 #include "src/scan/model/scan_query.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -33,7 +34,7 @@ HWY_ATTR HWY_INLINE int32_t words_distance(const ScanQuery& query, const uint64_
   return distance;
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VPOPCNT
 
 /// words_distance of up to kFetchAhead rows, eight at a time. The rows' words are brought together
 /// one by one; that they are loaded as registers later than that keeps these from waiting for them.
@@ -80,7 +81,7 @@ class FirstStageWords {
   alignas(64) uint64_t of_rows_[kMaxSketchWords][kFetchAhead];
 };
 
-#elif HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#elif POLAR_SIMD_AVX2
 
 class FirstStageWords {
  public:

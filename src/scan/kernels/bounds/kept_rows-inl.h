@@ -15,9 +15,10 @@
 #include "src/scan/kernels/bounds/bounds_of_four-inl.h"
 #include "src/scan/kernels/bounds/sign_dots.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/four_rows-inl.h"
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
@@ -33,7 +34,7 @@ struct FourCandidates {
 /// writes behind these does not count; there is room for it (KeptRows).
 HWY_ATTR HWY_INLINE int keep_reached(const FourCandidates& four, const BoundsOfFour& terms,
                                      FourMask reached, int kept, const KeptRows& out) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VPOPCNT
   const __m128i candidates = _mm_loadu_si128(reinterpret_cast<const __m128i*>(four.candidates));
   const __m128i other_sums = _mm_loadu_si128(reinterpret_cast<const __m128i*>(four.other_sums));
   const __m128i distances = _mm_srli_epi32(candidates, kTileRowBits);

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/four_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,9 +23,9 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 /// Adds the values of a word whose sign bit is 1 to a register's lanes: a mask makes the bits bytes
 /// of 1, which VNNI multiplies with the values.
@@ -79,7 +80,7 @@ HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const
   return sum_lanes(sums);
 }
 
-#elif HWY_TARGET == HWY_SCALAR
+#elif POLAR_SIMD_SCALAR
 
 template <class WordOf>
 int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {

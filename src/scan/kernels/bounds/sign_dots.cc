@@ -21,6 +21,7 @@
 #include "src/scan/kernels/bounds/negative_values-inl.h"
 #include "src/scan/kernels/decode/row_dots-inl.h"
 #include "src/scan/kernels/decode/row_parts-inl.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_row-inl.h"
 #include "src/simd/four_rows-inl.h"
 
@@ -49,7 +50,7 @@ HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, co
   return query.sign_int8_sum - 2 * negative;
 }
 
-#if HWY_TARGET != HWY_AVX3_DL
+#if !POLAR_SIMD_VBMI
 
 /// What first_stage_bound takes of all rows' values, into out.first_dots and the terms'
 /// squared_norms: decoding them is the larger part.
@@ -72,7 +73,7 @@ HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, cons
 
 #endif
 
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2
 
 HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
   return *reinterpret_cast<const RowParts(*)[4]>(at);
@@ -114,7 +115,7 @@ struct SumsBySigns {
   }
 };
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 /// The first sum of first_stage_bound, and the rows' squared_norms.
 struct FirstStageDots {
@@ -239,7 +240,7 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                              float threshold, uint32_t* candidates, int count,
                              const KeptRows& out) {
-#if HWY_TARGET != HWY_AVX3_DL
+#if !POLAR_SIMD_VBMI
   dot_first_stage(codec, tile, query, candidates, count, out);
 #endif
   return keep_fours(codec, tile, query, query.first_stage, SumsByFirstStage(codec, query, out),

@@ -15,12 +15,13 @@
 #include <hwy/highway.h>
 
 #include "src/scan/kernels/decode/row_dots-inl.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 HWY_ATTR bool dots_in_registers(const ScanTile& tile, const ScanCodec& codec,
                                 const Int8Stage& stage, const ScanQuery& query, uint32_t* rows,

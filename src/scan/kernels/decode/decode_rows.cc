@@ -14,6 +14,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_row-inl.h"
 #include "src/simd/window_decode-inl.h"
 
@@ -36,7 +37,7 @@ HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const Int8Part& p
   return count == kSegmentLanes ? signs : to_pair_order(signs, count);
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 /// segment_signs of some rows.
 HWY_ATTR void signs_of_rows(const ScanCodec& codec, const Int8Part& part, int segment,
@@ -130,7 +131,7 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const R
 constexpr int kSegmentPairs = kSegmentLanes / 2;
 
 /// Pairs side by side to a segment's lanes, signs applied.
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* values) {
   for (int i = 0; i < kSegmentPairs; ++i) {
     values[i] = static_cast<int8_t>(pairs[i]);
@@ -218,7 +219,7 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int fir
   }
 }
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if POLAR_SIMD_AVX2 && !POLAR_SIMD_VBMI
 
 HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                              int count, int stride, int8_t* values) {
@@ -249,7 +250,7 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const
 
 #endif
 
-#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#if POLAR_SIMD_AVX2 && !POLAR_SIMD_VBMI
 
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                                 int count, int stride, int8_t* values) {
@@ -324,7 +325,7 @@ HWY_ATTR void decode_rows(const ScanCodec& codec, const Int8Stage& stage, const 
 
 HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t value, const RowPlace* at,
                          int count, size_t stride, int8_t* lanes) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
   const __m512i values = _mm512_set1_epi8(value);
 #else
   alignas(64) uint16_t values[kSegmentPairs];
@@ -335,7 +336,7 @@ HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t value, const R
     store_segment(values, codec.layout().sign_word(at[i], word), lanes);
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 
 HWY_ATTR void operand_rows(int8_t* values, int count, int lanes, size_t stride) {
   const __m512i bias = _mm512_set1_epi8(-128);

@@ -19,9 +19,10 @@
 
 #include "src/scan/kernels/decode/row_parts-inl.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/window_decode-inl.h"
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

@@ -16,6 +16,7 @@
 
 #include "src/scan/layout/block_layout.h"
 #include "src/scan/model/scan_codec.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -37,7 +38,7 @@ struct RowParts {
 /// Of a row's payload, from its start, how much is read for a stage's scores: by RowDots nothing
 /// behind it, by others up to 32 bytes.
 HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const Int8Stage& stage) {
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VBMI
   return std::min(stage.payload_bytes, layout.payload_bytes());
 #else
   (void)layout;

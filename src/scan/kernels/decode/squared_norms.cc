@@ -15,6 +15,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 #include "src/simd/dot_row-inl.h"
 
@@ -22,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
   __m512i sums = _mm512_setzero_si512();

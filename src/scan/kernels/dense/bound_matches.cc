@@ -13,6 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 #include "src/simd/dot_row-inl.h"
 
@@ -20,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 /// A query_tile's queries: what dots of a row must reach.
 class BoundThresholds {

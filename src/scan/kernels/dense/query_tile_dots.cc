@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +27,7 @@ HWY_ATTR inline int32_t lanes_of_row(const int8_t* row, int step) {
   return bits;
 }
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VNNI
 
 constexpr int kRowsTogether = 8;
 
@@ -124,7 +125,7 @@ HWY_ATTR void best_dots(const int8_t* values, int lanes, const int8_t* query_til
 
 #else
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 /// Of a row with a query_tile's 16 queries.
 void row_dots(const int8_t* row, int lanes, const int8_t* query_tile, int32_t* dots) {
@@ -160,8 +161,7 @@ constexpr int kRowsTogether = 4;
 /// sums + the two products of 16-bit numbers in each 32-bit lane.
 template <class V32, class V16>
 HWY_ATTR V32 add_pairs(V32 sums, V16 a, V16 b) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4 || \
-    HWY_TARGET == HWY_SSSE3
+#if POLAR_SIMD_X86
   const hn::DFromV<V32> d32;
   V32 unused = hn::Zero(d32);
   return hn::ReorderWidenMulAccumulate(d32, a, b, sums, unused);  // pmaddwd

@@ -11,12 +11,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "src/simd/capabilities.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_AVX512
 
 HWY_ATTR void split_list(float bound, CandidateList* list, CandidateList* taken) {
   const hn::CappedTag<float, kListPadding> df;

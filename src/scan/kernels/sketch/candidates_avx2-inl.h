@@ -16,8 +16,9 @@
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
 #include "src/scan/kernels/sketch/weighted_counts-inl.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_AVX2 && !POLAR_SIMD_AVX512
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

@@ -17,9 +17,10 @@
 #include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/simd/capabilities.h"
 #include "src/simd/dot_bytes-inl.h"
 
-#if HWY_TARGET == HWY_AVX3_DL
+#if POLAR_SIMD_VPOPCNT
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

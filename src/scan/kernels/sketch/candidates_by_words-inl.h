@@ -13,15 +13,16 @@
 
 #include "src/scan/kernels/sketch/linear_bound-inl.h"
 #include "src/scan/kernels/sketch/weighted_counts-inl.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_AVX2
+#if !POLAR_SIMD_VPOPCNT && !(POLAR_SIMD_AVX2 && !POLAR_SIMD_AVX512)
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET == HWY_SCALAR
+#if POLAR_SIMD_SCALAR
 
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {

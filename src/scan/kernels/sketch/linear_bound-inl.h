@@ -16,8 +16,9 @@
 #include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
+#if !POLAR_SIMD_SCALAR && !POLAR_SIMD_VPOPCNT
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {

@@ -21,6 +21,7 @@
 #include "src/scan/kernels/sketch/candidates_avx512-inl.h"
 #include "src/scan/kernels/sketch/candidates_by_tables-inl.h"
 #include "src/scan/kernels/sketch/candidates_by_words-inl.h"
+#include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -43,7 +44,7 @@ struct CandidateKernels {
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 constexpr CandidateKernels kCandidateKernels = {
     &candidates_of_blocks<kWords, kThirdBit, kForm, kL2>,
-#if HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+#if POLAR_SIMD_VPOPCNT || (POLAR_SIMD_AVX2 && !POLAR_SIMD_AVX512)
     &few_candidates_of_blocks<kWords, kThirdBit, kForm, kL2>
 #else
     &candidates_of_blocks<kWords, kThirdBit, kForm, kL2>
@@ -96,7 +97,7 @@ HWY_ATTR void find_candidates(const ScanCodec& codec, const ScanTile& tile, int 
   const BlockLayout& layout = codec.layout();
   const FactorForm form = codec.factor_format().form;
   const bool l2 = codec.metric() == Metric::l2;
-#if HWY_TARGET != HWY_AVX3_DL && HWY_TARGET != HWY_SCALAR
+#if !POLAR_SIMD_VPOPCNT && !POLAR_SIMD_SCALAR
   if (count >= kMinTableQueries) {
     find_by_tables(codec, tile, first_block, end_block, searches, count);
     return;

@@ -11,8 +11,9 @@
 
 #include "src/scan/layout/block_layout.h"
 #include "src/scan/model/scan_query.h"
+#include "src/simd/capabilities.h"
 
-#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
+#if !POLAR_SIMD_SCALAR && !POLAR_SIMD_VPOPCNT
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
