@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A warp a row, or a thread block where rows are long. Every float operation is one of src/codec's
 // plain code: sums by src/codec/dot.cc, the rotation by src/codec/rotation.cc and
-// walsh_hadamard.cc, whose values may be worked through in any order within, since each value takes
-// part in one butterfly of a value.
+// walsh_hadamard.cc, whose levels may be worked through in any order within, since each value takes
+// part in one butterfly of a level.
 #include <algorithm>
 
 #include "cuda/cuda_check.h"
@@ -92,12 +92,12 @@ __device__ inline void cross(float& a, float& b) {
   a = sum;
 }
 
-/// kValues values of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
+/// kLevels levels of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
 /// multiple of kPadded; then values that meet lie equally far apart. kLast: they are scaled behind
 /// it.
-template <typename Threads, int kValues, bool kAligned, bool kLast>
+template <typename Threads, int kLevels, bool kAligned, bool kLast>
 __device__ inline void transform_pass(float* row, int offset, int size, int distance, float scale) {
-  constexpr int kValues = 1 << kValues;
+  constexpr int kValues = 1 << kLevels;
   const int apart = distance < kPadded ? distance : place(distance);
   for (int group = Threads::index(); group < size / kValues; group += Threads::count()) {
     const int in_run = group & (distance - 1);
@@ -110,10 +110,10 @@ __device__ inline void transform_pass(float* row, int offset, int size, int dist
 #pragma unroll
     for (int i = 0; i < kValues; ++i) values[i] = value(i);
 #pragma unroll
-    for (int value = 0; value < kValues; ++value) {
+    for (int level = 0; level < kLevels; ++level) {
 #pragma unroll
       for (int i = 0; i < kValues; ++i) {
-        if ((i >> value & 1) == 0) cross(values[i], values[i | 1 << value]);
+        if ((i >> level & 1) == 0) cross(values[i], values[i | 1 << level]);
       }
     }
 #pragma unroll
