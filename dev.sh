@@ -41,7 +41,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --clang          install clang too: the bytes of codes are compared between compilers
   check [--full]       what a change must pass: test --werror --clang; with --full all that there is: sanitizers,
-                       without FAISS, other FAISS releases, every fuzz target for a minute (an hour or two)
+                       without FAISS, other FAISS and Highway releases, every fuzz target for a minute (an hour or two)
   fuzz [TARGET] [SECONDS]
                        build the fuzz targets with clang and libFuzzer and run each, or the one named, for
                        SECONDS, by default 60; tests/fuzz/README.md lists them
@@ -326,6 +326,11 @@ command_check() {
       check_step "the FAISS of Debian trixie" "$root/tests/faiss_versions/run.sh" trixie
     else
       say "== left out: other FAISS releases, which need root and debootstrap"
+    fi
+    if command -v apt-get >/dev/null; then
+      check_step "the Highway of Debian trixie" "$root/tests/highway_versions/run.sh" trixie
+    else
+      say "== left out: other Highway releases, which are taken from Debian"
     fi
     check_step "each fuzz target for a minute" "$0" fuzz 60
   fi
