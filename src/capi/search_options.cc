@@ -64,11 +64,18 @@ uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int 
   return left <= 0 ? 0 : left >= 64 ? mask : mask & ((uint64_t{1} << left) - 1);
 }
 
+/// How far `id` ≥ `first` is after it, at most `most`. Ids of files and of FAISS's own calls may be
+/// negative, so that the difference may not fit a signed number.
+int ids_between(int64_t first, int64_t id, int most) {
+  const uint64_t apart = static_cast<uint64_t>(id) - static_cast<uint64_t>(first);
+  return static_cast<int>(std::min(apart, static_cast<uint64_t>(most)));
+}
+
 uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int count) {
   uint64_t mask = 0;
   for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first);
-       id != ids + num_ids && *id - first < count; ++id) {
-    mask |= uint64_t{1} << (*id - first);
+       id != ids + num_ids && ids_between(first, *id, count) < count; ++id) {
+    mask |= uint64_t{1} << ids_between(first, *id, count);
   }
   return mask;
 }
@@ -77,11 +84,10 @@ uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int co
 constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 
 uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) {
-  // Ids are 0 or more, so that these differences are numbers of 64 bits; first + count may not be.
-  const int64_t begin = first_id <= first ? 0 : std::min<int64_t>(first_id - first, count);
-  const int64_t end = end_id == kNoEnd  ? count
-                      : end_id <= first ? 0
-                                        : std::min<int64_t>(end_id - first, count);
+  const int begin = first_id <= first ? 0 : ids_between(first, first_id, count);
+  const int end = end_id == kNoEnd  ? count
+                  : end_id <= first ? 0
+                                    : ids_between(first, end_id, count);
   if (begin >= end) return 0;
   const uint64_t below_end = end == 64 ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
   return below_end & ~((uint64_t{1} << begin) - 1);

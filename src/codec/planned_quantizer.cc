@@ -152,6 +152,8 @@ void PlannedQuantizer::load_tables(ByteReader& in) {
   if (rates.empty()) return;
   SegmentPlan plan(rates.size());
   for (size_t i = 0; i < plan.size(); ++i) plan[i] = {rates[i], scales[i]};
+  // Training never leaves such a plan: what it reads would be the same for every row.
+  require(plan.front().twice_bits > 0, StatusCode::corrupt_data, "plan: no segment has bits");
   set_plan(std::move(plan), errors);
 }
 

@@ -65,17 +65,22 @@ const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const C
   if (graph.max_level < 0 ||
       graph.max_level >= graph.levels[static_cast<uint64_t>(graph.entry_point)])
     return "max_level";
-  // A neighbour on a level is on that level itself, so that the walk can go on from it.
+  // A neighbour on a level is on that level itself, so that the walk can go on from it. None comes
+  // after the first −1: what adds a link takes a list whose last place is filled for a full one.
   for (uint64_t row = 0; row < rows; ++row) {
     for (int64_t level = 0; level < graph.levels[row]; ++level) {
       const uint64_t begin =
           graph.offsets[row] + static_cast<uint64_t>(cumulated[static_cast<uint64_t>(level)]);
       const uint64_t end =
           graph.offsets[row] + static_cast<uint64_t>(cumulated[static_cast<uint64_t>(level) + 1]);
+      bool has_ended = false;
       for (uint64_t at = begin; at < end; ++at) {
         const int64_t neighbor = graph.neighbors[at];
-        if (neighbor == -1) continue;
-        if (neighbor < 0 || neighbor >= ntotal ||
+        if (neighbor == -1) {
+          has_ended = true;
+          continue;
+        }
+        if (has_ended || neighbor < 0 || neighbor >= ntotal ||
             graph.levels[static_cast<uint64_t>(neighbor)] <= level)
           return "neighbors";
       }

@@ -94,7 +94,8 @@ int first_stage_segments(const PlannedQuantizer& planned) {
     share += shares[static_cast<size_t>(segments - 1)] / total;
     const auto at = static_cast<size_t>(segments);
     const bool ends_run = plan[at].twice_bits != plan[at - 1].twice_bits;
-    if (share >= kFirstStageShare && ends_run) return share < 1 ? segments : 0;
+    // Asked by bits: a sum of shares that is all may round to less than 1.
+    if (share >= kFirstStageShare && ends_run) return plan[at].twice_bits > 0 ? segments : 0;
   }
   return 0;
 }
