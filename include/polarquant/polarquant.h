@@ -567,6 +567,16 @@ POLAR_API polar_status polar_index_get_info(const polar_index* index, polar_inde
 /* Copies the description, as polar_last_error copies its text; 0 for a NULL index. since 0.1 */
 POLAR_API size_t polar_index_description(const polar_index* index, char* buf, size_t cap);
 /*
+ * Tells what polar_index_search_with_options would do for nq queries, 1 to 2^40, k ≥ 1 and these
+ * options, NULL for the defaults: how it scans, rows, stages, and about how many bytes it reads.
+ * Nothing is searched. Lines of text for people, "scan: …" and so on; their words may change.
+ * Copied as polar_last_error copies its text; *needed becomes the whole text's length. Errors as
+ * those of the search. since 0.1
+ */
+POLAR_API polar_status polar_index_explain(const polar_index* index, int64_t nq, int64_t k,
+                                           const polar_search_options* options, char* buf,
+                                           size_t cap, size_t* needed);
+/*
  * All rows within a radius of each of nq ≥ 0 queries, (nq, dim): score > radius (inner product,
  * cosine) or squared distance < radius (L2). lims, (nq + 1): rows lims[q] … lims[q+1] − 1 are those
  * of query q, best first, ties by lower row, where one of our specs finds them, in FAISS's order

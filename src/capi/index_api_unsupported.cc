@@ -49,6 +49,11 @@ extern "C" polar_status polar_index_get_info(const polar_index*, polar_index_inf
   return unsupported();
 }
 
+extern "C" polar_status polar_index_explain(const polar_index*, int64_t, int64_t,
+                                            const polar_search_options*, char*, size_t, size_t*) {
+  return unsupported();
+}
+
 extern "C" size_t polar_index_description(const polar_index*, char* buf, size_t cap) {
   return polarquant::capi::copy_text("", buf, cap);
 }

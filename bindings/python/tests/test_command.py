@@ -95,6 +95,22 @@ class BuildAndSearchTest(CommandTest):
         np.testing.assert_array_equal(np.load(scores), expected_scores)
         self.assertEqual(sorted(os.listdir(self.folder))[0], "ids.npy")
 
+    def test_a_search_is_explained(self):
+        x, rows = self.rows(500, 64)
+        index = self.path("rows.polar")
+        self.polar("build", rows, index, "--index", "Polar4", "--metric", "ip")
+        asked = ("search", index, rows, "-k", "3", "--threads", "1", "--explain")
+        out, _ = self.polar(*asked, "--ids", self.path("ids.npy"))
+        self.assertEqual(out, polarquant.Index.load(index).explain(500, 3, num_threads=1))
+        self.assertFalse(os.path.exists(self.path("ids.npy")))
+        every_row, _ = self.polar(*asked, "--exactness", "inf")
+        self.assertIn("scan: dense", every_row)
+        self.assert_refused("nprobe", *asked, "--nprobe", "2")
+        told = json.loads(self.polar("info", index, "--json")[0])
+        self.assertRegex(told["one_query"]["scan"], "^staged")
+        self.assertEqual(told["1000_queries"]["rows"], "500")
+        self.assertIn("\n  scan: staged", self.polar("info", index)[0])
+
     def test_an_index_is_what_python_makes(self):
         x, rows = self.rows(500, 32)
         np.save(self.path("ids.npy"), np.arange(500) * 3)

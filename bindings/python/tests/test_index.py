@@ -32,6 +32,28 @@ class IndexTest(unittest.TestCase):
         np.testing.assert_array_equal(one_ids, ids[3])
         np.testing.assert_array_equal(one_scores, scores[3])
 
+    def test_explains_a_search(self):
+        index = polarquant.Index("Polar4", 64)
+        x = make_rows(2000, 64)
+        index.train(x)
+        self.assertIn("scan: none", index.explain())
+        index.add(x)
+        one = index.explain(num_threads=1)
+        self.assertTrue(one.startswith("scan: staged"), one)
+        self.assertIn("rows: 2000\n", one)
+        self.assertIn("of the 11 best", one)
+        self.assertNotIn("filter", one)
+        self.assertIn("of the 106 best", index.explain(k=99))
+        self.assertNotIn("scan: staged", index.explain(1000))
+        every = index.explain(exactness=float("inf"), filter=range(10))
+        self.assertIn("scan: exhaustive", every)
+        self.assertIn("filter: ", every)
+        with self.assertRaises(polarquant.UnsupportedError):
+            index.explain(nprobe=2)
+        for wrong in [{"nq": 0}, {"k": 0}, {"nq": 2**40 + 1}]:
+            with self.assertRaises(polarquant.BadArgumentError):
+                index.explain(**wrong)
+
     def test_pads_where_there_are_fewer_rows(self):
         for metric, worst in [("ip", -np.inf), ("cosine", -np.inf), ("l2", np.inf)]:
             index = polarquant.Index("Polar2", 16, metric)

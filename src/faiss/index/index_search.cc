@@ -66,24 +66,6 @@ class Transformed {
   std::unique_ptr<const float[]> owned_;
 };
 
-/// What a search names, against what the index has.
-void require_use_for(const ::faiss::Index& index, const IndexSearchOptions& options) {
-  const ::faiss::Index& finding = finding_index(index);
-  const bool is_ivf = dynamic_cast<const ::faiss::IndexIVF*>(&finding) != nullptr;
-  const bool is_graph = dynamic_cast<const ::faiss::IndexHNSW*>(&finding) != nullptr ||
-                        dynamic_cast<const ::faiss::IndexNSG*>(&finding) != nullptr;
-  require(options.nprobe == 0 || is_ivf, StatusCode::unsupported,
-          "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
-  require(options.ef_search == 0 || is_graph, StatusCode::unsupported,
-          "options.ef_search: {} is for graphs, HNSW and NSG, which the index is not",
-          options.ef_search);
-  // Elsewhere every row is scored where it is not read.
-  require(options.exactness == kDefaultExactness || !is_graph, StatusCode::unsupported,
-          "options.exactness: {} is for scans, and the index is a graph", options.exactness);
-  require(options.k_factor == 0 || refinement_of(index) != nullptr, StatusCode::unsupported,
-          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
-}
-
 class IndexSearch {
  public:
   explicit IndexSearch(const IndexSearchOptions& options) : options_(options) {}
@@ -357,6 +339,23 @@ class IndexSearch {
 };
 
 }  // namespace
+
+void require_use_for(const ::faiss::Index& index, const IndexSearchOptions& options) {
+  const ::faiss::Index& finding = finding_index(index);
+  const bool is_ivf = dynamic_cast<const ::faiss::IndexIVF*>(&finding) != nullptr;
+  const bool is_graph = dynamic_cast<const ::faiss::IndexHNSW*>(&finding) != nullptr ||
+                        dynamic_cast<const ::faiss::IndexNSG*>(&finding) != nullptr;
+  require(options.nprobe == 0 || is_ivf, StatusCode::unsupported,
+          "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
+  require(options.ef_search == 0 || is_graph, StatusCode::unsupported,
+          "options.ef_search: {} is for graphs, HNSW and NSG, which the index is not",
+          options.ef_search);
+  // Elsewhere every row is scored where it is not read.
+  require(options.exactness == kDefaultExactness || !is_graph, StatusCode::unsupported,
+          "options.exactness: {} is for scans, and the index is a graph", options.exactness);
+  require(options.k_factor == 0 || refinement_of(index) != nullptr, StatusCode::unsupported,
+          "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
+}
 
 void search_index(const ::faiss::Index& index, idx_t n, const float* x, idx_t k,
                   const IndexSearchOptions& options, float* distances, idx_t* labels) {

@@ -30,6 +30,9 @@ struct IndexSearchOptions {
   std::function<bool(double done)> progress;  // as SearchOptions::progress
 };
 
+/// Throws unsupported, naming the option, for one that the index has no use for.
+void require_use_for(const ::faiss::Index& index, const IndexSearchOptions& options);
+
 /// As faiss::Index::search, of an index that holds rows. Throws unsupported, naming the option, for
 /// one that the index has no use for or cannot do.
 void search_index(const ::faiss::Index& index, idx_t n, const float* x, idx_t k,

@@ -12,11 +12,15 @@
 
 namespace polarquant {
 
+idx_t refined_rows(idx_t k, double k_factor, idx_t rows) {
+  const double wanted = static_cast<double>(k) * k_factor;
+  const idx_t most = std::max(k, rows);
+  return wanted < static_cast<double>(most) ? static_cast<idx_t>(wanted) : most;
+}
+
 void refine_rows(const ::faiss::IndexRefine& index, idx_t n, const float* x, idx_t k,
                  double k_factor, const FindCandidates& find, float* distances, idx_t* labels) {
-  const double wanted = static_cast<double>(k) * k_factor;
-  const idx_t most = std::max(k, index.ntotal);
-  const idx_t k_base = wanted < static_cast<double>(most) ? static_cast<idx_t>(wanted) : most;
+  const idx_t k_base = refined_rows(k, k_factor, index.ntotal);
   const size_t results = checked_mul(n, k_base, "n x k x k_factor results");
   std::vector<float> base_distances(results);
   std::vector<idx_t> base_labels(results);

@@ -163,6 +163,10 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
     "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
+    "polar_index_explain": (
+        _STATUS,
+        [_HANDLE, c_int64, c_int64, _OPTIONS, c_char_p, c_size_t, _OUT],
+    ),
     # index files
     "polar_load_options_init": (None, [_OPTIONS]),
     "polar_save_options_init": (None, [_OPTIONS]),

@@ -254,6 +254,35 @@ class Index(Handle):
             asked = (filter, exactness, num_threads, progress, nprobe, ef_search, k_factor)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
 
+    def explain(
+        self,
+        nq: int = 1,
+        k: int = 10,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        nprobe: int = 0,
+        ef_search: int = 0,
+        k_factor: float = 0,
+        num_threads: int = 0,
+    ) -> str:
+        """What `search` would do for so many queries together: how it scans, rows, stages, and about
+        how many bytes it reads. Nothing is searched. Lines for people; their words may change.
+
+        Options and what is raised as for `search`.
+        """
+        numbers = (as_int("nq", nq, 1, 2**40), as_int("k", k, 1, 2**63 - 1))
+        options = make_search_options(exactness, num_threads, nprobe, ef_search, k_factor)
+        # Holds what the options point to.
+        applied = None if filter is None else AppliedFilter(filter, options, self._use)
+        needed = ctypes.c_size_t()
+        # No text is longer.
+        text = ctypes.create_string_buffer(1 << 16)
+        arguments = (ctypes.byref(options), text, len(text), ctypes.byref(needed))
+        self._read(lib.polar_index_explain, *numbers, *arguments)
+        del applied
+        return text.value.decode("utf-8")
+
     def range_search(
         self,
         queries: npt.ArrayLike,

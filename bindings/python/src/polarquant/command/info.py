@@ -114,9 +114,21 @@ def _describe_index(path: str, given: argparse.Namespace) -> _Told:
             floats = 4 * index.dim * index.ntotal
             told += _plain(file_bytes_per_vector=size / index.ntotal)
             told += [("share_of_floats", size / floats, f"{size / floats:.1%}")]
+            if index.is_trained:
+                told += _plans(index)
         if given.verify:
             index.verify()
             told += _plain(verified=True)
+    return told
+
+
+def _plans(index: Index) -> _Told:
+    """What searches of one query, and of 1,000, would do."""
+    told: _Told = []
+    for name, nq in (("one_query", 1), ("1000_queries", 1000)):
+        lines = index.explain(nq).splitlines()
+        plan = dict(line.split(": ", 1) for line in lines)
+        told.append((name, plan, "".join(f"\n  {line}" for line in lines)))
     return told
 
 

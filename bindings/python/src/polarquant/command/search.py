@@ -31,6 +31,7 @@ examples:
   polar search rows.polar queries.npy -k 100 --ids ids.npy --scores scores.npy
   polar search rows.polar queries.npy --nprobe 16 --allow ids-of-one-user.npy
   polar search rows.polar sift.hdf5 --dataset test --memory-map
+  polar search rows.polar queries.npy --explain
 """
 
 
@@ -70,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="FILE", help="ids that may be found: integers or bools in a .npy file"
     )
+    parser.add_argument(
+        "--explain", action="store_true", help="tell what the search would do, and do not search"
+    )
     parser.add_argument("--memory-map", action="store_true", help="leave the rows in the file")
     parser.add_argument(
         "--trust-faiss",
@@ -89,6 +93,9 @@ def run(given: argparse.Namespace) -> int:
         raise CommandError(
             f"{given.queries}: vectors of {queries.dim} numbers; the index has {index.dim}"
         )
+    if given.explain:
+        _explain(index, min(queries.count, queries.block_rows), allowed, given)
+        return 0
     as_text = given.ids is None and given.scores is None
     ids = np.empty((0 if as_text else queries.count, given.k), dtype=np.int64)
     scores = np.empty(ids.shape, dtype=np.float32)
@@ -116,6 +123,20 @@ def run(given: argparse.Namespace) -> int:
         if path is not None:
             _save(path, array)
     return 0
+
+
+def _explain(index: Index, nq: int, allowed: Any, given: argparse.Namespace) -> None:
+    text = index.explain(
+        max(nq, 1),
+        given.k,
+        filter=allowed,
+        exactness=given.exactness,
+        nprobe=given.nprobe,
+        ef_search=given.ef_search,
+        k_factor=given.k_factor,
+        num_threads=given.threads,
+    )
+    sys.stdout.write(text)
 
 
 def _print_rows(out: TextIO, first: int, ids: Ids, scores: Floats) -> None:

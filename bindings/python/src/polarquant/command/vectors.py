@@ -53,9 +53,14 @@ class Vectors(abc.ABC):
             taken[low:high] = block[wanted[low:high] - first]
         return taken
 
+    @property
+    def block_rows(self) -> int:
+        """Rows of a block, but for the last."""
+        return max(1, BLOCK_BYTES // (4 * self.dim))
+
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """All rows in blocks, each with the number of its first row."""
-        step = max(1, BLOCK_BYTES // (4 * self.dim))
+        step = self.block_rows
         for first in range(0, self.count, step):
             yield first, self.rows(first, min(first + step, self.count))
 

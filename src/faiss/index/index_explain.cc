@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/index/index_explain.h"
+
+#include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexIDMap.h>
+#include <faiss/IndexIVF.h>
+#include <faiss/IndexNSG.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
+
+#include <algorithm>
+
+#include "polarquant/faiss.h"
+#include "src/core/format.h"
+#include "src/core/parallel.h"
+#include "src/faiss/index/polar_inverted_lists.h"
+#include "src/faiss/index/refine_rows.h"
+#include "src/scan/layout/block_layout.h"
+#include "src/scan/search/explain.h"
+#include "src/scan/search/list_search.h"
+#include "src/scan/stores/row_store.h"
+
+namespace polarquant {
+namespace {
+
+std::string of_polar(const IndexPolar& index, idx_t n, idx_t k, const IndexSearchOptions& options) {
+  const RowStore& store = index.codes();
+  if (store.holds_floats()) {
+    return format_text(
+        "scan: exact: rows are kept as floats until they are coded, and every one is scored\n"
+        "rows: {}\nreads: about {} bytes a query\n",
+        index.ntotal, index.ntotal * index.d * static_cast<idx_t>(sizeof(float)));
+  }
+  const int64_t blocks = (index.ntotal + kBlockRows - 1) / kBlockRows;
+  ScanRequest request = {n, k, index.ntotal, options.exactness, 1, store.spans().empty()};
+  if (!BlockLayout::supports(index.codec())) {
+    request.threads = thread_count(0, std::max<int64_t>(index.ntotal, n));
+    return explain_scan(index.codec(), nullptr, ScanMachine::here(), request);
+  }
+  request.threads = thread_count(0, std::max<int64_t>(blocks, n));
+  const ScanCodec scan(index.codec());
+  return explain_scan(index.codec(), &scan, ScanMachine::here(), request);
+}
+
+idx_t probes_of(const ::faiss::IndexIVF& index, const IndexSearchOptions& options) {
+  const idx_t nprobe = options.nprobe > 0 ? options.nprobe : static_cast<idx_t>(index.nprobe);
+  return std::min(nprobe, static_cast<idx_t>(index.nlist));
+}
+
+std::string of_inverted_file(const IndexIVFPolar& index, idx_t n, idx_t k,
+                             const IndexSearchOptions& options) {
+  const InvertedFile file = index.inverted_file();
+  const idx_t nprobe = probes_of(index, options);
+  const ListRequest request = {n, nprobe, static_cast<int64_t>(index.nlist), options.exactness,
+                               thread_count(0, n * nprobe)};
+  return explain_lists(file.codec, file.scan_codec, ScanMachine::here(), request, k, index.ntotal);
+}
+
+std::string of_graph(idx_t rows, idx_t kept) {
+  return format_text(
+      "scan: a walk along the links of a graph, which keeps the best {} nodes and scores the "
+      "neighbours that it meets; how many these are is not known before\nrows: {}\n",
+      kept, rows);
+}
+
+std::string of_faiss(const ::faiss::Index& index, const IndexSearchOptions& options) {
+  if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
+    return format_text(
+        "scan: FAISS's own, of the rows in {} of {} lists a query\nrows: {} in all lists\n",
+        probes_of(*ivf, options), ivf->nlist, index.ntotal);
+  }
+  if (dynamic_cast<const ::faiss::IndexFlat*>(&index) != nullptr) {
+    return format_text(
+        "scan: FAISS's own: the floats of every row are scored for every query\n"
+        "rows: {}\n",
+        index.ntotal);
+  }
+  return format_text("scan: FAISS's own, which does not tell what it reads\nrows: {}\n",
+                     index.ntotal);
+}
+
+std::string explain(const ::faiss::Index& index, idx_t n, idx_t k,
+                    const IndexSearchOptions& options) {
+  if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
+    return format_text("transform: queries of {} dimensions get {} first\n", index.d,
+                       chain->index->d) +
+           explain(*chain->index, n, k, options);
+  }
+  if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index))
+    return explain(*map->index, n, k, options);
+  if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
+    const double factor = options.k_factor != 0 ? options.k_factor : both->k_factor;
+    const idx_t found = refined_rows(k, factor, both->ntotal);
+    return explain(*both->base_index, n, found, options) +
+           format_text("refinement: the {} rows found are scored again by the second codes\n",
+                       found);
+  }
+  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index))
+    return of_polar(*polar, n, k, options);
+  const auto* ivf = dynamic_cast<const IndexIVFPolar*>(&index);
+  // Its lists may have been replaced by FAISS's.
+  if (ivf != nullptr && dynamic_cast<const PolarInvertedLists*>(ivf->invlists) != nullptr)
+    return of_inverted_file(*ivf, n, k, options);
+  if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
+    const idx_t ef = options.ef_search > 0 ? options.ef_search : hnsw->hnsw.efSearch;
+    return of_graph(index.ntotal, std::max(ef, k));
+  }
+  if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
+    const idx_t ef = options.ef_search > 0 ? options.ef_search : nsg->nsg.search_L;
+    return of_graph(index.ntotal, std::max(ef, k));
+  }
+  return of_faiss(index, options);
+}
+
+}  // namespace
+
+std::string explain_search(const ::faiss::Index& index, idx_t n, idx_t k,
+                           const IndexSearchOptions& options) {
+  require_use_for(index, options);
+  if (index.ntotal == 0) return "scan: none, since the index holds no rows\nrows: 0\n";
+  std::string text = explain(index, n, k, options);
+  if (options.selector != nullptr)
+    text += "filter: fewer rows are read, as many as it leaves of these\n";
+  return text;
+}
+
+}  // namespace polarquant

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What a search of any index would do, in words.
+#pragma once
+
+#include <string>
+
+#include "src/faiss/index/index_search.h"
+
+namespace polarquant {
+
+/// Of search_index with these arguments; nothing is searched. Lines of UTF-8, for people. Throws as
+/// search_index for options that the index has no use for.
+std::string explain_search(const ::faiss::Index& index, idx_t n, idx_t k,
+                           const IndexSearchOptions& options);
+
+}  // namespace polarquant
