@@ -123,6 +123,25 @@ TEST_CASE("the coarse search is the same for one query, many and all threads", "
   });
 }
 
+// More queries than a chunk has come together where there are more threads still.
+TEST_CASE("the coarse search takes fewer queries than threads, and more than a chunk",
+          "[scan][lists]") {
+  constexpr int kDim = 24;
+  constexpr int64_t kCount = 90;
+  constexpr int64_t kQueries = 77;
+  constexpr int64_t kProbes = 5;
+  const std::vector<float> centroids = normal_numbers(kCount * kDim, 43);
+  const std::vector<float> queries = normal_numbers(kQueries * kDim, 44);
+  const CentroidSearch search(kCount, kDim, Metric::inner_product, centroids.data());
+  Nearest alone(kQueries, kProbes);
+  Nearest together(kQueries, kProbes);
+  search.search(kQueries, queries.data(), kProbes, 1, alone.scores.data(), alone.lists.data());
+  search.search(kQueries, queries.data(), kProbes, 100, together.scores.data(),
+                together.lists.data());
+  CHECK(together.lists == alone.lists);
+  CHECK(together.scores == alone.scores);
+}
+
 TEST_CASE("the coarse search takes centroids of any lengths", "[scan][lists]") {
   constexpr int kDim = 24;
   constexpr int64_t kCount = 1100;

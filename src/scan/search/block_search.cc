@@ -138,7 +138,9 @@ class GroupSearch {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
     const bool by_tile = plan_.kind == ScanKind::staged || plan_.kind == ScanKind::exhaustive;
-    if (by_tile && worker->staged == nullptr) {
+    // One made for a single query, searched again, has no room for the next group's.
+    if (by_tile &&
+        (worker->staged == nullptr || !worker->staged->has_room_for(std::ssize(queries_)))) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
     return *worker;

@@ -176,7 +176,8 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   const int dim = codec_.dim();
   const bool l2 = codec_.metric() == Metric::l2;
   chunk->queries = nq;
-  const int64_t rows = multiplies_chunk(nq) ? kChunkQueries : nq;
+  // Products take a whole chunk. More queries than that come together where threads are more still.
+  const int64_t rows = multiplies_chunk(nq) ? std::max<int64_t>(kChunkQueries, nq) : nq;
   chunk->values.assign(static_cast<size_t>(rows * lanes_), 0);
   chunk->bases.clear();
   chunk->weights.clear();

@@ -43,6 +43,10 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
       found_(static_cast<size_t>(together_)),
       values_(static_cast<size_t>(codec.padded_dim())) {}
 
+bool TileSearch::has_room_for(int64_t queries) const {
+  return together_ >= std::min<int64_t>(kMaxQueriesTogether, queries);
+}
+
 // Of the `count` rows of the piece from `first` on, those that may be among the best by the first
 // stage of a residual code; returns how many they are.
 int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {

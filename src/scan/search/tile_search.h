@@ -31,6 +31,8 @@ class TileSearch {
   /// For codes with signs, but for score_all. Memory is taken for `queries` ≥ 1 or
   /// kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
+  /// Whether so many queries can be searched together as there can be.
+  bool has_room_for(int64_t queries) const;
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
