@@ -473,9 +473,11 @@ void CallPlayer::search_range(Random& random) {
                  "a range search found id " + std::to_string(id) + " of score " +
                      std::to_string(score) + ", radius " + std::to_string(radius));
   }
-  for (const auto& [score, id] : all) {
-    const bool is_found = std::any_of(within.begin(), within.end(),
-                                      [&](const auto& one) { return one.second == id; });
+  for (const auto& neighbor : all) {
+    const auto [score, id] = neighbor;
+    const bool is_found = std::any_of(within.begin(), within.end(), [&](const auto& one) {
+      return one.second == neighbor.second;
+    });
     require_that(is_found ? inside(score, slack) : !inside(score, -slack),
                  "id " + std::to_string(id) + " of score " + std::to_string(score) +
                      (is_found ? " is" : " is not") + " within " + std::to_string(radius));

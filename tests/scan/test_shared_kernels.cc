@@ -318,10 +318,13 @@ TEST_CASE("rows without length are selected by their constant alone", "[scan][ke
 TEST_CASE("rows are candidates whatever their lengths", "[scan][kernels]") {
   // Every seventh row is so much shorter: thresholds of 16 bits have some room for it, little, or
   // none.
-  for (const auto& [spec, shorter] :
+  for (const std::pair<const char*, float>& lengths :
        {std::pair{"Polar5", 8.0F}, std::pair{"Polar5", 100.0F}, std::pair{"Polar5", 3000.0F},
         std::pair{"Polar2", 8.0F}, std::pair{"Polar2", 1e10F}, std::pair{"Polar2", 1e18F},
         std::pair{"Polar2", 1e-6F}, std::pair{"Polar2", 1e-18F}}) {
+    // Named as variables: clang 14 has no bindings in lambdas.
+    const char* spec = lengths.first;
+    const float shorter = lengths.second;
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       ScanRows rows(spec, 200, metric);
       std::vector<uint8_t> codes = made_up_codes(*rows.codec, 300, 3);
