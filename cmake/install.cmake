@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Install rules by component: core is the shared library at run time; dev its header, link name and
+# Install rules by component: core is the shared library at run time; dev its headers, link name and
 # package files; cuda the library that searches on GPUs; faiss the static C++ library with its header.
 include(CMakePackageConfigHelpers)
 
@@ -10,7 +10,7 @@ install(
   TARGETS polarquant
   EXPORT polarquantTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT core NAMELINK_COMPONENT dev)
-install(FILES ${PROJECT_SOURCE_DIR}/include/polarquant/polarquant.h
+install(FILES ${polarquant_c_headers}
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/polarquant COMPONENT dev)
 install(EXPORT polarquantTargets NAMESPACE polarquant:: DESTINATION ${package_dir} COMPONENT dev)
 

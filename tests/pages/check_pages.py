@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 HEADER = "include/polarquant/polarquant.h"
+TOPIC = re.compile(r'^#include "(polarquant/\w+\.h)"$', re.MULTILINE)
 # Pages for users, by their paths or beginnings of these: a paragraph has at most so many words.
 USER_PAGES = ["README.md", "docs/quickstart.md", "docs/tutorials/", "docs/concepts.md", "docs/search.md",
               "docs/choosing.md", "docs/python.md", "docs/faiss.md", "docs/cuda.md", "docs/command.md",
@@ -65,6 +66,8 @@ def dead_links(root, page):
 def names_of(root):
     """Names of the C library, and of source files that are named like them."""
     header = (root / HEADER).read_text(encoding="utf-8")
+    for topic in TOPIC.findall(header):
+        header += (root / "include" / topic).read_text(encoding="utf-8")
     files = {path.stem for folder in ("cuda", "src") for path in (root / folder).rglob("*.*")}
     return {name for name, _ in C_NAME.findall(header)} | files
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes the reference of the C library into docs/c_api.md, from the comments of its header.
+"""Writes the reference of the C library into docs/c_api.md, from the comments of its headers.
 
 usage: write_reference.py ROOT [--check] | write_reference.py --self-test
 
-Each section of the header becomes one of the page: declarations, and under each its comment. They stand
+Each section of a header becomes one of the page: declarations, and under each its comment; those of the
+headers that it includes come in their order. They stand
 between `<!-- reference of FILE -->` and `<!-- end of reference -->`; what is around them is written by
 hand. With --check nothing is written: it ends with 1 when the page is not what would be. A header that
 is not written as this program reads it is an error, as is a function without a comment.
@@ -18,6 +19,7 @@ import sys
 PAGE = "docs/c_api.md"
 MARKS = re.compile(r"(<!-- reference of (\S+) -->\n).*?(<!-- end of reference -->)", re.DOTALL)
 
+TOPIC = re.compile(r'^#include "(polarquant/\w+\.h)"$', re.MULTILINE)
 SECTION = re.compile(r"/\* -{4,} (.+?) -+ \*/")
 RULES = "Rules for every function:"
 END = "#ifdef __cplusplus"
@@ -167,6 +169,21 @@ def read_header(text):
     return rules, sections
 
 
+def with_topics(text, read):
+    """A header whose sections are in those of ours that it includes; another one as it is."""
+    topics = list(TOPIC.finditer(text))
+    if not topics:
+        return text
+    sections = []
+    for topic in topics:
+        included = read(f"include/{topic[1]}")
+        first = SECTION.search(included)
+        if not first or f"\n{END}" not in included[first.start() :]:
+            raise HeaderError(f"{topic[1]}: has no section, or no {END!r} behind the last one")
+        sections.append(included[first.start() : included.rindex(f"\n{END}")])
+    return "\n".join([text[: topics[0].start()], *sections, END])
+
+
 def write_reference(text):
     """The reference of a header, in Markdown."""
     rules, sections = read_header(text)
@@ -183,7 +200,9 @@ def renew(page, read):
     """The page with its reference written anew; read gives a file's text."""
     if not MARKS.search(page):
         raise HeaderError(f"{PAGE}: has no place for the reference")
-    return MARKS.sub(lambda mark: mark[1] + write_reference(read(mark[2])) + mark[3], page)
+    return MARKS.sub(
+        lambda mark: mark[1] + write_reference(with_topics(read(mark[2]), read)) + mark[3], page
+    )
 
 
 SELF_TEST_HEADER = """\
@@ -272,6 +291,18 @@ def self_test():
     renewed = renew(page, {"x.h": SELF_TEST_HEADER}.get)
     checks["a page"] = renewed == page.replace("old\n", written)
     checks["a page that is renewed stays"] = renew(renewed, lambda _: SELF_TEST_HEADER) == renewed
+    begin = SELF_TEST_HEADER.index("/* ---- First")
+    files = {
+        "x.h": SELF_TEST_HEADER[:begin] + '#include "polarquant/first.h"\n\n#endif\n',
+        "include/polarquant/first.h": '#include "polarquant/types.h"\n' + SELF_TEST_HEADER[begin:],
+    }
+    checks["a header by topics"] = renew(page, files.get) == renewed
+    files["include/polarquant/first.h"] = "#define POLAR_FIRST\n"
+    try:
+        renew(page, files.get)
+        checks["a topic without a section is refused"] = False
+    except HeaderError:
+        checks["a topic without a section is refused"] = True
     for name, header in {
         "a function without a comment": SELF_TEST_HEADER.replace("/* NULL is fine. since 0.1 */\n", ""),
         "a line of another kind": SELF_TEST_HEADER.replace("typedef int32_t", "static int32_t"),

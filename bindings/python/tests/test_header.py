@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from support import HEADER
+from support import HEADER, TOPICS
 
 from polarquant import _library, _structs, errors
 from polarquant._library import lib
@@ -43,9 +43,13 @@ _DONE_BY = {
 _NOT_NEEDED = {"polar_status_name"}
 
 
+def _header_text():
+    return "".join(topic.read_text(encoding="utf-8") for topic in TOPICS)
+
+
 def _declarations():
     """{function: (result, [arguments])} of the header, as ctypes."""
-    text = re.sub(r"/\*.*?\*/", "", HEADER.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", _header_text(), flags=re.DOTALL)
     return {
         name: (
             _ctype(result),
@@ -64,6 +68,12 @@ def _ctype(declared):
 
 @unittest.skipUnless(HEADER.is_file(), "there is no header beside an installed package")
 class HeaderTest(unittest.TestCase):
+    def test_the_header_is_its_topics(self):
+        included = re.findall(r'#include "polarquant/(\w+\.h)"', HEADER.read_text(encoding="utf-8"))
+        self.assertEqual(included, [topic.name for topic in TOPICS])
+        there = {path.name for path in HEADER.parent.glob("*.h") if not path.name.startswith("faiss")}
+        self.assertEqual(there, {*included, HEADER.name})
+
     def test_every_prototype_is_the_header_s(self):
         declared = _declarations()
         self.assertGreater(len(declared), 50)
@@ -83,8 +93,7 @@ class HeaderTest(unittest.TestCase):
         self.assertEqual(declared - set(_library.PROTOTYPES), set(_DONE_BY))
 
     def test_every_struct_is_the_header_s(self):
-        text = HEADER.read_text(encoding="utf-8")
-        declared = re.findall(r"typedef struct (\w+) \{", text)
+        declared = re.findall(r"typedef struct (\w+) \{", _header_text())
         self.assertGreater(len(declared), 8)
         self.assertEqual(set(declared), set(_structs.STRUCTS))
 

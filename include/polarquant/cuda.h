@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* Searches, encoding and scores on NVIDIA GPUs. polarquant.h has the rules for every function. */
+#ifndef POLARQUANT_CUDA_H
+#define POLARQUANT_CUDA_H
+
+#include "polarquant/codec.h"
+#include "polarquant/index.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- CUDA ----------------------------------------------------------------------------------- */
+
+/*
+ * Searches on NVIDIA GPUs. The work is done by libpolarquant_cuda, which is loaded when one of
+ * these calls first needs it: from the path in the environment's POLARQUANT_CUDA_LIBRARY, else from
+ * beside this library, else from where the system looks. Without it, and without a device, these
+ * calls return POLAR_ERROR_UNSUPPORTED with a text that says which; what the CUDA runtime reports
+ * is POLAR_ERROR_CUDA or POLAR_ERROR_OUT_OF_MEMORY. The current device of the calling thread is as
+ * before after every call.
+ */
+
+/* *count: devices, 1 or more. since 0.1 */
+POLAR_API polar_status polar_cuda_device_count(int32_t* count);
+
+typedef struct polar_cuda_device_info {
+  uint32_t struct_size;    /* set by the caller to sizeof(polar_cuda_device_info) before the call */
+  int32_t compute_major;   /* compute capability, as 9.0 */
+  int32_t compute_minor;   /* its second number */
+  int32_t multiprocessors; /* of the device */
+  uint64_t total_bytes;    /* of its memory */
+  uint64_t free_bytes;     /* of these, not in use now, by anyone */
+  char name[256];          /* closed by 0 */
+} polar_cuda_device_info;
+
+/* Fills *info up to its struct_size. device: 0 to count − 1. since 0.1 */
+POLAR_API polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
+
+/* Codes of an index in the memory of a device, or of several, to be searched there. Immutable. */
+typedef struct polar_cuda_index polar_cuda_index;
+
+/* What each of several devices has of an index. */
+typedef int32_t polar_cuda_layout;
+#define POLAR_CUDA_SHARDED 0    /* a part of the rows; it searches these for every query */
+#define POLAR_CUDA_REPLICATED 1 /* all rows; it searches them for a part of the queries */
+
+typedef struct polar_cuda_options {
+  uint32_t struct_size; /* sizeof(polar_cuda_options), set by polar_cuda_options_init */
+  int32_t device;       /* 0 (default) to the number of devices − 1; read when num_devices is 0 */
+  /* (num_devices), for indexes on several devices, each 0 to the number of devices − 1. Shards are
+   * in this order: contiguous rows, as equally many as whole blocks of 64 allow. A device that is
+   * listed n times is given n shards, or n copies of all rows, as if it were n devices. Where there
+   * are fewer blocks than devices, the first ones alone have rows. NULL (default): `device`. */
+  const int32_t* devices;
+  int32_t num_devices;      /* 0 (default) to 64; 0 for encoders and codecs */
+  polar_cuda_layout layout; /* POLAR_CUDA_…; default sharded; the same for one device */
+} polar_cuda_options;
+
+/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
+
+/*
+ * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index
+ * may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,
+ * "Polar0.5" to "Polar8" and residual codes, and for inverted files of these that find lists by all
+ * their centroids ("IVF1024,Polar4"); POLAR_ERROR_UNSUPPORTED for the others, trained codes
+ * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
+ * in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what
+ * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several
+ * devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since
+ * 0.1
+ */
+POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
+                                                   const polar_cuda_options* options,
+                                                   polar_cuda_index** out);
+/* The same from n ≥ 0 codes of the caller's; codes_bytes as for polar_codec_encode. Rows have their
+ * positions as ids. Packs the codes into blocks first, so that they are in memory twice meanwhile.
+ * since 0.1 */
+POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int64_t n,
+                                                   const uint8_t* codes, size_t codes_bytes,
+                                                   const polar_cuda_options* options,
+                                                   polar_cuda_index** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
+
+/*
+ * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
+ * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search_with_options
+ * give with these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1.
+ * options: NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was
+ * copied, ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else
+ * POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of it; num_threads
+ * is for preparing queries, and for what the host does with results; progress is not called.
+ * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
+ * and it is waited for before the call returns. An index with more than one in options.devices
+ * takes NULL alone: each device works on its own default stream, and waits in a thread of its own.
+ * Memory to work in is kept by the index for the next search: a search like one before on the same
+ * device allocates none there. Failures of a device name it. since 0.1
+ */
+POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
+                                               const float* queries, int64_t k,
+                                               const polar_search_options* options, void* stream,
+                                               float* scores, int64_t* ids);
+/* Rows held. 0 for NULL. since 0.1 */
+POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
+/* Bytes of device memory, of all its devices: codes, tables, and what searches keep to work in. 0
+ * for NULL. since 0.1 */
+POLAR_API size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index);
+
+/* A codec in a device's memory, to encode there. Immutable. */
+typedef struct polar_cuda_encoder polar_cuda_encoder;
+
+/*
+ * Copies what encoding needs of a trained codec to a device; the codec may change, or go,
+ * afterwards. For "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default
+ * or with "-norot"; POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device
+ * (some 13,000 dimensions). options: NULL for the defaults. since 0.1
+ */
+POLAR_API polar_status polar_cuda_encoder_create(const polar_codec* codec,
+                                                 const polar_cuda_options* options,
+                                                 polar_cuda_encoder** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_encoder_destroy(polar_cuda_encoder* encoder);
+/*
+ * Codes n ≥ 0 rows x, (n, dim), into codes, codes_bytes = n·code_bytes: the bytes of
+ * polar_codec_encode. x and codes are each in host memory or in the device's. A row that
+ * polar_codec_encode refuses is refused by number; codes then hold nothing of use. stream as for
+ * polar_cuda_index_search; memory to work in is kept by the encoder. Calls may run together.
+ * since 0.1
+ */
+POLAR_API polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
+                                                 const float* x, uint8_t* codes, size_t codes_bytes,
+                                                 void* stream);
+
+/* A codec in a device's memory, to score and combine codes there. Immutable. */
+typedef struct polar_cuda_codec polar_cuda_codec;
+
+/*
+ * Copies what decoding needs of a trained codec to a device; the codec may change, or go,
+ * afterwards. For every codec but PolarScalar by L2 where dim is no multiple of 128:
+ * POLAR_ERROR_UNSUPPORTED. options: NULL for the defaults. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_create(const polar_codec* codec,
+                                               const polar_cuda_options* options,
+                                               polar_cuda_codec** out);
+/* NULL is fine. since 0.1 */
+POLAR_API void polar_cuda_codec_destroy(polar_cuda_codec* codec);
+/*
+ * scores, (heads, nq, n): polar_codec_score of the n rows of each head, as the heads of attention
+ * have their keys, for the nq queries of that head, (heads, nq, dim). heads and nq 0 to 65535.
+ * codes: those of the heads one behind the other, heads·polar_codec_encoded_bytes(n) bytes. Codes
+ * and scores are each in host memory or in the device's, queries in host memory. The sums are
+ * those of the CPU in another order, so that scores differ by the rounding of floats; they are the
+ * same from call to call. stream as for polar_cuda_index_search; memory to work in is kept by the
+ * codec. Calls may run together. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, int64_t heads,
+                                              int64_t nq, const float* queries, int64_t n,
+                                              const uint8_t* codes, size_t codes_bytes,
+                                              void* stream, float* scores);
+/*
+ * out, (heads, nw, dim): polar_codec_combine of the n rows of each head, as the heads of attention
+ * have their values, by nw vectors of weights, (heads, nw, n). heads and nw 0 to 65535; codes,
+ * stream, memory and threads as for polar_cuda_codec_score. Weights and codes are each in host
+ * memory or in the device's, out in host memory. Sums of up to 1,024 rows are floats, those of
+ * these are doubles. Weights that are not finite, or whose sums are not, are refused; out is then
+ * as it was. since 0.1
+ */
+POLAR_API polar_status polar_cuda_codec_combine(const polar_cuda_codec* codec, int64_t heads,
+                                                int64_t nw, const float* weights, int64_t n,
+                                                const uint8_t* codes, size_t codes_bytes,
+                                                void* stream, float* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
