@@ -64,13 +64,15 @@ struct Index {
   }
 
   void search(int64_t first, int64_t nq, float exactness, int threads = 1) const {
-    SearchOptions options;
-    options.exactness = exactness;
-    options.threads = threads;
     std::vector<float> scores(static_cast<size_t>(nq * kResults));
     std::vector<int64_t> ids(scores.size());
-    block_search(codec, scan_codec, spans, nq, queries.data() + first * kDim, kResults, {}, options,
-                 scores.data(), ids.data());
+    block_search(codec, scan_codec, spans,
+                 {.nq = nq,
+                  .queries = queries.data() + first * kDim,
+                  .goal = SearchGoal::best(kResults),
+                  .options = {.exactness = exactness},
+                  .threads = threads},
+                 {scores.data(), ids.data()});
     benchmark::DoNotOptimize(ids.data());
   }
 

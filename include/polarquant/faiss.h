@@ -21,8 +21,8 @@ namespace polarquant {
 
 class Codec;
 class RowStore;
-class RowFilter;
-struct SearchOptions;
+struct SearchGoal;
+struct SearchRequest;
 
 /// Search parameters of IndexPolar.
 struct SearchParametersPolar : ::faiss::SearchParameters {
@@ -177,8 +177,8 @@ struct IndexPolar : ::faiss::Index {
   void take(Contents contents) noexcept;
   std::string difference_of_kind(const IndexPolar& other) const;
   std::string difference(const IndexPolar& other) const;
-  RowFilter row_filter(const ::faiss::SearchParameters* params) const;
-  SearchOptions search_options(const ::faiss::SearchParameters* params) const;
+  SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
+                             const ::faiss::SearchParameters* params) const;
   idx_t row_of(const char* call, idx_t key) const;
   idx_t id_of(idx_t row) const { return ids_.empty() ? row : ids_[static_cast<size_t>(row)]; }
 

@@ -159,12 +159,15 @@ class Advisor {
   /// Neighbours found for each query.
   std::vector<int64_t> search(const Codec& codec, const RowStore& store, const RowFilter& filter,
                               const std::vector<int64_t>& truth) const {
-    SearchOptions search_options;
-    search_options.threads = options_.threads;
     std::vector<float> scores(truth.size());
     std::vector<int64_t> ids(truth.size());
-    store.search(codec, sample_.nq(), sample_.queries.data(), k_, filter, search_options,
-                 scores.data(), ids.data());
+    store.search(codec,
+                 {.nq = sample_.nq(),
+                  .queries = sample_.queries.data(),
+                  .goal = SearchGoal::best(k_),
+                  .filter = filter,
+                  .threads = options_.threads},
+                 {scores.data(), ids.data()});
     std::vector<int64_t> found;
     const auto k = static_cast<size_t>(k_);
     const float* query = sample_.queries.data();

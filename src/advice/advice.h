@@ -26,7 +26,7 @@ struct AdviceOptions {
   /// Of the drawing and of rotations.
   uint64_t seed = 1;
   int threads = 0;  // as core/parallel.h
-  /// As SearchOptions::progress. Training one code is not interrupted.
+  /// As SearchRequest::progress. Training one code is not interrupted.
   std::function<bool(double done)> progress;
 };
 

@@ -18,7 +18,7 @@ class AppliedOptions {
     applied_.nprobe = options.nprobe;
     applied_.ef_search = options.ef_search;
     applied_.k_factor = options.k_factor;
-    applied_.progress = make_scan_options(options, 0).progress;
+    applied_.progress = make_request(0, nullptr, {}, options, 0).progress;
   }
   AppliedOptions(const AppliedOptions&) = delete;
   AppliedOptions& operator=(const AppliedOptions&) = delete;

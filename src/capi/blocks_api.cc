@@ -142,7 +142,8 @@ extern "C" polar_status polar_blocks_search(const polar_codec* codec, int64_t nq
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     const BlockRows span = {blocks, rows, 0};
-    block_search(checked, scan_codec, std::span<const BlockRows>(&span, 1), nq, queries, k,
-                 make_row_filter(read), make_scan_options(read, codec->num_threads), scores, ids);
+    block_search(checked, scan_codec, std::span<const BlockRows>(&span, 1),
+                 make_request(nq, queries, SearchGoal::best(k), read, codec->num_threads),
+                 {scores, ids});
   });
 }

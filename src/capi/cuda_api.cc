@@ -209,9 +209,9 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    checked.index->search(nq, input.data(), k, make_row_filter(read),
-                          make_scan_options(read, checked.num_threads), read.nprobe, stream, scores,
-                          ids);
+    checked.index->search(
+        make_request(nq, input.data(), SearchGoal::best(k), read, checked.num_threads), stream,
+        {scores, ids});
   });
 }
 

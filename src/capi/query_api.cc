@@ -78,8 +78,9 @@ extern "C" polar_status polar_codec_search_with_options(const polar_codec* codec
     const polar_search_options read = read_search_options(options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    row_search(checked, rows, nq, queries, k, make_row_filter(read),
-               make_scan_options(read, codec->num_threads), scores, ids);
+    row_search(checked, rows,
+               make_request(nq, queries, SearchGoal::best(k), read, codec->num_threads),
+               {scores, ids});
   });
 }
 

@@ -136,16 +136,21 @@ RowFilter make_row_filter(const polar_search_options& o) {
   }
 }
 
-SearchOptions make_scan_options(const polar_search_options& options, int default_threads) {
-  SearchOptions scan;
-  scan.exactness = options.exactness;
-  scan.threads = options.num_threads != 0 ? options.num_threads : default_threads;
+SearchRequest make_request(int64_t nq, const float* queries, const SearchGoal& goal,
+                           const polar_search_options& options, int default_threads) {
+  SearchRequest request = {
+      .nq = nq,
+      .queries = queries,
+      .goal = goal,
+      .filter = make_row_filter(options),
+      .options = {options.exactness, options.nprobe, options.ef_search, options.k_factor},
+      .threads = options.num_threads != 0 ? options.num_threads : default_threads};
   if (options.progress != nullptr) {
-    scan.progress = [progress = options.progress, user = options.progress_user](double done) {
+    request.progress = [progress = options.progress, user = options.progress_user](double done) {
       return progress(user, done) == 0;
     };
   }
-  return scan;
+  return request;
 }
 
 }  // namespace polarquant::capi

@@ -178,8 +178,7 @@ void CudaIndex::search_some(const DeviceQueries& queries, const Request& request
 }
 
 // Devices know rows by their numbers, so that all that they keep comes back.
-void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& request, int64_t k,
-                                float* scores, int64_t* ids) const {
+void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& request) const {
   std::vector<float> kept_scores(static_cast<size_t>(request.nq * request.kept));
   std::vector<int64_t> kept_rows(kept_scores.size());
   Request all = request;
@@ -195,7 +194,8 @@ void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& req
       found.emplace_back(key_of_score(kept_scores[at], codec_->higher_is_nearer()),
                          lists_->ids()[static_cast<size_t>(kept_rows[at])]);
     }
-    write_top_k(found, k, codec_->higher_is_nearer(), scores + q * k, ids + q * k);
+    write_top_k(found, request.k, codec_->higher_is_nearer(), request.scores + q * request.k,
+                request.rows + q * request.k);
   });
 }
 
@@ -206,39 +206,43 @@ int CudaIndex::preparing_threads(int wanted, int64_t nq) const {
   return static_cast<int>(std::min(left, std::max<int64_t>(nq, 1)));
 }
 
-void CudaIndex::search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-                       const SearchOptions& options, int64_t nprobe, void* stream, float* scores,
-                       int64_t* ids) const {
+void CudaIndex::search(const SearchRequest& wanted, void* stream,
+                       const SearchResult& result) const {
   require(stream == nullptr || devices_ == 1, StatusCode::bad_argument,
           "stream: {} is not allowed; NULL, since a stream is of one device and the index is on {}",
           stream, devices_);
-  const std::vector<uint64_t> allowed = allowed_rows(filter);
+  const int64_t nq = wanted.nq;
+  const int64_t k = wanted.goal.k;
+  const SearchOptions& options = wanted.options;
+  const std::vector<uint64_t> allowed = allowed_rows(wanted.filter);
   Request request = {};
   request.k = k;
   request.kept = std::min(scan_codec_->rescored_rows(k), std::max(k, row_numbers_));
   request.bounded = search_is_bounded(*scan_codec_, options.exactness);
   request.exactness = request.bounded ? options.exactness : 0;
   if (lists_ != nullptr)
-    request.nprobe = std::min(nprobe > 0 ? nprobe : lists_->nprobe(), lists_->count());
+    request.nprobe =
+        std::min(options.nprobe > 0 ? options.nprobe : lists_->nprobe(), lists_->count());
   request.allowed = allowed.empty() ? nullptr : allowed.data();
   request.stream = stream;
-  request.threads = preparing_threads(options.threads, nq);
+  request.threads = preparing_threads(wanted.threads, nq);
   const int64_t at_once = queries_at_once(request.kept);
   for (int64_t first = 0; first < nq; first += at_once) {
     request.nq = std::min(at_once, nq - first);
-    request.scores = scores + first * k;
-    request.rows = ids + first * k;
+    request.scores = result.scores + first * k;
+    request.rows = result.ids + first * k;
     const DeviceQueries some =
-        prepare(request.nq, queries + first * dim(), request.exactness, request.threads);
+        prepare(request.nq, wanted.queries + first * dim(), request.exactness, request.threads);
     if (lists_ != nullptr) {
-      search_inverted(some, request, k, scores + first * k, ids + first * k);
+      search_inverted(some, request);
     } else {
       search_some(some, request);
     }
   }
   if (ids_.empty()) return;
   for (int64_t i = 0; i < nq * k; ++i) {
-    if (ids[i] >= 0) ids[i] = ids_[static_cast<size_t>(ids[i])];
+    int64_t& id = result.ids[i];
+    if (id >= 0) id = ids_[static_cast<size_t>(id)];
   }
 }
 

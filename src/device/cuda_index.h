@@ -15,7 +15,7 @@
 #include "src/device/cuda_places.h"
 #include "src/device/cuda_rows.h"
 #include "src/device/device_threads.h"
-#include "src/scan/search/block_search.h"
+#include "src/scan/search/search_result.h"
 
 namespace polarquant::device {
 
@@ -33,11 +33,9 @@ class CudaIndex {
   size_t memory_bytes() const;
   bool is_inverted_file() const { return lists_ != nullptr; }
   /// As block_search, or list_search of the nprobe nearest lists, 0: as many as the index was
-  /// copied with. `stream` is a cudaStream_t, which is waited for, null where there are several
-  /// devices. `filter` is over ids.
-  void search(int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-              const SearchOptions& options, int64_t nprobe, void* stream, float* scores,
-              int64_t* ids) const;
+  /// copied with; of the k best. `stream` is a cudaStream_t, which is waited for, null where there
+  /// are several devices. The filter is over ids.
+  void search(const SearchRequest& request, void* stream, const SearchResult& result) const;
 
  private:
   /// What some queries ask for.
@@ -70,8 +68,7 @@ class CudaIndex {
   void search_shards(const DeviceQueries& queries, const Request& request) const;
   void search_some(const DeviceQueries& queries, const Request& request) const;
   /// The same, into the k best by score, ties to the lower id.
-  void search_inverted(const DeviceQueries& queries, const Request& request, int64_t k,
-                       float* scores, int64_t* ids) const;
+  void search_inverted(const DeviceQueries& queries, const Request& request) const;
 
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<ScanCodec> scan_codec_;

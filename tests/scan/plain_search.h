@@ -19,6 +19,7 @@ struct Found {
   std::vector<float> scores;
   std::vector<int64_t> ids;
 
+  SearchResult result() { return {scores.data(), ids.data()}; }
   /// NaN-free, so that == is equality of numbers; 0 and −0 are told apart.
   bool operator==(const Found& other) const {
     return ids == other.ids && scores.size() == other.scores.size() &&
@@ -42,27 +43,38 @@ struct Found {
   }
 };
 
-inline SearchOptions search_options(float exactness, int threads) {
-  SearchOptions options;
-  options.exactness = exactness;
-  options.threads = threads;
-  return options;
+/// A request but for its queries and goal.
+inline SearchRequest search_with(float exactness, int threads) {
+  return {.options = {.exactness = exactness}, .threads = threads};
+}
+/// The request with these queries, (nq, dim), and this goal.
+inline SearchRequest with_queries(SearchRequest request, const std::vector<float>& queries, int dim,
+                                  const SearchGoal& goal, const RowFilter& filter) {
+  request.nq = std::ssize(queries) / dim;
+  request.queries = queries.data();
+  request.goal = goal;
+  request.filter = filter;
+  return request;
+}
+/// Where the k best of nq queries go.
+inline Found empty_results(int64_t nq, int64_t k) {
+  return {std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
+          std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
 }
 
 inline Found search_blocks(const Codec& codec, const ScanCodec& scan,
                            std::span<const BlockRows> spans, const std::vector<float>& queries,
-                           int64_t k, const RowFilter& filter, const SearchOptions& options) {
-  const int64_t nq = static_cast<int64_t>(queries.size()) / codec.dim();
-  Found found{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
-              std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
-  block_search(codec, scan, spans, nq, queries.data(), k, filter, options, found.scores.data(),
-               found.ids.data());
+                           int64_t k, const RowFilter& filter, const SearchRequest& how) {
+  const SearchRequest request =
+      with_queries(how, queries, codec.dim(), SearchGoal::best(k), filter);
+  Found found = empty_results(request.nq, k);
+  block_search(codec, scan, spans, request, found.result());
   return found;
 }
 inline Found search_blocks(const ScanRows& rows, const std::vector<float>& queries, int64_t k,
-                           const SearchOptions& options, const RowFilter& filter = {}) {
+                           const SearchRequest& how, const RowFilter& filter = {}) {
   const std::vector<BlockRows> spans = rows.blocks.spans();
-  return search_blocks(*rows.codec, rows.scan, spans, queries, k, filter, options);
+  return search_blocks(*rows.codec, rows.scan, spans, queries, k, filter, how);
 }
 
 /// So many queries share rows' decoding, where a machine has kernels for it.

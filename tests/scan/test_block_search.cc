@@ -74,8 +74,7 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
             for (const int threads : {1, 2}) {
               CAPTURE(spec, static_cast<int>(metric), exactness, k, nq, threads);
               REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), k,
-                                    search_options(exactness, threads)) ==
-                      expected.of_first(nq, k));
+                                    search_with(exactness, threads)) == expected.of_first(nq, k));
             }
           }
         }
@@ -95,14 +94,13 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
         const Found expected = PlainScores(rows, queries, exactness).best(12);
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), exactness);
-          REQUIRE(search_blocks(rows, queries, 12, search_options(exactness, 2)) == expected);
+          REQUIRE(search_blocks(rows, queries, 12, search_with(exactness, 2)) == expected);
           const WithoutAmx without;
-          REQUIRE(search_blocks(rows, queries, 12, search_options(exactness, 1)) == expected);
+          REQUIRE(search_blocks(rows, queries, 12, search_with(exactness, 1)) == expected);
           REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 12,
-                                search_options(exactness, 2)) ==
-                  expected.of_first(kManyQueries, 12));
+                                search_with(exactness, 2)) == expected.of_first(kManyQueries, 12));
           REQUIRE(search_blocks(rows, first_queries(queries, 9, dim), 12,
-                                search_options(exactness, 1)) == expected.of_first(9, 12));
+                                search_with(exactness, 1)) == expected.of_first(9, 12));
         });
       }
     }
@@ -117,7 +115,7 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
     const std::vector<float> queries = test_queries(70, dim);
     for (const float exactness : {1.5F, kAll}) {
       const Found expected = PlainScores(rows, first_queries(queries, 6, dim), exactness).best(20);
-      const Found all = search_blocks(rows, queries, 20, search_options(exactness, 1));
+      const Found all = search_blocks(rows, queries, 20, search_with(exactness, 1));
       CAPTURE(spec, exactness);
       REQUIRE(all.of_first(6, 20) == expected);
       for (const int threads : {0, 2, 3, 7}) {
@@ -125,7 +123,7 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
                                  int64_t{33}, int64_t{70}, kManyQueries}) {
           CAPTURE(threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
-                                search_options(exactness, threads)) == all.of_first(nq, 20));
+                                search_with(exactness, threads)) == all.of_first(nq, 20));
         }
       }
     }
@@ -157,7 +155,7 @@ TEST_CASE("rows of lengths far apart are found as plain code finds them",
         const Found expected = PlainScores(rows, queries, exactness).best(10);
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), exactness);
-          const Found found = search_blocks(rows, queries, 10, search_options(exactness, 2));
+          const Found found = search_blocks(rows, queries, 10, search_with(exactness, 2));
           REQUIRE(found == expected);
           for (const float score : found.scores) REQUIRE(std::isfinite(score));
         });
@@ -192,7 +190,7 @@ TEST_CASE("rows that say too much of the others change nothing", "[scan][search]
       for (const int threads : {1, 2}) {
         CAPTURE(together, spec, threads);
         REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 10,
-                              search_options(2, threads)) == expected.of_first(kManyQueries, 10));
+                              search_with(2, threads)) == expected.of_first(kManyQueries, 10));
       }
     }
   }
@@ -207,7 +205,7 @@ TEST_CASE("a search of few dimensions scores every row", "[scan][search]") {
       CAPTURE(spec, dim);
       REQUIRE(expected == PlainScores(rows, queries, kAll).best(15));
       on_every_target(
-          [&] { REQUIRE(search_blocks(rows, queries, 15, search_options(0, 1)) == expected); });
+          [&] { REQUIRE(search_blocks(rows, queries, 15, search_with(0, 1)) == expected); });
     }
   }
 }
@@ -233,7 +231,7 @@ TEST_CASE("rows of several spans are one search", "[scan][search]") {
         PlainScores(*lists[0].codec, lists[0].scan, spans, queries, exactness).best(25);
     for (const int threads : {1, 2}) {
       REQUIRE(search_blocks(*lists[0].codec, lists[0].scan, spans, queries, 25, {},
-                            search_options(exactness, threads)) == expected);
+                            search_with(exactness, threads)) == expected);
     }
   }
 }
@@ -251,13 +249,15 @@ TEST_CASE("rows in the row format are found like rows in blocks", "[scan][search
           CAPTURE(spec, n, exactness, threads);
           for (const RowFilter& filter :
                {RowFilter(), RowFilter([](int64_t row) { return row % 5 != 1; })}) {
-            const SearchOptions options = search_options(exactness, threads);
+            const SearchRequest options = search_with(exactness, threads);
             const Found expected = search_blocks(rows, queries, 10, options, filter);
             for (const int64_t nq : {int64_t{20}, kManyQueries}) {
-              Found found{std::vector<float>(static_cast<size_t>(nq * 10)),
-                          std::vector<int64_t>(static_cast<size_t>(nq * 10))};
-              block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, nq, queries.data(),
-                           10, filter, options, found.scores.data(), found.ids.data());
+              Found found = empty_results(nq, 10);
+              SearchRequest request =
+                  with_queries(options, queries, dim, SearchGoal::best(10), filter);
+              request.nq = nq;
+              block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, request,
+                           found.result());
               REQUIRE(found == expected.of_first(nq, 10));
             }
           }
@@ -273,7 +273,7 @@ TEST_CASE("rows of several chunks are one search", "[scan][search]") {
   const std::vector<float> queries = normal_numbers(3 * 2, 5);
   const Found expected = PlainScores(rows, queries, kAll).best(50);
   for (const int threads : {1, 2}) {
-    CHECK(search_blocks(rows, queries, 50, search_options(kDefaultExactness, threads)) == expected);
+    CHECK(search_blocks(rows, queries, 50, search_with(kDefaultExactness, threads)) == expected);
   }
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
         for (const int64_t nq : {int64_t{1}, int64_t{20}, kManyQueries}) {
           CAPTURE(exactness, threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 30,
-                                search_options(exactness, threads),
+                                search_with(exactness, threads),
                                 RowFilter(keep)) == expected.of_first(nq, 30));
         }
       }
@@ -307,7 +307,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
     return true;
   };
   for (const int threads : {1, 2}) {
-    const SearchOptions options = search_options(1, threads);
+    const SearchRequest options = search_with(1, threads);
     CHECK_THROWS_AS(search_blocks(rows, queries, 1, options, throwing), std::runtime_error);
   }
 }
@@ -324,7 +324,7 @@ TEST_CASE("any finite exactness is one", "[scan][search]") {
         for (const int64_t nq : {int64_t{1}, int64_t{5}, int64_t{20}, kManyQueries}) {
           CAPTURE(spec, static_cast<int>(metric), exactness, nq);
           CHECK(search_blocks(rows, first_queries(queries, nq, dim), 20,
-                              search_options(exactness, 1)) == expected.of_first(nq, 20));
+                              search_with(exactness, 1)) == expected.of_first(nq, 20));
         }
       }
     }
@@ -345,7 +345,7 @@ TEST_CASE("queries of any length find rows", "[scan][search]") {
           for (const int64_t nq : {int64_t{1}, int64_t{20}, kManyQueries}) {
             CAPTURE(spec, static_cast<int>(metric), size, exactness, nq);
             CHECK(search_blocks(rows, first_queries(queries, nq, dim), 10,
-                                search_options(exactness, 1)) == expected.of_first(nq, 10));
+                                search_with(exactness, 1)) == expected.of_first(nq, 10));
           }
         }
       }
@@ -363,7 +363,7 @@ TEST_CASE("of equal rows the lower ids are found", "[scan][search]") {
     for (const int64_t nq : {int64_t{1}, int64_t{17}, kManyQueries}) {
       for (const int threads : {1, 2}) {
         const Found found = search_blocks(rows, first_queries(queries, nq, dim), 5,
-                                          search_options(exactness, threads));
+                                          search_with(exactness, threads));
         for (size_t i = 0; i < found.ids.size(); ++i) {
           REQUIRE(found.ids[i] == found.ids[i / 5 * 5] + static_cast<int64_t>(i % 5) * 40);
         }

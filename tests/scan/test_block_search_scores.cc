@@ -78,13 +78,13 @@ TEST_CASE("block_search writes every result", "[scan][search]") {
     const float worst = (metric == Metric::l2 ? 1 : -1) * std::numeric_limits<float>::infinity();
     const std::vector<float> queries = normal_numbers(20 * 64, 1);
     for (const float exactness : {0.0F, 2.0F, kScoreEveryRow}) {
-      const Found found = search_blocks(rows, queries, 5, search_options(exactness, 2));
+      const Found found = search_blocks(rows, queries, 5, search_with(exactness, 2));
       for (size_t i = 0; i < found.ids.size(); ++i) {
         CHECK((found.ids[i] == -1) == (i % 5 >= 3));
         CHECK((found.scores[i] == worst) == (i % 5 >= 3));
       }
       const ScanRows empty("Polar2", 64, metric);
-      const Found nothing = search_blocks(empty, queries, 5, search_options(exactness, 2));
+      const Found nothing = search_blocks(empty, queries, 5, search_with(exactness, 2));
       CHECK(nothing.ids == std::vector<int64_t>(100, -1));
       CHECK(nothing.scores == std::vector<float>(100, worst));
     }
@@ -98,8 +98,10 @@ TEST_CASE("block_search names arguments it cannot take", "[scan][search]") {
   float scores[4];
   int64_t ids[4];
   const auto search = [&](int64_t nq, int64_t k, float exactness) {
-    block_search(*rows.codec, rows.scan, std::span<const BlockRows>(spans), nq, query.data(), k, {},
-                 search_options(exactness, 1), scores, ids);
+    SearchRequest request =
+        with_queries(search_with(exactness, 1), query, 64, SearchGoal::best(k), {});
+    request.nq = nq;
+    block_search(*rows.codec, rows.scan, spans, request, {scores, ids});
   };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   require_error(StatusCode::bad_argument, "k: 0", [&] { search(1, 0, 1); });
@@ -135,8 +137,8 @@ TEST_CASE("searches by values find what the codec's scores rank best", "[scan][s
     codec->encode(kRows, x.data(), codes.data(), 1);
     CodeBlocks blocks{BlockLayout(*codec)};
     blocks.append(kRows, codes.data());
-    const Found found = search_blocks(*codec, scan, blocks.spans(), queries, k, {},
-                                      search_options(kScoreEveryRow, 1));
+    const Found found =
+        search_blocks(*codec, scan, blocks.spans(), queries, k, {}, search_with(kScoreEveryRow, 1));
     int64_t same = 0;
     for (int64_t q = 0; q < kQueries; ++q) {
       std::vector<float> scores(kRows);
@@ -156,7 +158,7 @@ TEST_CASE("block_search tells its progress and stops when told", "[scan][search]
   const std::vector<float> queries = normal_numbers(50 * 64, 1);
   for (const int threads : {1, 2}) {
     for (const float exactness : {1.0F, kScoreEveryRow}) {
-      SearchOptions options = search_options(exactness, threads);
+      SearchRequest options = search_with(exactness, threads);
       double last = 0;
       int falls = 0;
       options.progress = [&](double done) {
@@ -165,7 +167,7 @@ TEST_CASE("block_search tells its progress and stops when told", "[scan][search]
         return true;
       };
       const Found found = search_blocks(rows, queries, 5, options);
-      CHECK(found == search_blocks(rows, queries, 5, search_options(exactness, threads)));
+      CHECK(found == search_blocks(rows, queries, 5, search_with(exactness, threads)));
       CHECK(falls == 0);
       CHECK(last > .999);
       int stops = 0;
@@ -184,9 +186,9 @@ TEST_CASE("a forked child searches blocks after its parent did on threads", "[sc
   const ScanRows rows = made_up_rows("Polar2", 96, Metric::inner_product, 5000);
   const std::vector<float> queries = normal_numbers(40 * 96, 4);
   for (const float exactness : {kDefaultExactness, kScoreEveryRow}) {
-    const Found expected = search_blocks(rows, queries, 10, search_options(exactness, 4));
+    const Found expected = search_blocks(rows, queries, 10, search_with(exactness, 4));
     const ChildEnd end = run_in_child(
-        [&] { return search_blocks(rows, queries, 10, search_options(exactness, 4)) == expected; });
+        [&] { return search_blocks(rows, queries, 10, search_with(exactness, 4)) == expected; });
     CHECK((end == ChildEnd::right));
   }
 }

@@ -37,10 +37,13 @@ Result search(const Codec& codec, CodeRows codes, const std::vector<float>& quer
   const auto nq = static_cast<int64_t>(queries.size()) / codec.dim();
   Result result{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
                 std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
-  SearchOptions options;
-  options.threads = threads;
-  exhaustive_search(codec, codes, nq, queries.data(), k, filter, options, result.scores.data(),
-                    result.ids.data());
+  exhaustive_search(codec, codes,
+                    {.nq = nq,
+                     .queries = queries.data(),
+                     .goal = SearchGoal::best(k),
+                     .filter = filter,
+                     .threads = threads},
+                    {result.scores.data(), result.ids.data()});
   return result;
 }
 
@@ -198,20 +201,18 @@ TEST_CASE("exhaustive_search tells its progress, and stops when told", "[scan]")
     std::vector<float> scores(static_cast<size_t>(nq));
     std::vector<int64_t> ids(static_cast<size_t>(nq));
     std::vector<double> heard;
-    SearchOptions options;
-    options.progress = [&](double done) {
+    SearchRequest request = {.nq = nq, .queries = x.data(), .goal = SearchGoal::best(1)};
+    request.progress = [&](double done) {
       heard.push_back(done);
       return true;
     };
-    exhaustive_search(codec, buffer.rows(), nq, x.data(), 1, {}, options, scores.data(),
-                      ids.data());
+    exhaustive_search(codec, buffer.rows(), request, {scores.data(), ids.data()});
     REQUIRE(heard.size() >= 5);
     CHECK(std::is_sorted(heard.begin(), heard.end()));
     CHECK(heard.back() == 1);
-    options.progress = [](double done) { return done < .5; };
+    request.progress = [](double done) { return done < .5; };
     require_error(StatusCode::cancelled, "stopped by its progress function", [&] {
-      exhaustive_search(codec, buffer.rows(), nq, x.data(), 1, {}, options, scores.data(),
-                        ids.data());
+      exhaustive_search(codec, buffer.rows(), request, {scores.data(), ids.data()});
     });
   }
 }
@@ -219,17 +220,15 @@ TEST_CASE("exhaustive_search tells its progress, and stops when told", "[scan]")
 TEST_CASE("exhaustive_search names arguments it cannot take", "[scan]") {
   Codec codec(parse_spec("Polar3"), 8, Metric::l2, CodecOptions{});
   std::vector<float> query(8, 1.0F);
-  require_error(StatusCode::bad_argument, "k: 0", [&] {
-    exhaustive_search(codec, {}, 1, query.data(), 0, {}, {}, nullptr, nullptr);
-  });
-  require_error(StatusCode::bad_argument, "nq: -1", [&] {
-    exhaustive_search(codec, {}, -1, query.data(), 1, {}, {}, nullptr, nullptr);
-  });
-  require_error(StatusCode::bad_argument, "nq x k", [&] {
-    exhaustive_search(codec, {}, int64_t{1} << 40, query.data(), int64_t{1} << 40, {}, {}, nullptr,
-                      nullptr);
-  });
-  exhaustive_search(codec, {}, 0, nullptr, 1, {}, {}, nullptr, nullptr);
+  const auto search = [&](int64_t nq, int64_t k) {
+    exhaustive_search(codec, {}, {.nq = nq, .queries = query.data(), .goal = SearchGoal::best(k)},
+                      {nullptr, nullptr});
+  };
+  require_error(StatusCode::bad_argument, "k: 0", [&] { search(1, 0); });
+  require_error(StatusCode::bad_argument, "nq: -1", [&] { search(-1, 1); });
+  require_error(StatusCode::bad_argument, "nq x k",
+                [&] { search(int64_t{1} << 40, int64_t{1} << 40); });
+  search(0, 1);
 }
 
 }  // namespace

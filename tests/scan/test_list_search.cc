@@ -67,13 +67,12 @@ struct FileOfRows {
 };
 
 Found search(const InvertedFile& file, const std::vector<float>& queries, const ListProbes& probes,
-             int64_t k, const SearchOptions& options, const IdFilter& filter = {},
+             int64_t k, const SearchRequest& how, const RowFilter& filter = {},
              RowLabel label = RowLabel::id) {
-  const int64_t nq = std::ssize(queries) / file.codec.dim();
-  Found found{std::vector<float>(static_cast<size_t>(nq * k), 77.0F),
-              std::vector<int64_t>(static_cast<size_t>(nq * k), 77)};
-  list_search(file, nq, queries.data(), probes, k, filter, options, label, found.scores.data(),
-              found.ids.data());
+  const SearchRequest request =
+      with_queries(how, queries, file.codec.dim(), SearchGoal::best(k), filter);
+  Found found = empty_results(request.nq, k);
+  list_search(file, probes, label, request, found.result());
   return found;
 }
 
@@ -86,7 +85,7 @@ struct PlainRow {
   int64_t label;
 };
 std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const int64_t* lists,
-                                 int64_t nprobe, float exactness, const IdFilter& filter,
+                                 int64_t nprobe, float exactness, const RowFilter& filter,
                                  RowLabel label) {
   const Codec& codec = *rows.codec;
   const bool bounded = rows.scan != nullptr && search_is_bounded(*rows.scan, exactness);
@@ -100,7 +99,7 @@ std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const i
     std::vector<uint8_t> code(rows.lists->code_bytes());
     for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
       const int64_t id = rows.lists->ids(list)[row];
-      if (filter && !filter(id)) continue;
+      if (!filter.keeps(id)) continue;
       rows.lists->get(list, row, code.data());
       float score = 0;
       codec.score(moved, {code.data(), 1}, 0, 1, &score);
@@ -128,7 +127,7 @@ bool has_better_score(const PlainRow& a, const PlainRow& b) {
 /// What the search must find.
 Found plain_search(const FileOfRows& rows, const std::vector<float>& queries,
                    const ListProbes& probes, int64_t k, float exactness,
-                   const IdFilter& filter = {}, RowLabel label = RowLabel::id) {
+                   const RowFilter& filter = {}, RowLabel label = RowLabel::id) {
   const int64_t dim = rows.codec->dim();
   Found found;
   for (int64_t q = 0; q * dim < std::ssize(queries); ++q) {
@@ -153,7 +152,7 @@ Found plain_search(const FileOfRows& rows, const std::vector<float>& queries,
 /// What the range search must find.
 RangeFound plain_range_search(const FileOfRows& rows, const std::vector<float>& queries,
                               const ListProbes& probes, float radius, float exactness,
-                              const IdFilter& filter) {
+                              const RowFilter& filter) {
   const int64_t dim = rows.codec->dim();
   const float sign = rows.codec->higher_is_nearer() ? 1.0F : -1.0F;
   RangeFound found;
@@ -199,7 +198,7 @@ TEST_CASE("list_search finds the plain search's rows and scores", "[scan][search
             const Found expected = plain_search(rows, queries, probes, k, exactness);
             for (const int threads : {1, 2, 5}) {
               CAPTURE(spec, static_cast<int>(metric), nprobe, exactness, k, threads);
-              REQUIRE(search(rows.file(), queries, probes, k, search_options(exactness, threads)) ==
+              REQUIRE(search(rows.file(), queries, probes, k, search_with(exactness, threads)) ==
                       expected);
             }
           }
@@ -220,7 +219,7 @@ TEST_CASE("list_search finds the same on every target", "[scan][search][lists][k
       const Found expected = plain_search(rows, queries, probes, 12, exactness);
       on_every_target([&] {
         CAPTURE(spec, exactness);
-        REQUIRE(search(rows.file(), queries, probes, 12, search_options(exactness, 2)) == expected);
+        REQUIRE(search(rows.file(), queries, probes, 12, search_with(exactness, 2)) == expected);
       });
     }
   }
@@ -238,7 +237,7 @@ TEST_CASE("lists of many blocks go together", "[scan][search][lists]") {
   for (const float exactness : {.5F, 2.0F, 20.0F}) {
     const Found expected = plain_search(rows, query, probes, 2, exactness);
     CAPTURE(exactness);
-    REQUIRE(search(rows.file(), query, probes, 2, search_options(exactness, 1)) == expected);
+    REQUIRE(search(rows.file(), query, probes, 2, search_with(exactness, 1)) == expected);
   }
 }
 
@@ -249,10 +248,10 @@ TEST_CASE("one query alone is shared by threads, to the same end", "[scan][searc
   const ListProbes probes = {lists.data(), kLists};
   for (uint64_t seed = 40; seed < 50; ++seed) {
     const std::vector<float> query = normal_numbers(dim, seed);
-    const Found expected = search(rows.file(), query, probes, 10, search_options(2, 1));
+    const Found expected = search(rows.file(), query, probes, 10, search_with(2, 1));
     for (const int threads : {2, 3, 8}) {
       CAPTURE(seed, threads);
-      REQUIRE(search(rows.file(), query, probes, 10, search_options(2, threads)) == expected);
+      REQUIRE(search(rows.file(), query, probes, 10, search_with(2, threads)) == expected);
     }
   }
 }
@@ -271,19 +270,19 @@ TEST_CASE("lists that many queries have are searched for all at once, to the sam
       const int64_t third = q == 70 ? 1 : q % 50 == 0 ? 2 : -1;
       lists.insert(lists.end(), {q % 2, 1 - q % 2, third});
     }
-    const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
+    const RowFilter odd = [](int64_t id) { return id % 2 == 1; };
     for (const float exactness : {1.0F, kAll}) {
       for (const int64_t max_rows : {0, 1}) {
         const ListProbes probes = {lists.data(), 3, max_rows};
         std::vector<int64_t> first_lists = lists;
         for (size_t i = 0; i < lists.size() && max_rows > 0; ++i)
           if (i % 3 > 0) first_lists[i] = -1;
-        for (const IdFilter& filter : {IdFilter{}, odd}) {
+        for (const RowFilter& filter : {RowFilter{}, odd}) {
           const Found expected =
               plain_search(rows, queries, {first_lists.data(), 3}, 9, exactness, filter);
           for (const int threads : {1, 3}) {
             CAPTURE(spec, exactness, max_rows, threads);
-            REQUIRE(search(rows.file(), queries, probes, 9, search_options(exactness, threads),
+            REQUIRE(search(rows.file(), queries, probes, 9, search_with(exactness, threads),
                            filter) == expected);
           }
         }
@@ -303,17 +302,19 @@ TEST_CASE("list_range_search finds the plain search's rows and scores", "[scan][
         const std::vector<int64_t> lists = made_up_probes(nq, 9);
         const ListProbes probes = {lists.data(), 9};
         const Found best = plain_search(rows, queries, probes, 60, kAll);
-        const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
+        const RowFilter odd = [](int64_t id) { return id % 2 == 1; };
         for (const float radius : {best.scores[4], best.scores[59]}) {
           for (const float exactness : {1.0F, kAll}) {
-            for (const IdFilter& filter : {IdFilter{}, odd}) {
+            for (const RowFilter& filter : {RowFilter{}, odd}) {
               const RangeFound expected =
                   plain_range_search(rows, queries, probes, radius, exactness, filter);
               for (const int threads : {1, 3}) {
                 CAPTURE(spec, static_cast<int>(metric), nq, radius, exactness, threads);
                 RangeFound found;
-                list_range_search(rows.file(), nq, queries.data(), probes, radius, filter,
-                                  search_options(exactness, threads), RowLabel::id, &found);
+                list_search(rows.file(), probes, RowLabel::id,
+                            with_queries(search_with(exactness, threads), queries, dim,
+                                         SearchGoal::within(radius), filter),
+                            &found);
                 REQUIRE(found.lims == expected.lims);
                 REQUIRE(found.ids == expected.ids);
                 REQUIRE(found.scores == expected.scores);
@@ -335,9 +336,9 @@ TEST_CASE("lists are searched about one centre where none are given", "[scan][se
   const InvertedFile about_nothing = {*rows.codec, rows.scan.get(), *rows.lists, {}};
   const std::vector<BlockRows> spans = {rows.lists->span(0, 0)};
   const Found flat =
-      search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_options(2, 1));
+      search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_with(2, 1));
   const Found found =
-      search(about_nothing, queries, probes, 5, search_options(2, 1), {}, RowLabel::list_offset);
+      search(about_nothing, queries, probes, 5, search_with(2, 1), {}, RowLabel::list_offset);
   REQUIRE(found == flat);
 }
 
@@ -348,9 +349,9 @@ TEST_CASE("filters, list_offsets and a limit of rows", "[scan][search][lists]") 
     const std::vector<float> queries = normal_numbers(int64_t{5} * dim, 35);
     const std::vector<int64_t> lists = made_up_probes(5, 4);
     ListProbes probes = {lists.data(), 4};
-    const IdFilter odd = [](int64_t id) { return id % 2 == 1; };
-    const IdFilter none = [](int64_t) { return false; };
-    const SearchOptions options = search_options(2, 2);
+    const RowFilter odd = [](int64_t id) { return id % 2 == 1; };
+    const RowFilter none = [](int64_t) { return false; };
+    const SearchRequest options = search_with(2, 2);
     CAPTURE(spec);
     REQUIRE(search(rows.file(), queries, probes, 10, options, odd) ==
             plain_search(rows, queries, probes, 10, 2, odd));
@@ -380,7 +381,7 @@ TEST_CASE("wrong searches of lists are told", "[scan][search][lists]") {
   std::vector<float> query = normal_numbers(dim, 37);
   std::vector<int64_t> lists = {0, 9};
   const auto run = [&](int64_t k, float exactness) {
-    search(rows.file(), query, {lists.data(), 2}, k, search_options(exactness, 1));
+    search(rows.file(), query, {lists.data(), 2}, k, search_with(exactness, 1));
   };
   require_error(StatusCode::bad_argument, "number 1 of query 0 is list 9; there are 9",
                 [&] { run(1, 1); });
@@ -398,7 +399,7 @@ TEST_CASE("a stopped search of lists says so", "[scan][search][lists]") {
   const FileOfRows rows("Polar2", dim, Metric::l2, 100);
   const std::vector<float> queries = normal_numbers(int64_t{20} * dim, 38);
   const std::vector<int64_t> lists(20, 0);
-  SearchOptions options = search_options(2, 1);
+  SearchRequest options = search_with(2, 1);
   int calls = 0;
   options.progress = [&](double done) {
     REQUIRE(done <= 1);

@@ -51,10 +51,12 @@ double lost_share(const Codec& codec, const std::vector<float>& rows,
   const auto search = [&](float exactness) {
     std::vector<float> scores(static_cast<size_t>(nq * kBest));
     std::vector<int64_t> ids(scores.size());
-    SearchOptions options;
-    options.exactness = exactness;
-    store->search(codec, nq, queries.data(), kBest, RowFilter(), options, scores.data(),
-                  ids.data());
+    store->search(codec,
+                  {.nq = nq,
+                   .queries = queries.data(),
+                   .goal = SearchGoal::best(kBest),
+                   .options = {.exactness = exactness}},
+                  {scores.data(), ids.data()});
     return ids;
   };
   const std::vector<int64_t> all = search(kScoreEveryRow);

@@ -84,12 +84,13 @@ RangeFound plain_range_search(const Rows& data, const std::vector<float>& querie
 }
 
 RangeFound found_in_blocks(const Rows& data, const std::vector<float>& queries, float radius,
-                           const SearchOptions& options, const RowFilter& filter = {}) {
+                           const SearchRequest& how, const RowFilter& filter = {}) {
   RangeFound found;
   const std::vector<BlockRows> spans = data.rows.blocks.spans();
-  block_range_search(*data.rows.codec, data.rows.scan, spans,
-                     static_cast<int64_t>(queries.size()) / data.rows.codec->dim(), queries.data(),
-                     radius, filter, options, &found);
+  block_search(
+      *data.rows.codec, data.rows.scan, spans,
+      with_queries(how, queries, data.rows.codec->dim(), SearchGoal::within(radius), filter),
+      &found);
   return found;
 }
 
@@ -107,7 +108,7 @@ const auto kEvery = [](int64_t) { return true; };
 
 }  // namespace
 
-TEST_CASE("block_range_search finds the plain search's rows and scores", "[scan][range]") {
+TEST_CASE("A range search of blocks finds the plain search's rows and scores", "[scan][range]") {
   for (const std::string spec :
        {"Polar1", "Polar2", "Polar4", "Polar8", "Polar4-pca", "Polar4+2"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
@@ -122,11 +123,13 @@ TEST_CASE("block_range_search finds the plain search's rows and scores", "[scan]
           CAPTURE(spec, static_cast<int>(metric), rank, exactness);
           if (exactness == kScoreEveryRow) REQUIRE(expected.lims[1] == static_cast<int64_t>(rank));
           for (const int threads : {1, 3})
-            check_same(found_in_blocks(data, queries, radius, search_options(exactness, threads)),
+            check_same(found_in_blocks(data, queries, radius, search_with(exactness, threads)),
                        expected);
           RangeFound found;
-          block_range_search(*data.rows.codec, data.rows.scan, data.code_rows(), 17, queries.data(),
-                             radius, {}, search_options(exactness, 2), &found);
+          block_search(
+              *data.rows.codec, data.rows.scan, data.code_rows(),
+              with_queries(search_with(exactness, 2), queries, dim, SearchGoal::within(radius), {}),
+              &found);
           check_same(found, expected);
         }
       }
@@ -134,7 +137,7 @@ TEST_CASE("block_range_search finds the plain search's rows and scores", "[scan]
   }
 }
 
-TEST_CASE("block_range_search finds the same on every target", "[scan][range][kernels]") {
+TEST_CASE("A range search of blocks finds the same on every target", "[scan][range][kernels]") {
   for (const std::string spec : {"Polar1.5", "Polar3", "Polar4+4"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const Rows data(spec, 96, metric, 300);
@@ -147,10 +150,9 @@ TEST_CASE("block_range_search finds the same on every target", "[scan][range][ke
             plain_range_search(data, many, radius, exactness, kEvery);
         on_every_target([&] {
           CAPTURE(spec, static_cast<int>(metric), exactness);
-          check_same(found_in_blocks(data, queries, radius, search_options(exactness, 1)),
-                     expected);
+          check_same(found_in_blocks(data, queries, radius, search_with(exactness, 1)), expected);
           const WithoutAmx without;
-          const SearchOptions options = search_options(exactness, 2);
+          const SearchRequest options = search_with(exactness, 2);
           check_same(found_in_blocks(data, queries, radius, options), expected);
           check_same(found_in_blocks(data, many, radius, options), expected_of_many);
         });
@@ -159,7 +161,7 @@ TEST_CASE("block_range_search finds the same on every target", "[scan][range][ke
   }
 }
 
-TEST_CASE("block_range_search leaves out what the filter does", "[scan][range]") {
+TEST_CASE("A range search of blocks leaves out what the filter does", "[scan][range]") {
   const Rows data("Polar2", 70, Metric::l2, 2500);
   const std::vector<float> queries = normal_numbers(18 * 70, 34);
   const float radius = radius_of_rank(data, queries, 200);
@@ -168,7 +170,7 @@ TEST_CASE("block_range_search leaves out what the filter does", "[scan][range]")
     const RangeFound expected = plain_range_search(data, queries, radius, exactness, thirds);
     REQUIRE(expected.lims.back() > 0);
     for (const int threads : {1, 2})
-      check_same(found_in_blocks(data, queries, radius, search_options(exactness, threads), thirds),
+      check_same(found_in_blocks(data, queries, radius, search_with(exactness, threads), thirds),
                  expected);
   }
 }
@@ -179,14 +181,14 @@ TEST_CASE("Many tiles and infinite radii change nothing", "[scan][range]") {
   const float radius = radius_of_rank(data, queries, 2000);
   const RangeFound expected = plain_range_search(data, queries, radius, 2, kEvery);
   for (const int threads : {1, 2, 5})
-    check_same(found_in_blocks(data, queries, radius, search_options(2, threads)), expected);
-  const SearchOptions all = search_options(kScoreEveryRow, 2);
+    check_same(found_in_blocks(data, queries, radius, search_with(2, threads)), expected);
+  const SearchRequest all = search_with(kScoreEveryRow, 2);
   CHECK(found_in_blocks(data, queries, -kInfinity, all).lims ==
         std::vector<int64_t>{0, 66000, 132000, 198000});
   CHECK(found_in_blocks(data, queries, kInfinity, all).ids.empty());
 }
 
-TEST_CASE("exhaustive_range_search finds every row within the radius", "[scan][range]") {
+TEST_CASE("An exhaustive range search finds every row within the radius", "[scan][range]") {
   for (const std::string spec : {"PolarScalar4", "PolarPair4x4", "PolarPair4x4g128", "Polar2"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       Codec codec(parse_spec(spec), 48, metric, CodecOptions{});
@@ -218,8 +220,10 @@ TEST_CASE("exhaustive_range_search finds every row within the radius", "[scan][r
       REQUIRE(expected.lims.back() > 20);
       for (const int threads : {1, 3}) {
         RangeFound found;
-        exhaustive_range_search(codec, {codes.data(), 1500}, 20, queries.data(), radius, {},
-                                search_options(1, threads), &found);
+        exhaustive_search(
+            codec, {codes.data(), 1500},
+            with_queries(search_with(1, threads), queries, 48, SearchGoal::within(radius), {}),
+            &found);
         check_same(found, expected);
       }
     }
@@ -230,14 +234,14 @@ TEST_CASE("Range searches name arguments they cannot take", "[scan][range]") {
   const Rows data("Polar2", 64, Metric::l2, 10);
   const std::vector<float> queries = normal_numbers(64, 38);
   const auto search = [&](float radius, float exactness) {
-    found_in_blocks(data, queries, radius, search_options(exactness, 1));
+    found_in_blocks(data, queries, radius, search_with(exactness, 1));
   };
   require_error(StatusCode::bad_argument, "radius: nan", [&] { search(NAN, 1); });
   require_error(StatusCode::bad_argument, "exactness: -1", [&] { search(1, -1); });
   RangeFound found;
   require_error(StatusCode::bad_argument, "nq: -1", [&] {
-    exhaustive_range_search(*data.rows.codec, data.code_rows(), -1, queries.data(), 1, {}, {},
-                            &found);
+    exhaustive_search(*data.rows.codec, data.code_rows(),
+                      {.nq = -1, .queries = queries.data(), .goal = SearchGoal::within(1)}, &found);
   });
 }
 

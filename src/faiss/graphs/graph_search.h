@@ -44,7 +44,7 @@ struct GraphParameters {
   const char* ef_name = "efSearch";           // FAISS's, for error texts
   bool stops_by_distance = true;              // else after ef nodes
   const ::faiss::IDSelector* sel = nullptr;   // of what is returned, not of what is visited
-  std::function<bool(double)> progress = {};  // as SearchOptions::progress
+  std::function<bool(double)> progress = {};  // as SearchRequest::progress
 };
 
 /// As faiss::Index::search.

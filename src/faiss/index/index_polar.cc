@@ -185,9 +185,7 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     require_rows("search", n, d, x);
     require_trained("search", *codec_);
-    const RowFilter filter = row_filter(params);
-    const SearchOptions options = search_options(params);
-    codes_->search(*codec_, n, x, k, filter, options, distances, labels);
+    codes_->search(*codec_, make_request(n, x, SearchGoal::best(k), params), {distances, labels});
     if (ids_.empty()) return;
     for (idx_t i = 0; i < n * k; ++i) {
       if (labels[i] >= 0) labels[i] = ids_[static_cast<size_t>(labels[i])];
@@ -195,19 +193,17 @@ void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_
   });
 }
 
-RowFilter IndexPolar::row_filter(const ::faiss::SearchParameters* params) const {
-  if (params == nullptr || params->sel == nullptr) return {};
-  return [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
-}
-
-SearchOptions IndexPolar::search_options(const ::faiss::SearchParameters* params) const {
-  SearchOptions options;
-  options.exactness = exactness;
+SearchRequest IndexPolar::make_request(idx_t n, const float* x, const SearchGoal& goal,
+                                       const ::faiss::SearchParameters* params) const {
+  SearchRequest request = {
+      .nq = n, .queries = x, .goal = goal, .options = {.exactness = exactness}};
+  if (params != nullptr && params->sel != nullptr)
+    request.filter = [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
   if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
-    options.exactness = polar->exactness;
-    options.progress = polar->progress;
+    request.options.exactness = polar->exactness;
+    request.progress = polar->progress;
   }
-  return options;
+  return request;
 }
 
 void IndexPolar::range_search(idx_t n, const float* x, float radius,
@@ -218,7 +214,7 @@ void IndexPolar::range_search(idx_t n, const float* x, float radius,
     require_rows("range_search", n, d, x);
     require_trained("range_search", *codec_);
     RangeFound found;
-    codes_->range_search(*codec_, n, x, radius, row_filter(params), search_options(params), &found);
+    codes_->search(*codec_, make_request(n, x, SearchGoal::within(radius), params), &found);
     write_range_result(found, result, [this](int64_t row) { return id_of(row); });
   });
 }

@@ -12,7 +12,7 @@
 #include <functional>
 
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/scan/search/search_options.h"
+#include "src/scan/search/search_request.h"
 
 namespace faiss {
 struct RangeSearchResult;
@@ -27,7 +27,7 @@ struct IndexSearchOptions {
   int64_t nprobe = 0;
   int64_t ef_search = 0;
   double k_factor = 0;
-  std::function<bool(double done)> progress;  // as SearchOptions::progress
+  std::function<bool(double done)> progress;  // as SearchRequest::progress
 };
 
 /// Throws unsupported, naming the option, for one that the index has no use for.

@@ -28,26 +28,32 @@ struct IvfParameters {
   idx_t nprobe;
   idx_t max_codes;
   const ::faiss::SearchParameters* quantizer_params = nullptr;
-  IdFilter filter;
-  SearchOptions options;
+  SearchRequest request;
 
   IvfParameters(const IndexIVFPolar& index, const ::faiss::SearchParameters* params)
       : nprobe(static_cast<idx_t>(index.nprobe)), max_codes(static_cast<idx_t>(index.max_codes)) {
-    options.exactness = index.exactness;
+    request.options.exactness = index.exactness;
     if (params != nullptr && params->sel != nullptr)
-      filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
+      request.filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
     if (const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params)) {
       nprobe = static_cast<idx_t>(ivf->nprobe);
       max_codes = static_cast<idx_t>(ivf->max_codes);
       quantizer_params = ivf->quantizer_params;
     }
     if (const auto* polar = dynamic_cast<const SearchParametersIVFPolar*>(params)) {
-      options.exactness = polar->exactness;
-      options.progress = polar->progress;
+      request.options.exactness = polar->exactness;
+      request.progress = polar->progress;
     }
     require(nprobe >= 1, StatusCode::bad_argument, "search: nprobe is {}; at least 1 is needed",
             nprobe);
     nprobe = std::min(nprobe, static_cast<idx_t>(index.nlist));
+  }
+  SearchRequest request_for(idx_t n, const float* x, const SearchGoal& goal) const {
+    SearchRequest made = request;
+    made.nq = n;
+    made.queries = x;
+    made.goal = goal;
+    return made;
   }
 };
 
@@ -134,8 +140,8 @@ void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, i
                parameters.quantizer_params);
     if (const PolarInvertedLists* lists = polar_lists()) {
       const ListProbes of_queries = {assign.data(), parameters.nprobe, parameters.max_codes};
-      list_search(inverted_file(*lists), n, x, of_queries, k, parameters.filter, parameters.options,
-                  RowLabel::id, distances, labels);
+      list_search(inverted_file(*lists), of_queries, RowLabel::id,
+                  parameters.request_for(n, x, SearchGoal::best(k)), {distances, labels});
       add_stats(*this, n, of_queries, &::faiss::indexIVF_stats);
       return;
     }
@@ -167,9 +173,8 @@ void IndexIVFPolar::range_search(idx_t n, const float* x, float radius,
     find_lists(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
                parameters.quantizer_params);
     RangeFound found;
-    list_range_search(inverted_file(*lists), n, x,
-                      {assign.data(), parameters.nprobe, parameters.max_codes}, radius,
-                      parameters.filter, parameters.options, RowLabel::id, &found);
+    list_search(inverted_file(*lists), {assign.data(), parameters.nprobe, parameters.max_codes},
+                RowLabel::id, parameters.request_for(n, x, SearchGoal::within(radius)), &found);
     write_range_result(found, result, std::identity());
   });
 }
@@ -191,8 +196,8 @@ void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const i
     }
     const IvfParameters parameters(*this, params);
     const ListProbes probes = {assign, parameters.nprobe, parameters.max_codes};
-    list_search(inverted_file(*lists), n, x, probes, k, parameters.filter, parameters.options,
-                store_pairs ? RowLabel::list_offset : RowLabel::id, distances, labels);
+    list_search(inverted_file(*lists), probes, store_pairs ? RowLabel::list_offset : RowLabel::id,
+                parameters.request_for(n, x, SearchGoal::best(k)), {distances, labels});
     if (store_pairs) require_intact_ids(lists->lists(), n * k, labels);
     if (stats != nullptr) add_stats(*this, n, probes, stats);
   });

@@ -8,7 +8,7 @@
 
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/scan/search/range_found.h"
+#include "src/scan/search/search_result.h"
 
 namespace polarquant {
 

@@ -18,7 +18,6 @@
 #include "src/scan/search/dense_search.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
-#include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/shared_search.h"
 #include "src/scan/search/shared_thresholds.h"
@@ -41,29 +40,37 @@ constexpr unsigned kFirstTiles = 4;
 class GroupSearch {
  public:
   GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-              SearchGoal& goal, const SearchOptions& options, int threads, SearchProgress& progress)
+              const SearchRequest& request, const SearchResult& result)
       : codec_(codec),
         scan_codec_(scan_codec),
         loader_(loader),
-        goal_(goal),
-        kept_(scan_codec.rescored_rows(goal.k())),
-        exactness_(options.exactness),
-        threads_(threads),
+        request_(request),
+        results_(request, codec.higher_is_nearer(), result),
+        kept_(scan_codec.rescored_rows(results_.k())),
+        threads_(thread_count(request.threads, std::max(loader.blocks(), request.nq))),
         machine_(ScanMachine::here()),
-        workers_(static_cast<size_t>(threads)),
-        progress_(progress) {}
+        workers_(static_cast<size_t>(threads_)),
+        progress_(request.progress,
+                  static_cast<double>(loader.blocks()) * static_cast<double>(request.nq)) {}
 
+  void run() {
+    const int64_t group = plan_for(request_.nq).group_queries;
+    for (int64_t first = 0; first < request_.nq; first += group)
+      run(first, std::min(group, request_.nq - first));
+  }
+
+ private:
   /// For so many queries of the search.
   ScanPlan plan_for(int64_t nq) const {
     return plan_scan(
         &scan_codec_, machine_,
-        {nq, goal_.k(), loader_.blocks() * kBlockRows, exactness_, threads_, loader_.packs()});
+        {nq, results_.k(), loader_.blocks() * kBlockRows, exactness(), threads_, loader_.packs()});
   }
 
-  /// The goal's queries first … first+nq−1, (nq, dim), at most as many as a plan's group has.
-  void run(int64_t first, int64_t nq, const float* queries) {
+  /// Queries first … first+nq−1, at most as many as a plan's group has.
+  void run(int64_t first, int64_t nq) {
     plan_ = plan_for(nq);
-    prepare(nq, queries);
+    prepare(nq, request_.queries + first * codec_.dim());
     shared_ = plan_.kind == ScanKind::shared
                   ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_)
                   : nullptr;
@@ -72,8 +79,8 @@ class GroupSearch {
                        : nullptr;
     const int64_t slices = plan_.slices;
     const int64_t slice_queries = plan_.slice_queries;
-    best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(kept_));
-    limits_ = threads_ > 1 && !goal_.is_range()
+    best_.assign(static_cast<size_t>(threads_ * nq), results_.collector(kept_));
+    limits_ = threads_ > 1 && !results_.is_range()
                   ? std::make_unique<SharedLimits>(threads_, nq, kept_)
                   : nullptr;
     for (auto& worker : workers_)
@@ -89,11 +96,9 @@ class GroupSearch {
       if (count > 0) scan(first_query, count, thread, &ranges[static_cast<size_t>(task % slices)]);
     });
     // A lone query is given no limit that is only expected.
-    for (const int64_t query : merge(first, nq))
-      run(first + query, 1, queries + query * codec_.dim());
+    for (const int64_t query : merge(first, nq)) run(first + query, 1);
   }
 
- private:
   struct Worker {
     unsigned tiles = 0;  // searched of this group
     SpareMemory<ScanTile> tile;
@@ -120,8 +125,8 @@ class GroupSearch {
       for (int64_t i = 0; i < count; ++i) {
         const auto at = static_cast<size_t>(first + i);
         prepared_[at] = std::move(some[static_cast<size_t>(i)]);
-        queries_[at] = make_scan_query(scan_codec_, prepared_[at], plan_.bounded ? exactness_ : 0);
-        if (goal_.is_range())
+        queries_[at] = make_scan_query(scan_codec_, prepared_[at], plan_.bounded ? exactness() : 0);
+        if (results_.is_range())
           queries_[at].error_bound =
               make_score_error_bound(scan_codec_, prepared_[at], queries_[at]);
       }
@@ -195,7 +200,7 @@ class GroupSearch {
     TopK* best = slice.best - slice.first;
     exchange_limits(slice);
     // A thread that comes later finds thresholds.
-    if (!goal_.is_range() && !std::isfinite(slice.best[0].worst_key())) {
+    if (!results_.is_range() && !std::isfinite(slice.best[0].worst_key())) {
       const int64_t seeds = plan_.seed_blocks;
       worker->tile->blocks = 0;
       loader_.load_spread(seeds, &worker->packed, worker->tile.get());
@@ -261,17 +266,17 @@ class GroupSearch {
   /// Returns the queries of which limits left rows out that are among the best.
   std::vector<int64_t> merge(int64_t first, int64_t nq) {
     std::vector<char> missed(static_cast<size_t>(nq), 0);
-    goal_.begin_group(nq);
+    results_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
-      if (!goal_.is_range()) {
+      if (!results_.is_range()) {
         missed[static_cast<size_t>(q)] = !has_all_best(q, nq, all) ? 1 : 0;
         keep_best(all, kept_);
       }
       rescore(prepared_[static_cast<size_t>(q)], all);
-      goal_.write(first, q, all);
+      results_.write(first, q, all);
     });
-    goal_.end_group();
+    results_.end_group();
     std::vector<int64_t> queries;
     for (int64_t q = 0; q < nq; ++q)
       if (missed[static_cast<size_t>(q)] != 0) queries.push_back(q);
@@ -298,21 +303,23 @@ class GroupSearch {
       const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
       const float score = codec_.score_decoded(query, terms, decoded.data());
       neighbor.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > goal_.k()) neighbor.key = neighbor.score;
+      if (kept_ > results_.k()) neighbor.key = neighbor.score;
     }
   }
+
+  float exactness() const { return request_.options.exactness; }
 
   const Codec& codec_;
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
-  SearchGoal& goal_;
+  const SearchRequest& request_;
+  ResultWriter results_;
   int64_t kept_;  // rows by values
-  float exactness_;
   int threads_;
   ScanMachine machine_;
   ScanPlan plan_;  // of the group
   std::vector<std::unique_ptr<Worker>> workers_;
-  SearchProgress& progress_;
+  SearchProgress progress_;
   std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan
@@ -321,53 +328,18 @@ class GroupSearch {
   std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
-void search_tiles(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
-                  int64_t nq, const float* queries, SearchGoal goal, const SearchOptions& options) {
-  require(options.exactness >= 0, StatusCode::bad_argument,
-          "exactness: {}; 0 to infinity are allowed", options.exactness);
-  const int threads = thread_count(options.threads, std::max(loader.blocks(), nq));
-  SearchProgress progress(options.progress,
-                          static_cast<double>(loader.blocks()) * static_cast<double>(nq));
-  GroupSearch search(codec, scan_codec, loader, goal, options, threads, progress);
-  const int64_t group = search.plan_for(nq).group_queries;
-  for (int64_t first = 0; first < nq; first += group) {
-    search.run(first, std::min(group, nq - first), queries + first * codec.dim());
-  }
-}
-
 }  // namespace
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
-                  int64_t nq, const float* queries, int64_t k, const RowFilter& filter,
-                  const SearchOptions& options, float* scores, int64_t* ids) {
-  const TileLoader loader(scan_codec, spans, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
+                  const SearchRequest& request, const SearchResult& result) {
+  const TileLoader loader(scan_codec, spans, request.filter);
+  GroupSearch(codec, scan_codec, loader, request, result).run();
 }
 
-void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
-                  const float* queries, int64_t k, const RowFilter& filter,
-                  const SearchOptions& options, float* scores, int64_t* ids) {
-  const TileLoader loader(scan_codec, codes, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), options);
-}
-
-void block_range_search(const Codec& codec, const ScanCodec& scan_codec,
-                        std::span<const BlockRows> spans, int64_t nq, const float* queries,
-                        float radius, const RowFilter& filter, const SearchOptions& options,
-                        RangeFound* found) {
-  const TileLoader loader(scan_codec, spans, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
-}
-
-void block_range_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes, int64_t nq,
-                        const float* queries, float radius, const RowFilter& filter,
-                        const SearchOptions& options, RangeFound* found) {
-  const TileLoader loader(scan_codec, codes, filter);
-  search_tiles(codec, scan_codec, loader, nq, queries,
-               SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), options);
+void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes,
+                  const SearchRequest& request, const SearchResult& result) {
+  const TileLoader loader(scan_codec, codes, request.filter);
+  GroupSearch(codec, scan_codec, loader, request, result).run();
 }
 
 }  // namespace polarquant

@@ -171,8 +171,8 @@ void DenseSearch::set_threshold(const ScanQuery& query, const TopK& best, int64_
   bound_thresholds_[static_cast<size_t>(slot)] = -best.worst_key();
 }
 
-int DenseSearch::find_matches(const QueryTiles& query_tiles, int64_t first_query_tile, int count,
-                              int64_t first_slot) {
+int DenseSearch::find_matches(const TilesTogether& together) {
+  const auto& [query_tiles, first_query_tile, count, first_slot] = together;
   const float* thresholds = thresholds_.data() + first_slot;
   const QueryTileConstants* constants = query_tiles.constants(first_query_tile);
   const auto multiply = [&](size_t stage, int lanes) {
@@ -207,19 +207,21 @@ int DenseSearch::find_matches(const QueryTiles& query_tiles, int64_t first_query
   return find_scores(stages.size() == 2 ? dots_[1].data() : nullptr);
 }
 
-void DenseSearch::search_query_tiles(const ScanTile& tile, int block, const QueryTiles& query_tiles,
-                                     int64_t first_query_tile, int count, int64_t first_slot,
+void DenseSearch::search_query_tiles(const ScanTile& tile, int block, const TilesTogether& together,
                                      TopK* best) {
-  const int matches = find_matches(query_tiles, first_query_tile, count, first_slot);
-  const int64_t first_query = first_query_tile * kTileQueries;
+  const int matches = find_matches(together);
+  const int64_t first_query = together.first * kTileQueries;
   const int first_row = block * kBlockRows;
   for (int i = 0; i < matches; ++i) {
     const DenseMatch& match = matches_[static_cast<size_t>(i)];
     TopK& best_of_query = best[first_query + match.query];
-    const ScanQuery& query = query_tiles.queries()[first_query + match.query];
-    push_by_dots(codec_, tile, static_cast<uint32_t>(first_row + match.row), query,
-                 terms_of(match.row), match.dot, bounded_, &best_of_query);
-    set_threshold(query, best_of_query, first_slot + match.query);
+    const ScanQuery& query = together.tiles.queries()[first_query + match.query];
+    push_by_dots(codec_, tile, query,
+                 {static_cast<uint32_t>(first_row + match.row),
+                  terms_of(match.row),
+                  {match.dot[0], match.dot[1]}},
+                 bounded_, &best_of_query);
+    set_threshold(query, best_of_query, together.first_slot + match.query);
   }
 }
 
@@ -243,8 +245,8 @@ void DenseSearch::search(const ScanTile& tile, const QueryTiles& query_tiles, in
     for (int64_t query_tile = first / kTileQueries; query_tile < end_query_tile;
          query_tile += together) {
       const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
-      search_query_tiles(tile, block, query_tiles, query_tile, count,
-                         query_tile * kTileQueries - first, best);
+      search_query_tiles(tile, block,
+                         {query_tiles, query_tile, count, query_tile * kTileQueries - first}, best);
     }
   }
 }

@@ -75,11 +75,17 @@ class DenseSearch {
 
  private:
   void decode_block(const ScanTile& tile, int block);
-  void search_query_tiles(const ScanTile& tile, int block, const QueryTiles& query_tiles,
-                          int64_t first_query_tile, int count, int64_t first_slot, TopK* best);
+  /// Query tiles that are multiplied with a block together.
+  struct TilesTogether {
+    const QueryTiles& tiles;
+    int64_t first;  // of the tiles
+    int count;
+    int64_t first_slot;  // of their queries' thresholds
+  };
+  void search_query_tiles(const ScanTile& tile, int block, const TilesTogether& together,
+                          TopK* best);
   /// Those whose scores reach their query's threshold; returns how many.
-  int find_matches(const QueryTiles& query_tiles, int64_t first_query_tile, int count,
-                   int64_t first_slot);
+  int find_matches(const TilesTogether& together);
   void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
   void set_squared_norms(int stride, int count);
   ScanTerms terms_of(int row) const;

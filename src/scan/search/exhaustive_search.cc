@@ -13,7 +13,6 @@
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/rounded_rows.h"
-#include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/top_k.h"
 
@@ -62,23 +61,32 @@ class Tile {
 /// One group of queries against every row.
 class GroupSearch {
  public:
-  GroupSearch(const Codec& codec, CodeRows codes, SearchGoal& goal, const RowFilter& filter,
-              int threads, SearchProgress& progress)
+  // As many threads as there can be tasks: a row and a query each.
+  GroupSearch(const Codec& codec, CodeRows codes, const SearchRequest& request,
+              const SearchResult& result)
       : codec_(codec),
         codes_(codes),
-        goal_(goal),
-        filter_(filter),
-        threads_(threads),
-        progress_(progress) {}
+        request_(request),
+        results_(request, codec.higher_is_nearer(), result),
+        threads_(thread_count(request.threads, std::max(codes.rows, request.nq))),
+        progress_(request.progress, static_cast<double>(div_up(codes.rows, kExhaustiveTaskRows)) *
+                                        static_cast<double>(request.nq)) {}
 
-  /// For so many queries of the search.
-  ScanPlan plan_for(int64_t nq) const {
-    return plan_scan(nullptr, {}, {nq, goal_.k(), codes_.rows, 0, threads_, true});
+  void run() {
+    const int64_t group = plan_for(request_.nq).group_queries;
+    for (int64_t first = 0; first < request_.nq; first += group)
+      run(first, std::min(group, request_.nq - first));
   }
 
-  /// The goal's queries first … first+nq−1, (nq, dim).
-  void run(int64_t first, int64_t nq, const float* queries) {
-    prepare(nq, queries);
+ private:
+  /// For so many queries of the search.
+  ScanPlan plan_for(int64_t nq) const {
+    return plan_scan(nullptr, {}, {nq, results_.k(), codes_.rows, 0, threads_, true});
+  }
+
+  /// Queries first … first+nq−1.
+  void run(int64_t first, int64_t nq) {
+    prepare(nq, request_.queries + first * codec_.dim());
     const ScanPlan plan = plan_for(nq);
     const int64_t ranges = div_up(codes_.rows, kExhaustiveTaskRows);
     const int64_t slices = plan.slices;
@@ -87,7 +95,7 @@ class GroupSearch {
                    ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
                                                       codec_.dim(), codec_.higher_is_nearer())
                    : nullptr;
-    best_.assign(static_cast<size_t>(threads_ * nq), goal_.collector(goal_.k()));
+    best_.assign(static_cast<size_t>(threads_ * nq), results_.collector(results_.k()));
     parallel_for(ranges * slices, thread_count(threads_, ranges * slices),
                  [&](int64_t task, int thread) {
                    const int64_t first_query = task % slices * slice_queries;
@@ -104,7 +112,6 @@ class GroupSearch {
     merge(first, nq);
   }
 
- private:
   void prepare(int64_t nq, const float* queries) {
     queries_.resize(static_cast<size_t>(nq));
     for_each_query(nq, threads_, [&](int64_t q) {
@@ -119,7 +126,8 @@ class GroupSearch {
     uint64_t allowed = 0;
     for (int64_t row = range * kExhaustiveTaskRows; row < end_row; ++row) {
       if (row % 64 == 0)
-        allowed = filter_.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
+        allowed =
+            request_.filter.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
       if ((allowed >> (row % 64) & 1) != 0) body(row);
     }
   }
@@ -153,53 +161,30 @@ class GroupSearch {
   }
 
   void merge(int64_t first, int64_t nq) {
-    goal_.begin_group(nq);
+    results_.begin_group(nq);
     for_each_query(nq, threads_, [&](int64_t q) {
       std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
-      goal_.write(first, q, all);
+      results_.write(first, q, all);
     });
-    goal_.end_group();
+    results_.end_group();
   }
 
   const Codec& codec_;
   CodeRows codes_;
-  SearchGoal& goal_;
-  const RowFilter& filter_;
+  const SearchRequest& request_;
+  ResultWriter results_;
   int threads_;
-  SearchProgress& progress_;
+  SearchProgress progress_;
   std::vector<PreparedQuery> queries_;
   std::unique_ptr<RoundedQueries> rounded_;  // for many queries
   std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
-void search_rows(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
-                 SearchGoal goal, const RowFilter& filter, const SearchOptions& options) {
-  // As many threads as there can be tasks: a row and a query each.
-  const int threads = thread_count(options.threads, std::max(codes.rows, nq));
-  SearchProgress progress(
-      options.progress,
-      static_cast<double>(div_up(codes.rows, kExhaustiveTaskRows)) * static_cast<double>(nq));
-  GroupSearch search(codec, codes, goal, filter, threads, progress);
-  const int64_t group = search.plan_for(nq).group_queries;
-  for (int64_t first = 0; first < nq; first += group) {
-    search.run(first, std::min(group, nq - first), queries + first * codec.dim());
-  }
-}
-
 }  // namespace
 
-void exhaustive_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
-                       int64_t k, const RowFilter& filter, const SearchOptions& options,
-                       float* scores, int64_t* ids) {
-  search_rows(codec, codes, nq, queries,
-              SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids), filter, options);
-}
-
-void exhaustive_range_search(const Codec& codec, CodeRows codes, int64_t nq, const float* queries,
-                             float radius, const RowFilter& filter, const SearchOptions& options,
-                             RangeFound* found) {
-  search_rows(codec, codes, nq, queries,
-              SearchGoal::within(nq, radius, codec.higher_is_nearer(), found), filter, options);
+void exhaustive_search(const Codec& codec, CodeRows codes, const SearchRequest& request,
+                       const SearchResult& result) {
+  GroupSearch(codec, codes, request, result).run();
 }
 
 }  // namespace polarquant

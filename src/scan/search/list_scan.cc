@@ -12,10 +12,10 @@ namespace polarquant {
 namespace {
 
 /// A filter of ids as one of list_offsets.
-RowFilter places_of(const CodeLists& lists, const IdFilter& filter) {
-  if (!filter) return {};
+RowFilter by_list_offset(const CodeLists& lists, const RowFilter& filter) {
+  if (filter.keeps_all()) return {};
   return [&lists, &filter](int64_t list_offset) {
-    return filter(lists.ids(list_of_offset(list_offset))[row_of_offset(list_offset)]);
+    return filter.keeps(lists.ids(list_of_offset(list_offset))[row_of_offset(list_offset)]);
   };
 }
 
@@ -26,13 +26,11 @@ constexpr int64_t kFetchedRows = 256;
 
 }  // namespace
 
-ListScan::ListScan(const InvertedFile& file, const IdFilter& filter, const ListPlan& plan,
-                   float exactness, bool is_range)
+ListScan::ListScan(const InvertedFile& file, const ListPlan& plan, const SearchRequest& request)
     : file_(file),
-      filter_(places_of(file.lists, filter)),
+      filter_(by_list_offset(file.lists, request.filter)),
       plan_(plan),
-      exactness_(exactness),
-      is_range_(is_range),
+      request_(request),
       residual_(1),
       code_(file.lists.code_bytes()),
       decoded_(static_cast<size_t>(file.codec.dim())) {
@@ -66,9 +64,10 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
   const PreparedQuery& residual = residual_query(query, list, residual_.data());
-  set_scan_query(*file_.scan_codec, residual, plan_.bounded ? exactness_ : 0, scan);
-  scan->error_bound =
-      is_range_ ? make_score_error_bound(*file_.scan_codec, residual, *scan) : ScoreErrorBound{};
+  set_scan_query(*file_.scan_codec, residual, plan_.bounded ? request_.options.exactness : 0, scan);
+  scan->error_bound = request_.goal.is_range
+                          ? make_score_error_bound(*file_.scan_codec, residual, *scan)
+                          : ScoreErrorBound{};
 }
 
 void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,

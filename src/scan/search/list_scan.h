@@ -26,9 +26,9 @@ class ListScan {
   /// Queries that a list is searched for together at the most.
   static constexpr int64_t kMaxQueries = 128;
 
-  /// Both are borrowed. A range search's rows are those that may be within the radius.
-  ListScan(const InvertedFile& file, const IdFilter& filter, const ListPlan& plan, float exactness,
-           bool is_range);
+  /// `file` and `request` are borrowed. A range search's rows are those that may be within the
+  /// radius.
+  ListScan(const InvertedFile& file, const ListPlan& plan, const SearchRequest& request);
 
   /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
   /// best has their list_offsets for ids. Queries are prepared by the codec, and not about a
@@ -60,8 +60,7 @@ class ListScan {
   const InvertedFile& file_;
   RowFilter filter_;  // over list_offsets
   ListPlan plan_;
-  float exactness_;
-  bool is_range_;
+  const SearchRequest& request_;
   std::vector<PreparedQuery> residual_;  // queries about the list's centre
   std::vector<TopK> best_;               // theirs
   std::vector<uint8_t> code_;

@@ -16,7 +16,6 @@
 #include "src/scan/search/list_scan.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
-#include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/top_k.h"
@@ -32,41 +31,52 @@ struct QueriesOfLists {
 
 class GroupSearch {
  public:
-  GroupSearch(const InvertedFile& file, const ListProbes& probes, SearchGoal& goal,
-              const IdFilter& filter, const SearchOptions& options, RowLabel label, int threads,
-              SearchProgress& progress)
+  GroupSearch(const InvertedFile& file, const ListProbes& probes, RowLabel label,
+              const SearchRequest& request, const SearchResult& result)
       : file_(file),
         probes_(probes),
-        goal_(goal),
-        kept_(file.scan_codec != nullptr ? file.scan_codec->rescored_rows(goal.k()) : goal.k()),
-        filter_(filter),
-        exactness_(options.exactness),
         label_(label),
-        threads_(threads),
-        scans_(static_cast<size_t>(threads)),
-        progress_(progress) {}
+        request_(request),
+        results_(request, file.codec.higher_is_nearer(), result),
+        kept_(file.scan_codec != nullptr ? file.scan_codec->rescored_rows(results_.k())
+                                         : results_.k()),
+        threads_(thread_count(request.threads, std::max(request.nq, request.nq * probes.nprobe))),
+        scans_(static_cast<size_t>(threads_)),
+        progress_(request.progress, static_cast<double>(request.nq)) {
+    for (int64_t i = 0; i < request.nq * probes.nprobe; ++i) {
+      require(probes.lists[i] >= -1 && probes.lists[i] < file.lists.count(),
+              StatusCode::bad_argument, "probes: number {} of query {} is list {}; there are {}",
+              i % probes.nprobe, i / probes.nprobe, probes.lists[i], file.lists.count());
+    }
+  }
 
-  /// The goal's queries first_query … first_query+nq−1, (nq, dim).
-  void run(int64_t first_query, int64_t nq, const float* queries) {
+  void run() {
+    for (int64_t first = 0; first < request_.nq; first += kListGroupQueries)
+      run(first, std::min(kListGroupQueries, request_.nq - first));
+  }
+
+ private:
+  /// Queries first_query … first_query+nq−1.
+  void run(int64_t first_query, int64_t nq) {
     first_query_ = first_query;
-    prepare(nq, queries);
-    plan_ = plan_lists(file_.scan_codec, ScanMachine::here(),
-                       {nq, probes_.nprobe, file_.lists.count(), exactness_, threads_});
+    prepare(nq, request_.queries + first_query * file_.codec.dim());
+    plan_ =
+        plan_lists(file_.scan_codec, ScanMachine::here(),
+                   {nq, probes_.nprobe, file_.lists.count(), request_.options.exactness, threads_});
     if (plan_.by_lists) {
       search_by_lists(nq);
     } else {
       search_by_queries(nq);
     }
-    goal_.begin_group(nq);
+    results_.begin_group(nq);
     parallel_for(nq, thread_count(threads_, nq), [&](int64_t query, int thread) {
       std::vector<Neighbor> all = candidates_of(best_, static_cast<int>(parts_), nq, query);
       finish(query, &scan_of(thread), all);
-      goal_.write(first_query_, query, all);
+      results_.write(first_query_, query, all);
     });
-    goal_.end_group();
+    results_.end_group();
   }
 
- private:
   void prepare(int64_t nq, const float* queries) {
     queries_.resize(static_cast<size_t>(nq));
     for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
@@ -78,8 +88,7 @@ class GroupSearch {
 
   ListScan& scan_of(int thread) {
     auto& scan = scans_[static_cast<size_t>(thread)];
-    if (scan == nullptr)
-      scan = std::make_unique<ListScan>(file_, filter_, plan_, exactness_, goal_.is_range());
+    if (scan == nullptr) scan = std::make_unique<ListScan>(file_, plan_, request_);
     return *scan;
   }
 
@@ -98,9 +107,9 @@ class GroupSearch {
 
   void search_by_queries(int64_t nq) {
     parts_ = plan_.parts;
-    best_.assign(static_cast<size_t>(parts_ * nq), goal_.collector(kept_));
+    best_.assign(static_cast<size_t>(parts_ * nq), results_.collector(kept_));
     limits_.clear();
-    if (parts_ > 1 && !goal_.is_range()) {
+    if (parts_ > 1 && !results_.is_range()) {
       for (int64_t query = 0; query < nq; ++query)
         limits_.push_back(std::make_unique<SharedLimits>(static_cast<int>(parts_), 1, kept_));
     }
@@ -144,7 +153,7 @@ class GroupSearch {
 
   void search_by_lists(int64_t nq) {
     parts_ = threads_;
-    best_.assign(static_cast<size_t>(parts_ * nq), goal_.collector(kept_));
+    best_.assign(static_cast<size_t>(parts_ * nq), results_.collector(kept_));
     const QueriesOfLists of = queries_of_lists(nq);
     const double queries_per_probe =
         static_cast<double>(nq) / std::max<double>(1, static_cast<double>(of.numbers.size()));
@@ -167,12 +176,12 @@ class GroupSearch {
 
   // What is returned is what Codec::score says of a row. Of more than k it chooses, too.
   void finish(int64_t query, ListScan* scan, std::vector<Neighbor>& candidates) {
-    if (!goal_.is_range()) keep_best(candidates, kept_);
+    if (!results_.is_range()) keep_best(candidates, kept_);
     for (Neighbor& neighbor : candidates) {
       if (file_.scan_codec != nullptr) {
         const float score = scan->score(queries_[static_cast<size_t>(query)], neighbor.id);
         neighbor.score = key_of_score(score, file_.codec.higher_is_nearer());
-        if (kept_ > goal_.k()) neighbor.key = neighbor.score;
+        if (kept_ > results_.k()) neighbor.key = neighbor.score;
       }
       if (label_ == RowLabel::id)
         neighbor.id = file_.lists.ids(list_of_offset(neighbor.id))[row_of_offset(neighbor.id)];
@@ -181,14 +190,13 @@ class GroupSearch {
 
   const InvertedFile& file_;
   const ListProbes& probes_;
-  SearchGoal& goal_;
-  int64_t kept_;  // rows by values
-  const IdFilter& filter_;
-  float exactness_;
   RowLabel label_;
+  const SearchRequest& request_;
+  ResultWriter results_;
+  int64_t kept_;  // rows by values
   int threads_;
   std::vector<std::unique_ptr<ListScan>> scans_;  // of each thread
-  SearchProgress& progress_;
+  SearchProgress progress_;
   int64_t first_query_ = 0;
   ListPlan plan_;  // of the group
   std::vector<PreparedQuery> queries_;
@@ -197,40 +205,11 @@ class GroupSearch {
   std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
 };
 
-void search_lists(const InvertedFile& file, int64_t nq, const float* queries,
-                  const ListProbes& probes, SearchGoal goal, const IdFilter& filter,
-                  const SearchOptions& options, RowLabel label) {
-  require(options.exactness >= 0, StatusCode::bad_argument,
-          "exactness: {}; 0 to infinity are allowed", options.exactness);
-  for (int64_t i = 0; i < nq * probes.nprobe; ++i) {
-    require(probes.lists[i] >= -1 && probes.lists[i] < file.lists.count(), StatusCode::bad_argument,
-            "probes: number {} of query {} is list {}; there are {}", i % probes.nprobe,
-            i / probes.nprobe, probes.lists[i], file.lists.count());
-  }
-  const int threads = thread_count(options.threads, std::max(nq, nq * probes.nprobe));
-  SearchProgress progress(options.progress, static_cast<double>(nq));
-  GroupSearch search(file, probes, goal, filter, options, label, threads, progress);
-  for (int64_t first = 0; first < nq; first += kListGroupQueries) {
-    search.run(first, std::min(kListGroupQueries, nq - first), queries + first * file.codec.dim());
-  }
-}
-
 }  // namespace
 
-void list_search(const InvertedFile& file, int64_t nq, const float* queries,
-                 const ListProbes& probes, int64_t k, const IdFilter& filter,
-                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels) {
-  search_lists(file, nq, queries, probes,
-               SearchGoal::best(nq, k, file.codec.higher_is_nearer(), scores, labels), filter,
-               options, label);
-}
-
-void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
-                       const ListProbes& probes, float radius, const IdFilter& filter,
-                       const SearchOptions& options, RowLabel label, RangeFound* found) {
-  search_lists(file, nq, queries, probes,
-               SearchGoal::within(nq, radius, file.codec.higher_is_nearer(), found), filter,
-               options, label);
+void list_search(const InvertedFile& file, const ListProbes& probes, RowLabel label,
+                 const SearchRequest& request, const SearchResult& result) {
+  GroupSearch(file, probes, label, request, result).run();
 }
 
 }  // namespace polarquant

@@ -4,19 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 
 #include "src/codec/codec.h"
 #include "src/scan/layout/code_lists.h"
 #include "src/scan/model/scan_codec.h"
-#include "src/scan/search/range_found.h"
-#include "src/scan/search/search_options.h"
+#include "src/scan/search/search_result.h"
 
 namespace polarquant {
-
-/// Whether the row with this id takes part in a search, asked from any thread. Empty: all do.
-using IdFilter = std::function<bool(int64_t id)>;
 
 /// An inverted file as a search reads it; everything is borrowed.
 struct InvertedFile {
@@ -48,23 +43,14 @@ constexpr int64_t list_offset(int64_t list, int64_t row) { return list << 32 | r
 constexpr int64_t list_of_offset(int64_t list_offset) { return list_offset >> 32; }
 constexpr int64_t row_of_offset(int64_t list_offset) { return list_offset & 0xffffffff; }
 
-/// The k best rows of the probed lists for each of nq queries (nq, dim): scores (nq, k) best first
-/// and labels (nq, k), ties by lower label; where there are fewer than k rows, label −1 with score
-/// −inf (inner product, cosine) or +inf (L2). The rows are those of the largest min(score, bounds),
-/// by int8 values where the codec has them, ties to the lower list_offset; what is returned, and
-/// orders them, is Codec::score of each about its list's centre, to the bit. The result does not
-/// depend on threads or the machine. Throws bad_argument for nq < 0, k < 1, exactness below 0 or no
-/// number, lists that are not there, and queries that are not finite.
-void list_search(const InvertedFile& file, int64_t nq, const float* queries,
-                 const ListProbes& probes, int64_t k, const IdFilter& filter,
-                 const SearchOptions& options, RowLabel label, float* scores, int64_t* labels);
-
-/// All rows of the probed lists that are within a radius of each of nq queries, best first: those
-/// whose Codec::score is above `radius` (inner product, cosine) or below it (L2), but for rows of
-/// which a bound is not, as block_range_search. found->ids are labels. Throws as list_search, and
-/// bad_argument for a radius that is no number.
-void list_range_search(const InvertedFile& file, int64_t nq, const float* queries,
-                       const ListProbes& probes, float radius, const IdFilter& filter,
-                       const SearchOptions& options, RowLabel label, RangeFound* found);
+/// Searches the probed lists for each query; result ids are labels, ties by lower label, and the
+/// filter is over ids. The k best rows are those of the largest min(score, bounds), by int8 values
+/// where the codec has them, ties to the lower list_offset; what is returned, and orders them, is
+/// Codec::score of each about its list's centre, to the bit. Rows within a radius are those that
+/// this score says are, but for rows of which a bound is not, as in block_search. The result does
+/// not depend on threads or the machine. Throws bad_argument for a request that is not allowed,
+/// lists that are not there, and queries that are not finite.
+void list_search(const InvertedFile& file, const ListProbes& probes, RowLabel label,
+                 const SearchRequest& request, const SearchResult& result);
 
 }  // namespace polarquant

@@ -19,11 +19,18 @@ inline float lowered_threshold(float reached, float error_bound) {
                           : reached - error_bound - 1e-6F * (std::fabs(reached) + error_bound);
 }
 
+/// A row of a tile and its products with a query.
+struct MatchedRow {
+  uint32_t row;
+  ScanTerms terms;
+  int32_t dot[2];  // Σ value·value, by stage
+};
+
 /// Brings a row of the tile into *best if it belongs there, by its score and, where `bounded`, its
-/// bounds. dot: Σ value·value, by stage.
-inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, uint32_t row,
-                         const ScanQuery& query, const ScanTerms& terms, const int32_t (&dot)[2],
-                         bool bounded, TopK* best) {
+/// bounds.
+inline void push_by_dots(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
+                         const MatchedRow& match, bool bounded, TopK* best) {
+  const auto& [row, terms, dot] = match;
   const bool two_stages = codec.stages().size() == 2;
   float score = two_stages ? similarity(query.score, terms, dot[0], dot[1])
                            : similarity(query.score, terms, dot[0]);

@@ -34,7 +34,12 @@ constexpr double kNextExactness = 1.65;
 class SampledRows {
  public:
   SampledRows(Codec& codec, const ScanCodec& scan_codec, int64_t n, const float* x)
-      : codec_(codec), x_(x), n_(n), count_(std::min(n, kMostRows)), blocks_(scan_codec.layout()) {
+      : codec_(codec),
+        scan_codec_(scan_codec),
+        x_(x),
+        n_(n),
+        count_(std::min(n, kMostRows)),
+        blocks_(scan_codec.layout()) {
     const auto dim = static_cast<size_t>(codec.dim());
     constexpr int64_t kTogether = 256;
     std::vector<float> rows(kTogether * dim);
@@ -49,6 +54,8 @@ class SampledRows {
     spans_ = blocks_.spans();
   }
 
+  const Codec& codec() const { return codec_; }
+  const ScanCodec& scan_codec() const { return scan_codec_; }
   int64_t count() const { return count_; }
   const float* row(int64_t i) const { return x_ + i * n_ / count_ * codec_.dim(); }
   CodeRows codes() const { return {codes_.data(), count_}; }
@@ -56,6 +63,7 @@ class SampledRows {
 
  private:
   const Codec& codec_;
+  const ScanCodec& scan_codec_;
   const float* x_;
   int64_t n_;
   int64_t count_;
@@ -94,8 +102,9 @@ NeededExactness needed_exactness(const ScanCodec& codec, const ScanQuery& at_0,
 }
 
 /// Sets needed[i·kNeighbours …] of queries first … end−1, which are some of the rows.
-void add_needed(const Codec& codec, const ScanCodec& scan_codec, const SampledRows& rows,
-                int64_t queries, int64_t first, int64_t end, NeededExactness* needed) {
+void add_needed(const SampledRows& rows, int64_t queries, int64_t first, int64_t end,
+                NeededExactness* needed) {
+  const Codec& codec = rows.codec();
   const auto row_of = [&](int64_t query) { return query * rows.count() / queries; };
   std::vector<PreparedQuery> prepared;
   std::vector<TopK> best;
@@ -113,12 +122,12 @@ void add_needed(const Codec& codec, const ScanCodec& scan_codec, const SampledRo
     }
   }
   for (size_t i = 0; i < prepared.size(); ++i) {
-    const ScanQuery at_0 = make_scan_query(scan_codec, prepared[i], 0);
-    const ScanQuery at_1 = make_scan_query(scan_codec, prepared[i], 1);
+    const ScanQuery at_0 = make_scan_query(rows.scan_codec(), prepared[i], 0);
+    const ScanQuery at_1 = make_scan_query(rows.scan_codec(), prepared[i], 1);
     const float threshold = -best[i].worst_key();
     NeededExactness* out = needed + (first + static_cast<int64_t>(i)) * kNeighbours;
     for (const Neighbor& neighbor : best[i].neighbors())
-      *out++ = needed_exactness(scan_codec, at_0, at_1, rows.place(neighbor.id), threshold);
+      *out++ = needed_exactness(rows.scan_codec(), at_0, at_1, rows.place(neighbor.id), threshold);
   }
 }
 
@@ -139,8 +148,7 @@ SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, co
   const int64_t groups = (queries + kQueriesTogether - 1) / kQueriesTogether;
   parallel_for(groups, thread_count(0, groups), [&](int64_t group, int /*thread*/) {
     const int64_t first = group * kQueriesTogether;
-    add_needed(trained, scan_codec, rows, queries, first,
-               std::min(queries, first + kQueriesTogether), needed.data());
+    add_needed(rows, queries, first, std::min(queries, first + kQueriesTogether), needed.data());
   });
   std::vector<double> sketch;
   std::vector<double> next;

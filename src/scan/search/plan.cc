@@ -9,7 +9,7 @@
 #include "src/scan/kernels/dense/query_tile_dots.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/search/query_tasks.h"
-#include "src/scan/search/search_options.h"
+#include "src/scan/search/search_request.h"
 
 namespace polarquant {
 namespace {

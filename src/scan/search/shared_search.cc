@@ -60,9 +60,10 @@ void SharedSearch::take_matches(const ScanTile& tile, const SharedQueries& queri
   for (int i = 0; i < matches.count; ++i) {
     const int goal = matches.goals[i];
     const uint32_t row = matches.rows[i];
-    const int32_t dots[2] = {matches.dots[0][i], matches.dots[1][i]};
-    push_by_dots(codec_, tile, values_.first_row + row, *queries[first + goal].scan,
-                 values_.terms(row).terms, dots, true, &best[goal]);
+    const MatchedRow match = {values_.first_row + row,
+                              values_.terms(row).terms,
+                              {matches.dots[0][i], matches.dots[1][i]}};
+    push_by_dots(codec_, tile, *queries[first + goal].scan, match, true, &best[goal]);
     thresholds[goal] = -best[goal].worst_key();
   }
   matches.count = 0;

@@ -12,12 +12,8 @@ namespace polarquant {
 
 class BlockRowStore : public RowStore {
  public:
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override;
-  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                    const RowFilter& filter, const SearchOptions& options,
-                    RangeFound* found) const override;
+  void search(const Codec& codec, const SearchRequest& request,
+              const SearchResult& result) const override;
 
  protected:
   /// Of the state that the rows were encoded in; none before the first.

@@ -9,7 +9,6 @@
 #include "src/core/checked_size.h"
 #include "src/scan/layout/row_removal.h"
 #include "src/scan/search/query_tasks.h"
-#include "src/scan/search/search_goal.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/mapped_row_store.h"
@@ -114,17 +113,26 @@ class FloatRowStore final : public RowStore {
     values_.erase(values_.begin() + mark.rows * dim_, values_.end());
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override {
-    search_all(codec, nq, queries, SearchGoal::best(nq, k, codec.higher_is_nearer(), scores, ids),
-               filter, options);
-  }
-  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                    const RowFilter& filter, const SearchOptions& options,
-                    RangeFound* found) const override {
-    search_all(codec, nq, queries, SearchGoal::within(nq, radius, codec.higher_is_nearer(), found),
-               filter, options);
+  void search(const Codec& codec, const SearchRequest& request,
+              const SearchResult& result) const override {
+    ResultWriter results(request, codec.higher_is_nearer(), result);
+    SearchProgress progress(request.progress, static_cast<double>(request.nq));
+    results.begin_group(request.nq);
+    for_some_queries(request.nq, request.threads, [&](int64_t first, int64_t count) {
+      progress.advance(static_cast<double>(count));
+      PairScores scores(codec);
+      for (int64_t q = first; q < first + count; ++q) {
+        const float* query = request.queries + q * dim_;
+        require_vector("queries", q, query, dim_, kMaxQueryNorm);
+        TopK best = results.collector(results.k());
+        for_each_row(request.filter, [&](int64_t row) {
+          best.push({key_of_score(scores(query, at(row)), codec.higher_is_nearer()), row});
+        });
+        std::vector<Neighbor> found = best.neighbors();
+        results.write(0, q, found);
+      }
+    });
+    results.end_group();
   }
   void decode(const Codec& /*codec*/, int64_t first, int64_t count, Reconstruction /*kind*/,
               float* x) const override {
@@ -155,27 +163,6 @@ class FloatRowStore final : public RowStore {
 
   [[noreturn]] static void fail_uncoded() {
     fail(StatusCode::internal, "index: its rows are not coded yet");
-  }
-
-  void search_all(const Codec& codec, int64_t nq, const float* queries, SearchGoal goal,
-                  const RowFilter& filter, const SearchOptions& options) const {
-    SearchProgress progress(options.progress, static_cast<double>(nq));
-    goal.begin_group(nq);
-    for_some_queries(nq, options.threads, [&](int64_t first, int64_t count) {
-      progress.advance(static_cast<double>(count));
-      PairScores scores(codec);
-      for (int64_t q = first; q < first + count; ++q) {
-        const float* query = queries + q * dim_;
-        require_vector("queries", q, query, dim_, kMaxQueryNorm);
-        TopK best = goal.collector(goal.k());
-        for_each_row(filter, [&](int64_t row) {
-          best.push({key_of_score(scores(query, at(row)), codec.higher_is_nearer()), row});
-        });
-        std::vector<Neighbor> found = best.neighbors();
-        goal.write(0, q, found);
-      }
-    });
-    goal.end_group();
   }
 
   /// body(row) for the rows that the filter lets through.

@@ -7,16 +7,9 @@
 
 namespace polarquant {
 
-void RowCodeStore::search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-                          const RowFilter& filter, const SearchOptions& options, float* scores,
-                          int64_t* ids) const {
-  row_search(codec, row_codes(), nq, queries, k, filter, options, scores, ids);
-}
-
-void RowCodeStore::range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                                const RowFilter& filter, const SearchOptions& options,
-                                RangeFound* found) const {
-  row_range_search(codec, row_codes(), nq, queries, radius, filter, options, found);
+void RowCodeStore::search(const Codec& codec, const SearchRequest& request,
+                          const SearchResult& result) const {
+  row_search(codec, row_codes(), request, result);
 }
 
 void RowCodeStore::get(const Codec& codec, int64_t row, uint8_t* code) const {

@@ -9,12 +9,8 @@ namespace polarquant {
 /// Of row_codes().
 class RowCodeStore : public RowStore {
  public:
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override;
-  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                    const RowFilter& filter, const SearchOptions& options,
-                    RangeFound* found) const override;
+  void search(const Codec& codec, const SearchRequest& request,
+              const SearchResult& result) const override;
   void get(const Codec& codec, int64_t row, uint8_t* code) const override;
   void decode(const Codec& codec, int64_t first, int64_t count, Reconstruction kind,
               float* x) const override;

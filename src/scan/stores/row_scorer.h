@@ -24,7 +24,7 @@ class RowScorer {
  public:
   virtual ~RowScorer() = default;
 
-  /// q: (dim), finite. `exactness` is SearchOptions', for keep_reaching.
+  /// q: (dim), finite. `exactness` is that of SearchOptions, for keep_reaching.
   virtual void set_query(const float* q, float exactness) = 0;
   /// scores[i] of the query and rows[i].
   virtual void score(const int32_t* rows, int count, float* scores) = 0;

@@ -16,7 +16,7 @@
 #include "src/codec/codec.h"
 #include "src/core/aligned_buffer.h"
 #include "src/scan/layout/code_blocks.h"
-#include "src/scan/search/block_search.h"
+#include "src/scan/search/search_result.h"
 #include "src/scan/stores/row_scorer.h"
 
 namespace polarquant {
@@ -69,14 +69,9 @@ class RowStore {
   virtual Mark mark(const Codec& codec) const = 0;
   virtual void go_back_to(const Codec& codec, const Mark& mark) noexcept = 0;
 
-  /// As block_search; exactness is read where bounds are (block_search.h).
-  virtual void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-                      const RowFilter& filter, const SearchOptions& options, float* scores,
-                      int64_t* ids) const = 0;
-  /// As block_range_search.
-  virtual void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                            const RowFilter& filter, const SearchOptions& options,
-                            RangeFound* found) const = 0;
+  /// As block_search; exactness is read where bounds are.
+  virtual void search(const Codec& codec, const SearchRequest& request,
+                      const SearchResult& result) const = 0;
 
   /// As the codec's functions of these names; by get, unless a store has its rows in the row
   /// format.

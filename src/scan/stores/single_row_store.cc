@@ -271,17 +271,10 @@ class SingleRowStore final : public RowStore {
     rows_.truncate(mark.rows);
   }
 
-  void search(const Codec& codec, int64_t nq, const float* queries, int64_t k,
-              const RowFilter& filter, const SearchOptions& options, float* scores,
-              int64_t* ids) const override {
+  void search(const Codec& codec, const SearchRequest& request,
+              const SearchResult& result) const override {
     const std::vector<uint8_t> codes = unpacked(codec);
-    row_search(codec, {codes.data(), rows()}, nq, queries, k, filter, options, scores, ids);
-  }
-  void range_search(const Codec& codec, int64_t nq, const float* queries, float radius,
-                    const RowFilter& filter, const SearchOptions& options,
-                    RangeFound* found) const override {
-    const std::vector<uint8_t> codes = unpacked(codec);
-    row_range_search(codec, {codes.data(), rows()}, nq, queries, radius, filter, options, found);
+    row_search(codec, {codes.data(), rows()}, request, result);
   }
 
   std::unique_ptr<RowScorer> make_scorer(const Codec& codec) const override {

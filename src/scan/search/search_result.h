@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Where the results of a search go, and how they get there. Searches of the k best rows and of all
+// within a radius are the same: rows within a radius are those that reach a threshold which stands
+// from the beginning.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "src/core/checked_size.h"
+#include "src/scan/search/search_request.h"
+#include "src/scan/search/top_k.h"
+
+namespace polarquant {
+
+/// What a search within a radius found: rows lims[q] … lims[q+1]−1 are those of query q, best
+/// first, ties by lower id.
+struct RangeFound {
+  std::vector<int64_t> lims;  // (nq + 1), from 0
+  std::vector<float> scores;  // (lims[nq])
+  std::vector<int64_t> ids;   // (lims[nq])
+};
+
+/// Of the k best: scores best first and ids, both (nq, k), ties by lower id; where there are fewer
+/// rows, id −1 with score −inf (inner product, cosine) or +inf (L2). Else *found, which is of use
+/// only after the search has returned.
+struct SearchResult {
+  SearchResult(float* top_scores, int64_t* top_ids) : scores(top_scores), ids(top_ids) {}
+  SearchResult(RangeFound* in_range) : found(in_range) {}  // NOLINT: what was found is a result
+
+  float* scores = nullptr;
+  int64_t* ids = nullptr;
+  RangeFound* found = nullptr;
+};
+
+/// Writes the results of a search, group of queries by group.
+class ResultWriter {
+ public:
+  /// Throws bad_argument for a request whose nq, k, radius or exactness no search allows.
+  ResultWriter(const SearchRequest& request, bool higher_is_nearer, const SearchResult& result)
+      : goal_(request.goal), higher_is_nearer_(higher_is_nearer), result_(result) {
+    require(request.nq >= 0, StatusCode::bad_argument, "nq: {} queries; at least 0 are needed",
+            request.nq);
+    require(request.options.exactness >= 0, StatusCode::bad_argument,
+            "exactness: {}; 0 to infinity are allowed", request.options.exactness);
+    if (!is_range()) {
+      require(k() >= 1, StatusCode::bad_argument, "k: {}; at least 1 is needed", k());
+      checked_mul(checked_mul(request.nq, k(), "nq x k results"), sizeof(int64_t),
+                  "nq x k results");
+      return;
+    }
+    const float radius = goal_.radius;
+    require(!std::isnan(radius), StatusCode::bad_argument,
+            "radius: {}; a number or an infinity is needed", radius);
+    key_ = std::nextafter(higher_is_nearer ? -radius : radius,
+                          -std::numeric_limits<float>::infinity());
+    result_.found->lims.assign(1, 0);
+    result_.found->scores.clear();
+    result_.found->ids.clear();
+  }
+
+  bool is_range() const { return goal_.is_range; }
+  /// Of a search of the k best.
+  int64_t k() const { return goal_.k; }
+  /// What keeps a query's rows; `kept` ≥ k of the best.
+  TopK collector(int64_t kept) const { return is_range() ? TopK::within(key_) : TopK(kept); }
+
+  /// Results of a group of queries come one query at a time, from any thread, between these two.
+  void begin_group(int64_t nq) {
+    if (is_range()) group_.assign(static_cast<size_t>(nq), {});
+  }
+  void end_group() {
+    for (std::vector<Neighbor>& rows : group_) {
+      for (const Neighbor& row : rows) {
+        result_.found->scores.push_back(score_of_key(row.score, higher_is_nearer_));
+        result_.found->ids.push_back(row.id);
+      }
+      result_.found->lims.push_back(static_cast<int64_t>(result_.found->ids.size()));
+      std::vector<Neighbor>().swap(rows);
+    }
+  }
+  /// `first`: the group's first query; `query` is counted from there.
+  void write(int64_t first, int64_t query, std::vector<Neighbor>& rows) {
+    if (!is_range()) {
+      const int64_t at = (first + query) * k();
+      write_top_k(rows, k(), higher_is_nearer_, result_.scores + at, result_.ids + at);
+      return;
+    }
+    std::erase_if(rows, [this](const Neighbor& row) { return !(row.score <= key_); });
+    std::sort(rows.begin(), rows.end(), [](const Neighbor& a, const Neighbor& b) {
+      return a.score < b.score || (a.score == b.score && a.id < b.id);
+    });
+    group_[static_cast<size_t>(query)] = std::move(rows);
+  }
+
+ private:
+  SearchGoal goal_;
+  bool higher_is_nearer_;
+  SearchResult result_;
+  float key_ = 0;  // the largest within the radius
+  std::vector<std::vector<Neighbor>> group_;
+};
+
+}  // namespace polarquant
