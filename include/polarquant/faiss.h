@@ -21,8 +21,8 @@ namespace polarquant {
 
 class Codec;
 class RowStore;
-struct SearchGoal;
 struct SearchRequest;
+struct SearchResult;
 
 /// Search parameters of IndexPolar.
 struct SearchParametersPolar : ::faiss::SearchParameters {
@@ -118,6 +118,8 @@ struct IndexPolar : ::faiss::Index {
   /// the radius are left out (docs/search.md). params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
+  /// What search and range_search do, as the library asks for it.
+  void search_rows(const SearchRequest& request, const SearchResult& result) const;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.
   void reconstruct(idx_t key, float* recons) const override;
   /// The same for the ids i0 … i0+ni−1, (ni, d).
@@ -177,8 +179,6 @@ struct IndexPolar : ::faiss::Index {
   void take(Contents contents) noexcept;
   std::string difference_of_kind(const IndexPolar& other) const;
   std::string difference(const IndexPolar& other) const;
-  SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
-                             const ::faiss::SearchParameters* params) const;
   idx_t row_of(const char* call, idx_t key) const;
   idx_t id_of(idx_t row) const { return ids_.empty() ? row : ids_[static_cast<size_t>(row)]; }
 

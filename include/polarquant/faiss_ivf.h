@@ -24,6 +24,8 @@ class PolarInvertedLists;
 class ScanCodec;
 struct InvertedFile;
 struct ListCentre;
+struct SearchRequest;
+struct SearchResult;
 
 /// Search parameters of IndexIVFPolar.
 struct SearchParametersIVFPolar : ::faiss::SearchParametersIVF {
@@ -102,6 +104,8 @@ struct IndexIVFPolar : IndexIVFBase {
   /// Rows of the nprobe lists within the radius, best first; params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
+  /// What search and range_search do, as the library asks for it.
+  void search_lists(const SearchRequest& request, const SearchResult& result) const;
   /// centroid_dis is not read: what it says follows from the lists.
   void search_preassigned(idx_t n, const float* x, idx_t k, const idx_t* assign,
                           const float* centroid_dis, float* distances, idx_t* labels,
@@ -137,8 +141,11 @@ struct IndexIVFPolar : IndexIVFBase {
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
   void require_parallel_mode() const;
-  void find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis, idx_t* lists,
-                  const ::faiss::SearchParameters* params) const;
+  struct Probing;  // how many lists a search looks at, and how they are found
+  void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
+                  idx_t* lists) const;
+  void search_probed(const Probing& probing, const SearchRequest& request,
+                     const SearchResult& result) const;
   void use_lists(std::unique_ptr<CodeLists> lists);
   InvertedFile inverted_file(const PolarInvertedLists& lists) const;
   bool uses_centroid_search() const;

@@ -17,7 +17,6 @@
 
 #include "polarquant/faiss.h"
 #include "polarquant/polarquant.h"
-#include "src/capi/applied_options.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
@@ -33,6 +32,7 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/index_search.h"
 #include "src/faiss/index/row_changes.h"
 
 namespace polarquant::capi {
@@ -149,17 +149,6 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
   });
 }
 
-namespace {
-
-void search_faiss(const polar_index& index, int64_t nq, const MetricInput& queries, int64_t k,
-                  const polar_search_options& options, float* scores, int64_t* ids) {
-  const OmpThreads threads(options.num_threads);
-  const AppliedOptions applied(options);
-  search_index(*index.faiss, nq, queries.data(), k, applied.options(), scores, ids);
-}
-
-}  // namespace
-
 extern "C" polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
                                                         const float* queries, int64_t k,
                                                         const polar_search_options* options,
@@ -175,7 +164,11 @@ extern "C" polar_status polar_index_search_with_options(const polar_index* index
     require_trained(checked);
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
-    if (nq > 0 && checked.faiss->ntotal > 0) search_faiss(checked, nq, input, k, read, scores, ids);
+    if (nq > 0 && checked.faiss->ntotal > 0) {
+      const OmpThreads threads(read.num_threads);
+      search_index(*checked.faiss, make_request(nq, input.data(), SearchGoal::best(k), read, 0),
+                   {scores, ids});
+    }
     // FAISS pads with the largest float, with infinity or with nothing, by class.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     const float worst = checked.metric == Metric::l2 ? kInfinity : -kInfinity;

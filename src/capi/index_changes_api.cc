@@ -13,7 +13,6 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
-#include "src/capi/filter_selector.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
@@ -21,6 +20,7 @@
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/row_changes.h"
+#include "src/faiss/index/search_parameters.h"
 
 namespace polarquant::capi {
 namespace {

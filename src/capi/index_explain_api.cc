@@ -3,12 +3,12 @@
 #include <string>
 
 #include "polarquant/polarquant.h"
-#include "src/capi/applied_options.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
+#include "src/capi/search_options.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/index_explain.h"
 
@@ -36,8 +36,8 @@ extern "C" polar_status polar_index_explain(const polar_index* index, int64_t nq
     const polar_search_options read = read_search_options(options);
     require_trained(checked);
     const OmpThreads threads(read.num_threads);
-    const AppliedOptions applied(read);
-    const std::string text = explain_search(*checked.faiss, nq, k, applied.options());
+    const std::string text =
+        explain_search(*checked.faiss, make_request(nq, nullptr, SearchGoal::best(k), read, 0));
     *needed = copy_text(text, buf, cap);
   });
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Range search of the C ABI's indexes.
-#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
-
 #include <algorithm>
 #include <cmath>
 
 #include "polarquant/polarquant.h"
-#include "src/capi/applied_options.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/index_handle.h"
@@ -14,23 +11,22 @@
 #include "src/capi/search_options.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/omp_threads.h"
+#include "src/faiss/index/index_search.h"
 
 namespace polarquant::capi {
 namespace {
 
-/// Where FAISS puts what it finds.
-void search_range(const polar_index& index, int64_t nq, const MetricInput& queries, float radius,
-                  const polar_search_options& options, ::faiss::RangeSearchResult* result) {
-  const OmpThreads threads(options.num_threads);
-  const AppliedOptions applied(options);
+RangeFound search_range(const polar_index& index, const SearchRequest& request) {
+  RangeFound found;
   try {
-    range_search_index(*index.faiss, nq, queries.data(), radius, applied.options(), result);
+    search_index(*index.faiss, request, &found);
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
   } catch (const ::faiss::FaissException& error) {
     fail(StatusCode::unsupported, "index: \"{}\" has no range search ({})", index.description,
          error.what());
   }
+  return found;
 }
 
 }  // namespace
@@ -61,12 +57,12 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
       std::fill_n(lims, nq + 1, int64_t{0});
       return;
     }
-    ::faiss::RangeSearchResult result(static_cast<size_t>(nq));
-    search_range(checked, nq, input, radius, read, &result);
-    std::transform(result.lims, result.lims + nq + 1, lims,
-                   [](size_t lim) { return static_cast<int64_t>(lim); });
+    const OmpThreads threads(read.num_threads);
+    const RangeFound found =
+        search_range(checked, make_request(nq, input.data(), SearchGoal::within(radius), read, 0));
+    std::copy(found.lims.begin(), found.lims.end(), lims);
     const int64_t written = std::min(capacity, lims[nq]);
-    std::copy_n(result.distances, written, scores);
-    std::copy_n(result.labels, written, ids);
+    std::copy_n(found.scores.begin(), written, scores);
+    std::copy_n(found.ids.begin(), written, ids);
   });
 }

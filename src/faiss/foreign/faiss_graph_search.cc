@@ -17,12 +17,14 @@ namespace {
 /// One thread's searches.
 class FaissGraphSearch {
  public:
-  FaissGraphSearch(const GraphLinks& graph, const ::faiss::Index& storage, idx_t k,
-                   const GraphParameters& parameters)
+  FaissGraphSearch(const GraphLinks& graph, const ::faiss::Index& storage,
+                   const SearchRequest& request)
       : graph_(graph),
-        k_(k),
+        request_(request),
+        k_(request.goal.k),
+        ef_(nodes_kept(graph, request, storage.ntotal)),
+        filters_(!request.filter.keeps_all()),
         nodes_(storage.ntotal),
-        parameters_(parameters),
         higher_is_nearer_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT),
         computer_(storage.get_distance_computer()) {}
 
@@ -32,7 +34,7 @@ class FaissGraphSearch {
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
     std::vector<Neighbor> found;
-    if (parameters_.sel != nullptr) {
+    if (filters_) {
       found = kept_.neighbors();
     } else {
       const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
@@ -60,14 +62,13 @@ class FaissGraphSearch {
 
   void search_level_0(const Neighbor& start) {
     seen_.begin(nodes_);
-    beam_.begin(parameters_.ef);
+    beam_.begin(ef_);
     kept_ = TopK(k_);
     const auto first = static_cast<int32_t>(start.id);
     fresh_.clear();
     seen_.add_new({&first, 1}, &fresh_);
     take(start);
-    int64_t left =
-        parameters_.stops_by_distance ? std::numeric_limits<int64_t>::max() : parameters_.ef + 1;
+    int64_t left = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : ef_ + 1;
     for (; left > 0 && beam_.has_next(); --left) {
       fresh_.clear();
       seen_.add_new(graph_.neighbours(beam_.expand_next(), 0), &fresh_);
@@ -77,38 +78,37 @@ class FaissGraphSearch {
 
   void take(const Neighbor& candidate) {
     beam_.insert(candidate.key, static_cast<int32_t>(candidate.id));
-    if (parameters_.sel != nullptr && candidate.key <= kept_.worst_key() &&
-        parameters_.sel->is_member(candidate.id)) {
+    if (filters_ && candidate.key <= kept_.worst_key() && request_.filter.keeps(candidate.id))
       kept_.push(candidate);
-    }
   }
 
   const GraphLinks& graph_;
+  const SearchRequest& request_;
   idx_t k_;
+  int64_t ef_;  // nodes kept
+  bool filters_;
   int64_t nodes_;
-  const GraphParameters& parameters_;
   bool higher_is_nearer_;
   std::unique_ptr<::faiss::DistanceComputer> computer_;
   SeenNodes seen_;
   GraphBeam beam_;
-  TopK kept_{1};  // of those the selector names
+  TopK kept_{1};  // of those the filter lets through
   std::vector<int32_t> fresh_;
 };
 
 }  // namespace
 
-void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage, idx_t n,
-                        const float* x, idx_t k, GraphParameters parameters, float* distances,
-                        idx_t* labels) {
-  parameters.ef = std::min(std::max<int64_t>(parameters.ef, k), storage.ntotal);
-  const int threads = thread_count(0, n);
+void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage,
+                        const SearchRequest& request, const SearchResult& result) {
+  const idx_t k = request.goal.k;
+  const int threads = thread_count(0, request.nq);
   std::vector<std::unique_ptr<FaissGraphSearch>> searches(static_cast<size_t>(threads));
-  SearchProgress progress(parameters.progress, static_cast<double>(n));
-  parallel_for(n, threads, [&](int64_t query, int thread) {
+  SearchProgress progress(request.progress, static_cast<double>(request.nq));
+  parallel_for(request.nq, threads, [&](int64_t query, int thread) {
     auto& search = searches[static_cast<size_t>(thread)];
-    if (search == nullptr)
-      search = std::make_unique<FaissGraphSearch>(graph, storage, k, parameters);
-    search->search(x + query * storage.d, distances + query * k, labels + query * k);
+    if (search == nullptr) search = std::make_unique<FaissGraphSearch>(graph, storage, request);
+    search->search(request.queries + query * storage.d, result.scores + query * k,
+                   result.ids + query * k);
     progress.advance(1);
   });
 }

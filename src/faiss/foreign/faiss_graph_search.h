@@ -10,8 +10,7 @@
 namespace polarquant {
 
 /// As search_graph, over rows that `storage`'s distance computer compares.
-void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage, idx_t n,
-                        const float* x, idx_t k, GraphParameters parameters, float* distances,
-                        idx_t* labels);
+void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage,
+                        const SearchRequest& request, const SearchResult& result);
 
 }  // namespace polarquant

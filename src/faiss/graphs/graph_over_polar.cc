@@ -11,6 +11,7 @@
 #include "src/faiss/graphs/nsg_graph.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/search_parameters.h"
 
 namespace polarquant {
 namespace {
@@ -19,16 +20,6 @@ void require_addable(const ::faiss::Index& graph, idx_t n, const float* x) {
   require_rows("add", n, graph.d, x);
   require(graph.is_trained, StatusCode::not_trained,
           "add: the index is not trained; call train first");
-}
-
-GraphParameters with_given(GraphParameters parameters, const ::faiss::SearchParameters* params) {
-  if (params != nullptr) parameters.sel = params->sel;
-  if (const auto* given = dynamic_cast<const ::faiss::SearchParametersHNSW*>(params)) {
-    parameters.ef = given->efSearch;
-    parameters.ef_name = "efSearch";
-    parameters.stops_by_distance = given->check_relative_distance;
-  }
-  return parameters;
 }
 
 }  // namespace
@@ -44,35 +35,36 @@ void HNSWOverPolar::add(idx_t n, const float* x) {
 }
 
 template <>
-GraphParameters GraphOverPolar<::faiss::IndexHNSW>::own_parameters() const {
-  return {.ef = hnsw.efSearch, .stops_by_distance = hnsw.check_relative_distance};
+void GraphOverPolar<::faiss::IndexHNSW>::search_nodes(const SearchRequest& request,
+                                                      const SearchResult& result,
+                                                      const GivenParameters* given) const {
+  GraphLinks links = links_of(*this);
+  if (given != nullptr) links.stops_by_distance = given->check_relative_distance;
+  search_graph(links, rows(), request, result);
 }
 
 template <>
-GraphParameters GraphOverPolar<::faiss::IndexNSG>::own_parameters() const {
-  return {.ef = nsg.search_L, .ef_name = "nsg.search_L"};
-}
-
-template <>
-void GraphOverPolar<::faiss::IndexHNSW>::search_nodes(idx_t n, const float* x, idx_t k,
-                                                      const GraphParameters& parameters,
-                                                      float* distances, idx_t* labels) const {
-  search_graph(links_of(*this), rows(), n, x, k, parameters, distances, labels);
-}
-
-template <>
-void GraphOverPolar<::faiss::IndexNSG>::search_nodes(idx_t n, const float* x, idx_t k,
-                                                     const GraphParameters& parameters,
-                                                     float* distances, idx_t* labels) const {
+void GraphOverPolar<::faiss::IndexNSG>::search_nodes(const SearchRequest& request,
+                                                     const SearchResult& result,
+                                                     const GivenParameters* given) const {
   const NsgLevels levels(*this);
-  search_graph(levels.links(), rows(), n, x, k, parameters, distances, labels);
+  GraphLinks links = levels.links();
+  if (given != nullptr) links.stops_by_distance = given->check_relative_distance;
+  search_graph(links, rows(), request, result);
 }
 
-void HNSWOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
-                           const ::faiss::SearchParameters* params) const {
-  with_faiss_errors(
-      [&] { search_nodes(n, x, k, with_given(own_parameters(), params), distances, labels); });
+template <typename FaissGraph>
+void GraphOverPolar<FaissGraph>::search(idx_t n, const float* x, idx_t k, float* distances,
+                                        idx_t* labels,
+                                        const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    search_nodes(make_request(n, x, SearchGoal::best(k), params, kDefaultExactness),
+                 {distances, labels}, dynamic_cast<const GivenParameters*>(params));
+  });
 }
+
+template struct GraphOverPolar<::faiss::IndexHNSW>;
+template struct GraphOverPolar<::faiss::IndexNSG>;
 
 void NSGOverPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
@@ -84,12 +76,6 @@ void NSGOverPolar::add(idx_t n, const float* x) {
     require_buildable(*this, n);
     build_nsg(*this, n, x);
   });
-}
-
-void NSGOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
-                          const ::faiss::SearchParameters* params) const {
-  with_faiss_errors(
-      [&] { search_nodes(n, x, k, with_given(own_parameters(), params), distances, labels); });
 }
 
 }  // namespace polarquant

@@ -34,21 +34,21 @@ struct GraphOverPolar : FaissGraph {
   }
 
   const IndexPolar& rows() const { return *static_cast<const IndexPolar*>(this->storage); }
-  /// A search without parameters; what they say goes into it.
-  GraphParameters own_parameters() const;
-  /// `search` with these.
-  void search_nodes(idx_t n, const float* x, idx_t k, const GraphParameters& parameters,
-                    float* distances, idx_t* labels) const;
+  /// params: SearchParametersHNSW, whose efSearch is how many nodes a search keeps in the place of
+  /// hnsw.efSearch or nsg.search_L, or others of which only `sel` is read. A search visits nodes
+  /// whatever the selector says and returns the best of those that it names.
+  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
+              const ::faiss::SearchParameters* params = nullptr) const override;
+  /// The same, as the library asks for it.
+  using GivenParameters = ::faiss::SearchParametersHNSW;
+  void search_nodes(const SearchRequest& request, const SearchResult& result,
+                    const GivenParameters* given = nullptr) const;
 };
 
 struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   using GraphOverPolar::GraphOverPolar;
 
   void add(idx_t n, const float* x) override;
-  /// params: SearchParametersHNSW, or others of which only `sel` is read. A search visits nodes
-  /// whatever the selector says and returns the best of those that it names.
-  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
-              const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
@@ -57,10 +57,6 @@ struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {
   /// All rows at once: the graph is built of them (nsg_builder.h). The index is empty after an
   /// error.
   void add(idx_t n, const float* x) override;
-  /// As HNSW's: nsg.search_L is how many nodes a search keeps, or the efSearch of
-  /// SearchParametersHNSW.
-  void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
-              const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
 }  // namespace polarquant

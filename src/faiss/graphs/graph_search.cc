@@ -43,11 +43,12 @@ struct GraphMemory {
 /// One thread's searches of a graph.
 class GraphSearch {
  public:
-  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, int64_t k,
-              const GraphParameters& parameters)
+  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request)
       : graph_(graph),
-        k_(k),
-        parameters_(parameters),
+        request_(request),
+        k_(request.goal.k),
+        ef_(nodes_kept(graph, request, rows.ntotal)),
+        filters_(!request.filter.keeps_all()),
         higher_is_nearer_(rows.codec().higher_is_nearer()),
         nodes_(rows.ntotal),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
@@ -57,7 +58,7 @@ class GraphSearch {
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
-    std::vector<Neighbor> found = parameters_.sel != nullptr ? kept_.neighbors() : of_beam();
+    std::vector<Neighbor> found = filters_ ? kept_.neighbors() : of_beam();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -113,15 +114,14 @@ class GraphSearch {
 
   void search_level_0(Nearest start) {
     seen_.begin(nodes_);
-    beam_.begin(parameters_.ef);
+    beam_.begin(ef_);
     kept_ = TopK(k_);
     waiting_.clear();
     seen_.add_new({&start.node, 1}, &waiting_);
     waiting_.clear();
     take(start.node, start.key);
     // FAISS's way to stop after ef nodes is to expand one more.
-    int64_t left =
-        parameters_.stops_by_distance ? std::numeric_limits<int64_t>::max() : parameters_.ef + 1;
+    int64_t left = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : ef_ + 1;
     while ((left > 0 && beam_.has_next()) || !waiting_.empty()) {
       beam_.for_next(kExpandedTogether, [&](int32_t node) {
         const std::span<const int32_t> neighbours = graph_.neighbours(node, 0);
@@ -140,13 +140,12 @@ class GraphSearch {
 
   /// Keys above it change nothing.
   float worst_key() const {
-    return parameters_.sel != nullptr ? std::max(beam_.worst_key(), kept_.worst_key())
-                                      : beam_.worst_key();
+    return filters_ ? std::max(beam_.worst_key(), kept_.worst_key()) : beam_.worst_key();
   }
 
   void take(int32_t node, float key) {
     if (beam_.insert(key, node)) graph_.fetch_place(node);
-    if (parameters_.sel != nullptr && key <= kept_.worst_key() && parameters_.sel->is_member(node))
+    if (filters_ && key <= kept_.worst_key() && request_.filter.keeps(node))
       kept_.push({key, node});
   }
 
@@ -158,12 +157,14 @@ class GraphSearch {
   }
 
   const GraphLinks& graph_;
+  const SearchRequest& request_;
   int64_t k_;
-  GraphParameters parameters_;
+  int64_t ef_;  // nodes kept
+  bool filters_;
   bool higher_is_nearer_;
   int64_t nodes_;
   std::unique_ptr<RowScorer> scorer_;
-  TopK kept_{1};  // of those the selector names
+  TopK kept_{1};  // of those the filter lets through
   SpareMemory<GraphMemory> memory_;
   SeenNodes& seen_ = memory_->seen;
   GraphBeam& beam_ = memory_->beam;
@@ -174,28 +175,30 @@ class GraphSearch {
 
 }  // namespace
 
-void search_graph(const GraphLinks& graph, const IndexPolar& rows, idx_t n, const float* x, idx_t k,
-                  GraphParameters parameters, float* distances, idx_t* labels) {
+void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,
+                  const SearchResult& result) {
+  const idx_t n = request.nq;
+  const idx_t k = request.goal.k;
   require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
-  require_rows("search", n, rows.d, x);
+  require_rows("search", n, rows.d, request.queries);
   require_trained("search", rows.codec());
-  require(parameters.ef >= 1, StatusCode::bad_argument, "search: {} is {}; at least 1 is needed",
-          parameters.ef_name, parameters.ef);
+  require(request.options.ef_search > 0 || graph.ef >= 1, StatusCode::bad_argument,
+          "search: {} is {}; at least 1 is needed", graph.ef_name, graph.ef);
   checked_mul(checked_mul(n, k, "n x k results"), sizeof(idx_t), "n x k results");
   if (rows.ntotal == 0) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    std::fill_n(distances, n * k, rows.codec().higher_is_nearer() ? -kInfinity : kInfinity);
-    std::fill_n(labels, n * k, idx_t{-1});
+    std::fill_n(result.scores, n * k, rows.codec().higher_is_nearer() ? -kInfinity : kInfinity);
+    std::fill_n(result.ids, n * k, idx_t{-1});
     return;
   }
-  parameters.ef = std::min(std::max<int64_t>(parameters.ef, k), rows.ntotal);
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
-  SearchProgress progress(parameters.progress, static_cast<double>(n));
+  SearchProgress progress(request.progress, static_cast<double>(n));
   parallel_for(n, threads, [&](int64_t query, int thread) {
     auto& search = searches[static_cast<size_t>(thread)];
-    if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, k, parameters);
-    search->search(x + query * rows.d, distances + query * k, labels + query * k);
+    if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, request);
+    search->search(request.queries + query * rows.d, result.scores + query * k,
+                   result.ids + query * k);
     progress.advance(1);
   });
 }

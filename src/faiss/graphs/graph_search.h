@@ -9,15 +9,16 @@
 // Codec::score of the best.
 #pragma once
 
-#include <functional>
+#include <algorithm>
 #include <span>
 
 #include "polarquant/faiss.h"
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/scan/search/search_result.h"
 
 namespace polarquant {
 
-/// A graph's links, borrowed.
+/// A graph's links, borrowed, and what its fields say of a search.
 struct GraphLinks {
   int32_t entry_point = 0;
   int max_level = 0;
@@ -26,6 +27,9 @@ struct GraphLinks {
   /// Of a node's links, those on a level l are numbers level_ends[l] to level_ends[l+1], up to the
   /// first that is negative.
   const int* level_ends = nullptr;
+  int64_t ef = 0;                    // nodes that a search keeps, unless it says how many
+  const char* ef_name = "efSearch";  // FAISS's, for error texts
+  bool stops_by_distance = true;     // else after ef nodes
 
   std::span<const int32_t> neighbours(int32_t node, int level) const {
     const auto at = static_cast<size_t>(node);
@@ -39,16 +43,14 @@ struct GraphLinks {
   }
 };
 
-struct GraphParameters {
-  int64_t ef;                                 // nodes that a search keeps
-  const char* ef_name = "efSearch";           // FAISS's, for error texts
-  bool stops_by_distance = true;              // else after ef nodes
-  const ::faiss::IDSelector* sel = nullptr;   // of what is returned, not of what is visited
-  std::function<bool(double)> progress = {};  // as SearchRequest::progress
-};
+/// The k best rows of each query; the filter is of what is returned, not of what is visited.
+void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,
+                  const SearchResult& result);
 
-/// As faiss::Index::search.
-void search_graph(const GraphLinks& graph, const IndexPolar& rows, idx_t n, const float* x, idx_t k,
-                  GraphParameters parameters, float* distances, idx_t* labels);
+/// How many nodes such a search keeps of a graph that has so many.
+inline int64_t nodes_kept(const GraphLinks& graph, const SearchRequest& request, int64_t nodes) {
+  const int64_t ef = request.options.ef_search > 0 ? request.options.ef_search : graph.ef;
+  return std::min(std::max(ef, request.goal.k), nodes);
+}
 
 }  // namespace polarquant

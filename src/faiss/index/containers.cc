@@ -19,16 +19,17 @@
 namespace polarquant {
 namespace {
 
+/// By FAISS's calls, which heed params of FAISS's own parts inside.
 template <typename Map>
-void search_id_map(const Map& map, idx_t n, const float* x, idx_t k, float* distances,
-                   idx_t* labels, const ::faiss::SearchParameters* params) {
+void search_id_map(const Map& map, const SearchRequest& request, const SearchResult& result,
+                   const ::faiss::SearchParameters* params) {
   with_faiss_errors([&] {
     const OmpThreads omp_threads(0);
     const TranslatedParameters translated(params, map.id_map);
-    map.index->search(n, x, k, distances, labels, translated.get());
-    for (idx_t i = 0; i < n * k; ++i) {
-      if (labels[i] >= 0) labels[i] = map.id_map[static_cast<size_t>(labels[i])];
-    }
+    map.index->search(request.nq, request.queries, request.goal.k, result.scores, result.ids,
+                      translated.get());
+    replace_ids(request, result,
+                [&map](int64_t row) { return map.id_map[static_cast<size_t>(row)]; });
   });
 }
 
@@ -159,7 +160,8 @@ void PreTransformOverPolar::sa_encode(idx_t n, const float* x, uint8_t* bytes) c
 
 void IDMapOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                             const ::faiss::SearchParameters* params) const {
-  search_id_map(*this, n, x, k, distances, labels, params);
+  search_id_map(*this, {.nq = n, .queries = x, .goal = SearchGoal::best(k)}, {distances, labels},
+                params);
 }
 
 void IDMapOverPolar::range_search(idx_t n, const float* x, float radius,
@@ -176,7 +178,8 @@ void IDMap2OverPolar::range_search(idx_t n, const float* x, float radius,
 
 void IDMap2OverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                              const ::faiss::SearchParameters* params) const {
-  search_id_map(*this, n, x, k, distances, labels, params);
+  search_id_map(*this, {.nq = n, .queries = x, .goal = SearchGoal::best(k)}, {distances, labels},
+                params);
 }
 
 void IDMap2OverPolar::reconstruct(idx_t key, float* recons) const {
@@ -213,12 +216,15 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
             "search: the index is not trained; call train first");
     require(parameters.k_factor >= 1, StatusCode::bad_argument,
             "search: k_factor is {}; at least 1 is needed", parameters.k_factor);
-    refine_rows(
-        *this, n, x, k, parameters.k_factor,
-        [&](idx_t k_base, float* base_distances, idx_t* base_labels) {
-          base_index->search(n, x, k_base, base_distances, base_labels, parameters.base);
-        },
-        distances, labels);
+    const SearchRequest request = {.nq = n,
+                                   .queries = x,
+                                   .goal = SearchGoal::best(k),
+                                   .options = {.k_factor = parameters.k_factor}};
+    refine_rows(*this, request, {distances, labels},
+                [&](const SearchRequest& of_base, const SearchResult& found) {
+                  base_index->search(n, x, of_base.goal.k, found.scores, found.ids,
+                                     parameters.base);
+                });
   });
 }
 

@@ -24,7 +24,7 @@
 namespace polarquant {
 namespace {
 
-std::string of_polar(const IndexPolar& index, idx_t n, idx_t k, const IndexSearchOptions& options) {
+std::string of_polar(const IndexPolar& index, const SearchRequest& search) {
   const RowStore& store = index.codes();
   if (store.holds_floats()) {
     return format_text(
@@ -33,28 +33,29 @@ std::string of_polar(const IndexPolar& index, idx_t n, idx_t k, const IndexSearc
         index.ntotal, index.ntotal * index.d * static_cast<idx_t>(sizeof(float)));
   }
   const int64_t blocks = (index.ntotal + kBlockRows - 1) / kBlockRows;
-  ScanRequest request = {n, k, index.ntotal, options.exactness, 1, store.spans().empty()};
+  ScanRequest request = {search.nq, search.goal.k,        index.ntotal, search.options.exactness,
+                         1,         store.spans().empty()};
   if (!BlockLayout::supports(index.codec())) {
-    request.threads = thread_count(0, std::max<int64_t>(index.ntotal, n));
+    request.threads = thread_count(0, std::max<int64_t>(index.ntotal, search.nq));
     return explain_scan(index.codec(), nullptr, ScanMachine::here(), request);
   }
-  request.threads = thread_count(0, std::max<int64_t>(blocks, n));
+  request.threads = thread_count(0, std::max<int64_t>(blocks, search.nq));
   const ScanCodec scan(index.codec());
   return explain_scan(index.codec(), &scan, ScanMachine::here(), request);
 }
 
-idx_t probes_of(const ::faiss::IndexIVF& index, const IndexSearchOptions& options) {
+idx_t probes_of(const ::faiss::IndexIVF& index, const SearchOptions& options) {
   const idx_t nprobe = options.nprobe > 0 ? options.nprobe : static_cast<idx_t>(index.nprobe);
   return std::min(nprobe, static_cast<idx_t>(index.nlist));
 }
 
-std::string of_inverted_file(const IndexIVFPolar& index, idx_t n, idx_t k,
-                             const IndexSearchOptions& options) {
+std::string of_inverted_file(const IndexIVFPolar& index, const SearchRequest& search) {
   const InvertedFile file = index.inverted_file();
-  const idx_t nprobe = probes_of(index, options);
-  const ListRequest request = {n, nprobe, static_cast<int64_t>(index.nlist), options.exactness,
-                               thread_count(0, n * nprobe)};
-  return explain_lists(file.codec, file.scan_codec, ScanMachine::here(), request, k, index.ntotal);
+  const idx_t nprobe = probes_of(index, search.options);
+  const ListRequest request = {search.nq, nprobe, static_cast<int64_t>(index.nlist),
+                               search.options.exactness, thread_count(0, search.nq * nprobe)};
+  return explain_lists(file.codec, file.scan_codec, ScanMachine::here(), request, search.goal.k,
+                       index.ntotal);
 }
 
 std::string of_graph(idx_t rows, idx_t kept) {
@@ -64,7 +65,7 @@ std::string of_graph(idx_t rows, idx_t kept) {
       kept, rows);
 }
 
-std::string of_faiss(const ::faiss::Index& index, const IndexSearchOptions& options) {
+std::string of_faiss(const ::faiss::Index& index, const SearchOptions& options) {
   if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
     return format_text(
         "scan: FAISS's own, of the rows in {} of {} lists a query\nrows: {} in all lists\n",
@@ -80,28 +81,30 @@ std::string of_faiss(const ::faiss::Index& index, const IndexSearchOptions& opti
                      index.ntotal);
 }
 
-std::string explain(const ::faiss::Index& index, idx_t n, idx_t k,
-                    const IndexSearchOptions& options) {
+std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
+  const idx_t k = search.goal.k;
+  const SearchOptions& options = search.options;
   if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
     return format_text("transform: queries of {} dimensions get {} first\n", index.d,
                        chain->index->d) +
-           explain(*chain->index, n, k, options);
+           explain(*chain->index, search);
   }
   if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index))
-    return explain(*map->index, n, k, options);
+    return explain(*map->index, search);
   if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
     const double factor = options.k_factor != 0 ? options.k_factor : both->k_factor;
     const idx_t found = refined_rows(k, factor, both->ntotal);
-    return explain(*both->base_index, n, found, options) +
+    SearchRequest of_base = search;
+    of_base.goal.k = found;
+    return explain(*both->base_index, of_base) +
            format_text("refinement: the {} rows found are scored again by the second codes\n",
                        found);
   }
-  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index))
-    return of_polar(*polar, n, k, options);
+  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index)) return of_polar(*polar, search);
   const auto* ivf = dynamic_cast<const IndexIVFPolar*>(&index);
   // Its lists may have been replaced by FAISS's.
   if (ivf != nullptr && dynamic_cast<const PolarInvertedLists*>(ivf->invlists) != nullptr)
-    return of_inverted_file(*ivf, n, k, options);
+    return of_inverted_file(*ivf, search);
   if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
     const idx_t ef = options.ef_search > 0 ? options.ef_search : hnsw->hnsw.efSearch;
     return of_graph(index.ntotal, std::max(ef, k));
@@ -115,12 +118,11 @@ std::string explain(const ::faiss::Index& index, idx_t n, idx_t k,
 
 }  // namespace
 
-std::string explain_search(const ::faiss::Index& index, idx_t n, idx_t k,
-                           const IndexSearchOptions& options) {
-  require_use_for(index, options);
+std::string explain_search(const ::faiss::Index& index, const SearchRequest& search) {
+  require_use_for(index, search.options);
   if (index.ntotal == 0) return "scan: none, since the index holds no rows\nrows: 0\n";
-  std::string text = explain(index, n, k, options);
-  if (options.selector != nullptr)
+  std::string text = explain(index, search);
+  if (!search.filter.keeps_all())
     text += "filter: fewer rows are read, as many as it leaves of these\n";
   return text;
 }

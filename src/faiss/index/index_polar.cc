@@ -15,6 +15,7 @@
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/search_parameters.h"
 #include "src/scan/stores/row_store.h"
 #include "src/simd/simd_codec_kernels.h"
 
@@ -179,31 +180,26 @@ void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
   });
 }
 
+void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& result) const {
+  const char* call = request.goal.is_range ? "range_search" : "search";
+  require_rows(call, request.nq, d, request.queries);
+  require_trained(call, *codec_);
+  if (ids_.empty()) {
+    codes_->search(*codec_, request, result);
+    return;
+  }
+  SearchRequest of_rows = request;
+  of_rows.filter = by_row(request.filter, ids_);
+  codes_->search(*codec_, of_rows, result);
+  replace_ids(request, result, [this](int64_t row) { return ids_[static_cast<size_t>(row)]; });
+}
+
 void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                         const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
-    require_rows("search", n, d, x);
-    require_trained("search", *codec_);
-    codes_->search(*codec_, make_request(n, x, SearchGoal::best(k), params), {distances, labels});
-    if (ids_.empty()) return;
-    for (idx_t i = 0; i < n * k; ++i) {
-      if (labels[i] >= 0) labels[i] = ids_[static_cast<size_t>(labels[i])];
-    }
+    search_rows(make_request(n, x, SearchGoal::best(k), params, exactness), {distances, labels});
   });
-}
-
-SearchRequest IndexPolar::make_request(idx_t n, const float* x, const SearchGoal& goal,
-                                       const ::faiss::SearchParameters* params) const {
-  SearchRequest request = {
-      .nq = n, .queries = x, .goal = goal, .options = {.exactness = exactness}};
-  if (params != nullptr && params->sel != nullptr)
-    request.filter = [this, sel = params->sel](int64_t row) { return sel->is_member(id_of(row)); };
-  if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
-    request.options.exactness = polar->exactness;
-    request.progress = polar->progress;
-  }
-  return request;
 }
 
 void IndexPolar::range_search(idx_t n, const float* x, float radius,
@@ -211,11 +207,9 @@ void IndexPolar::range_search(idx_t n, const float* x, float radius,
                               const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
     require_range_result(n, result);
-    require_rows("range_search", n, d, x);
-    require_trained("range_search", *codec_);
     RangeFound found;
-    codes_->search(*codec_, make_request(n, x, SearchGoal::within(radius), params), &found);
-    write_range_result(found, result, [this](int64_t row) { return id_of(row); });
+    search_rows(make_request(n, x, SearchGoal::within(radius), params, exactness), &found);
+    write_range_result(found, result);
   });
 }
 

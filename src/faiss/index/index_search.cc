@@ -66,135 +66,105 @@ class Transformed {
   std::unique_ptr<const float[]> owned_;
 };
 
+/// What FAISS found of a range search, as ours.
+void take_range_result(const ::faiss::RangeSearchResult& from, RangeFound* found) {
+  found->lims.assign(from.lims, from.lims + from.nq + 1);
+  found->scores.assign(from.distances, from.distances + found->lims.back());
+  found->ids.assign(from.labels, from.labels + found->lims.back());
+}
+
 class IndexSearch {
  public:
-  explicit IndexSearch(const IndexSearchOptions& options) : options_(options) {}
+  IndexSearch(const SearchRequest& request, const SearchResult& result)
+      : request_(request), result_(result), selector_(request.filter) {}
 
-  void search(const ::faiss::Index& index, const ::faiss::IDSelector* selector, idx_t n,
-              const float* x, idx_t k, float* distances, idx_t* labels) {
+  void search(const ::faiss::Index& index) {
+    const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index);
     if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-      const Transformed rows(*chain, n, x);
-      search(*chain->index, selector, n, rows.data(), k, distances, labels);
+      const Transformed rows(*chain, request_.nq, request_.queries);
+      SearchRequest inside = request_;
+      inside.queries = rows.data();
+      IndexSearch(inside, result_).search(*chain->index);
     } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-      const TranslatedSelector translated(selector, map->id_map);
-      search(*map->index, selector != nullptr ? &translated : nullptr, n, x, k, distances, labels);
-      for (idx_t i = 0; i < n * k; ++i)
-        if (labels[i] >= 0) labels[i] = map->id_map[static_cast<size_t>(labels[i])];
-    } else if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
-      const double factor = options_.k_factor != 0 ? options_.k_factor : both->k_factor;
-      const auto find = [&](idx_t k_base, float* base_distances, idx_t* base_labels) {
-        search(*both->base_index, selector, n, x, k_base, base_distances, base_labels);
-      };
-      refine_rows(*both, n, x, k, factor, find, distances, labels);
+      SearchRequest inside = request_;
+      inside.filter = by_row(request_.filter, map->id_map);
+      IndexSearch(inside, result_).search(*map->index);
+      replace_ids(request_, result_,
+                  [map](int64_t row) { return map->id_map[static_cast<size_t>(row)]; });
+    } else if (both != nullptr && !request_.goal.is_range) {
+      refine_rows(*both, request_, result_,
+                  [both](const SearchRequest& request, const SearchResult& result) {
+                    IndexSearch(request, result).search(*both->base_index);
+                  });
+    } else if (const auto* polar = dynamic_cast<const IndexPolar*>(&index)) {
+      polar->search_rows(request_, result_);
+    } else if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
+      polar_ivf->search_lists(request_, result_);
+    } else if (request_.goal.is_range) {
+      range_search_faiss(index);
+    } else if (const auto* polar_hnsw = dynamic_cast<const HNSWOverPolar*>(&index)) {
+      polar_hnsw->search_nodes(request_, result_);
+    } else if (const auto* polar_nsg = dynamic_cast<const NSGOverPolar*>(&index)) {
+      polar_nsg->search_nodes(request_, result_);
     } else {
-      search_leaf(index, selector, n, x, k, distances, labels);
-    }
-  }
-
-  void range_search(const ::faiss::Index& index, const ::faiss::IDSelector* selector, idx_t n,
-                    const float* x, float radius, ::faiss::RangeSearchResult* result) {
-    if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {
-      const Transformed rows(*chain, n, x);
-      range_search(*chain->index, selector, n, rows.data(), radius, result);
-    } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
-      const TranslatedSelector translated(selector, map->id_map);
-      range_search(*map->index, selector != nullptr ? &translated : nullptr, n, x, radius, result);
-      for (size_t i = 0; i < result->lims[n]; ++i)
-        result->labels[i] = map->id_map[static_cast<size_t>(result->labels[i])];
-    } else {
-      range_search_leaf(index, selector, n, x, radius, result);
+      search_faiss(index);
     }
   }
 
  private:
-  void search_leaf(const ::faiss::Index& index, const ::faiss::IDSelector* selector, idx_t n,
-                   const float* x, idx_t k, float* distances, idx_t* labels) {
-    if (dynamic_cast<const IndexPolar*>(&index) != nullptr) {
-      const SearchParametersPolar params = polar_parameters(selector);
-      index.search(n, x, k, distances, labels, &params);
-    } else if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
-      const SearchParametersIVFPolar params = ivf_polar_parameters(*polar_ivf, selector);
-      index.search(n, x, k, distances, labels, &params);
-    } else if (const auto* polar_hnsw = dynamic_cast<const HNSWOverPolar*>(&index)) {
-      polar_hnsw->search_nodes(n, x, k, with_options(polar_hnsw->own_parameters(), selector),
-                               distances, labels);
-    } else if (const auto* polar_nsg = dynamic_cast<const NSGOverPolar*>(&index)) {
-      polar_nsg->search_nodes(n, x, k, with_options(polar_nsg->own_parameters(), selector),
-                              distances, labels);
-    } else {
-      search_faiss_leaf(index, selector, n, x, k, distances, labels);
-    }
-  }
+  bool filters() const { return !request_.filter.keeps_all(); }
+  const char* filter_or(const char* option) const { return filters() ? "options.filter" : option; }
 
-  void search_faiss_leaf(const ::faiss::Index& index, const ::faiss::IDSelector* selector, idx_t n,
-                         const float* x, idx_t k, float* distances, idx_t* labels) {
+  void search_faiss(const ::faiss::Index& index) {
     if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
-      if (selector == nullptr && options_.nprobe == 0) {
-        search_parts(*ivf, nullptr, n, x, k, distances, labels);
+      if (!filters() && request_.options.nprobe == 0) {
+        search_parts(*ivf, nullptr);
         return;
       }
-      const ::faiss::SearchParametersIVF params = ivf_parameters(*ivf, selector);
-      or_refused(selector != nullptr ? "options.filter" : "options.nprobe", [&] {
+      const ::faiss::SearchParametersIVF params = ivf_parameters(*ivf);
+      or_refused(filter_or("options.nprobe"), [&] {
         // Codes whose scanner takes no selector say so here, and not in FAISS's loop
         // over threads, where it would end the process. Fast scans have no scanner.
-        if (selector != nullptr && dynamic_cast<const ::faiss::IndexIVFFastScan*>(ivf) == nullptr)
-          delete ivf->get_InvertedListScanner(false, selector);
-        search_parts(index, &params, n, x, k, distances, labels);
+        if (filters() && dynamic_cast<const ::faiss::IndexIVFFastScan*>(ivf) == nullptr)
+          delete ivf->get_InvertedListScanner(false, params.sel);
+        search_parts(index, &params);
       });
-      require_heeded(selector, n * k, labels);
+      require_heeded();
     } else if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
       // FAISS's search keeps k nodes where efSearch is less, but stops as if it kept efSearch, and
       // leaves places empty.
-      if (selector == nullptr && options_.ef_search == 0 && k <= hnsw->hnsw.efSearch) {
-        search_parts(index, nullptr, n, x, k, distances, labels);
+      if (request_.goal.k <= hnsw->hnsw.efSearch && !asks_of_graph()) {
+        search_parts(index, nullptr);
         return;
       }
-      const GraphParameters own = {.ef = hnsw->hnsw.efSearch,
-                                   .stops_by_distance = hnsw->hnsw.check_relative_distance};
-      or_refused(selector != nullptr ? "options.filter" : "options.ef_search", [&] {
-        search_faiss_graph(links_of(*hnsw), *hnsw->storage, n, x, k, with_options(own, selector),
-                           distances, labels);
-      });
+      search_graph_of_faiss(links_of(*hnsw), *hnsw->storage);
     } else if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
       // FAISS's search draws as many different rows as it keeps, and never ends where there are
       // fewer.
-      const bool ends = std::max<idx_t>(nsg->nsg.search_L, k) <= nsg->ntotal;
-      if (selector == nullptr && options_.ef_search == 0 && ends) {
-        search_parts(index, nullptr, n, x, k, distances, labels);
+      if (std::max<idx_t>(nsg->nsg.search_L, request_.goal.k) <= nsg->ntotal && !asks_of_graph()) {
+        search_parts(index, nullptr);
         return;
       }
-      const GraphParameters own = {.ef = std::max(nsg->nsg.search_L, 1)};
-      const NsgLevels levels(*nsg);
-      or_refused(selector != nullptr ? "options.filter" : "options.ef_search", [&] {
-        search_faiss_graph(levels.links(), *nsg->storage, n, x, k, with_options(own, selector),
-                           distances, labels);
-      });
-    } else if (selector == nullptr) {
-      search_parts(index, nullptr, n, x, k, distances, labels);
+      search_graph_of_faiss(NsgLevels(*nsg).links(), *nsg->storage);
+    } else if (!filters()) {
+      search_parts(index, nullptr);
     } else if (dynamic_cast<const ::faiss::IndexFlat*>(&index) != nullptr ||
                dynamic_cast<const ::faiss::IndexScalarQuantizer*>(&index) != nullptr) {
       ::faiss::SearchParameters params;
-      params.sel = const_cast<::faiss::IDSelector*>(selector);
-      or_refused("options.filter",
-                 [&] { search_parts(index, &params, n, x, k, distances, labels); });
+      params.sel = &selector_;
+      or_refused("options.filter", [&] { search_parts(index, &params); });
     } else {
-      or_refused("options.filter",
-                 [&] { scan_rows(index, *selector, n, x, k, distances, labels); });
+      or_refused("options.filter", [&] { scan_rows(index); });
     }
   }
 
-  void range_search_leaf(const ::faiss::Index& index, const ::faiss::IDSelector* selector, idx_t n,
-                         const float* x, float radius, ::faiss::RangeSearchResult* result) {
-    if (dynamic_cast<const IndexPolar*>(&index) != nullptr) {
-      const SearchParametersPolar params = polar_parameters(selector);
-      index.range_search(n, x, radius, result, &params);
-      return;
-    }
-    if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
-      const SearchParametersIVFPolar params = ivf_polar_parameters(*polar_ivf, selector);
-      index.range_search(n, x, radius, result, &params);
-      return;
-    }
+  bool asks_of_graph() const { return filters() || request_.options.ef_search != 0; }
+  void search_graph_of_faiss(const GraphLinks& links, const ::faiss::Index& storage) {
+    or_refused(filter_or("options.ef_search"),
+               [&] { search_faiss_graph(links, storage, request_, result_); });
+  }
+
+  void range_search_faiss(const ::faiss::Index& index) {
     // Which of FAISS's heed a selector here differs by class and release; all rows within the
     // radius are few enough to leave the others out afterwards.
     const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index);
@@ -205,26 +175,28 @@ class IndexSearch {
       require(scanner != nullptr, StatusCode::unsupported,
               "range_search: the inverted file's codes are not scanned one by one");
     }
-    const WorkProgress work(options_.progress, "range_search");
+    const WorkProgress work(request_.progress, "range_search");
+    ::faiss::RangeSearchResult result(static_cast<size_t>(request_.nq));
     stoppable(work, [&] {
-      if (ivf != nullptr && options_.nprobe != 0) {
-        const ::faiss::SearchParametersIVF params = ivf_parameters(*ivf, nullptr);
-        index.range_search(n, x, radius, result, &params);
+      if (ivf != nullptr && request_.options.nprobe != 0) {
+        ::faiss::SearchParametersIVF params = ivf_parameters(*ivf);
+        params.sel = nullptr;
+        index.range_search(request_.nq, request_.queries, request_.goal.radius, &result, &params);
       } else {
-        index.range_search(n, x, radius, result);
+        index.range_search(request_.nq, request_.queries, request_.goal.radius, &result);
       }
     });
-    if (selector != nullptr) keep_selected(*selector, n, result);
+    if (filters()) keep_selected(&result);
+    take_range_result(result, result_.found);
   }
 
-  static void keep_selected(const ::faiss::IDSelector& selector, idx_t n,
-                            ::faiss::RangeSearchResult* result) {
+  void keep_selected(::faiss::RangeSearchResult* result) const {
     size_t kept = 0;
     size_t begin = 0;
-    for (idx_t query = 0; query < n; ++query) {
+    for (size_t query = 0; query < result->nq; ++query) {
       const size_t end = result->lims[query + 1];
       for (size_t i = begin; i < end; ++i) {
-        if (!selector.is_member(result->labels[i])) continue;
+        if (!request_.filter.keeps(result->labels[i])) continue;
         result->labels[kept] = result->labels[i];
         result->distances[kept++] = result->distances[i];
       }
@@ -233,57 +205,30 @@ class IndexSearch {
     }
   }
 
-  SearchParametersPolar polar_parameters(const ::faiss::IDSelector* selector) const {
-    SearchParametersPolar params;
-    params.sel = const_cast<::faiss::IDSelector*>(selector);
-    params.exactness = options_.exactness;
-    params.progress = options_.progress;
-    return params;
-  }
-
-  template <typename Parameters>
-  void fill_ivf(const ::faiss::IndexIVF& ivf, const ::faiss::IDSelector* selector,
-                Parameters* params) const {
-    params->sel = const_cast<::faiss::IDSelector*>(selector);
-    params->nprobe = options_.nprobe > 0 ? static_cast<size_t>(options_.nprobe) : ivf.nprobe;
-    params->max_codes = ivf.max_codes;
-  }
-  ::faiss::SearchParametersIVF ivf_parameters(const ::faiss::IndexIVF& ivf,
-                                              const ::faiss::IDSelector* selector) const {
+  ::faiss::SearchParametersIVF ivf_parameters(const ::faiss::IndexIVF& ivf) {
+    const int64_t nprobe = request_.options.nprobe;
     ::faiss::SearchParametersIVF params;
-    fill_ivf(ivf, selector, &params);
+    params.sel = selector_.pointer();
+    params.nprobe = nprobe > 0 ? static_cast<size_t>(nprobe) : ivf.nprobe;
+    params.max_codes = ivf.max_codes;
     return params;
-  }
-  SearchParametersIVFPolar ivf_polar_parameters(const ::faiss::IndexIVF& ivf,
-                                                const ::faiss::IDSelector* selector) const {
-    SearchParametersIVFPolar params;
-    fill_ivf(ivf, selector, &params);
-    params.exactness = options_.exactness;
-    params.progress = options_.progress;
-    return params;
-  }
-  GraphParameters with_options(GraphParameters parameters,
-                               const ::faiss::IDSelector* selector) const {
-    if (options_.ef_search > 0) parameters.ef = options_.ef_search;
-    parameters.sel = selector;
-    parameters.progress = options_.progress;
-    return parameters;
   }
 
   /// FAISS's own search, in parts between which progress is told: not all of its loops ask.
-  void search_parts(const ::faiss::Index& index, const ::faiss::SearchParameters* params, idx_t n,
-                    const float* x, idx_t k, float* distances, idx_t* labels) {
-    if (!options_.progress) {
-      index.search(n, x, k, distances, labels, params);
+  void search_parts(const ::faiss::Index& index, const ::faiss::SearchParameters* params) {
+    const idx_t n = request_.nq;
+    const idx_t k = request_.goal.k;
+    if (!request_.progress) {
+      index.search(n, request_.queries, k, result_.scores, result_.ids, params);
       return;
     }
-    WorkProgress work(options_.progress, "search");
+    WorkProgress work(request_.progress, "search");
     const idx_t at_once = queries_at_once(index);
     for (idx_t first = 0; first < n; first += at_once) {
       const idx_t count = std::min(at_once, n - first);
       stoppable(work, [&] {
-        index.search(count, x + first * index.d, k, distances + first * k, labels + first * k,
-                     params);
+        index.search(count, request_.queries + first * index.d, k, result_.scores + first * k,
+                     result_.ids + first * k, params);
       });
       work.set_share(static_cast<double>(first + count) / static_cast<double>(n));
       work.begin_loop();
@@ -301,46 +246,48 @@ class IndexSearch {
   }
 
   /// A release that ignored the selector would return rows that it does not name.
-  static void require_heeded(const ::faiss::IDSelector* selector, idx_t count,
-                             const idx_t* labels) {
-    if (selector == nullptr) return;
-    for (idx_t i = 0; i < count; ++i) {
-      require(labels[i] < 0 || selector->is_member(labels[i]), StatusCode::unsupported,
+  void require_heeded() const {
+    if (!filters()) return;
+    for (idx_t i = 0; i < request_.nq * request_.goal.k; ++i) {
+      require(result_.ids[i] < 0 || request_.filter.keeps(result_.ids[i]), StatusCode::unsupported,
               "options.filter: the FAISS of this library does not filter in an index of this kind");
     }
   }
 
-  /// Every row that the selector names, scored one by one: for FAISS's kinds that do not filter.
-  void scan_rows(const ::faiss::Index& index, const ::faiss::IDSelector& selector, idx_t n,
-                 const float* x, idx_t k, float* distances, idx_t* labels) {
+  /// Every row that the filter lets through, scored one by one: for FAISS's kinds that do not
+  /// filter.
+  void scan_rows(const ::faiss::Index& index) {
     std::vector<idx_t> rows;
     for (idx_t row = 0; row < index.ntotal; ++row)
-      if (selector.is_member(row)) rows.push_back(row);
+      if (request_.filter.keeps(row)) rows.push_back(row);
     const bool higher_is_nearer = index.metric_type == ::faiss::METRIC_INNER_PRODUCT;
-    const int threads = thread_count(0, n);
+    const idx_t k = request_.goal.k;
+    const int threads = thread_count(0, request_.nq);
     std::vector<std::unique_ptr<::faiss::DistanceComputer>> computers(static_cast<size_t>(threads));
-    SearchProgress progress(options_.progress, static_cast<double>(n));
-    parallel_for(n, threads, [&](int64_t query, int thread) {
+    SearchProgress progress(request_.progress, static_cast<double>(request_.nq));
+    parallel_for(request_.nq, threads, [&](int64_t query, int thread) {
       auto& computer = computers[static_cast<size_t>(thread)];
       if (computer == nullptr) computer.reset(index.get_distance_computer());
-      computer->set_query(x + query * index.d);
+      computer->set_query(request_.queries + query * index.d);
       TopK best(k);
       for (const idx_t row : rows) {
         const float key = key_of_score((*computer)(row), higher_is_nearer);
         if (key <= best.worst_key()) best.push({key, row});
       }
       std::vector<Neighbor> found = best.neighbors();
-      write_top_k(found, k, higher_is_nearer, distances + query * k, labels + query * k);
+      write_top_k(found, k, higher_is_nearer, result_.scores + query * k, result_.ids + query * k);
       progress.advance(1);
     });
   }
 
-  const IndexSearchOptions& options_;
+  const SearchRequest& request_;
+  SearchResult result_;
+  FilterSelector selector_;
 };
 
 }  // namespace
 
-void require_use_for(const ::faiss::Index& index, const IndexSearchOptions& options) {
+void require_use_for(const ::faiss::Index& index, const SearchOptions& options) {
   const ::faiss::Index& finding = finding_index(index);
   const bool is_ivf = dynamic_cast<const ::faiss::IndexIVF*>(&finding) != nullptr;
   const bool is_graph = dynamic_cast<const ::faiss::IndexHNSW*>(&finding) != nullptr ||
@@ -357,20 +304,17 @@ void require_use_for(const ::faiss::Index& index, const IndexSearchOptions& opti
           "options.k_factor: {} is for refinements, which the index is not", options.k_factor);
 }
 
-void search_index(const ::faiss::Index& index, idx_t n, const float* x, idx_t k,
-                  const IndexSearchOptions& options, float* distances, idx_t* labels) {
+void search_index(const ::faiss::Index& index, const SearchRequest& request,
+                  const SearchResult& result) {
+  const SearchOptions& options = request.options;
   require_use_for(index, options);
-  IndexSearch(options).search(index, options.selector, n, x, k, distances, labels);
-}
-
-void range_search_index(const ::faiss::Index& index, idx_t n, const float* x, float radius,
-                        const IndexSearchOptions& options, ::faiss::RangeSearchResult* result) {
-  require_use_for(index, options);
-  require(options.k_factor == 0, StatusCode::unsupported,
-          "options.k_factor: {} is for searches of the k nearest", options.k_factor);
-  require(options.ef_search == 0, StatusCode::unsupported,
-          "options.ef_search: {} is for searches of the k nearest", options.ef_search);
-  IndexSearch(options).range_search(index, options.selector, n, x, radius, result);
+  if (request.goal.is_range) {
+    require(options.k_factor == 0, StatusCode::unsupported,
+            "options.k_factor: {} is for searches of the k nearest", options.k_factor);
+    require(options.ef_search == 0, StatusCode::unsupported,
+            "options.ef_search: {} is for searches of the k nearest", options.ef_search);
+  }
+  IndexSearch(request, result).search(index);
 }
 
 }  // namespace polarquant

@@ -3,7 +3,6 @@
 #include <faiss/IndexFlat.h>
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -16,46 +15,13 @@
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/search_parameters.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
 #include "src/scan/search/list_search.h"
 
 namespace polarquant {
 namespace {
-
-/// What a search goes by: the caller's parameters, or else the index's own.
-struct IvfParameters {
-  idx_t nprobe;
-  idx_t max_codes;
-  const ::faiss::SearchParameters* quantizer_params = nullptr;
-  SearchRequest request;
-
-  IvfParameters(const IndexIVFPolar& index, const ::faiss::SearchParameters* params)
-      : nprobe(static_cast<idx_t>(index.nprobe)), max_codes(static_cast<idx_t>(index.max_codes)) {
-    request.options.exactness = index.exactness;
-    if (params != nullptr && params->sel != nullptr)
-      request.filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
-    if (const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params)) {
-      nprobe = static_cast<idx_t>(ivf->nprobe);
-      max_codes = static_cast<idx_t>(ivf->max_codes);
-      quantizer_params = ivf->quantizer_params;
-    }
-    if (const auto* polar = dynamic_cast<const SearchParametersIVFPolar*>(params)) {
-      request.options.exactness = polar->exactness;
-      request.progress = polar->progress;
-    }
-    require(nprobe >= 1, StatusCode::bad_argument, "search: nprobe is {}; at least 1 is needed",
-            nprobe);
-    nprobe = std::min(nprobe, static_cast<idx_t>(index.nlist));
-  }
-  SearchRequest request_for(idx_t n, const float* x, const SearchGoal& goal) const {
-    SearchRequest made = request;
-    made.nq = n;
-    made.queries = x;
-    made.goal = goal;
-    return made;
-  }
-};
 
 // FAISS looks up the ids of list_offsets in loops that no exception may leave: damage of a mapped
 // file is to be told before.
@@ -114,43 +80,77 @@ void IndexIVFPolar::require_parallel_mode() const {
           parallel_mode);
 }
 
-// As the quantizer finds them, or what stands in for a flat one.
-void IndexIVFPolar::find_lists(idx_t n, const float* x, idx_t probes, float* centroid_dis,
-                               idx_t* lists, const ::faiss::SearchParameters* params) const {
-  if (params == nullptr && uses_centroid_search()) {
-    centroid_search_->search(n, x, probes, 0, centroid_dis, lists);
-  } else {
-    quantizer->search(n, x, probes, centroid_dis, lists, params);
+/// Of the caller's parameters, or else the index's own.
+struct IndexIVFPolar::Probing {
+  idx_t nprobe;
+  idx_t max_codes;
+  const ::faiss::SearchParameters* quantizer_params = nullptr;
+
+  Probing(const IndexIVFPolar& index, const ::faiss::SearchParameters* params, idx_t asked = 0)
+      : nprobe(asked > 0 ? asked : static_cast<idx_t>(index.nprobe)),
+        max_codes(static_cast<idx_t>(index.max_codes)) {
+    if (const auto* ivf = dynamic_cast<const ::faiss::SearchParametersIVF*>(params)) {
+      nprobe = static_cast<idx_t>(ivf->nprobe);
+      max_codes = static_cast<idx_t>(ivf->max_codes);
+      quantizer_params = ivf->quantizer_params;
+    }
+    require(nprobe >= 1, StatusCode::bad_argument, "search: nprobe is {}; at least 1 is needed",
+            nprobe);
+    nprobe = std::min(nprobe, static_cast<idx_t>(index.nlist));
   }
+};
+
+// As the quantizer finds them, or what stands in for a flat one.
+void IndexIVFPolar::find_lists(const SearchRequest& request, const Probing& probing,
+                               float* centroid_dis, idx_t* lists) const {
+  const ::faiss::SearchParameters* params = probing.quantizer_params;
+  if (params == nullptr && uses_centroid_search()) {
+    centroid_search_->search(request.nq, request.queries, probing.nprobe, 0, centroid_dis, lists);
+  } else {
+    quantizer->search(request.nq, request.queries, probing.nprobe, centroid_dis, lists, params);
+  }
+}
+
+void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResult& result) const {
+  search_probed(Probing(*this, nullptr, request.options.nprobe), request, result);
+}
+
+void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& request,
+                                  const SearchResult& result) const {
+  const idx_t n = request.nq;
+  const bool is_range = request.goal.is_range;
+  const char* call = is_range ? "range_search" : "search";
+  require_rows(call, n, d, request.queries);
+  require_trained(call);
+  if (!is_range) require_parallel_mode();
+  const OmpThreads omp_threads(0);
+  std::vector<idx_t> assign(checked_mul(n, probing.nprobe, "n x nprobe lists"));
+  std::vector<float> centroid_dis(assign.size());
+  find_lists(request, probing, centroid_dis.data(), assign.data());
+  if (const PolarInvertedLists* lists = polar_lists()) {
+    const ListProbes probes = {assign.data(), probing.nprobe, probing.max_codes};
+    list_search(inverted_file(*lists), probes, RowLabel::id, request, result);
+    if (!is_range) add_stats(*this, n, probes, &::faiss::indexIVF_stats);
+    return;
+  }
+  require(!is_range, StatusCode::unsupported,
+          "range_search: invlists was replaced by lists that are not ours");
+  FilterSelector selector(request.filter);
+  ::faiss::SearchParametersIVF ivf;
+  ivf.sel = selector.pointer();
+  ivf.nprobe = static_cast<size_t>(probing.nprobe);
+  ivf.max_codes = static_cast<size_t>(probing.max_codes);
+  IndexIVF::search_preassigned(n, request.queries, request.goal.k, assign.data(),
+                               centroid_dis.data(), result.scores, result.ids, false, &ivf,
+                               &::faiss::indexIVF_stats);
 }
 
 void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
                            const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
-    require_rows("search", n, d, x);
-    require_trained("search");
-    require_parallel_mode();
-    const OmpThreads omp_threads(0);
-    const IvfParameters parameters(*this, params);
-    const size_t probes = checked_mul(n, parameters.nprobe, "n x nprobe lists");
-    std::vector<idx_t> assign(probes);
-    std::vector<float> centroid_dis(probes);
-    find_lists(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
-               parameters.quantizer_params);
-    if (const PolarInvertedLists* lists = polar_lists()) {
-      const ListProbes of_queries = {assign.data(), parameters.nprobe, parameters.max_codes};
-      list_search(inverted_file(*lists), of_queries, RowLabel::id,
-                  parameters.request_for(n, x, SearchGoal::best(k)), {distances, labels});
-      add_stats(*this, n, of_queries, &::faiss::indexIVF_stats);
-      return;
-    }
-    ::faiss::SearchParametersIVF ivf;
-    ivf.sel = params != nullptr ? params->sel : nullptr;
-    ivf.nprobe = static_cast<size_t>(parameters.nprobe);
-    ivf.max_codes = static_cast<size_t>(parameters.max_codes);
-    IndexIVF::search_preassigned(n, x, k, assign.data(), centroid_dis.data(), distances, labels,
-                                 false, &ivf, &::faiss::indexIVF_stats);
+    search_probed(Probing(*this, params),
+                  make_request(n, x, SearchGoal::best(k), params, exactness), {distances, labels});
   });
 }
 
@@ -159,23 +159,17 @@ void IndexIVFPolar::range_search(idx_t n, const float* x, float radius,
                                  const ::faiss::SearchParameters* params) const {
   with_faiss_errors([&] {
     require_range_result(n, result);
-    require_rows("range_search", n, d, x);
-    require_trained("range_search");
-    const OmpThreads omp_threads(0);
-    const PolarInvertedLists* lists = polar_lists();
-    if (lists == nullptr) {
+    if (polar_lists() == nullptr) {
+      require_rows("range_search", n, d, x);
+      require_trained("range_search");
+      const OmpThreads omp_threads(0);
       IndexIVF::range_search(n, x, radius, result, params);
       return;
     }
-    const IvfParameters parameters(*this, params);
-    std::vector<idx_t> assign(checked_mul(n, parameters.nprobe, "n x nprobe lists"));
-    std::vector<float> centroid_dis(assign.size());
-    find_lists(n, x, parameters.nprobe, centroid_dis.data(), assign.data(),
-               parameters.quantizer_params);
     RangeFound found;
-    list_search(inverted_file(*lists), {assign.data(), parameters.nprobe, parameters.max_codes},
-                RowLabel::id, parameters.request_for(n, x, SearchGoal::within(radius)), &found);
-    write_range_result(found, result, std::identity());
+    search_probed(Probing(*this, params),
+                  make_request(n, x, SearchGoal::within(radius), params, exactness), &found);
+    write_range_result(found, result);
   });
 }
 
@@ -194,10 +188,10 @@ void IndexIVFPolar::search_preassigned(idx_t n, const float* x, idx_t k, const i
                                    params, stats);
       return;
     }
-    const IvfParameters parameters(*this, params);
-    const ListProbes probes = {assign, parameters.nprobe, parameters.max_codes};
+    const Probing probing(*this, params);
+    const ListProbes probes = {assign, probing.nprobe, probing.max_codes};
     list_search(inverted_file(*lists), probes, store_pairs ? RowLabel::list_offset : RowLabel::id,
-                parameters.request_for(n, x, SearchGoal::best(k)), {distances, labels});
+                make_request(n, x, SearchGoal::best(k), params, exactness), {distances, labels});
     if (store_pairs) require_intact_ids(lists->lists(), n * k, labels);
     if (stats != nullptr) add_stats(*this, n, probes, stats);
   });

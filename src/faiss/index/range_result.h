@@ -18,16 +18,13 @@ inline void require_range_result(idx_t n, const ::faiss::RangeSearchResult* resu
           result == nullptr ? "null" : "for another number of queries", n);
 }
 
-/// label_of: of an id of what was found.
-template <typename LabelOf>
-void write_range_result(const RangeFound& found, ::faiss::RangeSearchResult* result,
-                        const LabelOf& label_of) {
+inline void write_range_result(const RangeFound& found, ::faiss::RangeSearchResult* result) {
   // do_allocation makes limits of counts.
   for (size_t q = 0; q < result->nq; ++q)
     result->lims[q] = static_cast<size_t>(found.lims[q + 1] - found.lims[q]);
   result->do_allocation();
   std::copy(found.scores.begin(), found.scores.end(), result->distances);
-  std::transform(found.ids.begin(), found.ids.end(), result->labels, label_of);
+  std::copy(found.ids.begin(), found.ids.end(), result->labels);
 }
 
 }  // namespace polarquant

@@ -13,6 +13,33 @@
 #include "src/core/status.h"
 
 namespace polarquant {
+
+SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
+                           const ::faiss::SearchParameters* params, float exactness) {
+  SearchRequest request = {
+      .nq = n, .queries = x, .goal = goal, .options = {.exactness = exactness}};
+  if (params != nullptr && params->sel != nullptr)
+    request.filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
+  if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
+    request.options.exactness = polar->exactness;
+    request.progress = polar->progress;
+  } else if (const auto* polar_ivf = dynamic_cast<const SearchParametersIVFPolar*>(params)) {
+    request.options.exactness = polar_ivf->exactness;
+    request.progress = polar_ivf->progress;
+  }
+  if (const auto* graph = dynamic_cast<const ::faiss::SearchParametersHNSW*>(params)) {
+    require(graph->efSearch >= 1, StatusCode::bad_argument,
+            "search: efSearch is {}; at least 1 is needed", graph->efSearch);
+    request.options.ef_search = graph->efSearch;
+  }
+  return request;
+}
+
+RowFilter by_row(const RowFilter& filter, const std::vector<idx_t>& ids) {
+  if (filter.keeps_all()) return {};
+  return [&filter, &ids](int64_t row) { return filter.keeps(ids[static_cast<size_t>(row)]); };
+}
+
 TranslatedParameters::TranslatedParameters(const ::faiss::SearchParameters* params,
                                            const std::vector<idx_t>& id_map)
     : id_map_(id_map), translated_(translate(params)) {}
@@ -21,7 +48,10 @@ template <typename Parameters>
 Parameters* TranslatedParameters::copy(const Parameters& params) {
   auto made = std::make_unique<Parameters>(params);
   if (made->sel != nullptr) {
-    selectors_.push_back(std::make_unique<TranslatedSelector>(made->sel, id_map_));
+    selectors_.push_back(
+        std::make_unique<FilterSelector>([sel = made->sel, &ids = id_map_](int64_t row) {
+          return sel->is_member(ids[static_cast<size_t>(row)]);
+        }));
     made->sel = selectors_.back().get();
   }
   Parameters* result = made.get();

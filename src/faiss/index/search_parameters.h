@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Search parameters on their way through an id map: the caller's selector is over the map's ids,
-// the index inside asks for row numbers.
+// FAISS's search parameters: as a request of ours, and on their way through an id map.
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/scan/search/search_request.h"
 
 namespace polarquant {
 
-/// Asks a selector over the map's ids for row numbers. selector may be null, and is not asked then.
-class TranslatedSelector final : public ::faiss::IDSelector {
+/// A search of n queries x that FAISS's caller makes with params, which may be null and are
+/// borrowed: their selector, exactness, progress and nodes kept. `exactness`: the index's own.
+/// Throws bad_argument for fewer nodes than 1.
+SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
+                           const ::faiss::SearchParameters* params, float exactness);
+
+/// A filter as FAISS asks for it.
+class FilterSelector final : public ::faiss::IDSelector {
  public:
-  TranslatedSelector(const ::faiss::IDSelector* selector, const std::vector<int64_t>& id_map)
-      : selector_(selector), id_map_(id_map) {}
-  bool is_member(int64_t row) const override {
-    return selector_->is_member(id_map_[static_cast<size_t>(row)]);
-  }
+  explicit FilterSelector(RowFilter filter) : filter_(std::move(filter)) {}
+  bool is_member(int64_t id) const override { return filter_.keeps(id); }
+  /// As search parameters have it: null where every row takes part.
+  ::faiss::IDSelector* pointer() { return filter_.keeps_all() ? nullptr : this; }
 
  private:
-  const ::faiss::IDSelector* selector_;
-  const std::vector<int64_t>& id_map_;
+  RowFilter filter_;
 };
 
-/// A copy of search parameters in which each selector is asked for id_map[row]. The caller's object
-/// is left alone, since other threads may be searching with it.
+/// A filter over the ids of rows as one over rows; both are borrowed.
+RowFilter by_row(const RowFilter& filter, const std::vector<idx_t>& ids);
+
+/// A copy of search parameters for the index inside an id map, in which each selector is asked for
+/// id_map[row]. The caller's object is left alone, since other threads may be searching with it.
 class TranslatedParameters {
  public:
   /// params may be null; id_map and what params points to are borrowed. Throws unsupported for a

@@ -37,6 +37,16 @@ struct SearchResult {
   RangeFound* found = nullptr;
 };
 
+/// Puts new_id(id) in the place of each id found.
+template <typename NewId>
+void replace_ids(const SearchRequest& request, const SearchResult& result, const NewId& new_id) {
+  const bool is_range = request.goal.is_range;
+  int64_t* ids = is_range ? result.found->ids.data() : result.ids;
+  const int64_t count = is_range ? std::ssize(result.found->ids) : request.nq * request.goal.k;
+  for (int64_t i = 0; i < count; ++i)
+    if (ids[i] >= 0) ids[i] = new_id(ids[i]);
+}
+
 /// Writes the results of a search, group of queries by group.
 class ResultWriter {
  public:
