@@ -145,9 +145,9 @@ int run_advice(int argc, const char* const* argv, const RecallOptions& options) 
       progress.update(static_cast<int64_t>(done * kSteps), kSteps);
       return true;
     };
-    advice =
-        advise(codec_metric(data.distance), static_cast<int>(data.base.dim), data.base.rows,
-               data.base.values.data(), data.query.rows, data.query.values.data(), advice_options);
+    advice = advise({codec_metric(data.distance), static_cast<int>(data.base.dim), data.base.rows,
+                     data.base.values.data(), data.query.rows, data.query.values.data()},
+                    advice_options);
   }
   print_advice(stdout, data, advice_options, advice);
   write_results(options, [&] {

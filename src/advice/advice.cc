@@ -111,7 +111,7 @@ class Advisor {
     std::vector<int64_t> ids(static_cast<size_t>(sample_.nq() * k_));
     const double work = kExactNanoseconds * sample_.dim * static_cast<double>(rows);
     exact_search(
-        metric_, sample_.dim, rows, sample_.base.data(), sample_.nq(), sample_.queries.data(), k_,
+        {metric_, sample_.dim, rows, sample_.base.data(), sample_.nq(), sample_.queries.data()}, k_,
         options_.threads,
         [&](int64_t queries) { progress_.advance(work * static_cast<double>(queries)); },
         ids.data());
@@ -236,14 +236,12 @@ void judge_training(std::span<const Spec> specs, const std::vector<std::vector<i
 
 }  // namespace
 
-Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, const float* queries,
-              const AdviceOptions& options) {
+Advice advise(const RowsAndQueries& vectors, const AdviceOptions& options) {
   check_options(options);
   const std::vector<Spec> specs = candidate_specs(names_of(options));
   const AdviceSample sample =
-      split_sample(metric, dim, n, x, nq, queries,
-                   {options.wish.k, options.max_rows, options.max_queries, options.seed});
-  Advisor advisor(metric, sample, options, specs.size());
+      split_sample(vectors, {options.wish.k, options.max_rows, options.max_queries, options.seed});
+  Advisor advisor(vectors.metric, sample, options, specs.size());
   advisor.find_truth();
 
   Advice advice;
@@ -251,9 +249,9 @@ Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, con
   for (size_t i = 0; i < specs.size(); ++i)
     advice.rows.push_back(advisor.measure(specs[i], &found[i]));
   judge_training(specs, found, options.wish.k, &advice.rows);
-  advice.total_rows = options.total_rows > 0 ? options.total_rows : n;
+  advice.total_rows = options.total_rows > 0 ? options.total_rows : vectors.n;
   expect_recall(advisor.quarter_rows(), sample.base_rows(), advice.total_rows, &advice.rows);
-  advice.choice = choose(dim, options.wish, advice.rows);
+  advice.choice = choose(vectors.dim, options.wish, advice.rows);
   advice.queries = sample.nq();
   advice.held_out_queries = sample.held_out_queries;
   advice.train_rows = sample.train_rows();

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/advice/advice_choice.h"
-#include "src/codec/factors.h"
+#include "src/advice/exact_search.h"
 
 namespace polarquant {
 
@@ -40,15 +40,14 @@ struct Advice {
   int64_t total_rows = 0;  // that expected_recall is for
 };
 
-/// Measures candidates on n rows x, (n, dim), finite, and nq queries, (nq, dim), or 0: rows that
-/// are held out. No row is in two of queries, training and base, so that recall is that of rows
+/// Measures candidates on the rows, finite, and the queries, or without any: rows that are held
+/// out. No row is in two of queries, training and base, so that recall is that of rows
 /// which training has not seen. Recall@k is that of a search with the default exactness against
 /// exact neighbours by float over the rows searched; a quarter of them is searched alone, too,
 /// which tells expected_recall. The same for a seed, whatever the number of threads; where a code
 /// is trained, on one machine and LAPACK. A code that cannot be measured has its `problem`, the
 /// others go on. Throws bad_argument for options outside what is allowed, wrong names, and too few
 /// rows or queries; cancelled. Memory: the drawn rows as floats, and one candidate's codes.
-Advice advise(Metric metric, int dim, int64_t n, const float* x, int64_t nq, const float* queries,
-              const AdviceOptions& options);
+Advice advise(const RowsAndQueries& vectors, const AdviceOptions& options);
 
 }  // namespace polarquant

@@ -48,8 +48,10 @@ std::vector<float> gather(Metric metric, int dim, const float* x, std::span<cons
 
 }  // namespace
 
-AdviceSample split_sample(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
-                          const float* queries, const AdviceSampleOptions& options) {
+AdviceSample split_sample(const RowsAndQueries& vectors, const AdviceSampleOptions& options) {
+  const int dim = vectors.dim;
+  const int64_t n = vectors.n;
+  const int64_t nq = vectors.nq;
   const bool hold_out = nq == 0;
   require(hold_out || nq >= kLeastQueries, StatusCode::bad_argument,
           "nq: {} queries are not allowed; {} or more, or 0: rows of the sample are held out", nq,
@@ -72,7 +74,7 @@ AdviceSample split_sample(Metric metric, int dim, int64_t n, const float* x, int
       draw(n, held_out + train_rows + base_rows, options.seed, kRowStream);
   const std::span<const int64_t> all(rows);
   const auto part = [&](int64_t first, int64_t count) {
-    return gather(metric, dim, x,
+    return gather(vectors.metric, dim, vectors.x,
                   all.subspan(static_cast<size_t>(first), static_cast<size_t>(count)));
   };
   AdviceSample sample;
@@ -80,7 +82,7 @@ AdviceSample split_sample(Metric metric, int dim, int64_t n, const float* x, int
   sample.held_out_queries = hold_out;
   sample.queries =
       hold_out ? part(0, held_out)
-               : gather(metric, dim, queries,
+               : gather(vectors.metric, dim, vectors.queries,
                         draw(nq, std::min(nq, options.max_queries), options.seed, kQueryStream));
   sample.train = part(held_out, train_rows);
   sample.base = part(held_out + train_rows, base_rows);

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "src/codec/factors.h"
+#include "src/advice/exact_search.h"
 
 namespace polarquant {
 
@@ -39,12 +39,11 @@ inline constexpr int64_t kLeastRowsPerNeighbour = 10;
 /// Fewer queries say nothing either.
 inline constexpr int64_t kLeastQueries = 10;
 
-/// Draws the parts from n rows x, (n, dim), and nq queries, (nq, dim), at random by the seed. With
-/// nq = 0 a tenth of the rows, max_queries at most, become the queries. Of the rows that are left
-/// up to half are for training, at most the larger of 20·dim and 10,000 (training does well from
-/// 10·dim on), and up to max_rows of the others are the base. For cosine every row is normalized.
-/// Throws bad_argument for too few rows or queries.
-AdviceSample split_sample(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
-                          const float* queries, const AdviceSampleOptions& options);
+/// Draws the parts from the rows and queries, at random by the seed. With nq = 0 a tenth of the
+/// rows, max_queries at most, become the queries. Of the rows that are left up to half are for
+/// training, at most the larger of 20·dim and 10,000 (training does well from 10·dim on), and up to
+/// max_rows of the others are the base. For cosine every row is normalized. Throws bad_argument for
+/// too few rows or queries.
+AdviceSample split_sample(const RowsAndQueries& vectors, const AdviceSampleOptions& options);
 
 }  // namespace polarquant

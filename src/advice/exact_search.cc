@@ -55,12 +55,14 @@ double exact_cost(Metric metric, int dim, const float* query, const float* row) 
   return metric == Metric::l2 ? dot(row, row, dim) - 2 * product : -product;
 }
 
-void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
-                  const float* queries, int64_t k, int threads,
+void exact_search(const RowsAndQueries& vectors, int64_t k, int threads,
                   const std::function<void(int64_t queries)>& advance, int64_t* ids) {
+  const int dim = vectors.dim;
+  const int64_t n = vectors.n;
+  const float* const x = vectors.x;
   require(k >= 1 && k <= n, StatusCode::bad_argument, "k: {} is not allowed; 1 to {} rows", k, n);
   const auto dot = simd_codec_kernels().dot_exact;
-  const bool l2 = metric == Metric::l2;
+  const bool l2 = vectors.metric == Metric::l2;
   std::vector<double> norms2(l2 ? static_cast<size_t>(n) : 0);
   for (size_t row = 0; row < norms2.size(); ++row) {
     const float* values = x + static_cast<int64_t>(row) * dim;
@@ -73,16 +75,16 @@ void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
   };
   const int64_t tile_rows =
       std::max<int64_t>(1, kTileBytes / (int64_t{dim} * int64_t{sizeof(float)}));
-  const int64_t tasks = div_up(nq, kTaskQueries);
+  const int64_t tasks = div_up(vectors.nq, kTaskQueries);
   parallel_for(tasks, thread_count(threads, tasks), [&](int64_t task, int) {
     const int64_t first = task * kTaskQueries;
-    const int64_t end = std::min(nq, first + kTaskQueries);
+    const int64_t end = std::min(vectors.nq, first + kTaskQueries);
     std::vector<Nearest> nearest(static_cast<size_t>(end - first), Nearest(k));
     for (int64_t tile = 0; tile < n; tile += tile_rows) {
       for (int64_t q = first; q < end; ++q) {
         Nearest& own = nearest[static_cast<size_t>(q - first)];
         for (int64_t row = tile; row < std::min(n, tile + tile_rows); ++row)
-          own.push({cost(queries + q * dim, row), row});
+          own.push({cost(vectors.queries + q * dim, row), row});
       }
     }
     for (int64_t q = first; q < end; ++q)

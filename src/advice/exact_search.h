@@ -10,13 +10,22 @@
 
 namespace polarquant {
 
-/// ids, (nq, k): for each of nq queries, (nq, dim), the k of n rows x, (n, dim), with the largest
-/// inner product or, for L2, the least distance; best first, ties to the lower id. 1 ≤ k ≤ n.
+/// Rows and what is looked for among them; borrowed.
+struct RowsAndQueries {
+  Metric metric;
+  int dim;
+  int64_t n;
+  const float* x;  // (n, dim)
+  int64_t nq;
+  const float* queries;  // (nq, dim)
+};
+
+/// ids, (nq, k): for each query the k rows with the largest inner product or, for L2, the least
+/// distance; best first, ties to the lower id. 1 ≤ k ≤ n.
 /// Cosine is inner product over rows that the caller has normalized. `advance` hears how many
 /// queries more are done, from any thread; may be empty. Cost: O(nq·n·dim) in double; memory of the
 /// rows' norms.
-void exact_search(Metric metric, int dim, int64_t n, const float* x, int64_t nq,
-                  const float* queries, int64_t k, int threads,
+void exact_search(const RowsAndQueries& vectors, int64_t k, int threads,
                   const std::function<void(int64_t queries)>& advance, int64_t* ids);
 
 /// What a row, (dim), is away from a query as exact_search compares them: less is nearer, and equal

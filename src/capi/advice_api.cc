@@ -101,7 +101,7 @@ extern "C" polar_status polar_advice_create(int32_t dim, polar_metric metric, in
     require_finite("x", x, n, dim);
     require_finite("queries", queries, nq, dim);
     auto handle = std::make_unique<polar_advice>();
-    handle->advice = advise(checked_metric, dim, n, x, nq, queries, read);
+    handle->advice = advise({checked_metric, dim, n, x, nq, queries}, read);
     *out = handle.release();
   });
 }

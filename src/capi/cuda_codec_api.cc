@@ -76,7 +76,7 @@ extern "C" polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, in
     require_finite("queries", queries, heads * nq, checked.codec().dim());
     require_array("scores", scores, heads * nq, n, sizeof(float));
     if (heads == 0 || nq == 0 || n == 0) return;
-    checked.score(heads, nq, queries, n, codes, stream, scores);
+    checked.score({heads, n, codes}, nq, queries, stream, scores);
   });
 }
 
@@ -91,6 +91,6 @@ extern "C" polar_status polar_cuda_codec_combine(const polar_cuda_codec* codec, 
     require_array("weights", weights, heads * nw, n, sizeof(float));
     require_array("out", out, heads * nw, checked.codec().dim(), sizeof(float));
     if (heads == 0 || nw == 0) return;
-    checked.combine(heads, nw, weights, n, codes, stream, out);
+    checked.combine({heads, n, codes}, nw, weights, stream, out);
   });
 }

@@ -273,13 +273,13 @@ void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
   if (spec_.rotation == RotationKind::pca) {
     const std::vector<float>& centre = learned->centre;
     const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
-    const Directions directions = [&](int64_t row, float* u) {
-      return direction_of(x + row * dim_, centre, centre_norm2, u);
-    };
+    const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
+                                        return direction_of(x + row * dim_, centre, centre_norm2,
+                                                            u);
+                                      }};
     const std::unique_ptr<Quantizer> untrained = make_quantizer(untrained_counterpart(spec_), dim_);
     untrained->use_kernels(kernels_);
-    TrainedPlan trained =
-        train_plan(dim_, twice_bits_of(spec_), *untrained, seed_, n, directions, kernels_);
+    TrainedPlan trained = train_plan(directions, twice_bits_of(spec_), *untrained, seed_, kernels_);
     auto quantizer = std::make_unique<PlannedQuantizer>(dim_, untrained->code_bytes());
     quantizer->set_plan(std::move(trained.plan), trained.errors);
     learned->quantizer = std::move(quantizer);
@@ -309,10 +309,11 @@ double Codec::drift(int64_t n, const float* x) const {
   require(is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
   require(n >= 1, StatusCode::bad_argument, "n: {} rows are not allowed; 1 or more", n);
   require_finite_rows(n, x);
-  const Directions directions = [&](int64_t row, float* u) {
-    return direction_of(x + row * dim_, centre_, centre_norm2_, u);
-  };
-  const CodingError now = coding_error(rotation_, *quantizer_, dim_, n, 0, 1, directions);
+  const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
+                                      return direction_of(x + row * dim_, centre_, centre_norm2_,
+                                                          u);
+                                    }};
+  const CodingError now = coding_error(rotation_, *quantizer_, directions, 0, 1);
   require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
   return now.error / planned()->errors().error;
 }

@@ -68,17 +68,18 @@ AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<dou
 
 }  // namespace
 
-CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, int dim, int64_t n,
-                         int64_t first, int64_t stride, const Directions& directions) {
+CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
+                         const RowDirections& rows, int64_t first, int64_t stride) {
+  const int dim = rows.dim;
   AlignedVector<float> u(static_cast<size_t>(dim));
   AlignedVector<float> rotated(static_cast<size_t>(dim));
   AlignedVector<float> decoded(static_cast<size_t>(dim));
   std::vector<uint8_t> code(quantizer.code_bytes());
   CodingError sums;
   int64_t count = 0;
-  for (int64_t row = first; row < n; row += stride) {
+  for (int64_t row = first; row < rows.n; row += stride) {
     poll_work();
-    if (!directions(row, u.data())) continue;
+    if (!rows.write(row, u.data())) continue;
     rotated = u;
     rotation.apply(rotated.data());
     quantizer.encode_and_decode(rotated.data(), code.data(), decoded.data());
@@ -91,12 +92,14 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, i
     ++count;
   }
   if (count == 0) return sums;
-  const auto rows = static_cast<double>(count);
-  return {sums.error / rows, sums.alignment / rows};
+  const auto coded = static_cast<double>(count);
+  return {sums.error / coded, sums.alignment / coded};
 }
 
-TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint64_t seed,
-                       int64_t n, const Directions& directions, const CodecKernels& kernels) {
+TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantizer& untrained,
+                       uint64_t seed, const CodecKernels& kernels) {
+  const int dim = rows.dim;
+  const int64_t n = rows.n;
   require(n >= kMinRowsPerDim * dim, StatusCode::bad_argument,
           "n: {} training rows; -pca at dim {} needs at least {}, and does well from {} on", n, dim,
           kMinRowsPerDim * dim, kGoodRowsPerDim * dim);
@@ -106,14 +109,14 @@ TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint
   int64_t count = 0;
   for (int64_t row = 0; row < n; ++row) {
     report_work(.3 * static_cast<double>(row) / static_cast<double>(n));
-    if (row % stride == stride - 1 || !directions(row, u.data())) continue;
+    if (row % stride == stride - 1 || !rows.write(row, u.data())) continue;
     moments.add(u.data());
     ++count;
   }
   require(count > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
   const SecondMoments::Axes axes = moments.axes();
   const auto error_of = [&](const Rotation& rotation, const Quantizer& quantizer) {
-    return coding_error(rotation, quantizer, dim, n, stride - 1, stride, directions);
+    return coding_error(rotation, quantizer, rows, stride - 1, stride);
   };
 
   PlannedQuantizer planned(dim, untrained.code_bytes());

@@ -26,22 +26,27 @@ struct TrainedPlan {
   PlanErrors errors;
 };
 
-/// Writes √dim·(x−c)/‖x−c‖ of a row, (dim), not rotated; false where x is c.
-using Directions = std::function<bool(int64_t row, float* u)>;
+/// Rows by their directions from the centre c.
+struct RowDirections {
+  int dim;
+  int64_t n;
+  /// Writes √dim·(x−c)/‖x−c‖ of a row, (dim), not rotated; false where x is c.
+  std::function<bool(int64_t row, float* u)> write;
+};
 
 /// A plan for the bytes of `untrained`, a quantizer of twice_bits/2 bits a dimension, which it has
 /// to beat. n ≥ kMinRowsPerDim·dim rows; throws bad_argument for fewer, or when all of them are c.
-TrainedPlan train_plan(int dim, int twice_bits, const Quantizer& untrained, uint64_t seed,
-                       int64_t n, const Directions& directions, const CodecKernels& kernels);
+TrainedPlan train_plan(const RowDirections& rows, int twice_bits, const Quantizer& untrained,
+                       uint64_t seed, const CodecKernels& kernels);
 
-/// Mean over rows of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's code adds to its scores,
-/// unbiased as they are. Rows go through `rotation`, and û comes back through it: a basis in
-/// integers is not quite orthonormal, which codes of 8 bits notice.
+/// Mean over every stride-th row from the first on of ‖û/a − u‖²/‖u‖², a = ⟨u,û⟩/‖u‖²: what a row's
+/// code adds to its scores, unbiased as they are. Rows go through `rotation`, and û comes back
+/// through it: a basis in integers is not quite orthonormal, which codes of 8 bits notice.
 struct CodingError {
   double error = 0;      // 0: nothing was coded
   double alignment = 0;  // mean ⟨u,û⟩/dim
 };
-CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer, int dim, int64_t n,
-                         int64_t first, int64_t stride, const Directions& directions);
+CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
+                         const RowDirections& rows, int64_t first, int64_t stride);
 
 }  // namespace polarquant

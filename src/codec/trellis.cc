@@ -73,15 +73,15 @@ void advance_by(const Cells& cells, const TrellisPoints& points, int pair, const
 }
 
 void advance_plain(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-                   float* costs, uint8_t* trail) {
+                   float* costs) {
   using Advance =
       void (*)(const Cells&, const TrellisPoints&, int, const float*, float* __restrict);
   static constexpr Advance kAdvance[] = {advance_by<1>, advance_by<2>, advance_by<3>,
                                          advance_by<4>, advance_by<5>, advance_by<6>,
                                          advance_by<7>, advance_by<8>};
   const auto states = static_cast<size_t>(trellis_states(step));
-  for (int i = 0; i < pass.count; ++i, trail += trail_bytes(step)) {
-    auto* before = reinterpret_cast<float*>(trail);
+  for (int i = 0; i < pass.count; ++i) {
+    auto* before = reinterpret_cast<float*>(pass.trail + i * trail_bytes(step));
     std::copy_n(costs, states, before);
     kAdvance[step - 1](cells, points, pass.first + i, before, costs);
   }
@@ -97,14 +97,13 @@ int first_least(const float* costs, int count) {
 }
 
 int trace_plain(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-                const uint8_t* trail, int state, uint8_t* windows) {
+                int state, uint8_t* windows) {
   for (int i = pass.count - 1; i >= 0; --i) {
-    const auto* before = reinterpret_cast<const float*>(trail + i * trail_bytes(step));
-    const int pair = pass.first + i;
+    const auto* before = reinterpret_cast<const float*>(pass.trail + i * trail_bytes(step));
     // Found again from the costs before it instead of being kept for every state.
     const TrellisChoice choice =
-        best_branch(cells, step, points.x[pair], points.y[pair], points.weight_y[pair], before,
-                    state, [step](int window) { return place_by_branch(window, step); });
+        best_branch(cells, step, points[pass.first + i], before, state,
+                    [step](int window) { return place_by_branch(window, step); });
     const int window = (state << step) | choice.branch;
     windows[i] = static_cast<uint8_t>(window);
     state = window & (trellis_states(step) - 1);
@@ -138,10 +137,10 @@ int TrellisEncoder::ring_start_state(const TrellisPoints& points, uint8_t* trail
                                      uint8_t* windows) const {
   const int reach = std::min(kWarmupPairs, points.pairs);
   alignas(64) float costs[kCells / 2] = {};
-  kernels_.advance(cells_, step_, points, {points.pairs - reach, reach}, costs, trail);
-  kernels_.advance(cells_, step_, points, {0, reach}, costs, trail);
+  kernels_.advance(cells_, step_, points, {points.pairs - reach, reach, trail}, costs);
+  kernels_.advance(cells_, step_, points, {0, reach, trail}, costs);
   const int state = first_least(costs, states());
-  return kernels_.trace(cells_, step_, points, {0, reach}, trail, state, windows);
+  return kernels_.trace(cells_, step_, points, {0, reach, trail}, state, windows);
 }
 
 float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint8_t* trail,
@@ -149,8 +148,8 @@ float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint
   alignas(64) float costs[kCells / 2];
   std::fill_n(costs, states(), kUnreachable);
   costs[state] = 0;
-  kernels_.advance(cells_, step_, points, {0, points.pairs}, costs, trail);
-  kernels_.trace(cells_, step_, points, {0, points.pairs}, trail, state, windows);
+  kernels_.advance(cells_, step_, points, {0, points.pairs, trail}, costs);
+  kernels_.trace(cells_, step_, points, {0, points.pairs, trail}, state, windows);
   return costs[state];
 }
 
@@ -160,7 +159,7 @@ float TrellisEncoder::encode_pinned(const TrellisPoints& points, int state, uint
 void TrellisEncoder::encode_best_ring(const TrellisPoints& points, uint8_t* trail,
                                       uint8_t* windows) const {
   alignas(64) float bounds[kCells / 2] = {};
-  kernels_.advance(cells_, step_, points, {0, points.pairs}, bounds, trail);
+  kernels_.advance(cells_, step_, points, {0, points.pairs, trail}, bounds);
   int starts[kCells / 2];
   std::iota(starts, starts + states(), 0);
   std::sort(starts, starts + states(),

@@ -41,12 +41,20 @@ struct TrellisCode {
   int dim;
 };
 
-/// Points to code. weight_y is 0 for pairs whose second coordinate is absent, else 1.
+/// weight_y is 0 for pairs whose second coordinate is absent, else 1.
+struct TrellisPoint {
+  float x;
+  float y;
+  float weight_y;
+};
+/// Points to code.
 struct TrellisPoints {
   const float* x;
   const float* y;
   const float* weight_y;
   int pairs;
+
+  TrellisPoint operator[](int pair) const { return {x[pair], y[pair], weight_y[pair]}; }
 };
 
 /// One pass of the search is pairs first … first+count−1, in order. What a pass keeps for the way
@@ -54,6 +62,7 @@ struct TrellisPoints {
 struct TrellisPass {
   int first;
   int count;
+  uint8_t* trail;
 };
 
 /// The largest part of the search, as functions that may be replaced by faster ones of the same
@@ -64,10 +73,10 @@ struct TrellisKernels {
   void (*arrange_cells)(const Cells& cells, int step, Cells* arranged);
   /// costs, one a state: before the pass, then after it. 64-byte aligned, as the trail is.
   void (*advance)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
-                  float* costs, uint8_t* trail);
+                  float* costs);
   /// The windows, (count), of the path by which the pass came into `state`; returns where it began.
   int (*trace)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
-               const uint8_t* trail, int state, uint8_t* windows);
+               int state, uint8_t* windows);
 
   /// Decodes coordinates from the first on, as many as it likes of whole segments; returns how
   /// many. Nothing beyond the planes is read.
@@ -107,8 +116,8 @@ struct TrellisChoice {
 /// After a point, from the costs before it. `place(window)` is where `cells` have a window. This is
 /// the definition: what passes over all states do faster must come to the same bits.
 template <class Place>
-TrellisChoice best_branch(const Cells& cells, int step, float x, float y, float weight_y,
-                          const float* before, int state, const Place& place) {
+TrellisChoice best_branch(const Cells& cells, int step, TrellisPoint point, const float* before,
+                          int state, const Place& place) {
   const int parallel = parallel_windows(step);
   const int sources = (1 << step) / parallel;
   TrellisChoice best;
@@ -116,10 +125,10 @@ TrellisChoice best_branch(const Cells& cells, int step, float x, float y, float 
     uint32_t nearest = std::numeric_limits<uint32_t>::max();
     for (int number = 0; number < parallel; ++number) {
       const int at = place((state << step) + number * sources + source);
-      const float dx = x - cells.x[at];
-      const float dy = y - cells.y[at];
-      nearest =
-          std::min(nearest, rank_among_parallel(dx * dx + weight_y * (dy * dy), step, number));
+      const float dx = point.x - cells.x[at];
+      const float dy = point.y - cells.y[at];
+      const float distance = dx * dx + point.weight_y * (dy * dy);
+      nearest = std::min(nearest, rank_among_parallel(distance, step, number));
     }
     const int branch = window_of_rank(nearest, step) * sources + source;
     const int state_before = ((state << step) + branch) % trellis_states(step);

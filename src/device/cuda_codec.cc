@@ -17,9 +17,9 @@ CudaCodec::CudaCodec(const Codec& codec, int32_t device, int32_t threads)
   device_codec_.reset(call_cuda(cuda_functions().create_codec, device, &rows));
 }
 
-void CudaCodec::score(int64_t heads, int64_t nq, const float* queries, int64_t n,
-                      const uint8_t* codes, void* stream, float* scores) const {
-  const int64_t count = heads * nq;
+void CudaCodec::score(const HeadRows& rows, int64_t nq, const float* queries, void* stream,
+                      float* scores) const {
+  const int64_t count = rows.heads * nq;
   std::vector<float> spread(static_cast<size_t>(count) * rows_.width());
   std::vector<cuda::QueryTerms> terms(static_cast<size_t>(count));
   for_each_query(count, thread_count(threads_, count), [&](int64_t q) {
@@ -29,11 +29,11 @@ void CudaCodec::score(int64_t heads, int64_t nq, const float* queries, int64_t n
     terms[at] = {prepared.offset, prepared.bias_weight};
   });
   cuda::RowScoresRequest request = {};
-  request.heads = heads;
+  request.heads = rows.heads;
   request.nq = nq;
-  request.n = n;
-  request.codes = codes;
-  request.head_bytes = codec_->layout().bytes(n);
+  request.n = rows.n;
+  request.codes = rows.codes;
+  request.head_bytes = codec_->layout().bytes(rows.n);
   request.queries = spread.data();
   request.terms = terms.data();
   request.stream = stream;
@@ -41,17 +41,17 @@ void CudaCodec::score(int64_t heads, int64_t nq, const float* queries, int64_t n
   call_cuda(cuda_functions().score_rows, device_codec_.get(), &request);
 }
 
-void CudaCodec::combine(int64_t heads, int64_t nw, const float* weights, int64_t n,
-                        const uint8_t* codes, void* stream, float* out) const {
-  const auto count = static_cast<size_t>(heads * nw);
+void CudaCodec::combine(const HeadRows& rows, int64_t nw, const float* weights, void* stream,
+                        float* out) const {
+  const auto count = static_cast<size_t>(rows.heads * nw);
   const size_t width = rows_.width() + 1;  // the weights' sum behind it
   std::vector<double> sums(count * width);
   cuda::RowSumsRequest request = {};
-  request.heads = heads;
+  request.heads = rows.heads;
   request.nw = nw;
-  request.n = n;
-  request.codes = codes;
-  request.head_bytes = codec_->layout().bytes(n);
+  request.n = rows.n;
+  request.codes = rows.codes;
+  request.head_bytes = codec_->layout().bytes(rows.n);
   request.weights = weights;
   request.stream = stream;
   request.sums = sums.data();

@@ -164,7 +164,7 @@ void CudaIndex::search_shards(const DeviceQueries& queries, const Request& reque
     parts_[i]->search(own);
   });
   for_each_query(request.nq, request.threads, [&](int64_t q) {
-    merge_parts(results, q, request.kept, request.k, codec_->higher_is_nearer(),
+    merge_parts(results, q, {request.k, request.kept, codec_->higher_is_nearer()},
                 request.scores + q * request.k, request.rows + q * request.k);
   });
 }

@@ -29,22 +29,22 @@ PartResults::PartResults(int64_t nq, int64_t results, int64_t part_first_row)
       rows(scores.size()),
       similarity(scores.size()) {}
 
-void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,
-                 bool higher_is_nearer, float* scores, int64_t* rows) {
+void merge_parts(std::span<const PartResults> parts, int64_t q, const PartGoal& goal, float* scores,
+                 int64_t* rows) {
   std::vector<Neighbor> all;
   for (const PartResults& part : parts) {
     for (auto at = static_cast<size_t>(q * part.k); at < static_cast<size_t>((q + 1) * part.k);
          ++at) {
       if (part.rows[at] >= 0)
-        all.emplace_back(-part.similarity[at], key_of_score(part.scores[at], higher_is_nearer),
+        all.emplace_back(-part.similarity[at], key_of_score(part.scores[at], goal.higher_is_nearer),
                          part.first_row + part.rows[at]);
     }
   }
-  keep_best(all, kept);
-  if (kept > k) {
+  keep_best(all, goal.kept);
+  if (goal.kept > goal.k) {
     for (Neighbor& neighbor : all) neighbor.key = neighbor.score;
   }
-  write_top_k(all, k, higher_is_nearer, scores, rows);
+  write_top_k(all, goal.k, goal.higher_is_nearer, scores, rows);
 }
 
 }  // namespace polarquant::device

@@ -30,10 +30,16 @@ struct PartResults {
   std::vector<float> similarity;  // what rows are chosen by, larger is better
 };
 
+/// What parts are searched for.
+struct PartGoal {
+  int64_t k;
+  int64_t kept;  // k, and all that are kept are then returned, or more
+  bool higher_is_nearer;
+};
 /// What one device with all rows gives query q: of the `kept` rows of the largest similarity the k
-/// best by score, ties to the lower row, into scores and rows, (k). `kept` is k, and all that are
-/// kept are then returned, or more than k. Every part has min(kept, its rows) results.
-void merge_parts(std::span<const PartResults> parts, int64_t q, int64_t kept, int64_t k,
-                 bool higher_is_nearer, float* scores, int64_t* rows);
+/// best by score, ties to the lower row, into scores and rows, (k). Every part has
+/// min(kept, its rows) results.
+void merge_parts(std::span<const PartResults> parts, int64_t q, const PartGoal& goal, float* scores,
+                 int64_t* rows);
 
 }  // namespace polarquant::device

@@ -33,6 +33,19 @@ cuda::CellUnit no_cells() {
 
 }  // namespace
 
+/// Fields of coordinates first … first+count−1, from bit `first_bit` of codes_offset on.
+struct CudaRowDescription::Fields {
+  int first = 0;
+  int count;
+  int bits;
+  int64_t signs_offset = -1;  // −1: without signs
+  size_t codes_offset = 0;
+  size_t first_bit = 0;
+  int norm_offset = -1;  // −1: without norms
+  float scale = 1;
+  uint32_t table;
+};
+
 cuda::FactorForm cuda_factor_form(FactorForm form) {
   static_assert(static_cast<int>(cuda::FactorForm::float16) ==
                 static_cast<int>(FactorForm::float16));
@@ -137,16 +150,21 @@ void CudaRowDescription::describe_cells(const Codec& codec) {
     const int bits = static_cast<int>(std::lround(std::log2(scalar->table().levels().size())));
     const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(kBlock)));
     for (int block = 0; block < blocks; ++block)
-      describe_fields(block * kBlock, kBlock, bits, -1, static_cast<size_t>(blocks) * 2,
-                      static_cast<size_t>(block) * kBlock * static_cast<size_t>(bits), 2 * block,
-                      scale, table);
+      describe_fields({.first = block * kBlock,
+                       .count = kBlock,
+                       .bits = bits,
+                       .codes_offset = static_cast<size_t>(blocks) * 2,
+                       .first_bit = static_cast<size_t>(block) * kBlock * static_cast<size_t>(bits),
+                       .norm_offset = 2 * block,
+                       .scale = scale,
+                       .table = table});
     return;
   }
   if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
     count_units(units_of(rows_.dim));
     cells_.assign(static_cast<size_t>(rows_.units), no_cells());
     const uint32_t table = add_points(bytes->table().levels(), {});
-    describe_fields(0, rows_.dim, 8, -1, 0, 0, -1, 1, table);
+    describe_fields({.count = rows_.dim, .bits = 8, .table = table});
     return;
   }
   rows_.units = segments_of(rows_.dim) * kUnitsOfSegment;
@@ -168,8 +186,13 @@ void CudaRowDescription::describe_cells(const Codec& codec) {
         describe_trellis(*planes, run.first, run.first / 8, run.cells_offset, 0, scale);
       } else {
         const auto& magnitudes = std::get<MagnitudePlanes>(run.planes);
-        describe_fields(run.first, magnitudes.dim(), magnitudes.magnitude_bits(), run.first / 8,
-                        run.cells_offset, 0, -1, scale, add_points(magnitudes.levels(), {}));
+        describe_fields({.first = run.first,
+                         .count = magnitudes.dim(),
+                         .bits = magnitudes.magnitude_bits(),
+                         .signs_offset = run.first / 8,
+                         .codes_offset = run.cells_offset,
+                         .scale = scale,
+                         .table = add_points(magnitudes.levels(), {})});
       }
     }
     // Segments of one run may have scales of their own.
@@ -218,25 +241,23 @@ void CudaRowDescription::describe_trellis(const TrellisPlanes& planes, int first
   }
 }
 
-/// Fields of coordinates first … first+count−1, from bit `first_bit` of codes_offset on.
-void CudaRowDescription::describe_fields(int first, int count, int bits, int64_t signs_offset,
-                                         size_t codes_offset, size_t first_bit, int norm_offset,
-                                         float scale, uint32_t table) {
-  for (int start = 0; start < count; start += kUnitValues) {
-    const int unit = (first + start) / kUnitValues;
+void CudaRowDescription::describe_fields(const Fields& fields) {
+  for (int start = 0; start < fields.count; start += kUnitValues) {
+    const int unit = (fields.first + start) / kUnitValues;
     cuda::UnitPart& to = cells_[static_cast<size_t>(unit)].part[0];
     to.kind = cuda::PartKind::fields;
-    to.bits = bits;
-    to.codes_offset = static_cast<uint32_t>(codes_offset);
-    to.first =
-        static_cast<uint32_t>(first_bit + static_cast<size_t>(start) * static_cast<size_t>(bits));
-    if (signs_offset >= 0) to.signs_offset = static_cast<int32_t>(signs_offset + start / 8);
-    to.norm_offset = norm_offset;
-    to.table = table;
-    to.scale = scale;
-    for (int i = 0; i < std::min(kUnitValues, count - start); ++i)
+    to.bits = fields.bits;
+    to.codes_offset = static_cast<uint32_t>(fields.codes_offset);
+    to.first = static_cast<uint32_t>(fields.first_bit +
+                                     static_cast<size_t>(start) * static_cast<size_t>(fields.bits));
+    if (fields.signs_offset >= 0)
+      to.signs_offset = static_cast<int32_t>(fields.signs_offset + start / 8);
+    to.norm_offset = fields.norm_offset;
+    to.table = fields.table;
+    to.scale = fields.scale;
+    for (int i = 0; i < std::min(kUnitValues, fields.count - start); ++i)
       coordinates_[static_cast<size_t>(unit) * kUnitValues + static_cast<size_t>(i)] =
-          first + start + i;
+          fields.first + start + i;
   }
 }
 

@@ -37,8 +37,8 @@ class CudaRowDescription {
   void describe_cells(const Codec& codec);
   void describe_trellis(const TrellisPlanes& planes, int first, int64_t signs_offset,
                         size_t codes_offset, int part, float scale);
-  void describe_fields(int first, int count, int bits, int64_t signs_offset, size_t codes_offset,
-                       size_t first_bit, int norm_offset, float scale, uint32_t table);
+  struct Fields;
+  void describe_fields(const Fields& fields);
   void describe_tree(const TreeQuantizer& tree);
   void describe_pairs(const PairQuantizer& pairs);
   void describe_groups(const PairGroupQuantizer& groups);

@@ -68,12 +68,12 @@ void arrange_cells(const Cells& cells, int step, Cells* arranged) {
 
 /// A pair with a weight other than 1: at most the last one of a vector.
 template <int kStep>
-void advance_weighted(const Cells& cells, float x, float y, float weight, const float* before,
-                      float* after, uint8_t* trail) {
+void advance_weighted(const Cells& cells, TrellisPoint point, const float* before, float* after,
+                      uint8_t* trail) {
   std::fill_n(trail, Branches<kStep>::kTrailRow, uint8_t{0});
   for (int state = 0; state < trellis_states(kStep); ++state) {
     const TrellisChoice choice =
-        best_branch(cells, kStep, x, y, weight, before, state, Branches<kStep>::place);
+        best_branch(cells, kStep, point, before, state, Branches<kStep>::place);
     after[state] = choice.total;
     Branches<kStep>::keep_branch(state, choice.branch, trail);
   }
@@ -81,7 +81,7 @@ void advance_weighted(const Cells& cells, float x, float y, float weight, const 
 
 template <int kStep>
 HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, TrellisPass pass,
-                         float* costs, uint8_t* trail) {
+                         float* costs) {
   constexpr int kStates = trellis_states(kStep);
   // Stores of whole registers may pass the last state.
   alignas(64) float costs0[std::max(kStates, 16)];
@@ -90,13 +90,13 @@ HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, Trelli
   static const typename Branches<kStep>::Numbers numbers;
   float* before = costs0;
   float* after = costs1;
+  uint8_t* trail = pass.trail;
   for (int pair = pass.first; pair < pass.first + pass.count; ++pair) {
     if (points.weight_y[pair] == 1) {
       Branches<kStep>::advance_pair(cells, numbers, points.x[pair], points.y[pair], before, after,
                                     trail);
     } else {
-      advance_weighted<kStep>(cells, points.x[pair], points.y[pair], points.weight_y[pair], before,
-                              after, trail);
+      advance_weighted<kStep>(cells, points[pair], before, after, trail);
     }
     std::swap(before, after);
     trail += Branches<kStep>::kTrailRow;
@@ -105,15 +105,15 @@ HWY_ATTR void advance_by(const Cells& cells, const TrellisPoints& points, Trelli
 }
 
 void advance(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-             float* costs, uint8_t* trail) {
-  with_step(step,
-            [&](auto constant) { advance_by<constant()>(cells, points, pass, costs, trail); });
+             float* costs) {
+  with_step(step, [&](auto constant) { advance_by<constant()>(cells, points, pass, costs); });
 }
 
 template <int kStep>
-int trace_by(TrellisPass pass, const uint8_t* trail, int last_state, uint8_t* windows) {
+int trace_by(TrellisPass pass, int last_state, uint8_t* windows) {
   auto state = static_cast<uint32_t>(last_state);
-  trail += static_cast<ptrdiff_t>(pass.count) * Branches<kStep>::kTrailRow;
+  const uint8_t* trail =
+      pass.trail + static_cast<ptrdiff_t>(pass.count) * Branches<kStep>::kTrailRow;
   for (int i = pass.count - 1; i >= 0; --i) {
     trail -= Branches<kStep>::kTrailRow;
     const uint32_t window = state << kStep | Branches<kStep>::branch_into(state, trail);
@@ -123,11 +123,10 @@ int trace_by(TrellisPass pass, const uint8_t* trail, int last_state, uint8_t* wi
   return static_cast<int>(state);
 }
 
-int trace(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass,
-          const uint8_t* trail, int state, uint8_t* windows) {
+int trace(const Cells& cells, int step, const TrellisPoints& points, TrellisPass pass, int state,
+          uint8_t* windows) {
   (void)cells, (void)points;
-  return with_step(
-      step, [&](auto constant) { return trace_by<constant()>(pass, trail, state, windows); });
+  return with_step(step, [&](auto constant) { return trace_by<constant()>(pass, state, windows); });
 }
 
 TrellisKernels trellis_kernels() {

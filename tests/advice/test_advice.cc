@@ -29,7 +29,7 @@ const std::vector<float>& uneven_rows() {
 
 Advice advise_on(const std::vector<float>& rows, const AdviceOptions& options,
                  Metric metric = Metric::inner_product, int dim = kDim) {
-  return advise(metric, dim, static_cast<int64_t>(rows.size()) / dim, rows.data(), 0, nullptr,
+  return advise({metric, dim, static_cast<int64_t>(rows.size()) / dim, rows.data(), 0, nullptr},
                 options);
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("the advisor's recall is that of coding and sorting by hand", "[scan]"
   const Advice advice = advise_on(rows, options_for({name}), metric, 20);
   REQUIRE(advice.rows.size() == 1);
 
-  const AdviceSample sample = split_sample(metric, 20, 700, rows.data(), 0, nullptr, {});
+  const AdviceSample sample = split_sample({metric, 20, 700, rows.data(), 0, nullptr}, {});
   Codec codec(parse_spec(name), 20, metric, {});
   codec.train(sample.train_rows(), sample.train.data());
   std::vector<uint8_t> codes(codec.layout().bytes(sample.base_rows()));
@@ -184,7 +184,7 @@ TEST_CASE("more rows to come lower what is expected, where rows are clustered", 
 
 TEST_CASE("queries of the caller's are taken as they are", "[scan]") {
   const std::vector<float> queries = spread_rows(30, kDim, 2, 77);
-  const Advice advice = advise(Metric::l2, kDim, kRows, uneven_rows().data(), 30, queries.data(),
+  const Advice advice = advise({Metric::l2, kDim, kRows, uneven_rows().data(), 30, queries.data()},
                                options_for({"Polar4"}));
   CHECK_FALSE(advice.held_out_queries);
   CHECK(advice.queries == 30);
@@ -212,7 +212,7 @@ TEST_CASE("a code that cannot be measured says why, and the others go on", "[sca
       AdviceSampleOptions sample_options;
       sample_options.seed = seed;
       const std::vector<float> base =
-          split_sample(Metric::inner_product, kDim, 446, far.data(), 0, nullptr, sample_options)
+          split_sample({Metric::inner_product, kDim, 446, far.data(), 0, nullptr}, sample_options)
               .base;
       return std::find(base.begin(), base.end(), length) != base.end();
     };

@@ -102,7 +102,7 @@ TEST_CASE("candidates given by name are measured once, with what they are compar
 TEST_CASE("a sample's parts are disjoint, random and of the stated sizes", "[scan]") {
   const int dim = 3;
   const std::vector<float> x = numbered_rows(1000, dim);
-  const AdviceSample sample = split_sample(Metric::l2, dim, 1000, x.data(), 0, nullptr, {});
+  const AdviceSample sample = split_sample({Metric::l2, dim, 1000, x.data(), 0, nullptr}, {});
   CHECK(sample.held_out_queries);
   CHECK(sample.nq() == 100);
   CHECK(sample.train_rows() == 450);
@@ -113,11 +113,11 @@ TEST_CASE("a sample's parts are disjoint, random and of the stated sizes", "[sca
   take_numbers(sample.base, dim, &taken);
   CHECK(taken.size() == 1000);
 
-  const AdviceSample again = split_sample(Metric::l2, dim, 1000, x.data(), 0, nullptr, {});
+  const AdviceSample again = split_sample({Metric::l2, dim, 1000, x.data(), 0, nullptr}, {});
   CHECK(again.base == sample.base);
   AdviceSampleOptions other;
   other.seed = 2;
-  CHECK(split_sample(Metric::l2, dim, 1000, x.data(), 0, nullptr, other).base != sample.base);
+  CHECK(split_sample({Metric::l2, dim, 1000, x.data(), 0, nullptr}, other).base != sample.base);
 }
 
 TEST_CASE("a large sample is cut to what is asked for", "[scan]") {
@@ -128,18 +128,18 @@ TEST_CASE("a large sample is cut to what is asked for", "[scan]") {
   options.max_rows = 5000;
   options.max_queries = 20;
   const AdviceSample given =
-      split_sample(Metric::l2, dim, 40000, x.data(), 50, queries.data(), options);
+      split_sample({Metric::l2, dim, 40000, x.data(), 50, queries.data()}, options);
   CHECK_FALSE(given.held_out_queries);
   CHECK(given.nq() == 20);
   CHECK(given.train_rows() == 10000);
   CHECK(given.base_rows() == 5000);
-  CHECK(split_sample(Metric::l2, dim, 40000, x.data(), 0, nullptr, options).nq() == 20);
+  CHECK(split_sample({Metric::l2, dim, 40000, x.data(), 0, nullptr}, options).nq() == 20);
 }
 
 TEST_CASE("samples of cosine are normalized", "[scan]") {
   std::vector<float> x = normal_numbers(4 * 300, 1);
   std::fill_n(x.begin(), 4, 0.0F);
-  const AdviceSample sample = split_sample(Metric::cosine, 4, 300, x.data(), 0, nullptr, {});
+  const AdviceSample sample = split_sample({Metric::cosine, 4, 300, x.data(), 0, nullptr}, {});
   int zeros = 0;
   for (const std::vector<float>* part : {&sample.queries, &sample.train, &sample.base}) {
     for (size_t i = 0; i < part->size(); i += 4) {
@@ -157,7 +157,7 @@ TEST_CASE("too few rows or queries are refused", "[scan]") {
   const auto split = [&](int64_t n, int64_t nq, int64_t k) {
     AdviceSampleOptions options;
     options.k = k;
-    split_sample(Metric::l2, 1, n, x.data(), nq, x.data(), options);
+    split_sample({Metric::l2, 1, n, x.data(), nq, x.data()}, options);
   };
   split(223, 0, 10);
   require_error(StatusCode::bad_argument, "n: 222 rows", [&] { split(222, 0, 10); });

@@ -46,7 +46,7 @@ TEST_CASE("exact search finds what sorting finds", "[scan]") {
     std::vector<int64_t> ids(static_cast<size_t>(nq * k));
     std::atomic<int64_t> done = 0;
     exact_search(
-        metric, dim, n, x.data(), nq, queries.data(), k, 2, [&](int64_t more) { done += more; },
+        {metric, dim, n, x.data(), nq, queries.data()}, k, 2, [&](int64_t more) { done += more; },
         ids.data());
     CHECK(done == nq);
     for (int64_t q = 0; q < nq; ++q) {
@@ -64,7 +64,7 @@ TEST_CASE("of equal rows exact search takes the lower id", "[scan]") {
   for (int copy = 0; copy < 6; ++copy) x.insert(x.end(), x.begin(), x.begin() + dim);
   for (const Metric metric : {Metric::inner_product, Metric::l2}) {
     std::vector<int64_t> ids(4);
-    exact_search(metric, dim, 7, x.data(), 1, x.data(), 4, 1, {}, ids.data());
+    exact_search({metric, dim, 7, x.data(), 1, x.data()}, 4, 1, {}, ids.data());
     CHECK(ids == std::vector<int64_t>{0, 1, 2, 3});
   }
 }
@@ -74,7 +74,7 @@ TEST_CASE("exact search refuses a k that the rows do not have", "[scan]") {
   std::vector<int64_t> ids(4);
   for (const int64_t k : {0, 4}) {
     test::require_error(StatusCode::bad_argument, "k: ", [&] {
-      exact_search(Metric::l2, 2, 3, x.data(), 1, x.data(), k, 1, {}, ids.data());
+      exact_search({Metric::l2, 2, 3, x.data(), 1, x.data()}, k, 1, {}, ids.data());
     });
   }
 }

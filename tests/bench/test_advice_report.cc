@@ -60,8 +60,9 @@ TEST_CASE("a base alone is enough for advice", "[bench]") {
   options.specs = {"Polar2", "Polar2-pca", "Polar4"};
   options.wish.recall = .5;
   options.threads = 2;
-  const Advice advice = advise(Metric::inner_product, static_cast<int>(data.base.dim),
-                               data.base.rows, data.base.values.data(), 0, nullptr, options);
+  const Advice advice = advise({Metric::inner_product, static_cast<int>(data.base.dim),
+                                data.base.rows, data.base.values.data(), 0, nullptr},
+                               options);
   REQUIRE(advice.rows.size() == 3);
   CHECK(advice.rows[0].recall.mean > .85);
   CHECK(advice.rows[1].recall.mean > advice.rows[0].recall.mean + .015);
@@ -117,9 +118,9 @@ TEST_CASE("the library and the benchmark agree on exact neighbours", "[bench]") 
   for (const bool l2 : {false, true}) {
     const IdMatrix by_product = exact_neighbours(data.base, queries, l2, 10, {});
     std::vector<int64_t> ids(600);
-    exact_search(l2 ? Metric::l2 : Metric::inner_product, static_cast<int>(data.base.dim),
-                 data.base.rows, data.base.values.data(), 60, queries.values.data(), 10, 2, {},
-                 ids.data());
+    exact_search({l2 ? Metric::l2 : Metric::inner_product, static_cast<int>(data.base.dim),
+                  data.base.rows, data.base.values.data(), 60, queries.values.data()},
+                 10, 2, {}, ids.data());
     CHECK(ids == by_product.values);
   }
 }

@@ -113,7 +113,7 @@ TEST_CASE("merged parts are the search of all rows", "[capi]") {
                 nullptr);
     std::vector<float> scores(static_cast<size_t>(k), 77.0F);
     std::vector<int64_t> found(static_cast<size_t>(k), 77);
-    merge_parts(parts, q, kept, k, higher, scores.data(), found.data());
+    merge_parts(parts, q, {k, kept, higher}, scores.data(), found.data());
     CHECK(found == expected_rows);
     CHECK(std::equal(scores.begin(), scores.end(), expected_scores.begin(), [](float a, float b) {
       return a == b && std::signbit(a) == std::signbit(b);

@@ -204,20 +204,27 @@ double sketch_factor(const ScanCodec& codec, const QueryWords& of, double norm2)
   return std::min(factor, kMostSketchFactor);
 }
 
+/// What bounds grow with.
+struct BoundScale {
+  double norm2;   // of the query
+  double length;  // of rows, per norm term
+  float exactness;
+};
+
 /// Sets the sketch, and says how signs of a row tell its score. For weights v_j on the signs (those
 /// of the sketch times a unit, and |x_j| behind it) let e = Σ v_j·|x_j| and the unit be the best
 /// one, so that Σ v_j² = e too. A row at cosine ρ is expected to have Σ ±v = √(2/π)·√dim·e/‖x‖·ρ
 /// (beyond ρ = .5 more, so that the estimate is too high), with a variance of at most e −
 /// (2/π)·e²/‖x‖²: the second part is what ρ itself would explain.
 void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const SketchSums& sums,
-                     double norm2, double length, float exactness, float value_step,
-                     ScanQuery* query) {
+                     const BoundScale& scale, float value_step, ScanQuery* query) {
+  const double norm2 = scale.norm2;
   const BlockLayout& layout = codec.layout();
   const double unit = sums.unit();
   const double sketch_squared_norm = unit * sums.along;
   const double squared_norm =
       sketch_squared_norm + of.squared_norm(layout.sketch_words(), layout.sign_words());
-  const double slope_of_squared_norm = codec.bounds().slope_of_sign * norm2 * length;
+  const double slope_of_squared_norm = codec.bounds().slope_of_sign * norm2 * scale.length;
   const double explained = 2 / std::numbers::pi / norm2;
   const auto bound_of = [&](double e, double margin) {
     struct {
@@ -227,7 +234,7 @@ void set_sign_bounds(const ScanCodec& codec, const QueryWords& of, const SketchS
     if (!(e > 0)) return bound;
     bound.slope = slope_of_squared_norm / e;
     const double variance = std::max(0.0, e - explained * e * e);
-    bound.margin = margin * exactness * bound.slope * std::sqrt(variance);
+    bound.margin = margin * scale.exactness * bound.slope * std::sqrt(variance);
     return bound;
   };
   const auto sketch = bound_of(sketch_squared_norm, codec.bounds().sketch_margin);
@@ -348,7 +355,7 @@ void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float ex
   const float last_step = steps[codec.stages().size() - 1];
   const SketchWeights sketch = set_sketch(codec, words, scan);
   if (codec.has_signs())
-    set_sign_bounds(codec, words, sketch.all, norm2, length, exactness, last_step, scan);
+    set_sign_bounds(codec, words, sketch.all, {norm2, length, exactness}, last_step, scan);
   if (codec.has_split_stages()) {
     scan->first_stage = split_bound(codec, words, exactness, sketch.behind_first_stage);
   } else if (codec.stages().size() == 2) {
