@@ -128,6 +128,9 @@ def workloads() -> list[Encode | Search]:
     for how in ("one", "batch"):
         listed += [Search(f"{how}/{code}", code) for code in codes]
         listed += [Search(f"{how}/Polar4+2", "Polar4+2")]
+        for code in ("Polar4", "Polar2-pca"):
+            options = {"exactness": float("inf")}
+            listed += [Search(f"{how}/{code}/every-row", code, options=options)]
         lists = {"nprobe": 16}
         for code in ("Polar4", "Polar2-pca"):
             listed += [Search(f"{how}/IVF256,{code}", f"IVF256,{code}", options=lists)]
