@@ -18,12 +18,13 @@ class ByteQuantizer final : public Quantizer {
 
   Input input() const override { return Input::direction; }
   size_t code_bytes() const override { return static_cast<size_t>(dim_); }
+  CodeDescription describe() const override {
+    return {.stages = {{.parts = {{&table_, 0, dim_, 0}}}}};
+  }
   double mse() const override { return mse_; }
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
   size_t memory_bytes() const override { return table_.memory_bytes(); }
-
-  const LevelTable& table() const { return table_; }
 
  private:
   int dim_;

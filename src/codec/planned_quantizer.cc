@@ -169,4 +169,17 @@ size_t PlannedQuantizer::memory_bytes() const {
          scales_.size() * sizeof(float);
 }
 
+CodeDescription PlannedQuantizer::describe() const {
+  CodeStage stage;
+  for (const Run& run : runs_) {
+    std::visit(
+        [&](const auto& planes) {
+          stage.parts.push_back({&planes, run.first, planes.dim(), run.cells_offset,
+                                 static_cast<size_t>(run.first) / 8});
+        },
+        run.planes);
+  }
+  return {.stages = {std::move(stage)}, .sign_plane_bytes = sign_bytes_};
+}
+
 }  // namespace polarquant

@@ -55,7 +55,7 @@ class PlannedQuantizer final : public Quantizer {
   bool needs_training() const override { return true; }
   bool is_trained() const override { return !plan_.empty(); }
   size_t code_bytes() const override { return code_bytes_; }
-  size_t sign_plane_bytes() const override { return sign_bytes_; }
+  CodeDescription describe() const override;
   double mse() const override { return errors_.mse; }
   void encode(const float* v, uint8_t* code) const override { encode_and_decode(v, code, nullptr); }
   void encode_and_decode(const float* v, uint8_t* code, float* y) const override;

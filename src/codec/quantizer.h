@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/codec/code_description.h"
 #include "src/codec/short_float.h"
 #include "src/core/byte_stream.h"
 
@@ -27,9 +28,8 @@ class Quantizer {
   virtual int group_rows() const { return 1; }
   /// Bytes of one code (of group_rows() rows), factors not counted.
   virtual size_t code_bytes() const = 0;
-  /// Bytes at the front of a code that hold the signs of the coded vector: bit j is 1 when
-  /// coordinate j is negative. 0 where a code has no such plane.
-  virtual size_t sign_plane_bytes() const { return 0; }
+  /// Where which numbers lie in a code; of what training has found so far.
+  virtual CodeDescription describe() const = 0;
   /// Error per dimension of û against u on the unit Gaussian (the D of docs/codec.md); 0 for
   /// quantizers of vectors, which have no factors to correct by it.
   virtual double mse() const { return 0; }

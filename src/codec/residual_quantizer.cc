@@ -58,4 +58,10 @@ void ResidualQuantizer::decode(const uint8_t* code, int row, float* y) const {
   for (int j = 0; j < dim_; ++j) y[j] += error[j] / codebook_.gain;
 }
 
+CodeDescription ResidualQuantizer::describe() const {
+  return {.stages = {{.parts = {first_.at(0)}},
+                     {.parts = {second_.at(first_.bytes())}, .gain = codebook_.gain}},
+          .sign_plane_bytes = first_.quadrant_bytes()};
+}
+
 }  // namespace polarquant

@@ -17,17 +17,13 @@ class ResidualQuantizer : public Quantizer {
 
   Input input() const override { return Input::direction; }
   size_t code_bytes() const override { return first_.bytes() + second_.bytes(); }
-  size_t sign_plane_bytes() const override { return first_.quadrant_bytes(); }
+  CodeDescription describe() const override;
   double mse() const override { return codebook_.mse; }
   void encode(const float* v, uint8_t* code) const override;
   void encode_and_decode(const float* v, uint8_t* code, float* y) const override;
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override { return sizeof *this; }
-
-  const TrellisPlanes& first() const { return first_; }
-  const TrellisPlanes& second() const { return second_; }
-  float gain() const { return codebook_.gain; }
 
  private:
   int dim_;

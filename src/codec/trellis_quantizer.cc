@@ -102,4 +102,8 @@ void TrellisQuantizer::use_kernels(const CodecKernels& kernels) {
 
 size_t TrellisQuantizer::memory_bytes() const { return sizeof *this; }
 
+CodeDescription TrellisQuantizer::describe() const {
+  return {.stages = {{.parts = {planes_.at(0)}}}, .sign_plane_bytes = planes_.quadrant_bytes()};
+}
+
 }  // namespace polarquant

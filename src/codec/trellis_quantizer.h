@@ -40,6 +40,7 @@ class TrellisPlanes {
   void encode(const float* u, uint8_t* planes) const {
     encode(u, planes, planes + quadrant_bytes());
   }
+  CodePart at(size_t offset) const { return {this, 0, dim_, offset + quadrant_bytes(), offset}; }
   void decode(const uint8_t* planes, float* u) const {
     decode(planes, planes + quadrant_bytes(), u);
   }
@@ -62,7 +63,7 @@ class TrellisQuantizer : public Quantizer {
 
   Input input() const override { return Input::direction; }
   size_t code_bytes() const override { return planes_.bytes(); }
-  size_t sign_plane_bytes() const override { return planes_.quadrant_bytes(); }
+  CodeDescription describe() const override;
   double mse() const override { return planes_.codebook().mse; }
   void encode(const float* v, uint8_t* code) const override { planes_.encode(v, code); }
   void encode_and_decode(const float* v, uint8_t* code, float* y) const override {
@@ -72,8 +73,6 @@ class TrellisQuantizer : public Quantizer {
   void decode(const uint8_t* code, int row, float* y) const override;
   void use_kernels(const CodecKernels& kernels) override;
   size_t memory_bytes() const override;
-
-  const TrellisPlanes& planes() const { return planes_; }
 
  private:
   TrellisPlanes planes_;

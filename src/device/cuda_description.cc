@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "src/codec/byte_quantizer.h"
-#include "src/codec/residual_quantizer.h"
+#include "src/codec/lloyd_max.h"
+#include "src/codec/magnitude_planes.h"
 #include "src/codec/trellis_quantizer.h"
 #include "src/device/cuda_row_description.h"
 
@@ -19,6 +19,11 @@ void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
   std::copy(std::begin(cells.x), std::end(cells.x), stage->cell_x);
   std::copy(std::begin(cells.y), std::end(cells.y), stage->cell_y);
 }
+void put_cells(const LevelTable& table, cuda::StageDescription* stage) {
+  std::copy(table.levels().begin(), table.levels().end(), stage->cell_x);
+}
+// Of trained codes alone.
+void put_cells(const MagnitudePlanes& /*planes*/, cuda::StageDescription* /*stage*/) {}
 
 cuda::SignPlace sign_place(Int8Part::Signs signs) {
   switch (signs) {
@@ -61,18 +66,12 @@ cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_co
   code.bias_unit = scan_codec.factor_format().bias_unit;
   code.is_l2 = codec.metric() == Metric::l2 ? 1 : 0;
   code.stages = static_cast<int32_t>(scan_codec.stages().size());
-  for (size_t s = 0; s < scan_codec.stages().size(); ++s)
+  const std::vector<CodeStage> stages = codec.quantizer().describe().stages;
+  for (size_t s = 0; s < stages.size(); ++s) {
     code.stage[s] = describe_stage(scan_codec.stages()[s].parts.front());
-  const Quantizer* quantizer = &codec.quantizer();
-  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
-    put_cells(trellis->planes(), &code.stage[0]);
-  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
-    put_cells(residual->first(), &code.stage[0]);
-    put_cells(residual->second(), &code.stage[1]);
-    code.residual_gain = residual->gain();
-  } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
-    const auto values = bytes->table().levels();
-    std::copy(values.begin(), values.end(), code.stage[0].cell_x);
+    std::visit([&](const auto* numbers) { put_cells(*numbers, &code.stage[s]); },
+               stages[s].parts.front().numbers);
+    if (s == 1) code.residual_gain = stages[s].gain;
   }
   return code;
 }

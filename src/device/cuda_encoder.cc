@@ -12,7 +12,8 @@ namespace {
 static_assert(kWindowBits == 8 && kCells == 256 && TrellisEncoder::kWarmupPairs == 32);
 
 const TrellisPlanes& require_encodable(const Codec& codec) {
-  const auto* trellis = dynamic_cast<const TrellisQuantizer*>(&codec.quantizer());
+  const TrellisPlanes* trellis =
+      codec.planned() == nullptr ? codec.quantizer().describe().lone_trellis() : nullptr;
   const RotationKind rotation = codec.rotation().kind();
   require(
       trellis != nullptr && (rotation == RotationKind::hadamard || rotation == RotationKind::none),
@@ -20,10 +21,10 @@ const TrellisPlanes& require_encodable(const Codec& codec) {
       "codec: {} is not encoded on CUDA devices; Polar0.5 to Polar5, rotated as they are by "
       "default or with -norot, are",
       print_spec(codec.spec()));
-  require(trellis->planes().pairs() > TrellisEncoder::kExactPairs, StatusCode::unsupported,
+  require(trellis->pairs() > TrellisEncoder::kExactPairs, StatusCode::unsupported,
           "codec: {} dimensions are not encoded on CUDA devices; more than {} are", codec.dim(),
           2 * TrellisEncoder::kExactPairs);
-  return trellis->planes();
+  return *trellis;
 }
 
 }  // namespace

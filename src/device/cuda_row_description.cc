@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <variant>
 
-#include "src/codec/byte_quantizer.h"
 #include "src/codec/planned_quantizer.h"
+#include "src/codec/published/pair_group_quantizer.h"
+#include "src/codec/published/pair_quantizer.h"
 #include "src/codec/published/scalar_quantizer.h"
-#include "src/codec/residual_quantizer.h"
+#include "src/codec/published/tree_quantizer.h"
 #include "src/codec/walsh_hadamard.h"
 
 namespace polarquant::device {
@@ -73,15 +75,21 @@ CudaRowDescription::CudaRowDescription(const Codec& codec) {
     rows_.bias_unit = format.bias_unit;
   }
   rows_.wide_floats = codec.short_float() == ShortFloat::wide16 ? 1 : 0;
-  if (const auto* tree = dynamic_cast<const TreeQuantizer*>(&quantizer)) {
-    describe_tree(*tree);
-  } else if (const auto* pairs = dynamic_cast<const PairQuantizer*>(&quantizer)) {
-    describe_pairs(*pairs);
-  } else if (const auto* groups = dynamic_cast<const PairGroupQuantizer*>(&quantizer)) {
-    describe_groups(*groups);
-  } else {
-    describe_cells(codec);
-  }
+  const CodeDescription code = quantizer.describe();
+  require(!std::holds_alternative<const ScalarQuantizer*>(code.published) || rows_.is_l2 == 0 ||
+              rows_.dim % ScalarQuantizer::kBlock == 0,
+          StatusCode::unsupported,
+          "codec: {} by L2 of {} dimensions is not decoded on CUDA devices; multiples of {} are",
+          print_spec(codec.spec()), rows_.dim, ScalarQuantizer::kBlock);
+  std::visit(
+      [&](const auto& published) {
+        if constexpr (std::is_pointer_v<std::decay_t<decltype(published)>>) {
+          describe(*published);
+        } else {
+          describe_stages(code, codec.planned());
+        }
+      },
+      code.published);
 }
 
 cuda::RowDescription CudaRowDescription::view() const {
@@ -134,84 +142,80 @@ void CudaRowDescription::count_units(int units) {
     coordinates_[i] = i < static_cast<size_t>(rows_.dim) ? static_cast<int32_t>(i) : -1;
 }
 
-void CudaRowDescription::describe_cells(const Codec& codec) {
+/// Without any yet.
+void CudaRowDescription::begin_cells(int units) {
   rows_.kind = cuda::RowKind::cells;
-  const Quantizer* quantizer = &codec.quantizer();
-  if (const auto* scalar = dynamic_cast<const ScalarQuantizer*>(quantizer)) {
-    constexpr int kBlock = ScalarQuantizer::kBlock;
-    const int blocks = (rows_.dim + kBlock - 1) / kBlock;
-    require(rows_.is_l2 == 0 || rows_.dim % kBlock == 0, StatusCode::unsupported,
-            "codec: {} by L2 of {} dimensions is not decoded on CUDA devices; multiples of {} are",
-            print_spec(codec.spec()), rows_.dim, kBlock);
-    count_units(blocks * kBlock / kUnitValues);
-    cells_.assign(static_cast<size_t>(rows_.units), no_cells());
-    transformed_block_ = kBlock;
-    const uint32_t table = add_points(scalar->table().levels(), {});
-    const int bits = static_cast<int>(std::lround(std::log2(scalar->table().levels().size())));
-    const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(kBlock)));
-    for (int block = 0; block < blocks; ++block)
-      describe_fields({.first = block * kBlock,
-                       .count = kBlock,
-                       .bits = bits,
-                       .codes_offset = static_cast<size_t>(blocks) * 2,
-                       .first_bit = static_cast<size_t>(block) * kBlock * static_cast<size_t>(bits),
-                       .norm_offset = 2 * block,
-                       .scale = scale,
-                       .table = table});
-    return;
-  }
-  if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
-    count_units(units_of(rows_.dim));
-    cells_.assign(static_cast<size_t>(rows_.units), no_cells());
-    const uint32_t table = add_points(bytes->table().levels(), {});
-    describe_fields({.count = rows_.dim, .bits = 8, .table = table});
-    return;
-  }
-  rows_.units = segments_of(rows_.dim) * kUnitsOfSegment;
-  cells_.assign(static_cast<size_t>(rows_.units), no_cells());
-  coordinates_.assign(static_cast<size_t>(rows_.units) * kUnitValues, -1);
-  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
-    rows_.is_trellis = 1;
-    describe_trellis(trellis->planes(), 0, 0, trellis->planes().quadrant_bytes(), 0, 1);
-  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
-    const TrellisPlanes& first = residual->first();
-    const TrellisPlanes& second = residual->second();
-    describe_trellis(first, 0, 0, first.quadrant_bytes(), 0, 1);
-    describe_trellis(second, 0, static_cast<int64_t>(first.bytes()),
-                     first.bytes() + second.quadrant_bytes(), 1, 1 / residual->gain());
-  } else if (const auto* planned = dynamic_cast<const PlannedQuantizer*>(quantizer)) {
-    for (const PlannedQuantizer::Run& run : planned->runs()) {
-      const float scale = planned->scales()[static_cast<size_t>(run.first)];
-      if (const auto* planes = std::get_if<TrellisPlanes>(&run.planes)) {
-        describe_trellis(*planes, run.first, run.first / 8, run.cells_offset, 0, scale);
-      } else {
-        const auto& magnitudes = std::get<MagnitudePlanes>(run.planes);
-        describe_fields({.first = run.first,
-                         .count = magnitudes.dim(),
-                         .bits = magnitudes.magnitude_bits(),
-                         .signs_offset = run.first / 8,
-                         .codes_offset = run.cells_offset,
-                         .scale = scale,
-                         .table = add_points(magnitudes.levels(), {})});
-      }
+  rows_.units = units;
+  cells_.assign(static_cast<size_t>(units), no_cells());
+  coordinates_.assign(static_cast<size_t>(units) * kUnitValues, -1);
+}
+
+void CudaRowDescription::describe(const ScalarQuantizer& scalar) {
+  constexpr int kBlock = ScalarQuantizer::kBlock;
+  const int blocks = (rows_.dim + kBlock - 1) / kBlock;
+  begin_cells(blocks * kBlock / kUnitValues);
+  transformed_block_ = kBlock;
+  const uint32_t table = add_points(scalar.table().levels(), {});
+  const int bits = static_cast<int>(std::lround(std::log2(scalar.table().levels().size())));
+  const auto scale = static_cast<float>(1 / std::sqrt(static_cast<double>(kBlock)));
+  for (int block = 0; block < blocks; ++block)
+    describe_fields({.first = block * kBlock,
+                     .count = kBlock,
+                     .bits = bits,
+                     .codes_offset = static_cast<size_t>(blocks) * 2,
+                     .first_bit = static_cast<size_t>(block) * kBlock * static_cast<size_t>(bits),
+                     .norm_offset = 2 * block,
+                     .scale = scale,
+                     .table = table});
+}
+
+void CudaRowDescription::describe_stages(const CodeDescription& code,
+                                         const PlannedQuantizer* planned) {
+  rows_.is_trellis = planned == nullptr && code.lone_trellis() != nullptr ? 1 : 0;
+  const bool in_order = std::holds_alternative<const LevelTable*>(code.stages[0].parts[0].numbers);
+  begin_cells(in_order ? units_of(rows_.dim) : segments_of(rows_.dim) * kUnitsOfSegment);
+  for (size_t stage = 0; stage < code.stages.size(); ++stage) {
+    const float scale = 1 / code.stages[stage].gain;
+    for (const CodePart& part : code.stages[stage].parts) {
+      std::visit(
+          [&](const auto* numbers) {
+            describe_part(*numbers, part, static_cast<int>(stage), scale);
+          },
+          part.numbers);
     }
-    // Segments of one run may have scales of their own.
-    for (int unit = 0; unit < rows_.units; ++unit) {
-      cuda::UnitPart& part = cells_[static_cast<size_t>(unit)].part[0];
-      const int first = unit / kUnitsOfSegment * kSegmentDims;
-      part.scale = planned->scales()[static_cast<size_t>(first)];
-    }
-  } else {
-    fail(StatusCode::unsupported, "codec: {} is not decoded on CUDA devices",
-         print_spec(codec.spec()));
+  }
+  if (planned == nullptr) return;
+  // Segments of one part may have scales of their own.
+  for (int unit = 0; unit < rows_.units; ++unit) {
+    cuda::UnitPart& part = cells_[static_cast<size_t>(unit)].part[0];
+    const int first = unit / kUnitsOfSegment * kSegmentDims;
+    part.scale = planned->scales()[static_cast<size_t>(first)];
   }
 }
 
-/// Planes of coordinates first, first+1, …; `first` begins a segment. Signs are used where the
-/// codebook has no own.
-void CudaRowDescription::describe_trellis(const TrellisPlanes& planes, int first,
-                                          int64_t signs_offset, size_t codes_offset, int part,
-                                          float scale) {
+void CudaRowDescription::describe_part(const MagnitudePlanes& planes, const CodePart& from,
+                                       int /*stage*/, float scale) {
+  describe_fields({.first = from.first,
+                   .count = from.dim,
+                   .bits = planes.magnitude_bits(),
+                   .signs_offset = static_cast<int64_t>(from.signs_offset),
+                   .codes_offset = from.codes_offset,
+                   .scale = scale,
+                   .table = add_points(planes.levels(), {})});
+}
+
+void CudaRowDescription::describe_part(const LevelTable& table, const CodePart& from, int /*stage*/,
+                                       float scale) {
+  describe_fields({.count = from.dim,
+                   .bits = 8,
+                   .codes_offset = from.codes_offset,
+                   .scale = scale,
+                   .table = add_points(table.levels(), {})});
+}
+
+/// Planes begin with a segment. Signs are used where the codebook has no own.
+void CudaRowDescription::describe_part(const TrellisPlanes& planes, const CodePart& from, int stage,
+                                       float scale) {
   const TrellisCodebook& codebook = planes.codebook();
   const uint32_t table = add_points(codebook.cells.x, codebook.cells.y);
   for (int start = 0; start < planes.dim(); start += kSegmentDims) {
@@ -219,14 +223,14 @@ void CudaRowDescription::describe_trellis(const TrellisPlanes& planes, int first
     const int half = (count + 1) / 2;
     for (int group8 = 0; group8 < kUnitsOfSegment; ++group8) {
       if (group8 * kUnitPairs >= half) continue;
-      const int unit = (first + start) / kUnitValues + group8;
-      cuda::UnitPart& to = cells_[static_cast<size_t>(unit)].part[part];
+      const int unit = (from.first + start) / kUnitValues + group8;
+      cuda::UnitPart& to = cells_[static_cast<size_t>(unit)].part[stage];
       to.kind = cuda::PartKind::windows;
       to.bits = codebook.step;
-      to.codes_offset = static_cast<uint32_t>(codes_offset);
+      to.codes_offset = static_cast<uint32_t>(from.codes_offset);
       to.first = static_cast<uint32_t>(start / kUnitValues + group8);
       to.ring_bits = planes.pairs() * codebook.step;
-      if (codebook.quadrant) to.signs_offset = static_cast<int32_t>(signs_offset + start / 8);
+      if (codebook.quadrant) to.signs_offset = static_cast<int32_t>(from.signs_offset) + start / 8;
       to.count = count;
       to.group8 = group8;
       to.table = table;
@@ -234,8 +238,8 @@ void CudaRowDescription::describe_trellis(const TrellisPlanes& planes, int first
       for (int i = 0; i < kUnitPairs; ++i) {
         const int pair = group8 * kUnitPairs + i;
         const auto at = static_cast<size_t>(unit) * kUnitValues + static_cast<size_t>(i);
-        if (pair < half) coordinates_[at] = first + start + pair;
-        if (pair < count - half) coordinates_[at + kUnitPairs] = first + start + half + pair;
+        if (pair < half) coordinates_[at] = from.first + start + pair;
+        if (pair < count - half) coordinates_[at + kUnitPairs] = from.first + start + half + pair;
       }
     }
   }
@@ -261,7 +265,7 @@ void CudaRowDescription::describe_fields(const Fields& fields) {
   }
 }
 
-void CudaRowDescription::describe_tree(const TreeQuantizer& tree) {
+void CudaRowDescription::describe(const TreeQuantizer& tree) {
   rows_.kind = cuda::RowKind::tree;
   rows_.tree_levels = tree.levels();
   rows_.tree_blocks = tree.blocks();
@@ -280,7 +284,7 @@ void CudaRowDescription::describe_tree(const TreeQuantizer& tree) {
   count_units(units_of(rows_.dim));
 }
 
-void CudaRowDescription::describe_pairs(const PairQuantizer& pairs) {
+void CudaRowDescription::describe(const PairQuantizer& pairs) {
   rows_.kind = cuda::RowKind::pairs;
   rows_.angle_bits = pairs.angle_bits();
   rows_.radius_bits = pairs.radius_bits();
@@ -290,7 +294,7 @@ void CudaRowDescription::describe_pairs(const PairQuantizer& pairs) {
   std::copy(pairs.radius_steps().begin(), pairs.radius_steps().end(), steps_.begin());
 }
 
-void CudaRowDescription::describe_groups(const PairGroupQuantizer& groups) {
+void CudaRowDescription::describe(const PairGroupQuantizer& groups) {
   rows_.kind = cuda::RowKind::groups;
   rows_.angle_bits = groups.angle_bits();
   rows_.radius_bits = groups.radius_bits();

@@ -9,10 +9,6 @@
 
 #include "cuda/interface.h"
 #include "src/codec/codec.h"
-#include "src/codec/published/pair_group_quantizer.h"
-#include "src/codec/published/pair_quantizer.h"
-#include "src/codec/published/tree_quantizer.h"
-#include "src/codec/trellis_quantizer.h"
 
 namespace polarquant::device {
 
@@ -34,14 +30,17 @@ class CudaRowDescription {
   void gather(const double* sum, double* coordinates) const;
 
  private:
-  void describe_cells(const Codec& codec);
-  void describe_trellis(const TrellisPlanes& planes, int first, int64_t signs_offset,
-                        size_t codes_offset, int part, float scale);
+  void begin_cells(int units);
+  void describe_stages(const CodeDescription& code, const PlannedQuantizer* planned);
+  void describe_part(const TrellisPlanes& planes, const CodePart& from, int stage, float scale);
+  void describe_part(const MagnitudePlanes& planes, const CodePart& from, int stage, float scale);
+  void describe_part(const LevelTable& table, const CodePart& from, int stage, float scale);
   struct Fields;
   void describe_fields(const Fields& fields);
-  void describe_tree(const TreeQuantizer& tree);
-  void describe_pairs(const PairQuantizer& pairs);
-  void describe_groups(const PairGroupQuantizer& groups);
+  void describe(const ScalarQuantizer& scalar);
+  void describe(const TreeQuantizer& tree);
+  void describe(const PairQuantizer& pairs);
+  void describe(const PairGroupQuantizer& groups);
   uint32_t add_points(std::span<const float> x, std::span<const float> y);
   void count_units(int units);
 

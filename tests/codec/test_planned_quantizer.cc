@@ -32,7 +32,7 @@ TEST_CASE("one rate everywhere is the untrained code, to the byte", "[plan]") {
       const PlannedQuantizer planned = with_plan(dim, twice_bits, uniform_plan(dim, twice_bits));
       const TrellisQuantizer untrained(dim, twice_bits);
       REQUIRE(planned.code_bytes() == untrained.code_bytes());
-      CHECK(planned.sign_plane_bytes() == untrained.sign_plane_bytes());
+      CHECK(planned.describe().sign_plane_bytes == untrained.describe().sign_plane_bytes);
       const std::vector<float> rows = gaussian_rows(20, dim, 3);
       const auto codes = encode_rows(planned, rows, dim);
       CHECK(codes == encode_rows(untrained, rows, dim));

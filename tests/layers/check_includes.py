@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Reads every #include of the library and reports those that break the layer rule: a file includes
 its own layer and those that stand below it in the table LAYERS, nothing else. The public C headers
-include nothing else of ours, and bindings include only them.
+include nothing else of ours, and bindings include only them. And no file outside the codec's layer asks
+by a cast which codec there is.
 
 usage: check_includes.py ROOT | check_includes.py --self-test
 """
@@ -68,6 +69,8 @@ C_HEADERS = layers_below("include/polarquant/polarquant.h")
 C_HEADERS_MAY_INCLUDE = {"stddef.h", "stdint.h"}
 
 SOURCES = {".h", ".c", ".cc", ".cpp", ".cu", ".cuh", ".inc"}
+# Which codec a quantizer is, is for src/codec alone.
+CODEC_CAST = re.compile(r"\bdynamic_cast<(?:const\s+)?(?:polarquant::)?\w*Quantizer\b")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -130,6 +133,9 @@ def find_violations(root):
                 if wrong:
                     line = text.count("\n", 0, match.start(2)) + 1
                     messages.append(f'{relative}:{line}: includes {match[2]}: {wrong}')
+            for match in () if place_of(relative) == "src/codec" else CODEC_CAST.finditer(text):
+                line = text.count("\n", 0, match.start()) + 1
+                messages.append(f"{relative}:{line}: {match[0]}: Quantizer::describe() tells instead")
     return messages, read
 
 
@@ -167,6 +173,8 @@ SELF_TEST = [
     ("src/scan/search/search.cc", "#include <hwy/highway.h>", "may not see hwy/"),
     ("src/scan/rows.cc", "#include <vector>", "in no layer"),
     ("src/extra/more.cc", "#include <vector>", "in no layer"),
+    ("src/scan/model/rows.cc", "const auto* byte = dynamic_cast<const ByteQuantizer*>(&q);", "Quantizer::describe()"),
+    ("src/codec/codec.cc", "const auto* byte = dynamic_cast<const ByteQuantizer*>(&q);", None),
 ]
 SELF_TEST_FILES = ["src/core/status.h", "src/io/file.h", "src/codec/codec.h", "src/scan/search/search.h", "cuda/launch.h",
                    "include/polarquant/faiss.h", "include/polarquant/polarquant.h",

@@ -106,7 +106,7 @@ inline std::vector<uint8_t> made_up_codes(const Codec& codec, int64_t n, uint64_
                                           Terms terms = Terms::spread) {
   Random random(seed);
   const size_t bytes = codec.layout().group_bytes;
-  const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
+  const size_t sign_bytes = codec.quantizer().describe().sign_plane_bytes;
   std::vector<uint8_t> codes(codec.layout().bytes(n));
   for (uint8_t& byte : codes) byte = static_cast<uint8_t>(random.next());
   for (int64_t row = 0; row < n; ++row) {

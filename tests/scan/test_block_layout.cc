@@ -144,7 +144,7 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
       CAPTURE(spec, dim);
       const auto codec = make_codec(spec, dim, Metric::l2);
       const BlockLayout layout(*codec);
-      const size_t sign_bytes = codec->quantizer().sign_plane_bytes();
+      const size_t sign_bytes = codec->quantizer().describe().sign_plane_bytes;
       const int words = static_cast<int>((sign_bytes + 7) / 8);
       if (spec != "Polar2-pca") REQUIRE(words == (dim + 63) / 64);
       const int sketch_words = std::min({words, 4, words_of_most(*codec)});

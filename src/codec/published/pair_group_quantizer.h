@@ -33,6 +33,7 @@ class PairGroupQuantizer final : public Quantizer {
   Input input() const override { return Input::vector; }
   int group_rows() const override { return kGroupRows; }
   size_t code_bytes() const override;
+  CodeDescription describe() const override { return {.published = this}; }
   bool has_short_floats() const override { return true; }
   void set_short_float(ShortFloat form) override { radius_form_ = form; }
   /// Throws bad_argument when a pair's radius exceeds max_short_float().

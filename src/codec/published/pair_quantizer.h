@@ -33,6 +33,7 @@ class PairQuantizer final : public Quantizer {
 
   Input input() const override { return Input::vector; }
   size_t code_bytes() const override;
+  CodeDescription describe() const override { return {.published = this}; }
   /// Throws not_trained.
   void encode(const float* v, uint8_t* code) const override;
   void decode(const uint8_t* code, int row, float* y) const override;

@@ -36,6 +36,7 @@ class TreeQuantizer final : public Quantizer {
 
   Input input() const override { return Input::vector; }
   size_t code_bytes() const override;
+  CodeDescription describe() const override { return {.published = this}; }
   bool has_short_floats() const override { return true; }
   void set_short_float(ShortFloat form) override { short_float_ = form; }
   /// Throws bad_argument when a block's norm exceeds max_short_float(), or not_trained.

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "src/codec/byte_quantizer.h"
 #include "src/codec/planned_quantizer.h"
-#include "src/codec/residual_quantizer.h"
-#include "src/codec/trellis_quantizer.h"
 #include "src/core/checked_size.h"
 
 namespace polarquant {
@@ -57,10 +54,7 @@ int lane_of(int j, int dim) {
 }
 
 bool BlockLayout::supports(const Codec& codec) {
-  const Quantizer* quantizer = &codec.quantizer();
-  return dynamic_cast<const TrellisQuantizer*>(quantizer) != nullptr ||
-         dynamic_cast<const ResidualQuantizer*>(quantizer) != nullptr ||
-         codec.planned() != nullptr || dynamic_cast<const ByteQuantizer*>(quantizer) != nullptr;
+  return !codec.quantizer().describe().stages.empty();
 }
 
 BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim()) {
@@ -69,7 +63,7 @@ BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim())
           codec.layout().group_rows);
   row_format_bytes_ = codec.layout().group_bytes;
   factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
-  const size_t sign_bytes = codec.quantizer().sign_plane_bytes();
+  const size_t sign_bytes = codec.quantizer().describe().sign_plane_bytes;
   // Of a trained code, the first segments' alone.
   sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   sketch_words_ = order == RowOrder::single

@@ -5,13 +5,10 @@
 #include <cmath>
 #include <numbers>
 #include <span>
-#include <utility>
 #include <variant>
 
-#include "src/codec/byte_quantizer.h"
+#include "src/codec/lloyd_max.h"
 #include "src/codec/planned_quantizer.h"
-#include "src/codec/residual_quantizer.h"
-#include "src/codec/trellis_quantizer.h"
 
 namespace polarquant {
 namespace {
@@ -31,45 +28,67 @@ void round_to_int8(std::span<const float> values, float step, int8_t* out) {
                  [&](float value) { return static_cast<int8_t>(std::lrint(value / step)); });
 }
 
-/// The largest value of a part's cells.
+/// The largest value of a part.
 float largest_of(const TrellisPlanes& planes) {
   const Cells& cells = planes.codebook().cells;
   return std::max(largest_of(cells.x), largest_of(cells.y));
 }
 float largest_of(const MagnitudePlanes& planes) { return planes.levels().back(); }
+float largest_of(const LevelTable& table) { return largest_of(table.levels()); }
 
 // Cells of codes with signs are magnitudes: not negative.
-Int8Part make_part(const TrellisPlanes& planes, Int8Part::Signs signs, float step) {
-  Int8Part part;
-  part.kind = Int8Part::Kind::windows;
-  part.signs = planes.codebook().quadrant ? signs : Int8Part::Signs::none;
-  part.dim = planes.dim();
-  part.step_bits = planes.codebook().step;
-  round_to_int8(planes.codebook().cells.x, step, part.x);
-  round_to_int8(planes.codebook().cells.y, step, part.y);
-  part.make_tables();
-  return part;
+void set_values(const TrellisPlanes& planes, float step, Int8Part* part) {
+  part->kind = Int8Part::Kind::windows;
+  if (!planes.codebook().quadrant) part->signs = Int8Part::Signs::none;
+  part->step_bits = planes.codebook().step;
+  round_to_int8(planes.codebook().cells.x, step, part->x);
+  round_to_int8(planes.codebook().cells.y, step, part->y);
 }
-Int8Part make_part(const MagnitudePlanes& planes, Int8Part::Signs signs, float step) {
-  Int8Part part;
-  part.kind = Int8Part::Kind::magnitudes;
-  part.signs = signs;
-  part.dim = planes.dim();
-  part.step_bits = planes.magnitude_bits();
-  round_to_int8(planes.levels(), step, part.x);
-  part.make_tables();
-  return part;
+void set_values(const MagnitudePlanes& planes, float step, Int8Part* part) {
+  part->kind = Int8Part::Kind::magnitudes;
+  part->step_bits = planes.magnitude_bits();
+  round_to_int8(planes.levels(), step, part->x);
+}
+void set_values(const LevelTable& table, float step, Int8Part* part) {
+  part->kind = Int8Part::Kind::bytes;
+  part->signs = Int8Part::Signs::none;
+  round_to_int8(table.levels(), step, part->x);
 }
 
-Int8Stage window_stage(const TrellisPlanes& planes, Int8Part::Signs signs, size_t offset) {
+/// The stage of segments first … end−1 of a code's. All its parts have one step, so that a query's
+/// values mean the same everywhere. A row's payload begins with `payload_sign_bytes` of its sign
+/// plane; what the code has after that plane follows.
+Int8Stage make_stage(const CodeStage& code, size_t sign_plane_bytes, size_t payload_sign_bytes,
+                     int first, int end) {
   Int8Stage stage;
-  stage.segments = segments_of(planes.dim());
-  stage.step = step_of(largest_of(planes));
-  stage.parts.push_back(make_part(planes, signs, stage.step));
-  Int8Part& part = stage.parts.back();
-  part.signs_offset = offset;
-  const bool plane_in_payload = part.signs == Int8Part::Signs::plane;
-  part.codes_offset = offset + (plane_in_payload ? planes.quadrant_bytes() : 0);
+  stage.first_segment = first;
+  stage.segments = end - first;
+  const auto for_each_part = [&](const auto& body) {
+    for (const CodePart& part : code.parts) {
+      const int segment = part.first / kSegmentDims;
+      if (segment >= first && segment < end)
+        std::visit([&](const auto* numbers) { body(part, *numbers); }, part.numbers);
+    }
+  };
+  float largest = 0;
+  for_each_part(
+      [&](const auto&, const auto& numbers) { largest = std::max(largest, largest_of(numbers)); });
+  stage.step = step_of(largest);
+  for_each_part([&](const CodePart& from, const auto& numbers) {
+    Int8Part& part = stage.parts.emplace_back();
+    const auto in_payload = [&](size_t offset) {
+      return payload_sign_bytes + offset - sign_plane_bytes;
+    };
+    part.first_segment = from.first / kSegmentDims;
+    part.dim = from.dim;
+    part.codes_offset = in_payload(from.codes_offset);
+    part.signs =
+        from.signs_offset < sign_plane_bytes ? Int8Part::Signs::words : Int8Part::Signs::plane;
+    if (part.signs == Int8Part::Signs::plane) part.signs_offset = in_payload(from.signs_offset);
+    set_values(numbers, stage.step, &part);
+    part.make_tables();
+  });
+  stage.step /= code.gain;
   return stage;
 }
 
@@ -98,31 +117,6 @@ int first_stage_segments(const PlannedQuantizer& planned) {
     if (share >= kFirstStageShare && ends_run) return plan[at].twice_bits > 0 ? segments : 0;
   }
   return 0;
-}
-
-/// The stage of segments first … end−1. All its parts have one step, so that a query's values mean
-/// the same everywhere. `offset`: of the code's first cell plane in a row's payload.
-Int8Stage planned_stage(const PlannedQuantizer& planned, int first, int end, size_t offset) {
-  Int8Stage stage;
-  stage.first_segment = first;
-  stage.segments = end - first;
-  const auto for_each_run = [&](const auto& body) {
-    for (const PlannedQuantizer::Run& run : planned.runs()) {
-      const int segment = run.first / kSegmentDims;
-      if (segment >= first && segment < end)
-        std::visit([&](const auto& p) { body(run, p); }, run.planes);
-    }
-  };
-  float largest = 0;
-  for_each_run(
-      [&](const auto&, const auto& planes) { largest = std::max(largest, largest_of(planes)); });
-  stage.step = step_of(largest);
-  for_each_run([&](const auto& run, const auto& planes) {
-    stage.parts.push_back(make_part(planes, Int8Part::Signs::words, stage.step));
-    stage.parts.back().first_segment = run.first / kSegmentDims;
-    stage.parts.back().codes_offset = offset + run.cells_offset - planned.sign_plane_bytes();
-  });
-  return stage;
 }
 
 /// Between a query and rows near it, in the second of split stages. Of 117,659 × 384 real
@@ -163,26 +157,24 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   bounds_.length_of_norm = static_cast<float>(norm_is_length ? 1 : length_of_scale);
   bounds_.scale_of_norm = static_cast<float>(norm_is_length ? 1 / length_of_scale : 1);
 
-  const Quantizer* quantizer = &codec.quantizer();
-  if (const auto* trellis = dynamic_cast<const TrellisQuantizer*>(quantizer)) {
+  const CodeDescription code = codec.quantizer().describe();
+  require(!code.stages.empty(), StatusCode::unsupported, "{}: its codes have no int8 values",
+          print_spec(codec.spec()));
+  const PlannedQuantizer* planned = codec.planned();
+  const int first = planned != nullptr ? first_stage_segments(*planned) : 0;
+  const auto add_stage = [&](const CodeStage& stage, int begin, int end) {
     stages_.push_back(
-        window_stage(trellis->planes(), Int8Part::Signs::words, layout_.payload_sign_bytes()));
-  } else if (const auto* residual = dynamic_cast<const ResidualQuantizer*>(quantizer)) {
-    const TrellisPlanes& first = residual->first();
-    const double first_mse = first.codebook().mse;
-    stages_.push_back(window_stage(first, Int8Part::Signs::words, layout_.payload_sign_bytes()));
-    stages_.push_back(window_stage(residual->second(), Int8Part::Signs::plane,
-                                   layout_.payload_sign_bytes() + first.cell_bytes()));
-    stages_.back().step /= residual->gain();
+        make_stage(stage, code.sign_plane_bytes, layout_.payload_sign_bytes(), begin, end));
+  };
+  if (first > 0) add_stage(code.stages[0], 0, first);
+  for (const CodeStage& stage : code.stages) add_stage(stage, first, segments_of(codec.dim()));
+  if (code.stages.size() == 2) {
+    const double first_mse =
+        std::get<const TrellisPlanes*>(code.stages[0].parts[0].numbers)->codebook().mse;
     bounds_.first_stage_scale = static_cast<float>(1 / (root_dim * (1 - first_mse)));
     bounds_.first_stage_error =
         static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
-  } else if (const PlannedQuantizer* planned = codec.planned()) {
-    const int segments = segments_of(codec.dim());
-    const int first = first_stage_segments(*planned);
-    const size_t offset = layout_.payload_sign_bytes();
-    if (first > 0) stages_.push_back(planned_stage(*planned, 0, first, offset));
-    stages_.push_back(planned_stage(*planned, first, segments, offset));
+  } else if (planned != nullptr) {
     if (codec.has_basis()) scales_ = planned->scales();
     // By all scales: what has no bits takes its share of a row's length.
     if (first > 0) set_squared_norm_bounds();
@@ -205,19 +197,6 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       bounds_.sketch_margin =
           measured.sketch * (kTrainedSketchMargin + kUncoveredSketchMargin * uncovered);
     }
-  } else if (const auto* bytes = dynamic_cast<const ByteQuantizer*>(quantizer)) {
-    Int8Stage stage;
-    stage.segments = segments_of(codec.dim());
-    stage.step = step_of(largest_of(bytes->table().levels()));
-    Int8Part part;
-    part.kind = Int8Part::Kind::bytes;
-    part.dim = codec.dim();
-    round_to_int8(bytes->table().levels(), stage.step, part.x);
-    part.make_tables();
-    stage.parts.push_back(part);
-    stages_.push_back(std::move(stage));
-  } else {
-    fail(StatusCode::unsupported, "{}: its codes have no int8 values", print_spec(codec.spec()));
   }
   for (Int8Stage& stage : stages_) {
     stage.codes_begin = stage.parts.front().codes_offset;
