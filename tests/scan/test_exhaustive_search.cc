@@ -228,6 +228,14 @@ TEST_CASE("exhaustive_search names arguments it cannot take", "[scan]") {
   require_error(StatusCode::bad_argument, "nq: -1", [&] { search(-1, 1); });
   require_error(StatusCode::bad_argument, "nq x k",
                 [&] { search(int64_t{1} << 40, int64_t{1} << 40); });
+  require_error(StatusCode::bad_argument, "exactness: -1", [&] {
+    exhaustive_search(codec, {},
+                      {.nq = 1,
+                       .queries = query.data(),
+                       .goal = SearchGoal::best(1),
+                       .options = {.exactness = -1}},
+                      {nullptr, nullptr});
+  });
   search(0, 1);
 }
 

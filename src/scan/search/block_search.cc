@@ -13,12 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "src/core/parallel.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/dense_search.h"
 #include "src/scan/search/plan.h"
-#include "src/scan/search/query_tasks.h"
-#include "src/scan/search/search_progress.h"
+#include "src/scan/search/query_groups.h"
 #include "src/scan/search/shared_search.h"
 #include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
@@ -37,68 +35,31 @@ constexpr int64_t kMostClaimed = 256;
 /// the less they know.
 constexpr unsigned kFirstTiles = 4;
 
-class GroupSearch {
+class BlockSearch final : public QueryGroups {
  public:
-  GroupSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
+  BlockSearch(const Codec& codec, const ScanCodec& scan_codec, const TileLoader& loader,
               const SearchRequest& request, const SearchResult& result)
-      : codec_(codec),
+      : QueryGroups(codec, request, result,
+                    thread_count(request.threads, std::max(loader.blocks(), request.nq)),
+                    static_cast<double>(loader.blocks()) * static_cast<double>(request.nq)),
         scan_codec_(scan_codec),
         loader_(loader),
-        request_(request),
-        results_(request, codec.higher_is_nearer(), result),
-        kept_(scan_codec.rescored_rows(results_.k())),
-        threads_(thread_count(request.threads, std::max(loader.blocks(), request.nq))),
+        kept_(scan_codec.rescored_rows(k())),
         machine_(ScanMachine::here()),
-        workers_(static_cast<size_t>(threads_)),
-        progress_(request.progress,
-                  static_cast<double>(loader.blocks()) * static_cast<double>(request.nq)) {}
+        workers_(static_cast<size_t>(threads_)) {}
 
   void run() {
     const int64_t group = plan_for(request_.nq).group_queries;
-    for (int64_t first = 0; first < request_.nq; first += group)
-      run(first, std::min(group, request_.nq - first));
+    for (int64_t first = 0; first < request_.nq; first += group) {
+      run_group(first, std::min(group, request_.nq - first));
+      // A lone query is given no limit that is only expected.
+      const std::vector<char> missed = std::exchange(missed_, {});
+      for (size_t query = 0; query < missed.size(); ++query)
+        if (missed[query] != 0) run_group(first + static_cast<int64_t>(query), 1);
+    }
   }
 
  private:
-  /// For so many queries of the search.
-  ScanPlan plan_for(int64_t nq) const {
-    return plan_scan(
-        &scan_codec_, machine_,
-        {nq, results_.k(), loader_.blocks() * kBlockRows, exactness(), threads_, loader_.packs()});
-  }
-
-  /// Queries first … first+nq−1, at most as many as a plan's group has.
-  void run(int64_t first, int64_t nq) {
-    plan_ = plan_for(nq);
-    prepare(nq, request_.queries + first * codec_.dim());
-    shared_ = plan_.kind == ScanKind::shared
-                  ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_)
-                  : nullptr;
-    query_tiles_ = plan_.kind == ScanKind::dense
-                       ? std::make_unique<QueryTiles>(scan_codec_, queries_, plan_.form, threads_)
-                       : nullptr;
-    const int64_t slices = plan_.slices;
-    const int64_t slice_queries = plan_.slice_queries;
-    best_.assign(static_cast<size_t>(threads_ * nq), results_.collector(kept_));
-    limits_ = threads_ > 1 && !results_.is_range()
-                  ? std::make_unique<SharedLimits>(threads_, nq, kept_)
-                  : nullptr;
-    for (auto& worker : workers_)
-      if (worker != nullptr) worker->tiles = 0;
-    std::deque<WorkStealingRanges> ranges;
-    for (int64_t slice = 0; slice < slices; ++slice)
-      ranges.emplace_back(loader_.blocks(), threads_);
-    // A thread a slice first.
-    const int64_t tasks = slices * threads_;
-    parallel_for(tasks, threads_, [&](int64_t task, int thread) {
-      const int64_t first_query = task % slices * slice_queries;
-      const int64_t count = std::min(nq - first_query, slice_queries);
-      if (count > 0) scan(first_query, count, thread, &ranges[static_cast<size_t>(task % slices)]);
-    });
-    // A lone query is given no limit that is only expected.
-    for (const int64_t query : merge(first, nq)) run(first + query, 1);
-  }
-
   struct Worker {
     unsigned tiles = 0;  // searched of this group
     SpareMemory<ScanTile> tile;
@@ -116,21 +77,49 @@ class GroupSearch {
     ThreadLimits limits;
   };
 
-  void prepare(int64_t nq, const float* queries) {
-    prepared_.resize(static_cast<size_t>(nq));
-    queries_.resize(static_cast<size_t>(nq));
-    for_some_queries(nq, threads_, [&](int64_t first, int64_t count) {
-      std::vector<PreparedQuery> some =
-          codec_.prepare_queries(count, queries + first * codec_.dim(), Codec::Coordinates::coded);
-      for (int64_t i = 0; i < count; ++i) {
-        const auto at = static_cast<size_t>(first + i);
-        prepared_[at] = std::move(some[static_cast<size_t>(i)]);
-        queries_[at] = make_scan_query(scan_codec_, prepared_[at], plan_.bounded ? exactness() : 0);
-        if (results_.is_range())
-          queries_[at].error_bound =
-              make_score_error_bound(scan_codec_, prepared_[at], queries_[at]);
-      }
-    });
+  /// For so many queries of the search.
+  ScanPlan plan_for(int64_t nq) const {
+    return plan_scan(
+        &scan_codec_, machine_,
+        {nq, k(), loader_.blocks() * kBlockRows, exactness(), threads_, loader_.packs()});
+  }
+
+  void search_group() override {
+    plan_ = plan_for(nq_);
+    queries_.resize(static_cast<size_t>(nq_));
+    missed_.assign(static_cast<size_t>(nq_), 0);
+    prepare_queries();
+    shared_ = plan_.kind == ScanKind::shared
+                  ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_)
+                  : nullptr;
+    query_tiles_ = plan_.kind == ScanKind::dense
+                       ? std::make_unique<QueryTiles>(scan_codec_, queries_, plan_.form, threads_)
+                       : nullptr;
+    begin_parts(threads_, kept_);
+    limits_ = threads_ > 1 && !is_range() ? std::make_unique<SharedLimits>(threads_, nq_, kept_)
+                                          : nullptr;
+    for (auto& worker : workers_)
+      if (worker != nullptr) worker->tiles = 0;
+    std::deque<WorkStealingRanges> ranges;
+    for (int64_t slice = 0; slice < plan_.slices; ++slice)
+      ranges.emplace_back(loader_.blocks(), threads_);
+    for_each_task(plan_, threads_,
+                  [&](int64_t slice, int64_t first, int64_t count, int64_t, int thread) {
+                    scan(first, count, thread, &ranges[static_cast<size_t>(slice)]);
+                  });
+  }
+
+  void prepare(int64_t first, int64_t count) override {
+    std::vector<PreparedQuery> some =
+        codec_.prepare_queries(count, query(first), Codec::Coordinates::coded);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto at = static_cast<size_t>(first + i);
+      PreparedQuery& query = prepared_[at];
+      query = std::move(some[static_cast<size_t>(i)]);
+      queries_[at] = make_scan_query(scan_codec_, query, plan_.bounded ? exactness() : 0);
+      if (is_range())
+        queries_[at].error_bound = make_score_error_bound(scan_codec_, query, queries_[at]);
+    }
   }
 
   Worker& worker_of(int thread) {
@@ -152,10 +141,8 @@ class GroupSearch {
   }
 
   void scan(int64_t first_query, int64_t count, int thread, WorkStealingRanges* ranges) {
-    const SliceOfQueries slice = {first_query,
-                                  count,
-                                  best_.data() + thread * std::ssize(queries_) + first_query,
-                                  {limits_.get(), thread, first_query}};
+    const SliceOfQueries slice = {
+        first_query, count, best(thread) + first_query, {limits_.get(), thread, first_query}};
     switch (plan_.kind) {
       case ScanKind::staged:
         return scan_staged(slice, &worker_of(thread), ranges);
@@ -200,7 +187,7 @@ class GroupSearch {
     TopK* best = slice.best - slice.first;
     exchange_limits(slice);
     // A thread that comes later finds thresholds.
-    if (!results_.is_range() && !std::isfinite(slice.best[0].worst_key())) {
+    if (!is_range() && !std::isfinite(slice.best[0].worst_key())) {
       const int64_t seeds = plan_.seed_blocks;
       worker->tile->blocks = 0;
       loader_.load_spread(seeds, &worker->packed, worker->tile.get());
@@ -263,69 +250,46 @@ class GroupSearch {
     }
   }
 
-  /// Returns the queries of which limits left rows out that are among the best.
-  std::vector<int64_t> merge(int64_t first, int64_t nq) {
-    std::vector<char> missed(static_cast<size_t>(nq), 0);
-    results_.begin_group(nq);
-    for_each_query(nq, threads_, [&](int64_t q) {
-      std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
-      if (!results_.is_range()) {
-        missed[static_cast<size_t>(q)] = !has_all_best(q, nq, all) ? 1 : 0;
-        keep_best(all, kept_);
-      }
-      rescore(prepared_[static_cast<size_t>(q)], all);
-      results_.write(first, q, all);
-    });
-    results_.end_group();
-    std::vector<int64_t> queries;
-    for (int64_t q = 0; q < nq; ++q)
-      if (missed[static_cast<size_t>(q)] != 0) queries.push_back(q);
-    return queries;
+  // What is returned is what Codec::score says. Of more than k rows it chooses, too.
+  void finish(int64_t query, int /*thread*/, std::vector<Neighbor>* found) override {
+    if (!is_range()) {
+      missed_[static_cast<size_t>(query)] = has_all_best(query, *found) ? 0 : 1;
+      keep_best(*found, kept_);
+    }
+    std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
+    AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
+    for (const Neighbor& neighbor : *found) loader_.fetch_row(neighbor.id);
+    for (Neighbor& neighbor : *found) {
+      loader_.get_row(neighbor.id, code.data());
+      const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
+      const float score =
+          codec_.score_decoded(prepared_[static_cast<size_t>(query)], terms, decoded.data());
+      neighbor.score = key_of_score(score, codec_.higher_is_nearer());
+      if (kept_ > k()) neighbor.key = neighbor.score;
+    }
   }
 
   // Whether the best rows by limits are the best of all, which they are if there are enough.
-  bool has_all_best(int64_t query, int64_t nq, const std::vector<Neighbor>& candidates) const {
+  bool has_all_best(int64_t query, const std::vector<Neighbor>& candidates) {
     float limit = std::numeric_limits<float>::infinity();
     for (int64_t thread = 0; thread < threads_; ++thread)
-      limit = std::min(limit, best_[static_cast<size_t>(thread * nq + query)].limit());
+      limit = std::min(limit, best(thread)[query].limit());
     return std::isinf(limit) ||
            std::count_if(candidates.begin(), candidates.end(),
                          [&](const Neighbor& neighbor) { return neighbor.key <= limit; }) >= kept_;
   }
 
-  // By Codec::score: what is returned. Of more than k rows it chooses, too.
-  void rescore(const PreparedQuery& query, std::vector<Neighbor>& candidates) const {
-    std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
-    AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
-    for (const Neighbor& neighbor : candidates) loader_.fetch_row(neighbor.id);
-    for (Neighbor& neighbor : candidates) {
-      loader_.get_row(neighbor.id, code.data());
-      const RowTerms terms = codec_.decode_for_score({code.data(), 1}, 0, decoded.data());
-      const float score = codec_.score_decoded(query, terms, decoded.data());
-      neighbor.score = key_of_score(score, codec_.higher_is_nearer());
-      if (kept_ > results_.k()) neighbor.key = neighbor.score;
-    }
-  }
-
-  float exactness() const { return request_.options.exactness; }
-
-  const Codec& codec_;
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
-  const SearchRequest& request_;
-  ResultWriter results_;
   int64_t kept_;  // rows by values
-  int threads_;
   ScanMachine machine_;
   ScanPlan plan_;  // of the group
   std::vector<std::unique_ptr<Worker>> workers_;
-  SearchProgress progress_;
-  std::vector<PreparedQuery> prepared_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan
   std::unique_ptr<SharedQueries> shared_;    // of a shared one
   std::unique_ptr<SharedLimits> limits_;     // of more than one thread, for the k best
-  std::vector<TopK> best_;                   // (threads, queries of the group)
+  std::vector<char> missed_;                 // queries of which limits left out best rows
 };
 
 }  // namespace
@@ -333,13 +297,13 @@ class GroupSearch {
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
                   const SearchRequest& request, const SearchResult& result) {
   const TileLoader loader(scan_codec, spans, request.filter);
-  GroupSearch(codec, scan_codec, loader, request, result).run();
+  BlockSearch(codec, scan_codec, loader, request, result).run();
 }
 
 void block_search(const Codec& codec, const ScanCodec& scan_codec, CodeRows codes,
                   const SearchRequest& request, const SearchResult& result) {
   const TileLoader loader(scan_codec, codes, request.filter);
-  GroupSearch(codec, scan_codec, loader, request, result).run();
+  BlockSearch(codec, scan_codec, loader, request, result).run();
 }
 
 }  // namespace polarquant

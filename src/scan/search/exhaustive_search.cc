@@ -11,10 +11,8 @@
 
 #include "src/core/parallel.h"
 #include "src/scan/search/plan.h"
-#include "src/scan/search/query_tasks.h"
+#include "src/scan/search/query_groups.h"
 #include "src/scan/search/rounded_rows.h"
-#include "src/scan/search/search_progress.h"
-#include "src/scan/search/top_k.h"
 
 namespace polarquant {
 namespace {
@@ -58,65 +56,41 @@ class Tile {
   std::vector<int64_t> ids_;
 };
 
-/// One group of queries against every row.
-class GroupSearch {
+class ExhaustiveSearch final : public QueryGroups {
  public:
   // As many threads as there can be tasks: a row and a query each.
-  GroupSearch(const Codec& codec, CodeRows codes, const SearchRequest& request,
-              const SearchResult& result)
-      : codec_(codec),
-        codes_(codes),
-        request_(request),
-        results_(request, codec.higher_is_nearer(), result),
-        threads_(thread_count(request.threads, std::max(codes.rows, request.nq))),
-        progress_(request.progress, static_cast<double>(div_up(codes.rows, kExhaustiveTaskRows)) *
-                                        static_cast<double>(request.nq)) {}
+  ExhaustiveSearch(const Codec& codec, CodeRows codes, const SearchRequest& request,
+                   const SearchResult& result)
+      : QueryGroups(codec, request, result,
+                    thread_count(request.threads, std::max(codes.rows, request.nq)),
+                    static_cast<double>(div_up(codes.rows, kExhaustiveTaskRows)) *
+                        static_cast<double>(request.nq)),
+        codes_(codes) {}
 
-  void run() {
-    const int64_t group = plan_for(request_.nq).group_queries;
-    for (int64_t first = 0; first < request_.nq; first += group)
-      run(first, std::min(group, request_.nq - first));
-  }
+  void run() { QueryGroups::run(plan_for(request_.nq).group_queries); }
 
  private:
   /// For so many queries of the search.
   ScanPlan plan_for(int64_t nq) const {
-    return plan_scan(nullptr, {}, {nq, results_.k(), codes_.rows, 0, threads_, true});
+    return plan_scan(nullptr, {}, {nq, k(), codes_.rows, 0, threads_, true});
   }
 
-  /// Queries first … first+nq−1.
-  void run(int64_t first, int64_t nq) {
-    prepare(nq, request_.queries + first * codec_.dim());
-    const ScanPlan plan = plan_for(nq);
-    const int64_t ranges = div_up(codes_.rows, kExhaustiveTaskRows);
-    const int64_t slices = plan.slices;
-    const int64_t slice_queries = plan.slice_queries;
-    rounded_ = plan.rounded
-                   ? std::make_unique<RoundedQueries>(std::span<const PreparedQuery>(queries_),
-                                                      codec_.dim(), codec_.higher_is_nearer())
-                   : nullptr;
-    best_.assign(static_cast<size_t>(threads_ * nq), results_.collector(results_.k()));
-    parallel_for(ranges * slices, thread_count(threads_, ranges * slices),
-                 [&](int64_t task, int thread) {
-                   const int64_t first_query = task % slices * slice_queries;
-                   const int64_t end_query = std::min(nq, first_query + slice_queries);
-                   if (first_query >= end_query) return;
-                   progress_.advance(static_cast<double>(end_query - first_query));
-                   TopK* best = best_.data() + thread * nq;
-                   if (rounded_ != nullptr) {
-                     scan_rounded(task / slices, first_query, end_query, best);
-                   } else {
-                     scan(task / slices, first_query, end_query, best);
-                   }
-                 });
-    merge(first, nq);
-  }
-
-  void prepare(int64_t nq, const float* queries) {
-    queries_.resize(static_cast<size_t>(nq));
-    for_each_query(nq, threads_, [&](int64_t q) {
-      queries_[static_cast<size_t>(q)] = codec_.prepare_query(queries + q * codec_.dim());
-    });
+  void search_group() override {
+    prepare_queries();
+    const ScanPlan plan = plan_for(nq_);
+    rounded_ = plan.rounded ? std::make_unique<RoundedQueries>(prepared_, codec_.dim(),
+                                                               codec_.higher_is_nearer())
+                            : nullptr;
+    begin_parts(threads_, k());
+    for_each_task(plan, div_up(codes_.rows, kExhaustiveTaskRows),
+                  [&](int64_t, int64_t first, int64_t count, int64_t range, int thread) {
+                    progress_.advance(static_cast<double>(count));
+                    if (rounded_ != nullptr) {
+                      scan_rounded(range, first, first + count, best(thread));
+                    } else {
+                      scan(range, first, first + count, best(thread));
+                    }
+                  });
   }
 
   /// body(row) for the rows of a range that the filter lets through.
@@ -132,11 +106,11 @@ class GroupSearch {
     }
   }
 
-  void scan(int64_t range, int64_t first_query, int64_t end_query, TopK* best) const {
+  void scan(int64_t range, int64_t first_query, int64_t end_query, TopK* best) {
     Tile tile(codec_.dim());
     const auto score_tile = [&] {
       for (int64_t q = first_query; q < end_query; ++q) {
-        tile.score(codec_, queries_[static_cast<size_t>(q)], best[q]);
+        tile.score(codec_, prepared_[static_cast<size_t>(q)], best[q]);
       }
       tile.clear();
     };
@@ -147,7 +121,7 @@ class GroupSearch {
     score_tile();
   }
 
-  void scan_rounded(int64_t range, int64_t first_query, int64_t end_query, TopK* best) const {
+  void scan_rounded(int64_t range, int64_t first_query, int64_t end_query, TopK* best) {
     RoundedRows rows(codec_);
     const auto score_rows = [&] {
       rows.score(*rounded_, first_query, end_query, best);
@@ -160,31 +134,15 @@ class GroupSearch {
     if (!rows.empty()) score_rows();
   }
 
-  void merge(int64_t first, int64_t nq) {
-    results_.begin_group(nq);
-    for_each_query(nq, threads_, [&](int64_t q) {
-      std::vector<Neighbor> all = candidates_of(best_, threads_, nq, q);
-      results_.write(first, q, all);
-    });
-    results_.end_group();
-  }
-
-  const Codec& codec_;
   CodeRows codes_;
-  const SearchRequest& request_;
-  ResultWriter results_;
-  int threads_;
-  SearchProgress progress_;
-  std::vector<PreparedQuery> queries_;
   std::unique_ptr<RoundedQueries> rounded_;  // for many queries
-  std::vector<TopK> best_;                   // (threads, queries of the group)
 };
 
 }  // namespace
 
 void exhaustive_search(const Codec& codec, CodeRows codes, const SearchRequest& request,
                        const SearchResult& result) {
-  GroupSearch(codec, codes, request, result).run();
+  ExhaustiveSearch(codec, codes, request, result).run();
 }
 
 }  // namespace polarquant

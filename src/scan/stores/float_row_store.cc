@@ -118,7 +118,7 @@ class FloatRowStore final : public RowStore {
     ResultWriter results(request, codec.higher_is_nearer(), result);
     SearchProgress progress(request.progress, static_cast<double>(request.nq));
     results.begin_group(request.nq);
-    for_some_queries(request.nq, request.threads, [&](int64_t first, int64_t count) {
+    for_some_queries(request.nq, request.threads, [&](int64_t first, int64_t count, int) {
       progress.advance(static_cast<double>(count));
       PairScores scores(codec);
       for (int64_t q = first; q < first + count; ++q) {
