@@ -172,7 +172,11 @@ void DenseSearch::set_threshold(const ScanQuery& query, const TopK& best, int64_
 }
 
 int DenseSearch::find_matches(const TilesTogether& together) {
-  const auto& [query_tiles, first_query_tile, count, first_slot] = together;
+  // Not by a structured binding: clang before 16 takes none into lambdas.
+  const QueryTiles& query_tiles = together.tiles;
+  const int64_t first_query_tile = together.first;
+  const int count = together.count;
+  const int64_t first_slot = together.first_slot;
   const float* thresholds = thresholds_.data() + first_slot;
   const QueryTileConstants* constants = query_tiles.constants(first_query_tile);
   const auto multiply = [&](size_t stage, int lanes) {
