@@ -189,6 +189,9 @@ void require_table(const NameRow& row, const Name& name, int64_t widest) {
       numbers = static_cast<double>(widest << (has_bits ? last : 8));
       break;
     case Table::codebooks: {
+      require(has_bits, StatusCode::bad_argument,
+              "description: \"{}\" names no bits; \"{}x4\" has 4 in each stage", name.text,
+              name.text);
       const int64_t centroids = name.numbers[name.numbers.size() - 2] << last;
       require(centroids <= kMaxCentroids, StatusCode::bad_argument,
               "description: \"{}\" has {} centroids in all stages; up to {} are allowed", name.text,
