@@ -1,14 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/index_checks.h"
 
+#include <faiss/IndexIVFPQ.h>
+#include <faiss/IndexPQ.h>
+
 #include "src/capi/argument_checks.h"
 #include "src/capi/faiss_parts.h"
 #include "src/core/status.h"
+#include "src/faiss/index/index_parts.h"
 
 namespace polarquant::capi {
 
+namespace {
+
+/// It numbers centroids for a search that no option asks for, takes up to a minute for any number
+/// of rows, and hears no stop.
+void train_without_polysemous(::faiss::Index& index) {
+  if (auto* pq = dynamic_cast<::faiss::IndexPQ*>(&index)) pq->do_polysemous_training = false;
+  if (auto* pq = dynamic_cast<::faiss::IndexIVFPQ*>(&index)) pq->do_polysemous_training = false;
+  for (const auto& part : parts_of(index)) train_without_polysemous(*part.index);
+}
+
+}  // namespace
+
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
-  return make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
+  auto made = make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
+  train_without_polysemous(*made);
+  return made;
 }
 
 void require_trained(const polar_index& index) {
