@@ -75,6 +75,10 @@ class CallPlayer {
   void require_same_answers(const polar_index* before, Random& random);
   polar_load_options load_options() const;
 
+  /// From 0 on, below the bound.
+  static int64_t any_of(Random& random, int64_t bound) {
+    return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
+  }
   std::vector<float> random_rows(Random& random, int64_t n) const;
   void log(const std::string& line);
   void require_that(bool holds, const std::string& what) const;

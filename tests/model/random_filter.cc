@@ -7,6 +7,8 @@
 namespace polarquant::test {
 namespace {
 
+constexpr int64_t kLast = std::numeric_limits<int64_t>::max();  // a range up to it has it too
+
 int32_t keep_multiples(void* user, int64_t id) {
   // Any number but 0 keeps.
   return id % *static_cast<const int64_t*>(user) == 0 ? -7 : 0;
@@ -25,8 +27,7 @@ RandomFilter::RandomFilter(Random& random, const PlainRows& rows)
   if (random.below(3) == 0) ids_.insert(ids_.end(), {-5, 999'999});
   std::sort(ids_.begin(), ids_.end());
   first_id_ = static_cast<int64_t>(random.below(600)) - 20;
-  end_id_ = random.below(4) == 0 ? std::numeric_limits<int64_t>::max()
-                                 : first_id_ + static_cast<int64_t>(random.below(2500));
+  end_id_ = random.below(4) == 0 ? kLast : first_id_ + static_cast<int64_t>(random.below(2500));
   divisor_ = 2 + static_cast<int64_t>(random.below(4));
 }
 
@@ -37,7 +38,7 @@ bool RandomFilter::keeps(int64_t id) const {
     case POLAR_FILTER_IDS:
       return std::binary_search(ids_.begin(), ids_.end(), id);
     case POLAR_FILTER_RANGE:
-      return id >= first_id_ && id < end_id_;
+      return id >= first_id_ && (id < end_id_ || end_id_ == kLast);
     default:
       return id % divisor_ == 0;
   }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Calls that ask.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "src/core/format.h"
+#include "tests/model/call_player.h"
+#include "tests/model/index_answers.h"
+#include "tests/model/random_filter.h"
+
+namespace polarquant::test {
+
+void CallPlayer::set_nprobe(Random& random) {
+  const int64_t nprobe = 1 + any_of(random, 5);
+  const polar_status status = polar_index_set_nprobe(now_->index.get(), nprobe);
+  if (polar_index_nlist(now_->index.get()) == 0) {
+    require_that(status == POLAR_ERROR_UNSUPPORTED, "it took an nprobe, and has no lists");
+    return;
+  }
+  require_worked(status, "set_nprobe");
+  require_that(polar_index_nprobe(now_->index.get()) == nprobe, "it has another nprobe");
+}
+
+/// By default options: what they leave out is the index's choice, what is found is not.
+void CallPlayer::search(Random& random) {
+  if (polar_index_is_trained(now_->index.get()) == 0) return;
+  polar_search_options options;
+  polar_search_options_init(&options);
+  options.num_threads = 1 + static_cast<int32_t>(random.below(8) == 0);
+  const Found found = search_all(now_->index.get(), metric_, random_rows(random, 1), options);
+  for (const auto& [score, id] : found) {
+    require_that(now_->rows.find(id) != nullptr,
+                 "a search found id " + std::to_string(id) + ", which no row has");
+  }
+}
+
+void CallPlayer::search_filtered(Random& random) {
+  if (polar_index_is_trained(now_->index.get()) == 0 || !filters(kind_, now_->index.get())) return;
+  const RandomFilter filter(random, now_->rows);
+  log(format_text("({})", filter.name()));
+  polar_search_options options = exhaustive_options(kind_, now_->index.get());
+  filter.put_into(options);
+  const Found found = search_all(now_->index.get(), metric_, random_rows(random, 1), options);
+  for (const auto& [score, id] : found) {
+    require_that(now_->rows.find(id) != nullptr && filter.keeps(id),
+                 "a filtered search found id " + std::to_string(id));
+  }
+  const auto& rows = now_->rows.rows();
+  const auto kept = std::count_if(rows.begin(), rows.end(),
+                                  [&](const PlainRows::Row& row) { return filter.keeps(row.id); });
+  require_that(!kind_.can(kFindsAll) || std::ssize(found) == kept,
+               "a filtered search found " + std::to_string(found.size()) + " of " +
+                   std::to_string(kept) + " rows");
+}
+
+void CallPlayer::search_range(Random& random) {
+  const polar_index* index = now_->index.get();
+  if (polar_index_is_trained(index) == 0) return;
+  const std::vector<float> query = random_rows(random, 1);
+  const polar_search_options options = exhaustive_options(kind_, index);
+  const Found all = search_all(index, metric_, query, options);
+  const float radius = all.empty() ? 1.F : all[random.below(all.size())].first;
+  const auto capacity = static_cast<size_t>(now_->rows.size() + 1);
+  std::vector<int64_t> lims(2);
+  std::vector<float> scores(capacity);
+  std::vector<int64_t> ids(capacity);
+  const polar_status status = polar_index_range_search(index, 1, query.data(), radius, &options,
+                                                       static_cast<int64_t>(capacity), lims.data(),
+                                                       scores.data(), ids.data());
+  if (!kind_.can(kFindsRanges)) {
+    require_that(status == POLAR_ERROR_UNSUPPORTED || now_->rows.empty(),
+                 "range search is not refused");
+    return;
+  }
+  require_worked(status, "range_search");
+  require_that(lims[0] == 0 && lims[1] <= now_->rows.size(), "it found more rows than there are");
+  Found within;
+  for (size_t i = 0; i < static_cast<size_t>(lims[1]); ++i) {
+    within.emplace_back(scores[i], ids[i]);
+  }
+  std::sort(within.begin(), within.end());
+  const float slack = 1e-5F * (1 + std::abs(radius));
+  const auto inside = [&](float score, float margin) {
+    return metric_ == POLAR_METRIC_L2 ? score < radius + margin : score > radius - margin;
+  };
+  for (const auto& [score, id] : within) {
+    require_that(now_->rows.find(id) != nullptr && inside(score, 0),
+                 "a range search found id " + std::to_string(id) + " of score " +
+                     std::to_string(score) + ", radius " + std::to_string(radius));
+  }
+  for (const auto& neighbor : all) {
+    const auto [score, id] = neighbor;
+    const bool is_found = std::any_of(within.begin(), within.end(), [&](const auto& one) {
+      return one.second == neighbor.second;
+    });
+    require_that(is_found ? inside(score, slack) : !inside(score, -slack),
+                 "id " + std::to_string(id) + " of score " + std::to_string(score) +
+                     (is_found ? " is" : " is not") + " within " + std::to_string(radius));
+  }
+}
+
+void CallPlayer::reconstruct_none(Random& random) {
+  const int64_t id = any_of(random, 5000) - 100;
+  if (now_->rows.find(id) != nullptr) return;
+  std::vector<float> x(static_cast<size_t>(kind_.dim));
+  const polar_status status = polar_index_reconstruct(now_->index.get(), id, x.data());
+  require_that(status == POLAR_ERROR_NOT_FOUND || status == POLAR_ERROR_UNSUPPORTED,
+               "it reconstructed id " + std::to_string(id) + ", which no row has");
+}
+
+/// However the rows came to be where they are: an index to which they are added in one call answers
+/// the same.
+void CallPlayer::rebuild(Random& random) {
+  const PlainRows& rows = now_->rows;
+  // Rows that were normalized once would change in their last bits.
+  if (metric_ == POLAR_METRIC_COSINE || kind_.can(kBatchesShow)) return;
+  if (!same_state_ || rows.empty()) return;
+  polar_index* copy = nullptr;
+  require_worked(polar_index_clone(empty_.get(), &copy), "clone");
+  const IndexHandle rebuilt(copy);
+  std::vector<float> x;
+  std::vector<int64_t> ids;
+  for (const PlainRows::Row& row : rows.rows()) {
+    x.insert(x.end(), row.x.begin(), row.x.end());
+    ids.push_back(row.id);
+  }
+  require_worked(rows.ids() == PlainRows::Ids::callers
+                     ? polar_index_add_with_ids(copy, rows.size(), x.data(), ids.data())
+                     : polar_index_add(copy, rows.size(), x.data()),
+                 "add to a new index");
+  const std::vector<float> query = random_rows(random, 1);
+  require_that(search_all(copy, metric_, query, exhaustive_options(kind_, copy)) ==
+                   search_all(now_->index.get(), metric_, query,
+                              exhaustive_options(kind_, now_->index.get())),
+               "an index with the same rows finds others");
+}
+
+}  // namespace polarquant::test
