@@ -30,12 +30,11 @@ POLAR_API void polar_index_destroy(polar_index* index);
  * inverted file needs a row for each list, better 39; a product quantizer as many for each of its
  * 2^bits centroids; POLAR_ERROR_BAD_ARGUMENT for fewer. POLAR_ERROR_STATE_MISMATCH once it holds
  * rows, but for those that one of our specs alone still keeps as floats (polar_index_add), which
- * are coded then. since 0.1 */
+ * are coded then. FAISS's polysemous training of product quantizers ("PQ8") is left out, as "np"
+ * does. since 0.1 */
 POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x);
 /* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … A row that is refused leaves the index
- * as it was; so does a lack of memory, but for the process's end where FAISS meets it in a parallel
- * loop of its own: in packed lists ("IVF4,PQ4x4fs"), in product quantizers whose parts have 16
- * dimensions and more, in graphs as coarse quantizers.
+ * as it was; so does a lack of memory.
  * An index of one of our specs, alone or in containers and graphs, that was not trained keeps its
  * rows as floats, and searches them exactly, until they are 1,000: from these, and from all others
  * of the add or merge that brings them there, it learns its codes' centre and unit, and codes them.

@@ -31,6 +31,7 @@
 #include "src/capi/training_rows.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/index_search.h"
 #include "src/faiss/index/row_changes.h"
@@ -108,6 +109,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     auto trained = make_untrained(checked);
     require_training_rows(*trained, checked.description, n);
     const OmpThreads threads(0);
+    require_training_memory(*trained, n);
     trained->train(n, input.data());
     keep_nprobe(*checked.faiss, *trained);
     checked.faiss = std::move(trained);

@@ -3,6 +3,7 @@
 // and taking over lists that were made elsewhere.
 #include <faiss/IndexIVF.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "src/capi/thread_progress.h"
 #include "src/core/row_length.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/foreign/omp_threads.h"
 
 namespace polarquant::capi {
@@ -91,6 +93,7 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
     require_count("n", n, 1);
     const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     const OmpThreads threads(0);
+    require_training_memory(ivf, std::max(n, nlist));
     set_centroids(checked, *ivf.quantizer, nlist, centroids);
     ivf.train(n, input.data());
     keep_nprobe(*checked.faiss, ivf);

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include "tests/faults/failing_memory.h"
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 namespace {
 
+using polarquant::test::Failing;
+
+constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
 std::atomic<bool> g_on{false};
 std::atomic<bool> g_onward{false};
 std::atomic<int64_t> g_left{0};  // requests that succeed
 std::atomic<bool> g_failed{false};
+std::atomic<int64_t> g_out{0};  // bytes
+std::atomic<int64_t> g_most{kNoLimit};
+std::atomic<int64_t> g_peak{0};
 
 bool is_refused() {
   if (!g_on.load(std::memory_order_relaxed)) return false;
@@ -20,10 +29,35 @@ bool is_refused() {
   return true;
 }
 
+/// Whether as many bytes more may be out, which they are then.
+bool has_room(int64_t bytes) {
+  const int64_t out = g_out.fetch_add(bytes) + bytes;
+  if (out > g_most) {
+    g_out -= bytes;
+    g_failed = true;
+    return false;
+  }
+  int64_t peak = g_peak;
+  while (out > peak && !g_peak.compare_exchange_weak(peak, out)) {
+  }
+  return true;
+}
+
+int64_t size_of(void* memory) { return static_cast<int64_t>(malloc_usable_size(memory)); }
+
 void* allocate(size_t bytes, size_t alignment) noexcept {
-  if (is_refused()) return nullptr;
+  if (bytes > kNoLimit / 2 || is_refused()) return nullptr;
   void* memory = nullptr;
-  return posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) == 0 ? memory : nullptr;
+  if (posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) != 0) return nullptr;
+  if (has_room(size_of(memory))) return memory;
+  std::free(memory);
+  return nullptr;
+}
+
+void release(void* memory) noexcept {
+  if (memory == nullptr) return;
+  g_out -= size_of(memory);
+  std::free(memory);
 }
 
 void* allocate_or_throw(size_t bytes, size_t alignment) {
@@ -44,26 +78,36 @@ void* operator new[](size_t bytes, std::align_val_t alignment) {
 }
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, 16); }
 void* operator new[](size_t bytes, const std::nothrow_t&) noexcept { return allocate(bytes, 16); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, size_t) noexcept { release(memory); }
+void operator delete[](void* memory, size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory); }
 
 namespace polarquant::test {
 
 FailingMemory::FailingMemory(int64_t first, Failing failing) {
+  g_failed = false;
+  g_peak = g_out.load();
+  start_ = g_out;
+  if (failing == Failing::beyond) {
+    if (first < kNoLimit - start_) g_most = start_ + first;
+    return;
+  }
   g_left = first;
   g_onward = failing == Failing::onward;
-  g_failed = false;
   g_on = true;
 }
-void FailingMemory::stop() { g_on = false; }
+void FailingMemory::stop() {
+  g_on = false;
+  g_most = kNoLimit;
+}
 bool FailingMemory::has_failed() const { return g_failed; }
+int64_t FailingMemory::peak() const { return g_peak - start_; }
 
 }  // namespace polarquant::test

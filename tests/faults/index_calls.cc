@@ -8,7 +8,9 @@ namespace polarquant::test {
 namespace {
 
 constexpr int64_t kQueries = 6;
+constexpr int64_t kManyQueries = 50;  // FAISS finds their rows by products of matrices
 constexpr int64_t kK = 4;
+constexpr int64_t kDeep = 120;  // FAISS keeps so many in reservoirs
 constexpr int64_t kNewRows = 25;
 
 int32_t append(void* user, const void* data, size_t bytes) {
@@ -37,9 +39,18 @@ polar_search_options options_of(const CallPlace& place) {
   return options;
 }
 
-polar_status search(CallPlace& place, const polar_search_options& options, int64_t queries) {
-  return polar_index_search_with_options(place.index.get(), queries, fault_rows(100), kK, &options,
+polar_status search(CallPlace& place, const polar_search_options& options, int64_t queries,
+                    int64_t k = kK) {
+  return polar_index_search_with_options(place.index.get(), queries, fault_rows(100), k, &options,
                                          place.scores.data(), place.ids.data());
+}
+
+polar_status range_search(CallPlace& place, int64_t queries) {
+  const polar_search_options options = options_of(place);
+  int64_t lims[kManyQueries + 1];
+  return polar_index_range_search(place.index.get(), queries, fault_rows(100), 20, &options,
+                                  static_cast<int64_t>(place.scores.size()), lims,
+                                  place.scores.data(), place.ids.data());
 }
 
 /// What a call made; a failed one makes nothing.
@@ -125,6 +136,12 @@ const IndexCall kCalls[] = {
     {"train", On::no_rows, true,
      [](CallPlace& at) { return polar_index_train(at.index.get(), kTrainingRows, fault_rows(0)); }},
     {"search", On::rows, false, [](CallPlace& at) { return search(at, options_of(at), kQueries); }},
+    // Some of FAISS's take no parameters.
+    {"search plainly", On::rows, false,
+     [](CallPlace& at) {
+       return polar_index_search(at.index.get(), kManyQueries, fault_rows(100), kK, 2,
+                                 at.scores.data(), at.ids.data());
+     }},
     {"search one", On::rows, false, [](CallPlace& at) { return search(at, options_of(at), 1); }},
     {"search some", On::rows_with_ids, false,
      [](CallPlace& at) {
@@ -134,14 +151,13 @@ const IndexCall kCalls[] = {
        options.end_id = 70;
        return search(at, options, kQueries);
      }},
-    {"range search", On::rows, false,
-     [](CallPlace& at) {
-       const polar_search_options options = options_of(at);
-       int64_t lims[kQueries + 1];
-       return polar_index_range_search(at.index.get(), kQueries, fault_rows(100), 20, &options,
-                                       static_cast<int64_t>(at.scores.size()), lims,
-                                       at.scores.data(), at.ids.data());
-     }},
+    {"search many", On::rows, false,
+     [](CallPlace& at) { return search(at, options_of(at), kManyQueries); }},
+    {"search deep", On::rows, false,
+     [](CallPlace& at) { return search(at, options_of(at), kQueries, kDeep); }},
+    {"range search", On::rows, false, [](CallPlace& at) { return range_search(at, kQueries); }},
+    {"range search many", On::rows, false,
+     [](CallPlace& at) { return range_search(at, kManyQueries); }},
     {"reconstruct", On::rows, false,
      [](CallPlace& at) { return polar_index_reconstruct(at.index.get(), 3, at.rows.data()); }},
     {"clone", On::rows, false,

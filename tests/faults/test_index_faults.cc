@@ -3,112 +3,26 @@
 // call says so and changes nothing, and the index works as before.
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "tests/faults/failing_memory.h"
-#include "tests/faults/index_calls.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/faults/call_trial.h"
 
 namespace polarquant::test {
 namespace {
 
-/// Indexes as calls find them, as files.
-struct Prepared {
-  std::string index;
-  std::string other;
-};
-
-std::optional<Prepared> prepare(const IndexKind& kind, IndexCall::On on) {
-  const bool with_ids = on == IndexCall::On::rows_with_ids;
-  if (with_ids && !kind.takes_ids) return std::nullopt;
-  const IndexHandle index = make_index(kind.description, kFaultDim, POLAR_METRIC_L2);
-  require_ok(polar_index_train(index.get(), kTrainingRows, fault_rows(0)));
-  const IndexHandle other = index_of(bytes_of(index.get()));
-  std::vector<int64_t> ids(kFaultRows);
-  for (size_t i = 0; i < ids.size(); ++i) ids[i] = 2 * static_cast<int64_t>(i);
-  if (with_ids) {
-    require_ok(polar_index_add_with_ids(index.get(), kFaultRows, fault_rows(0), ids.data()));
-    for (int64_t& id : ids) ++id;
-    require_ok(polar_index_add_with_ids(other.get(), 20, fault_rows(100), ids.data()));
-  } else {
-    if (on == IndexCall::On::rows)
-      require_ok(polar_index_add(index.get(), kFaultRows, fault_rows(0)));
-    require_ok(polar_index_add(other.get(), 20, fault_rows(100)));
-  }
-  return Prepared{bytes_of(index.get()), bytes_of(other.get())};
-}
-
-CallPlace place_of(const Prepared& prepared, const TemporaryFolder& folder) {
-  CallPlace place;
-  place.index = index_of(prepared.index);
-  place.other = index_of(prepared.other);
-  place.folder = folder.file("index");
-  place.file = prepared.index;
-  place.scores.resize(2000);
-  place.ids.resize(2000);
-  place.rows.resize(kFaultDim);
-  return place;
-}
-
-/// All that a call may have changed or given.
-struct Outcome {
-  std::string index;
-  std::string other;
-  std::vector<float> scores;
-  std::vector<int64_t> ids;
-  std::vector<float> rows;
-  bool operator==(const Outcome&) const = default;
-};
-
-std::string state_of(const IndexKind& kind, const IndexHandle& index) {
-  // A file without rows tells whether its codec has ever encoded, for a failed call too.
-  const bool is_empty = polar_index_ntotal(index.get()) == 0 && polar_index_nlist(index.get()) == 0;
-  return kind.has_map_of_ids || is_empty ? answers_of(index.get()) : bytes_of(index.get());
-}
-
-Outcome outcome_of(const IndexKind& kind, const CallPlace& place) {
-  return {state_of(kind, place.index), state_of(kind, place.other), place.scores, place.ids,
-          place.rows};
-}
-
-std::string text_of(const char* flaw, int64_t request) {
-  return std::string(flaw) + " when request " + std::to_string(request) + " fails";
-}
-
-/// Behind the first of them not every request of a call fails: a factory's are thousands alike.
+/// After the first of them not every request of a call fails: a factory's are thousands alike.
 int64_t next_request(int64_t request) { return request + 1 + request / 200; }
 
 /// What is wrong after a failure, "" for nothing; one request of the call fails in each run.
 std::string flaw_of(const IndexKind& kind, const IndexCall& call, Failing failing) {
-  const std::optional<Prepared> prepared = prepare(kind, call.on);
-  if (!prepared) return "";
-  const TemporaryFolder folder;
-  CallPlace made = place_of(*prepared, folder);
-  require_ok(polar_index_save(made.index.get(), made.folder.c_str()));
-  if (call.make(made) != POLAR_OK) return "";  // not of this kind
-  const std::string before = state_of(kind, index_of(prepared->index));
-  const std::string other_before = state_of(kind, index_of(prepared->other));
-  const Outcome wanted = outcome_of(kind, made);
+  CallTrial trial(kind, call);
+  if (!trial.applies()) return "";
   for (int64_t request = 0;; request = next_request(request)) {
-    CallPlace place = place_of(*prepared, folder);
-    FailingMemory memory(request, failing);
-    const polar_status status = call.make(place);
-    memory.stop();
-    if (status == POLAR_OK) {
-      // There may have been another way.
-      if (outcome_of(kind, place) != wanted) return text_of("the outcome is another", request);
-      if (!memory.has_failed()) return "";
-      continue;
-    }
-    if (status != POLAR_ERROR_OUT_OF_MEMORY)
-      return text_of(polar_status_name(status), request) + ": " + last_error();
-    if (state_of(kind, place.index) != before) return text_of("the index is another", request);
-    if (call.changes && state_of(kind, place.other) != other_before)
-      return text_of("the other index is another", request);
-    if (call.make(place) != POLAR_OK) return text_of("it is refused then", request) + last_error();
-    if (outcome_of(kind, place) != wanted) return text_of("it does something else then", request);
+    const CallTrial::Result result = trial.run(request, failing);
+    if (result.flaw != "")
+      return result.flaw + ", when request " + std::to_string(request) + " fails";
+    if (!result.has_failed) return "";
   }
 }
 
@@ -124,9 +38,12 @@ void check_calls(const IndexKind& kind, const std::vector<Failing>& ways) {
 
 // FAISS's part in calls of kinds of its own.
 const std::vector<std::string> kTraining = {"train"};
-const std::vector<std::string> kSearches = {"search", "search one", "search some", "range search"};
-const std::vector<std::string> kTrainingAndSearches = {"train", "search", "search one",
-                                                       "search some", "range search"};
+const std::vector<std::string> kSearches = {"search",           "search one",  "search some",
+                                            "search many",      "search deep", "range search",
+                                            "range search many"};
+const std::vector<std::string> kTrainingAndSearches = {
+    "train",       "search",      "search one",   "search some",
+    "search many", "search deep", "range search", "range search many"};
 
 const IndexKind kOurs[] = {
     {"Polar4", true},
@@ -166,6 +83,8 @@ const IndexKind kAll[] = {
     {"HNSW8,Flat", false, kSearches},
     {"IDMap2,HNSW8,Flat", true, kSearches},
     {"PQ4x4np", false, kTrainingAndSearches},
+    {"PQ1x4np", false, kTrainingAndSearches},
+    {"IVF4,PQ1x4np", true, kTrainingAndSearches, true},
 };
 
 TEST_CASE("Calls that run out of memory change nothing", "[faults]") {

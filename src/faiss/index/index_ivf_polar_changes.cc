@@ -9,6 +9,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
@@ -51,6 +52,7 @@ void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
     }
     const auto rows = static_cast<size_t>(nv);
     std::vector<idx_t> list_nos(rows);
+    require_search_memory(*quantizer, nv, 1);
     quantizer->assign(nv, v, list_nos.data());
     for (size_t i = 0; i < rows; ++i) {
       require(list_nos[i] >= 0 && static_cast<size_t>(list_nos[i]) < nlist, StatusCode::unsupported,

@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
+#include <string_view>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -20,6 +22,8 @@
 #include "src/core/work_progress.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_graph_search.h"
+#include "src/faiss/foreign/faiss_range_search.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/graphs/graph_links.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/index_parts.h"
@@ -31,11 +35,23 @@
 namespace polarquant {
 namespace {
 
+/// search(), of FAISS's; a lack of memory that its threads met comes as a text.
+template <typename Search>
+void or_out_of_memory(Search&& search) {
+  try {
+    search();
+  } catch (const ::faiss::FaissException& error) {
+    if (std::string_view(error.what()).find("bad_alloc") != std::string_view::npos)
+      throw std::bad_alloc();
+    throw;
+  }
+}
+
 /// search(), in which FAISS asks whether to stop.
 template <typename Search>
 void stoppable(const WorkProgress& work, Search&& search) {
   try {
-    search();
+    or_out_of_memory(search);
   } catch (const ::faiss::FaissException&) {
     work.check_stopped();
     throw;
@@ -181,9 +197,11 @@ class IndexSearch {
       if (ivf != nullptr && request_.options.nprobe != 0) {
         ::faiss::SearchParametersIVF params = ivf_parameters(*ivf);
         params.sel = nullptr;
-        index.range_search(request_.nq, request_.queries, request_.goal.radius, &result, &params);
+        search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius, &params,
+                              &result);
       } else {
-        index.range_search(request_.nq, request_.queries, request_.goal.radius, &result);
+        search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius, nullptr,
+                              &result);
       }
     });
     if (filters()) keep_selected(&result);
@@ -219,11 +237,14 @@ class IndexSearch {
     const idx_t n = request_.nq;
     const idx_t k = request_.goal.k;
     if (!request_.progress) {
-      index.search(n, request_.queries, k, result_.scores, result_.ids, params);
+      require_search_memory(index, n, k, request_.options.nprobe);
+      or_out_of_memory(
+          [&] { index.search(n, request_.queries, k, result_.scores, result_.ids, params); });
       return;
     }
     WorkProgress work(request_.progress, "search");
     const idx_t at_once = queries_at_once(index);
+    require_search_memory(index, std::min(n, at_once), k, request_.options.nprobe);
     for (idx_t first = 0; first < n; first += at_once) {
       const idx_t count = std::min(at_once, n - first);
       stoppable(work, [&] {
@@ -288,6 +309,10 @@ class IndexSearch {
 }  // namespace
 
 void require_use_for(const ::faiss::Index& index, const SearchOptions& options) {
+  // Casts that fail take as long as a search of few rows.
+  if (options.nprobe == 0 && options.ef_search == 0 && options.exactness == kDefaultExactness &&
+      options.k_factor == 0)
+    return;
   const ::faiss::Index& finding = finding_index(index);
   const bool is_ivf = dynamic_cast<const ::faiss::IndexIVF*>(&finding) != nullptr;
   const bool is_graph = dynamic_cast<const ::faiss::IndexHNSW*>(&finding) != nullptr ||

@@ -11,6 +11,7 @@
 #include "src/core/checked_size.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/range_result.h"
@@ -107,6 +108,7 @@ void IndexIVFPolar::find_lists(const SearchRequest& request, const Probing& prob
   if (params == nullptr && uses_centroid_search()) {
     centroid_search_->search(request.nq, request.queries, probing.nprobe, 0, centroid_dis, lists);
   } else {
+    require_search_memory(*quantizer, request.nq, probing.nprobe);
     quantizer->search(request.nq, request.queries, probing.nprobe, centroid_dis, lists, params);
   }
 }

@@ -22,6 +22,7 @@
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/foreign/faiss_codes.h"
+#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_links.h"
@@ -198,6 +199,7 @@ void add_to_plain_lists(::faiss::IndexIVF& index, idx_t n, const float* x, const
           "add: the index is not trained; call train first");
   index.direct_map.check_can_add(ids);
   std::vector<idx_t> lists(static_cast<size_t>(n));
+  require_search_memory(*index.quantizer, n, 1);
   index.quantizer->assign(n, x, lists.data());
   ListGrowth growth(index);
   growth.extend_map(n);
@@ -288,10 +290,15 @@ void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) 
              nsg != nullptr && dynamic_cast<NSGOverPolar*>(nsg) == nullptr && ids == nullptr) {
     add_to_nsg(*nsg, n, x);
   } else if (is_ours(index)) {
+    if (const auto* lists = dynamic_cast<const ::faiss::IndexIVF*>(&index))
+      require_search_memory(*lists->quantizer, n, 1);
     add_with_or_without(index, n, x, ids);
   } else {
+    require_packing_memory(index, n);
     const WorkWithoutStop until_done;  // FAISS's would keep part of the rows
+    AddedRows added(index, n);
     add_with_or_without(index, n, x, ids);
+    added.keep();
   }
 }
 

@@ -5,9 +5,7 @@
 // merged rows of an inverted file in an id map the ids of others; and end the process where memory
 // runs out in their parallel loops.
 //
-// Left to FAISS are its packed lists ("IVF4,PQ4x4fs"), the finding of lists by its graphs
-// ("IVF4_HNSW8,Polar4"), its training and its searches: where memory runs out inside one of their
-// parallel loops, which take little, the process ends.
+// Where a loop of FAISS's stays, memory for it is asked for before (foreign/memory_check.h).
 #pragma once
 
 #include <faiss/Index.h>
