@@ -105,7 +105,7 @@ void print_attention(const std::string& spec, int64_t heads, int64_t rows, int d
   polar_codec* made = nullptr;
   check(polar_codec_create(spec.c_str(), dim, POLAR_METRIC_INNER_PRODUCT, nullptr, &made));
   const std::unique_ptr<polar_codec, Deleter> codec(made);
-  check(polar_codec_train(made, rows, x.data()));
+  check(polar_codec_train(made, rows, x.data(), nullptr));
   polar_cuda_codec* made_device = nullptr;
   check(polar_cuda_codec_create(made, nullptr, &made_device));
   const std::unique_ptr<polar_cuda_codec, CodecDeleter> device(made_device);
@@ -115,10 +115,10 @@ void print_attention(const std::string& spec, int64_t heads, int64_t rows, int d
   std::vector<float> decoded(values);
   for (size_t head = 0; head < kOwnHeads; ++head) {
     const size_t first = head * static_cast<size_t>(rows) * static_cast<size_t>(dim);
-    check(polar_codec_encode(made, rows, x.data() + first, codes.data() + head * head_bytes,
-                             head_bytes));
+    check(polar_codec_encode(made, rows, x.data() + first, nullptr,
+                             codes.data() + head * head_bytes, head_bytes));
     check(polar_codec_decode(made, rows, codes.data() + head * head_bytes, head_bytes,
-                             POLAR_RECONSTRUCTION_LEAST_ERROR, decoded.data() + first));
+                             POLAR_RECONSTRUCTION_LEAST_ERROR, nullptr, decoded.data() + first));
   }
   const auto all_heads = static_cast<size_t>(heads);
   const auto n = static_cast<size_t>(rows);
@@ -181,12 +181,13 @@ void print_attention(const std::string& spec, int64_t heads, int64_t rows, int d
     if (scores) {
       polar_query* query = nullptr;
       check(polar_query_prepare(made, queries.data(), &query));
-      check(polar_codec_score(made, query, rows, codes.data(), head_bytes, expected.data()));
+      check(
+          polar_codec_score(made, query, rows, codes.data(), head_bytes, nullptr, expected.data()));
       polar_query_destroy(query);
       POLAR_CUDA_CHECK(cudaMemcpy(found.data(), device_scores.as<void>(), n * sizeof(float),
                                   cudaMemcpyDeviceToHost));
     } else {
-      check(polar_codec_combine(made, rows, codes.data(), head_bytes, 1, weights.data(),
+      check(polar_codec_combine(made, rows, codes.data(), head_bytes, 1, weights.data(), nullptr,
                                 expected.data()));
       std::copy_n(sums.begin(), d, found.begin());
     }

@@ -26,7 +26,7 @@ void print_encoding(const std::string& spec, int64_t rows, int dim,
   polar_codec* made = nullptr;
   check(polar_codec_create(spec.c_str(), dim, POLAR_METRIC_INNER_PRODUCT, nullptr, &made));
   const std::unique_ptr<polar_codec, Deleter> codec(made);
-  check(polar_codec_train(made, rows, x.data()));
+  check(polar_codec_train(made, rows, x.data(), nullptr));
   polar_cuda_encoder* made_encoder = nullptr;
   check(polar_cuda_encoder_create(made, nullptr, &made_encoder));
   const std::unique_ptr<polar_cuda_encoder, Deleter> encoder(made_encoder);
@@ -59,7 +59,9 @@ void print_encoding(const std::string& spec, int64_t rows, int dim,
         },
         1));
     times[2].push_back(time_call(
-        [&] { check(polar_codec_encode(made, cpu_rows, x.data(), cpu_codes.data(), cpu_bytes)); },
+        [&] {
+          check(polar_codec_encode(made, cpu_rows, x.data(), nullptr, cpu_codes.data(), cpu_bytes));
+        },
         1));
   }
   std::vector<uint8_t> from_device(cpu_bytes);

@@ -34,11 +34,11 @@ Copied build(const std::string& description, const InvertedFileRun& run,
       std::min(run.rows, std::max(kRowsAtOnce, kTrainingRowsPerList * run.lists));
   std::vector<float> x(static_cast<size_t>(sample) * dim);
   synthetic.fill(0, sample, x.data());
-  check(polar_index_train(index, sample, x.data()));
+  check(polar_index_train(index, sample, x.data(), nullptr));
   for (int64_t first = 0; first < run.rows; first += kRowsAtOnce) {
     const int64_t count = std::min(kRowsAtOnce, run.rows - first);
     synthetic.fill(first, count, x.data());
-    check(polar_index_add(index, count, x.data()));
+    check(polar_index_add(index, count, x.data(), nullptr));
   }
   polar_cuda_index* device = nullptr;
   check(polar_cuda_index_from_index(index, nullptr, &device));
@@ -81,8 +81,8 @@ void print_inverted_file(const InvertedFileRun& run, const SyntheticRows& synthe
           times[1].push_back(time_call([&] { search(lists, &ours); }, 5));
           times[2].push_back(time_call(
               [&] {
-                check(polar_index_search_with_options(lists.index.get(), nq, queries.data(), k,
-                                                      &options, cpu.scores.data(), cpu.ids.data()));
+                check(polar_index_search(lists.index.get(), nq, queries.data(), k, &options,
+                                         cpu.scores.data(), cpu.ids.data()));
               },
               nq == 1 ? 5 : 1));
         }

@@ -65,13 +65,13 @@ Coded encode(const std::string& spec, const Arguments& arguments, const Syntheti
   std::vector<float> x(static_cast<size_t>(kRowsAtOnce) * static_cast<size_t>(arguments.dim));
   const int64_t sample = std::min(arguments.rows, kRowsAtOnce);
   synthetic.fill(0, sample, x.data());
-  check(polar_codec_train(codec, sample, x.data()));
+  check(polar_codec_train(codec, sample, x.data(), nullptr));
   check(polar_codec_encoded_bytes(codec, 1, &coded.row_bytes));
   coded.codes.resize(static_cast<size_t>(arguments.rows) * coded.row_bytes);
   for (int64_t first = 0; first < arguments.rows; first += kRowsAtOnce) {
     const int64_t count = std::min(kRowsAtOnce, arguments.rows - first);
     synthetic.fill(first, count, x.data());
-    check(polar_codec_encode(codec, count, x.data(),
+    check(polar_codec_encode(codec, count, x.data(), nullptr,
                              coded.codes.data() + static_cast<size_t>(first) * coded.row_bytes,
                              static_cast<size_t>(count) * coded.row_bytes));
   }
@@ -171,9 +171,9 @@ void compare(const Arguments& arguments, const std::string& spec, const Coded& c
     FoundRows cpu(nq, kResults);
     check(polar_cuda_index_search(coded.index.get(), nq, queries.data(), kResults, &options,
                                   nullptr, device.scores.data(), device.ids.data()));
-    check(polar_codec_search_with_options(coded.codec.get(), nq, queries.data(), arguments.rows,
-                                          coded.codes.data(), coded.codes.size(), kResults,
-                                          &options, cpu.scores.data(), cpu.ids.data()));
+    check(polar_codec_search(coded.codec.get(), nq, queries.data(), arguments.rows,
+                             coded.codes.data(), coded.codes.size(), kResults, &options,
+                             cpu.scores.data(), cpu.ids.data()));
     std::printf("exactness %g: device and CPU give %s\n", static_cast<double>(exactness),
                 device == cpu ? "the same to the bit" : "DIFFERENT results");
   }

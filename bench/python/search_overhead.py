@@ -53,7 +53,7 @@ def main(arguments):
     )
     calls = {
         "empty C call": lambda: lib.polar_index_ntotal(handle),
-        "C search": lambda: lib.polar_index_search_with_options(*prepared),
+        "C search": lambda: lib.polar_index_search(*prepared),
         "Index.search": lambda: index.search(query, K),
         "… with a thread count": lambda: index.search(query, K, num_threads=1),
         "… with a range filter": lambda: index.search(query, K, filter=range(ROWS)),

@@ -31,8 +31,8 @@ int main(void) {
   for (i = 0; i < ROWS * DIM; ++i) rows[i] = (float)rand() / (float)RAND_MAX - 0.5f;
 
   check(polar_index_create("Polar2", DIM, POLAR_METRIC_COSINE, &index));
-  check(polar_index_add(index, ROWS, rows));
-  check(polar_index_save(index, path));
+  check(polar_index_add(index, ROWS, rows, NULL));
+  check(polar_index_save(index, path, NULL));
   polar_index_destroy(index);
 
   polar_load_options_init(&options);
@@ -41,7 +41,7 @@ int main(void) {
   check(polar_index_verify(mapped)); /* optional: searches verify what they read */
 
   /* The nearest to row 7 is row 7. */
-  check(polar_index_search(mapped, 1, rows + 7 * DIM, K, 0, scores, ids));
+  check(polar_index_search(mapped, 1, rows + 7 * DIM, K, NULL, scores, ids));
   for (i = 0; i < K; ++i) printf("row %d, cosine about %.2f\n", (int)ids[i], scores[i]);
 
   polar_index_destroy(mapped);

@@ -14,10 +14,8 @@
 typedef struct {
   uint8_t* state; /* of the codec; codes cannot be read without it */
   size_t state_bytes;
-  uint8_t* blocks;
-  size_t blocks_bytes; /* what is allocated */
+  polar_blocks blocks; /* the rows, and what is allocated for them */
   int64_t* keys;       /* primary key of each row */
-  int64_t rows;
   polar_codec* codec;
 } vector_column;
 
@@ -43,7 +41,8 @@ static void* allocate(size_t bytes) {
 static void create_column(vector_column* column, int64_t sample_rows, const float* sample) {
   memset(column, 0, sizeof *column);
   check(polar_codec_create("Polar4", DIM, POLAR_METRIC_COSINE, NULL, &column->codec));
-  check(polar_codec_train(column->codec, sample_rows, sample)); /* optional: learns the mean */
+  /* Optional: learns the mean. */
+  check(polar_codec_train(column->codec, sample_rows, sample, NULL));
   check(polar_codec_save_state(column->codec, NULL, 0, &column->state_bytes)); /* says the size */
   column->state = allocate(column->state_bytes);
   check(polar_codec_save_state(column->codec, column->state, column->state_bytes,
@@ -52,32 +51,31 @@ static void create_column(vector_column* column, int64_t sample_rows, const floa
 
 /* INSERT: vectors become codes, which are packed after the rows that are there. */
 static void insert(vector_column* column, int64_t n, const float* x, const int64_t* keys) {
-  size_t codes_bytes, held_bytes, blocks_bytes;
-  uint8_t *codes, *blocks;
+  const int64_t rows = column->blocks.rows;
+  polar_blocks grown = {rows, NULL, 0};
+  size_t codes_bytes, held_bytes;
+  uint8_t* codes;
   int64_t* all_keys;
 
   check(polar_codec_encoded_bytes(column->codec, n, &codes_bytes));
   codes = allocate(codes_bytes);
-  check(polar_codec_encode(column->codec, n, x, codes, codes_bytes));
+  check(polar_codec_encode(column->codec, n, x, NULL, codes, codes_bytes));
 
-  check(polar_blocks_bytes(column->codec, column->rows, &held_bytes));
-  check(polar_blocks_bytes(column->codec, column->rows + n, &blocks_bytes));
-  blocks = allocate(blocks_bytes);
-  if (column->rows > 0) memcpy(blocks, column->blocks, held_bytes);
-  check(polar_blocks_append(column->codec, n, codes, codes_bytes, column->rows, blocks,
-                            blocks_bytes));
+  check(polar_blocks_bytes(column->codec, rows, &held_bytes));
+  check(polar_blocks_bytes(column->codec, rows + n, &grown.bytes));
+  grown.data = allocate(grown.bytes);
+  if (rows > 0) memcpy(grown.data, column->blocks.data, held_bytes);
+  check(polar_blocks_append(column->codec, &grown, n, codes, codes_bytes));
 
-  all_keys = allocate((size_t)(column->rows + n) * sizeof *all_keys);
-  if (column->rows > 0) memcpy(all_keys, column->keys, (size_t)column->rows * sizeof *all_keys);
-  memcpy(all_keys + column->rows, keys, (size_t)n * sizeof *all_keys);
+  all_keys = allocate((size_t)(rows + n) * sizeof *all_keys);
+  if (rows > 0) memcpy(all_keys, column->keys, (size_t)rows * sizeof *all_keys);
+  memcpy(all_keys + rows, keys, (size_t)n * sizeof *all_keys);
 
   free(codes);
-  free(column->blocks);
+  free(column->blocks.data);
   free(column->keys);
-  column->blocks = blocks;
-  column->blocks_bytes = blocks_bytes;
+  column->blocks = grown;
   column->keys = all_keys;
-  column->rows += n;
 }
 
 /* UPDATE: another vector in the place of a row. */
@@ -86,17 +84,14 @@ static void update(vector_column* column, int64_t row, const float* x) {
   size_t code_bytes;
   check(polar_codec_encoded_bytes(column->codec, 1, &code_bytes));
   if (code_bytes > sizeof code) exit(1);
-  check(polar_codec_encode(column->codec, 1, x, code, code_bytes));
-  check(polar_blocks_overwrite(column->codec, code, code_bytes, column->rows, column->blocks,
-                               column->blocks_bytes, row));
+  check(polar_codec_encode(column->codec, 1, x, NULL, code, code_bytes));
+  check(polar_blocks_overwrite(column->codec, &column->blocks, row, code, code_bytes));
 }
 
 /* DELETE: the last row takes the place of the one that goes, in the blocks and among the keys. */
 static void delete_row(vector_column* column, int64_t row) {
-  check(polar_blocks_swap_remove(column->codec, row, column->rows, column->blocks,
-                                 column->blocks_bytes));
-  column->keys[row] = column->keys[column->rows - 1];
-  --column->rows;
+  check(polar_blocks_swap_remove(column->codec, &column->blocks, row));
+  column->keys[row] = column->keys[column->blocks.rows]; /* of what was the last row */
 }
 
 /* SELECT … WHERE bit … ORDER BY similarity LIMIT k: bit r of `allowed` says whether row r may be
@@ -104,18 +99,20 @@ static void delete_row(vector_column* column, int64_t row) {
 static void select_nearest(const vector_column* column, const float* query,
                            const uint64_t* allowed) {
   polar_search_options options;
+  polar_filter filter;
   float scores[K];
   int64_t rows[K];
   int i;
 
   polar_search_options_init(&options);
   if (allowed != NULL) {
-    options.filter = POLAR_FILTER_BITSET;
-    options.bits = allowed;
-    options.num_bits = column->rows;
+    polar_filter_init(&filter);
+    filter.kind = POLAR_FILTER_BITSET;
+    filter.bitset.words = allowed;
+    filter.bitset.num_bits = column->blocks.rows;
+    options.filter = &filter;
   }
-  check(polar_blocks_search(column->codec, 1, query, column->rows, column->blocks,
-                            column->blocks_bytes, K, &options, scores, rows));
+  check(polar_blocks_search(column->codec, &column->blocks, 1, query, K, &options, scores, rows));
   for (i = 0; i < K && rows[i] >= 0; ++i)
     printf("key %d, cosine about %.2f\n", (int)column->keys[rows[i]], scores[i]);
 }
@@ -134,8 +131,8 @@ int main(void) {
   create_column(&column, 2000, vectors);
   insert(&column, 4000, vectors, keys);
   insert(&column, 1000, vectors + 4000 * DIM, keys + 4000);
-  printf("%d rows, %.0f bytes a row instead of %d\n", (int)column.rows,
-         (double)column.blocks_bytes / (double)column.rows, (int)(DIM * sizeof(float)));
+  printf("%d rows, %.0f bytes a row instead of %d\n", (int)column.blocks.rows,
+         (double)column.blocks.bytes / (double)column.blocks.rows, (int)(DIM * sizeof(float)));
   select_nearest(&column, vectors + 7 * DIM, NULL);
 
   /* Only rows with even numbers. */
@@ -158,7 +155,7 @@ int main(void) {
 
   polar_codec_destroy(column.codec);
   free(column.state);
-  free(column.blocks);
+  free(column.blocks.data);
   free(column.keys);
   return 0;
 }

@@ -28,17 +28,17 @@ typedef struct polar_advice_options {
   int64_t max_rows;    /* rows searched at most; 10 to 2^40, default 20000 */
   int64_t max_queries; /* queries at most; 10 to 2^40, default 1000 */
   int64_t total_rows;  /* rows there will be, up to 2^40; default 0: n, the sample is all */
-  /* (num_specs) names of codes to measure, as polar_codec_create takes them; by default, NULL,
+  /* (num_specs) specs to measure, as polar_codec_create takes them; by default, NULL,
    * those of 0.5 to 8 bits a dimension that a user would choose among, with and without "-pca". The
    * untrained code of each "-pca" is measured too. */
   const char* const* specs;
   int64_t num_specs;
   /* As polar_search_options's. Training one code is not interrupted. */
-  int32_t (*progress)(void* user, double done);
+  polar_progress_fn progress;
   void* progress_user;
 } polar_advice_options;
 
-/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+/* Fills *options with the defaults. NULL is ignored. */
 POLAR_API void polar_advice_options_init(polar_advice_options* options);
 
 /*
@@ -60,16 +60,16 @@ POLAR_API void polar_advice_options_init(polar_advice_options* options);
  *
  * The result is the same for the same arguments, whatever the number of threads; where a code is
  * trained, on one machine and LAPACK. A code that cannot be measured has its problem told in its
- * row. POLAR_ERROR_BAD_ARGUMENT for too few rows, numbers that are not finite, wrong names;
+ * row. POLAR_ERROR_BAD_ARGUMENT for too few rows, numbers that are not finite, wrong specs;
  * POLAR_ERROR_CANCELLED. *out is NULL after a failure.
  * Cost: for each code a training, max_rows encoded and max_queries searched for: a
  * minute on two cores for 384 dimensions by the defaults, three for 1,536; training grows with
- * dim³. Memory: the drawn rows as floats, and one code's rows. since 0.1
+ * dim³. Memory: the drawn rows as floats, and one code's rows.
  */
 POLAR_API polar_status polar_advice_create(int32_t dim, polar_metric metric, int64_t n,
                                            const float* x, int64_t nq, const float* queries,
                                            const polar_advice_options* options, polar_advice** out);
-/* NULL is fine. since 0.1 */
+/* NULL is fine. */
 POLAR_API void polar_advice_destroy(polar_advice* advice);
 
 typedef struct polar_advice_info {
@@ -83,14 +83,14 @@ typedef struct polar_advice_info {
   int64_t train_rows;
 } polar_advice_info;
 
-/* Fills *info up to its struct_size; what the library does not know becomes 0. since 0.1 */
+/* Fills *info up to its struct_size; what the library does not know becomes 0. */
 POLAR_API polar_status polar_advice_get_info(const polar_advice* advice, polar_advice_info* info);
 
 /* One code on the sample. */
 typedef struct polar_advice_row {
   uint32_t struct_size;    /* set by the caller to sizeof(polar_advice_row) before the call */
   int32_t needs_training;  /* 1: polar_codec_train must come before encode */
-  const char* spec;        /* its name; valid as long as the advice */
+  const char* spec;        /* valid as long as the advice */
   const char* problem;     /* "", or why it was not measured: then the numbers below are 0 */
   double bytes_per_vector; /* factors included */
   double recall;           /* recall@k, 0 to 1 */
@@ -105,7 +105,7 @@ typedef struct polar_advice_row {
   int32_t is_recommended; /* 1 for the row of polar_advice_info.recommended */
 } polar_advice_row;
 
-/* Fills *filled with row `row`, 0 ≤ row < rows, by rising bytes for the default codes. since 0.1 */
+/* Fills *filled with row `row`, 0 ≤ row < rows, by rising bytes for the default codes. */
 POLAR_API polar_status polar_advice_get_row(const polar_advice* advice, int64_t row,
                                             polar_advice_row* filled);
 

@@ -21,7 +21,7 @@ extern "C" {
  * before after every call.
  */
 
-/* *count: devices, 1 or more. since 0.1 */
+/* *count: devices, 1 or more. */
 POLAR_API polar_status polar_cuda_device_count(int32_t* count);
 
 typedef struct polar_cuda_device_info {
@@ -34,7 +34,7 @@ typedef struct polar_cuda_device_info {
   char name[256];          /* closed by 0 */
 } polar_cuda_device_info;
 
-/* Fills *info up to its struct_size. device: 0 to count − 1. since 0.1 */
+/* Fills *info up to its struct_size. device: 0 to count − 1. */
 POLAR_API polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
 
 /* Codes of an index in the memory of a device, or of several, to be searched there. Immutable. */
@@ -47,17 +47,21 @@ typedef int32_t polar_cuda_layout;
 
 typedef struct polar_cuda_options {
   uint32_t struct_size; /* sizeof(polar_cuda_options), set by polar_cuda_options_init */
-  int32_t device;       /* 0 (default) to the number of devices − 1; read when num_devices is 0 */
+  /* Of the host: to code rows that an index keeps as floats, and to prepare the queries of a
+   * polar_cuda_codec; 0 to 1024, default 0 = OpenMP's default. */
+  int32_t num_threads;
+  int32_t device;      /* 0 (default) to the number of devices − 1; read when num_devices is 0 */
+  int32_t num_devices; /* 0 (default) to 64; 0 for encoders and codecs */
   /* (num_devices), for indexes on several devices, each 0 to the number of devices − 1. Shards are
    * in this order: contiguous rows, as equally many as whole blocks of 64 allow. A device that is
    * listed n times is given n shards, or n copies of all rows, as if it were n devices. Where there
    * are fewer blocks than devices, the first ones alone have rows. NULL (default): `device`. */
   const int32_t* devices;
-  int32_t num_devices;      /* 0 (default) to 64; 0 for encoders and codecs */
   polar_cuda_layout layout; /* POLAR_CUDA_…; default sharded; the same for one device */
+  int32_t reserved;         /* 0 */
 } polar_cuda_options;
 
-/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+/* Fills *options with the defaults. NULL is ignored. */
 POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
 
 /*
@@ -68,45 +72,43 @@ POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
  * ("…-pca") among them. A part of the rows of an inverted file is a part of its lists, about equal
  * in rows. Rows that the index keeps as floats (polar_index_add) are coded for the copy, by what
  * they teach. options: NULL for the defaults. Cost: the codes' bytes over the bus, to several
- * devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices. since
- * 0.1
+ * devices at the same time; 8 bytes a row stay in host memory for ids. Waits for the devices.
  */
 POLAR_API polar_status polar_cuda_index_from_index(const polar_index* index,
                                                    const polar_cuda_options* options,
                                                    polar_cuda_index** out);
 /* The same from n ≥ 0 codes of the caller's; codes_bytes as for polar_codec_encode. Rows have their
  * positions as ids. Packs the codes into blocks first, so that they are in memory twice meanwhile.
- * since 0.1 */
+ */
 POLAR_API polar_status polar_cuda_index_from_codes(const polar_codec* codec, int64_t n,
                                                    const uint8_t* codes, size_t codes_bytes,
                                                    const polar_cuda_options* options,
                                                    polar_cuda_index** out);
-/* NULL is fine. since 0.1 */
+/* NULL is fine. */
 POLAR_API void polar_cuda_index_destroy(polar_cuda_index* index);
 
 /*
  * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), all in host memory;
- * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search_with_options
- * give with these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1.
- * options: NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was
- * copied, ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else
+ * the same rows and scores, to the bit, as polar_blocks_search and polar_index_search give with
+ * these options (docs/cuda.md says when an inverted file's lists may be others). k ≥ 1. options:
+ * NULL for the defaults; nprobe 0 is what polar_index_nprobe was of the index when it was copied,
+ * ef_search and k_factor are to be 0, and so is nprobe unless it was an inverted file: else
  * POLAR_ERROR_UNSUPPORTED. Every filter works, as a bitset that the host makes of it; num_threads
  * is for preparing queries, and for what the host does with results; progress is not called.
  * stream: a cudaStream_t of the index's device, NULL for the default stream. All work is put on it,
  * and it is waited for before the call returns. An index with more than one in options.devices
  * takes NULL alone: each device works on its own default stream, and waits in a thread of its own.
  * Memory to work in is kept by the index for the next search: a search like one before on the same
- * device allocates none there. Failures of a device name it. since 0.1
+ * device allocates none there. Failures of a device name it.
  */
 POLAR_API polar_status polar_cuda_index_search(const polar_cuda_index* index, int64_t nq,
                                                const float* queries, int64_t k,
                                                const polar_search_options* options, void* stream,
                                                float* scores, int64_t* ids);
-/* Rows held. 0 for NULL. since 0.1 */
+/* Rows held. 0 for NULL. */
 POLAR_API int64_t polar_cuda_index_ntotal(const polar_cuda_index* index);
-/* Bytes of device memory, of all its devices: codes, tables, and what searches keep to work in. 0
- * for NULL. since 0.1 */
-POLAR_API size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index);
+/* *bytes: device memory, of all its devices: codes, tables, and what searches keep to work in. */
+POLAR_API polar_status polar_cuda_index_memory_bytes(const polar_cuda_index* index, size_t* bytes);
 
 /* A codec in a device's memory, to encode there. Immutable. */
 typedef struct polar_cuda_encoder polar_cuda_encoder;
@@ -115,19 +117,18 @@ typedef struct polar_cuda_encoder polar_cuda_encoder;
  * Copies what encoding needs of a trained codec to a device; the codec may change, or go,
  * afterwards. For "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default
  * or with "-norot"; POLAR_ERROR_UNSUPPORTED for the others, and for rows too long for the device
- * (some 13,000 dimensions). options: NULL for the defaults. since 0.1
+ * (some 13,000 dimensions). options: NULL for the defaults.
  */
 POLAR_API polar_status polar_cuda_encoder_create(const polar_codec* codec,
                                                  const polar_cuda_options* options,
                                                  polar_cuda_encoder** out);
-/* NULL is fine. since 0.1 */
+/* NULL is fine. */
 POLAR_API void polar_cuda_encoder_destroy(polar_cuda_encoder* encoder);
 /*
  * Codes n ≥ 0 rows x, (n, dim), into codes, codes_bytes = n·code_bytes: the bytes of
  * polar_codec_encode. x and codes are each in host memory or in the device's. A row that
  * polar_codec_encode refuses is refused by number; codes then hold nothing of use. stream as for
  * polar_cuda_index_search; memory to work in is kept by the encoder. Calls may run together.
- * since 0.1
  */
 POLAR_API polar_status polar_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
                                                  const float* x, uint8_t* codes, size_t codes_bytes,
@@ -139,12 +140,12 @@ typedef struct polar_cuda_codec polar_cuda_codec;
 /*
  * Copies what decoding needs of a trained codec to a device; the codec may change, or go,
  * afterwards. For every codec but PolarScalar by L2 where dim is no multiple of 128:
- * POLAR_ERROR_UNSUPPORTED. options: NULL for the defaults. since 0.1
+ * POLAR_ERROR_UNSUPPORTED. options: NULL for the defaults.
  */
 POLAR_API polar_status polar_cuda_codec_create(const polar_codec* codec,
                                                const polar_cuda_options* options,
                                                polar_cuda_codec** out);
-/* NULL is fine. since 0.1 */
+/* NULL is fine. */
 POLAR_API void polar_cuda_codec_destroy(polar_cuda_codec* codec);
 /*
  * scores, (heads, nq, n): polar_codec_score of the n rows of each head, as the heads of attention
@@ -153,7 +154,7 @@ POLAR_API void polar_cuda_codec_destroy(polar_cuda_codec* codec);
  * and scores are each in host memory or in the device's, queries in host memory. The sums are
  * those of the CPU in another order, so that scores differ by the rounding of floats; they are the
  * same from call to call. stream as for polar_cuda_index_search; memory to work in is kept by the
- * codec. Calls may run together. since 0.1
+ * codec. Calls may run together.
  */
 POLAR_API polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, int64_t heads,
                                               int64_t nq, const float* queries, int64_t n,
@@ -165,7 +166,7 @@ POLAR_API polar_status polar_cuda_codec_score(const polar_cuda_codec* codec, int
  * stream, memory and threads as for polar_cuda_codec_score. Weights and codes are each in host
  * memory or in the device's, out in host memory. Sums of up to 1,024 rows are floats, those of
  * these are doubles. Weights that are not finite, or whose sums are not, are refused; out is then
- * as it was. since 0.1
+ * as it was.
  */
 POLAR_API polar_status polar_cuda_codec_combine(const polar_cuda_codec* codec, int64_t heads,
                                                 int64_t nw, const float* weights, int64_t n,

@@ -37,7 +37,7 @@ typedef struct polar_load_options {
   int32_t reserved; /* 0 */
 } polar_load_options;
 
-/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+/* Fills *options with the defaults. NULL is ignored. */
 POLAR_API void polar_load_options_init(polar_load_options* options);
 
 typedef struct polar_save_options {
@@ -48,7 +48,7 @@ typedef struct polar_save_options {
   int32_t verify;
 } polar_save_options;
 
-/* Fills *options with the defaults. NULL is ignored. since 0.1 */
+/* Fills *options with the defaults. NULL is ignored. */
 POLAR_API void polar_save_options_init(polar_save_options* options);
 
 /*
@@ -60,36 +60,28 @@ POLAR_API void polar_save_options_init(polar_save_options* options);
  * made or replaced. Of threads or processes that save to one path at the same time each writes a
  * whole file, and the last one's stays. A process that is killed can leave a file ".polar-" with 16
  * hexadecimal digits in the folder. POLAR_ERROR_IO: the system refused; POLAR_ERROR_UNSUPPORTED:
- * FAISS cannot write the index. Cost: every byte is read twice, first for its checksum. since 0.1
+ * FAISS cannot write the index. options: NULL for the defaults. Cost: every byte is read
+ * twice, first for its checksum.
  */
-POLAR_API polar_status polar_index_save(const polar_index* index, const char* path);
-/* The same. options: NULL for the defaults. since 0.1 */
-POLAR_API polar_status polar_index_save_with_options(const polar_index* index, const char* path,
-                                                     const polar_save_options* options);
-/* The same bytes by calls of `write`, front to back. since 0.1 */
+POLAR_API polar_status polar_index_save(const polar_index* index, const char* path,
+                                        const polar_save_options* options);
+/* The same bytes by calls of `write`, front to back; `verify` is not for them. */
 POLAR_API polar_status polar_index_save_to(const polar_index* index, polar_write_fn write,
-                                           void* user);
+                                           void* user, const polar_save_options* options);
 /*
  * The index of a file of polar_index_save. Nothing in the file is trusted: whatever it says, it
  * gives a working index or a status and a text that says what is wrong: POLAR_ERROR_CORRUPT_DATA,
  * POLAR_ERROR_NEWER_FORMAT, POLAR_ERROR_UNSUPPORTED, POLAR_ERROR_IO. Memory stays within what the
- * file's size and the codec of its names take. options: NULL for the defaults. since 0.1
+ * file's size and the codec of its names take. options: NULL for the defaults.
  */
 POLAR_API polar_status polar_index_load(const char* path, const polar_load_options* options,
                                         polar_index** out);
-/* The same by calls of `read`, front to back; no byte behind the index is read. since 0.1 */
+/* The same by calls of `read`, front to back; no byte behind the index is read. */
 POLAR_API polar_status polar_index_load_from(polar_read_fn read, void* user,
                                              const polar_load_options* options, polar_index** out);
 /* Reads all that a memory-mapped index has in its file: POLAR_ERROR_CORRUPT_DATA unless it is what
- * was saved. POLAR_OK at once for other indexes, which were verified when they were loaded.
- * since 0.1 */
+ * was saved. POLAR_OK at once for other indexes, which were verified when they were loaded. */
 POLAR_API polar_status polar_index_verify(const polar_index* index);
-/* *out: an index like this one, in memory, which can be changed. In memory twice meanwhile.
- * since 0.1 */
-POLAR_API polar_status polar_index_clone(const polar_index* index, polar_index** out);
-/* Memory that the index takes: codes, ids, what was trained; what lies in a mapped file is not
- * counted. FAISS's parts are counted by what they would be saved as. since 0.1 */
-POLAR_API polar_status polar_index_memory_bytes(const polar_index* index, size_t* bytes);
 
 #ifdef __cplusplus
 }

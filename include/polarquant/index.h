@@ -19,48 +19,47 @@ typedef struct polar_index polar_index;
  * description: one of our specs, alone ("Polar2") or in a FAISS factory string ("PCA128,Polar4",
  * "Polar2,RFlat"), or any FAISS string whose numbers are 1 or more. Cosine: rows and queries are
  * normalized on the way in (zero stays zero) to an index of inner products. dim: 1 to 65535.
- * since 0.1
  */
 POLAR_API polar_status polar_index_create(const char* description, int32_t dim, polar_metric metric,
                                           polar_index** out);
-/* NULL is fine. since 0.1 */
+/* NULL is fine. */
 POLAR_API void polar_index_destroy(polar_index* index);
 
-/* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before. An
+/* Learns what the index needs from n ≥ 1 rows, (n, dim), forgetting what it learned before.
+ * options: NULL for the defaults, here and below. An
  * inverted file needs a row for each list, better 39; a product quantizer as many for each of its
  * 2^bits centroids; POLAR_ERROR_BAD_ARGUMENT for fewer. POLAR_ERROR_STATE_MISMATCH once it holds
  * rows, but for those that one of our specs alone still keeps as floats (polar_index_add), which
  * are coded then. FAISS's polysemous training of product quantizers ("PQ8") is left out, as "np"
- * does. since 0.1 */
-POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x);
+ * does. */
+POLAR_API polar_status polar_index_train(polar_index* index, int64_t n, const float* x,
+                                         const polar_work_options* options);
 /* Adds n ≥ 0 rows, (n, dim), with ids ntotal, ntotal + 1, … A row that is refused leaves the index
  * as it was; so does a lack of memory.
  * An index of one of our specs, alone or in containers and graphs, that was not trained keeps its
  * rows as floats, and searches them exactly, until they are 1,000: from these, and from all others
  * of the add or merge that brings them there, it learns its codes' centre and unit, and codes them.
- * So recall does not depend on the pieces in which rows come. since 0.1 */
-POLAR_API polar_status polar_index_add(polar_index* index, int64_t n, const float* x);
+ * So recall does not depend on the pieces in which rows come. */
+POLAR_API polar_status polar_index_add(polar_index* index, int64_t n, const float* x,
+                                       const polar_work_options* options);
 /* Adds n ≥ 0 rows with ids of the caller's, (n), each ≥ 0 and not in the index yet. An index takes
  * rows with ids or rows without, not both. POLAR_ERROR_UNSUPPORTED for a FAISS index that takes
- * none; ",IDMap2" behind its description gives it ids. since 0.1 */
+ * none; ",IDMap2" behind its description gives it ids. */
 POLAR_API polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
-                                                const int64_t* ids);
+                                                const int64_t* ids,
+                                                const polar_work_options* options);
 /*
  * The k nearest of each of nq ≥ 0 queries, (nq, dim): scores and ids, (nq, k), best first, ties as
  * FAISS leaves them, by lower row in an index that is one of our specs alone; id −1 with score −inf
- * (inner product, cosine) or +inf (L2) where there are fewer. k ≥ 1. num_threads: 0 to 1024.
- * since 0.1
+ * (inner product, cosine) or +inf (L2) where there are fewer. k ≥ 1. options: NULL for the
+ * defaults; POLAR_ERROR_UNSUPPORTED, naming the option, for one that the index has no use for, and
+ * for a filter of the few FAISS indexes whose rows are neither filtered by FAISS nor scored one by
+ * one.
  */
 POLAR_API polar_status polar_index_search(const polar_index* index, int64_t nq,
-                                          const float* queries, int64_t k, int32_t num_threads,
-                                          float* scores, int64_t* ids);
-/* The same with options, NULL for the defaults. POLAR_ERROR_UNSUPPORTED, naming the option, for one
- * that the index has no use for, and for a filter of the few FAISS indexes whose rows are neither
- * filtered by FAISS nor scored one by one. since 0.1 */
-POLAR_API polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
-                                                       const float* queries, int64_t k,
-                                                       const polar_search_options* options,
-                                                       float* scores, int64_t* ids);
+                                          const float* queries, int64_t k,
+                                          const polar_search_options* options, float* scores,
+                                          int64_t* ids);
 typedef struct polar_index_info {
   uint32_t struct_size; /* set by the caller to sizeof(polar_index_info) before the call */
   int32_t dim;          /* dimensions of a vector */
@@ -69,16 +68,16 @@ typedef struct polar_index_info {
   int64_t ntotal;       /* rows held */
 } polar_index_info;
 
-/* Fills *info up to its struct_size; what the library does not know becomes 0. since 0.1 */
+/* Fills *info up to its struct_size; what the library does not know becomes 0. */
 POLAR_API polar_status polar_index_get_info(const polar_index* index, polar_index_info* info);
-/* Copies the description, as polar_last_error copies its text; 0 for a NULL index. since 0.1 */
+/* Copies the description, as polar_last_error copies its text; 0 for a NULL index. */
 POLAR_API size_t polar_index_description(const polar_index* index, char* buf, size_t cap);
 /*
- * Tells what polar_index_search_with_options would do for nq queries, 1 to 2^40, k ≥ 1 and these
+ * Tells what polar_index_search would do for nq queries, 1 to 2^40, k ≥ 1 and these
  * options, NULL for the defaults: how it scans, rows, stages, and about how many bytes it reads.
  * Nothing is searched. Lines of text for people, "scan: …" and so on; their words may change.
  * Copied as polar_last_error copies its text; *needed becomes the whole text's length. Errors as
- * those of the search. since 0.1
+ * those of the search.
  */
 POLAR_API polar_status polar_index_explain(const polar_index* index, int64_t nq, int64_t k,
                                            const polar_search_options* options, char* buf,
@@ -93,7 +92,7 @@ POLAR_API polar_status polar_index_explain(const polar_index* index, int64_t nq,
  * options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf
  * finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements,
  * scalar and product quantizers of FAISS's). Memory: 16 bytes a row found, besides; filters of
- * FAISS's own indexes are applied to what is found without. since 0.1
+ * FAISS's own indexes are applied to what is found without.
  */
 POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_t nq,
                                                 const float* queries, float radius,
@@ -109,68 +108,74 @@ POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_
 /* Removes the rows with these ids, (n), in any order; ids that are not held are passed over.
  * *removed, unless NULL: rows that went. The others keep their order. Rows without ids of the
  * caller's are numbered anew, from 0; where an index cannot do that (inverted files, id maps), and
- * where it cannot remove at all (graphs, refinements), POLAR_ERROR_UNSUPPORTED. since 0.1 */
+ * where it cannot remove at all (graphs, refinements), POLAR_ERROR_UNSUPPORTED. */
 POLAR_API polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
                                           int64_t* removed);
-/* The same for the rows that a search with this filter would find among: options->filter must not
- * be POLAR_FILTER_NONE; other options are not read. since 0.1 */
-POLAR_API polar_status polar_index_remove_filtered(polar_index* index,
-                                                   const polar_search_options* options,
+/* The same for the rows that a search with this filter would find among, which must not be of
+ * POLAR_FILTER_NONE. */
+POLAR_API polar_status polar_index_remove_filtered(polar_index* index, const polar_filter* filter,
                                                    int64_t* removed);
 /* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
  * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
- * one of our specs, also behind vector transforms and in id maps. since 0.1 */
+ * one of our specs, also behind vector transforms and in id maps. */
 POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
-                                          const float* x);
+                                          const float* x, const polar_work_options* options);
 /* Moves all rows of `other` behind those of `index`; `other` is empty afterwards and stays usable.
  * Ids of the caller's stay and must differ, other rows are numbered on. Both must be made and
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
  * mix (train before sharding, or give all shards one state). Rows that `other` keeps as floats are
  * added; an index of our specs that learned nothing yet takes over what the codes of `other` are
  * made by, and codes by it what it holds. POLAR_ERROR_UNSUPPORTED for kinds whose rows cannot be
- * moved: graphs, refinements, FAISS's packed lists. An error leaves both as they were. since 0.1 */
-POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other);
+ * moved: graphs, refinements, FAISS's packed lists. An error leaves both as they were. */
+POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other,
+                                         const polar_work_options* options);
 
 /* Inverted files, "IVF1024,Polar4" and FAISS's own, also behind transforms and in id maps. */
 
-/* Lists of the inverted file. 0 for an index that is none, and for NULL. since 0.1 */
+/* Lists of the inverted file. 0 for an index that is none, and for NULL. */
 POLAR_API int64_t polar_index_nlist(const polar_index* index);
 /* Lists that a search looks through for each query where its options' nprobe is 0: 1 in a new
- * index, as FAISS has it. Files keep it. 0 for an index that is no inverted file, and for NULL.
- * since 0.1 */
+ * index, as FAISS has it. Files keep it. 0 for an index that is no inverted file, and for NULL. */
 POLAR_API int64_t polar_index_nprobe(const polar_index* index);
 /* nprobe: 1 or more; beyond the lists there are, all are searched. Training keeps it.
- * POLAR_ERROR_UNSUPPORTED for an index that is no inverted file. since 0.1 */
+ * POLAR_ERROR_UNSUPPORTED for an index that is no inverted file. */
 POLAR_API polar_status polar_index_set_nprobe(polar_index* index, int64_t nprobe);
 /*
  * polar_index_train with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
  * in this order, taken as they are, and the code is trained on the n ≥ 1 rows x, (n, dim). nlist:
  * that of the index. For inverted files of our specs alone, whose coarse quantizer takes centroids
  * ("IVF1024,Polar4", "IVF1024_HNSW32,Polar2"); POLAR_ERROR_UNSUPPORTED for others.
- * POLAR_ERROR_STATE_MISMATCH once the index holds rows. since 0.1
+ * POLAR_ERROR_STATE_MISMATCH once the index holds rows.
  */
 POLAR_API polar_status polar_index_train_with_centroids(polar_index* index, int64_t nlist,
                                                         const float* centroids, int64_t n,
-                                                        const float* x);
+                                                        const float* x,
+                                                        const polar_work_options* options);
 /*
  * polar_index_add_with_ids into lists of the caller's choice, lists (n), each 0 to nlist − 1, in
  * the place of those whose centroids are nearest. For the indexes of
- * polar_index_train_with_centroids. since 0.1
+ * polar_index_train_with_centroids.
  */
 POLAR_API polar_status polar_index_add_to_lists(polar_index* index, int64_t n, const float* x,
-                                                const int64_t* ids, const int64_t* lists);
+                                                const int64_t* ids, const int64_t* lists,
+                                                const polar_work_options* options);
 
-/* Rows held. 0 for NULL. since 0.1 */
+/* Rows held. 0 for NULL. */
 POLAR_API int64_t polar_index_ntotal(const polar_index* index);
-/* 1 when rows can be added, 0 when train must come first or index is NULL. since 0.1 */
+/* 1 when rows can be added, 0 when train must come first or index is NULL. */
 POLAR_API int32_t polar_index_is_trained(const polar_index* index);
 /* Bytes of one stored row's code, in all parts of the index, without ids and graph links.
- * POLAR_ERROR_UNSUPPORTED where rows share codes or FAISS does not tell. since 0.1 */
+ * POLAR_ERROR_UNSUPPORTED where rows share codes or FAISS does not tell. */
 POLAR_API polar_status polar_index_code_size(const polar_index* index, size_t* bytes);
 /* x, (dim): the reconstruction of the row with this id, of its normalized form for cosine;
  * POLAR_ERROR_NOT_FOUND for none, POLAR_ERROR_UNSUPPORTED for an index that keeps no way back from
- * id to row ("IDMap,…" where "IDMap2,…" does). since 0.1 */
+ * id to row ("IDMap,…" where "IDMap2,…" does). */
 POLAR_API polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x);
+/* *out: an index like this one, in memory, which can be changed. In memory twice meanwhile. */
+POLAR_API polar_status polar_index_clone(const polar_index* index, polar_index** out);
+/* Memory that the index takes: codes, ids, what was trained; what lies in a mapped file is not
+ * counted. FAISS's parts are counted by what they would be saved as. */
+POLAR_API polar_status polar_index_memory_bytes(const polar_index* index, size_t* bytes);
 
 #ifdef __cplusplus
 }

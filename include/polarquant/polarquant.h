@@ -16,12 +16,15 @@
  *   contents of output arrays are undefined.
  * - Calls that take a const handle may run at the same time on one handle; calls that take a handle
  *   that is not const need sole use of it. Different handles never interact.
- * - Structs begin with struct_size, the caller's sizeof; one that no version had is refused. Fill
- *   options with their _init function, then change fields; bytes beyond what the library knows must
- *   be zero.
+ * - Structs of options, filters and infos begin with struct_size, the caller's sizeof; one that no
+ * version had is refused. Fill options and filters with their _init function, then change fields;
+ * bytes beyond what the library knows must be zero.
+ * - A code's kind is named by its spec ("Polar4"), an index by its description, a FAISS factory
+ * string in which specs stand ("IVF1024,Polar4").
  * - Texts passed in are UTF-8, at most 1000 bytes long; paths are bytes, as long as the system's.
- * - Threads: num_threads 0 means OpenMP's default. The library never sets it globally. A fork()ed
- * child computes on one thread, whatever is asked for.
+ * - Threads: what computes takes num_threads in its options; 0, and options NULL, mean OpenMP's
+ * default. The library never sets it globally. A fork()ed child computes on one thread, whatever is
+ * asked for.
  */
 #ifndef POLARQUANT_POLARQUANT_H
 #define POLARQUANT_POLARQUANT_H

@@ -9,6 +9,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/options.h"
+#include "src/capi/work_call.h"
 
 struct polar_advice {
   polarquant::Advice advice;
@@ -24,8 +25,7 @@ constexpr size_t kFirstAdviceRowBytes = sizeof(polar_advice_row);
 
 polar_advice_options default_advice_options() {
   const AdviceOptions defaults;
-  polar_advice_options options = {};
-  options.struct_size = sizeof options;
+  auto options = sized<polar_advice_options>();
   options.seed = defaults.seed;
   options.k = defaults.wish.k;
   options.max_rows = defaults.max_rows;
@@ -34,8 +34,8 @@ polar_advice_options default_advice_options() {
 }
 
 AdviceOptions read_advice_options(const polar_advice_options* given) {
-  polar_advice_options read = default_advice_options();
-  if (given != nullptr) read_struct("options", given, kFirstAdviceOptionsBytes, &read, sizeof read);
+  const polar_advice_options read =
+      read_over(default_advice_options(), "options", given, kFirstAdviceOptionsBytes);
   require_threads(read.num_threads);
   require_count("options.num_specs", read.num_specs, 0);
   require_array("options.specs", read.specs, read.num_specs, 1, sizeof(char*));
@@ -48,11 +48,7 @@ AdviceOptions read_advice_options(const polar_advice_options* given) {
   options.total_rows = read.total_rows;
   options.seed = read.seed;
   options.threads = read.num_threads;
-  if (read.progress != nullptr) {
-    options.progress = [progress = read.progress, user = read.progress_user](double done) {
-      return progress(user, done) == 0;
-    };
-  }
+  options.progress = report_to(read.progress, read.progress_user);
   return options;
 }
 

@@ -2,11 +2,13 @@
 // The block calls of the C ABI: codes in blocks, in memory that the caller owns.
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
+#include "src/capi/range_output.h"
 #include "src/capi/search_options.h"
 #include "src/core/checked_size.h"
 #include "src/scan/layout/block_memory.h"
@@ -25,23 +27,26 @@ const Codec& require_block_codec(const polar_codec* codec) {
   return checked;
 }
 
-/// The caller's blocks, with room for `rows_after` rows.
-void require_blocks(const BlockLayout& layout, int64_t rows, int64_t rows_after,
-                    const uint8_t* blocks, size_t blocks_bytes) {
-  require_count("rows", rows, 0);
-  const size_t needed =
-      checked_add(layout.bytes(std::max(rows, rows_after)), kReadAhead, "bytes of blocks");
-  require(blocks != nullptr, StatusCode::bad_argument, "blocks: NULL is not allowed");
-  require(reinterpret_cast<uintptr_t>(blocks) % 64 == 0, StatusCode::bad_argument,
-          "blocks: {} is not on a 64-byte boundary", static_cast<const void*>(blocks));
-  require(blocks_bytes >= needed, StatusCode::bad_argument,
-          "blocks_bytes: {} is not allowed; at least {} for {} rows", blocks_bytes, needed,
-          std::max(rows, rows_after));
+/// The caller's blocks, with room for `more` rows.
+template <typename Blocks>
+Blocks& require_blocks(const BlockLayout& layout, Blocks* blocks, int64_t more = 0) {
+  Blocks& checked = require_object("blocks", blocks);
+  require_count("blocks.rows", checked.rows, 0);
+  // Where the sum is no number, the bytes of as many rows as there can be are none, either.
+  const int64_t rows =
+      checked.rows + std::min(more, std::numeric_limits<int64_t>::max() - checked.rows);
+  const size_t needed = checked_add(layout.bytes(rows), kReadAhead, "bytes of blocks");
+  require(checked.data != nullptr, StatusCode::bad_argument, "blocks.data: NULL is not allowed");
+  require(reinterpret_cast<uintptr_t>(checked.data) % 64 == 0, StatusCode::bad_argument,
+          "blocks.data: {} is not on a 64-byte boundary", static_cast<const void*>(checked.data));
+  require(checked.bytes >= needed, StatusCode::bad_argument,
+          "blocks.bytes: {} is not allowed; at least {} for {} rows", checked.bytes, needed, rows);
+  return checked;
 }
 
 void require_row(int64_t row, int64_t rows) {
   require(row >= 0 && row < rows, StatusCode::bad_argument,
-          "row: {} is not allowed; 0 or more and below rows = {}", row, rows);
+          "row: {} is not allowed; 0 or more and below blocks.rows = {}", row, rows);
 }
 
 }  // namespace
@@ -54,96 +59,110 @@ extern "C" polar_status polar_blocks_bytes(const polar_codec* codec, int64_t n, 
   });
 }
 
-extern "C" polar_status polar_blocks_append(const polar_codec* codec, int64_t n,
-                                            const uint8_t* codes, size_t codes_bytes, int64_t rows,
-                                            uint8_t* blocks, size_t blocks_bytes) {
+extern "C" polar_status polar_blocks_append(const polar_codec* codec, polar_blocks* blocks,
+                                            int64_t n, const uint8_t* codes, size_t codes_bytes) {
   return run_guarded([&] {
     const Codec& checked = require_block_codec(codec);
     const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
     const BlockLayout layout(checked);
-    require_count("rows", rows, 0);
-    require_blocks(layout, rows, static_cast<int64_t>(checked_add(rows, n, "rows")), blocks,
-                   blocks_bytes);
-    BlockMemory(layout, blocks, rows).append(n, given.data);
+    polar_blocks& held = require_blocks(layout, blocks, n);
+    BlockMemory(layout, held.data, held.rows).append(n, given.data);
+    held.rows += n;
   });
 }
 
-extern "C" polar_status polar_blocks_get(const polar_codec* codec, int64_t rows,
-                                         const uint8_t* blocks, size_t blocks_bytes, int64_t first,
-                                         int64_t count, uint8_t* codes, size_t codes_bytes) {
+extern "C" polar_status polar_blocks_get(const polar_codec* codec, const polar_blocks* blocks,
+                                         int64_t first, int64_t count, uint8_t* codes,
+                                         size_t codes_bytes) {
   return run_guarded([&] {
     const Codec& checked = require_block_codec(codec);
     const BlockLayout layout(checked);
-    require_blocks(layout, rows, rows, blocks, blocks_bytes);
+    const polar_blocks& held = require_blocks(layout, blocks);
     require_count("count", count, 0);
-    require(first >= 0 && first <= rows && count <= rows - first, StatusCode::bad_argument,
-            "first: {} with count {} is not allowed; rows of 0 to {}", first, count, rows);
+    require(first >= 0 && first <= held.rows && count <= held.rows - first,
+            StatusCode::bad_argument, "first: {} with count {} is not allowed; rows of 0 to {}",
+            first, count, held.rows);
     require_codes(checked, "count", count, "codes", codes, codes_bytes);
-    // Only read: get() changes nothing.
-    const BlockMemory memory(layout, const_cast<uint8_t*>(blocks), rows);
+    const BlockMemory memory(layout, held.data, held.rows);
     for (int64_t i = 0; i < count; ++i) {
       memory.get(first + i, codes + static_cast<size_t>(i) * layout.row_format_bytes());
     }
   });
 }
 
-extern "C" polar_status polar_blocks_overwrite(const polar_codec* codec, const uint8_t* code,
-                                               size_t code_bytes, int64_t rows, uint8_t* blocks,
-                                               size_t blocks_bytes, int64_t row) {
+extern "C" polar_status polar_blocks_overwrite(const polar_codec* codec, polar_blocks* blocks,
+                                               int64_t row, const uint8_t* code,
+                                               size_t code_bytes) {
   return run_guarded([&] {
     const Codec& checked = require_block_codec(codec);
     const CodeRows given = require_codes(checked, "one row", 1, "code", code, code_bytes);
     const BlockLayout layout(checked);
-    require_blocks(layout, rows, rows, blocks, blocks_bytes);
-    require_row(row, rows);
-    BlockMemory(layout, blocks, rows).overwrite(row, given.data);
+    const polar_blocks& held = require_blocks(layout, blocks);
+    require_row(row, held.rows);
+    BlockMemory(layout, held.data, held.rows).overwrite(row, given.data);
   });
 }
 
-extern "C" polar_status polar_blocks_remove(const polar_codec* codec, const uint64_t* removed,
-                                            int64_t rows, uint8_t* blocks, size_t blocks_bytes,
-                                            int64_t* left) {
+extern "C" polar_status polar_blocks_remove(const polar_codec* codec, polar_blocks* blocks,
+                                            const uint64_t* removed) {
   return run_guarded([&] {
     const BlockLayout layout(require_block_codec(codec));
-    require_blocks(layout, rows, rows, blocks, blocks_bytes);
-    const int64_t words = rows / 64 + (rows % 64 != 0 ? 1 : 0);
+    polar_blocks& held = require_blocks(layout, blocks);
+    const int64_t words = held.rows / 64 + (held.rows % 64 != 0 ? 1 : 0);
     require_array("removed", removed, words, 1, sizeof(uint64_t));
-    require_object("left", left);
-    BlockMemory memory(layout, blocks, rows);
+    BlockMemory memory(layout, held.data, held.rows);
     memory.remove({removed, static_cast<size_t>(words)});
-    *left = memory.rows();
+    held.rows = memory.rows();
   });
 }
 
-extern "C" polar_status polar_blocks_swap_remove(const polar_codec* codec, int64_t row,
-                                                 int64_t rows, uint8_t* blocks,
-                                                 size_t blocks_bytes) {
+extern "C" polar_status polar_blocks_swap_remove(const polar_codec* codec, polar_blocks* blocks,
+                                                 int64_t row) {
   return run_guarded([&] {
     const BlockLayout layout(require_block_codec(codec));
-    require_blocks(layout, rows, rows, blocks, blocks_bytes);
-    require_row(row, rows);
-    BlockMemory(layout, blocks, rows).swap_remove(row);
+    polar_blocks& held = require_blocks(layout, blocks);
+    require_row(row, held.rows);
+    BlockMemory(layout, held.data, held.rows).swap_remove(row);
+    --held.rows;
   });
 }
 
-extern "C" polar_status polar_blocks_search(const polar_codec* codec, int64_t nq,
-                                            const float* queries, int64_t rows,
-                                            const uint8_t* blocks, size_t blocks_bytes, int64_t k,
+extern "C" polar_status polar_blocks_search(const polar_codec* codec, const polar_blocks* blocks,
+                                            int64_t nq, const float* queries, int64_t k,
                                             const polar_search_options* options, float* scores,
                                             int64_t* ids) {
   return run_guarded([&] {
     const Codec& checked = require_block_codec(codec);
     const ScanCodec scan_codec(checked);
+    const polar_blocks& held = require_blocks(scan_codec.layout(), blocks);
     require_count("nq", nq, 0);
-    require_blocks(scan_codec.layout(), rows, rows, blocks, blocks_bytes);
     require_count("k", k, 1);
     require_finite("queries", queries, nq, checked.dim());
-    const polar_search_options read = read_search_options(options);
+    const SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    const BlockRows span = {blocks, rows, 0};
-    block_search(checked, scan_codec, std::span<const BlockRows>(&span, 1),
-                 make_request(nq, queries, SearchGoal::best(k), read, codec->num_threads),
-                 {scores, ids});
+    const BlockRows span = {held.data, held.rows, 0};
+    block_search(checked, scan_codec, std::span(&span, 1), request, {scores, ids});
+  });
+}
+
+extern "C" polar_status polar_blocks_range_search(const polar_codec* codec,
+                                                  const polar_blocks* blocks, int64_t nq,
+                                                  const float* queries, float radius,
+                                                  const polar_search_options* options,
+                                                  int64_t capacity, int64_t* lims, float* scores,
+                                                  int64_t* ids) {
+  return run_guarded([&] {
+    const Codec& checked = require_block_codec(codec);
+    const ScanCodec scan_codec(checked);
+    const polar_blocks& held = require_blocks(scan_codec.layout(), blocks);
+    require_count("nq", nq, 0);
+    require_finite("queries", queries, nq, checked.dim());
+    const SearchRequest request = read_request(nq, queries, SearchGoal::within(radius), options);
+    const RangeOutput output(radius, nq, capacity, lims, scores, ids);
+    const BlockRows span = {held.data, held.rows, 0};
+    RangeFound found;
+    block_search(checked, scan_codec, std::span(&span, 1), request, &found);
+    output.write(found);
   });
 }

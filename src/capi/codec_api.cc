@@ -13,7 +13,7 @@
 #include "src/capi/handles.h"
 #include "src/capi/options.h"
 #include "src/capi/row_blocks.h"
-#include "src/capi/thread_progress.h"
+#include "src/capi/work_call.h"
 #include "src/core/format.h"
 #include "src/scan/search/measure_margins.h"
 #include "src/simd/simd_codec_kernels.h"
@@ -89,7 +89,6 @@ extern "C" polar_status polar_codec_create(const char* spec, int32_t dim, polar_
     auto handle = std::make_unique<polar_codec>();
     handle->codec = std::make_unique<Codec>(parsed, dim, checked_metric, codec_options);
     handle->codec->use_kernels(simd_codec_kernels());
-    handle->num_threads = given.num_threads;
     *out = handle.release();
   });
 }
@@ -130,12 +129,16 @@ extern "C" polar_status polar_codec_get_centre(const polar_codec* codec, float* 
   });
 }
 
-extern "C" size_t polar_codec_memory_bytes(const polar_codec* codec) {
-  return codec != nullptr ? sizeof *codec + codec->codec->memory_bytes() : 0;
+extern "C" polar_status polar_codec_memory_bytes(const polar_codec* codec, size_t* bytes) {
+  return run_guarded([&] {
+    const polar_codec& checked = require_object("codec", codec);
+    require_object("bytes", bytes) = sizeof checked + checked.codec->memory_bytes();
+  });
 }
 
-extern "C" polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x) {
-  return run_long("train", [&] {
+extern "C" polar_status polar_codec_train(polar_codec* codec, int64_t n, const float* x,
+                                          const polar_work_options* options) {
+  return run_work("train", options, [&] {
     Codec& checked = *require_object("codec", codec).codec;
     require_count("n", n, 1);
     require_array("x", x, n, checked.dim(), sizeof(float));
@@ -154,26 +157,28 @@ extern "C" polar_status polar_codec_encoded_bytes(const polar_codec* codec, int6
 }
 
 extern "C" polar_status polar_codec_encode(const polar_codec* codec, int64_t n, const float* x,
-                                           uint8_t* codes, size_t codes_bytes) {
-  return run_long("encode", [&] {
+                                           const polar_work_options* options, uint8_t* codes,
+                                           size_t codes_bytes) {
+  return run_work("encode", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_codes(checked, "n", n, "codes", codes, codes_bytes);
     require_trained(checked);
     require_array("x", x, n, checked.dim(), sizeof(float));
-    checked.encode(n, x, codes, codec->num_threads);
+    checked.encode(n, x, codes, 0);
   });
 }
 
 extern "C" polar_status polar_codec_decode(const polar_codec* codec, int64_t n,
                                            const uint8_t* codes, size_t codes_bytes,
-                                           polar_reconstruction kind, float* x) {
-  return run_guarded([&] {
+                                           polar_reconstruction kind,
+                                           const polar_work_options* options, float* x) {
+  return run_work("decode", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     const CodeRows rows = require_codes(checked, "n", n, "codes", codes, codes_bytes);
     require_trained(checked);
     const Reconstruction checked_kind = require_reconstruction(kind);
     require_array("x", x, n, checked.dim(), sizeof(float));
-    for_row_blocks(n, codec->num_threads, [&](int64_t first, int64_t count) {
+    for_row_blocks(n, [&](int64_t first, int64_t count) {
       checked.decode(rows, first, count, checked_kind, x + first * checked.dim());
     });
   });
@@ -181,15 +186,16 @@ extern "C" polar_status polar_codec_decode(const polar_codec* codec, int64_t n,
 
 extern "C" polar_status polar_codec_combine(const polar_codec* codec, int64_t n,
                                             const uint8_t* codes, size_t codes_bytes, int64_t nw,
-                                            const float* weights, float* out) {
-  return run_guarded([&] {
+                                            const float* weights, const polar_work_options* options,
+                                            float* out) {
+  return run_work("combine", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     const CodeRows rows = require_codes(checked, "n", n, "codes", codes, codes_bytes);
     require_trained(checked);
     require_count("nw", nw, 0);
     require_finite("weights", weights, nw, n);
     require_array("out", out, nw, checked.dim(), sizeof(float));
-    parallel_for(nw, thread_count(codec->num_threads, nw), [&](int64_t w, int) {
+    parallel_for(nw, thread_count(0, nw), [&](int64_t w, int) {
       checked.combine(rows, weights + w * n, out + w * checked.dim());
     });
   });

@@ -21,6 +21,7 @@
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
 #include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/foreign/omp_threads.h"
 #include "src/scan/stores/row_store.h"
 #endif
 
@@ -28,7 +29,6 @@ struct polar_cuda_index {
   std::unique_ptr<polarquant::device::CudaIndex> index;
   /// Of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
-  int32_t num_threads = 0;
 };
 
 struct polar_cuda_encoder {
@@ -55,16 +55,14 @@ const Codec& require_scannable(const polar_codec* codec) {
   return checked;
 }
 
-polar_cuda_index* make_handle(std::unique_ptr<device::CudaIndex> index, Metric query_metric,
-                              int32_t num_threads) {
+polar_cuda_index* make_handle(std::unique_ptr<device::CudaIndex> index, Metric query_metric) {
   auto handle = std::make_unique<polar_cuda_index>();
   handle->index = std::move(index);
   handle->metric = query_metric;
-  handle->num_threads = num_threads;
   return handle.release();
 }
 
-void require_options_of(const device::CudaIndex& index, const polar_search_options& options) {
+void require_options_of(const device::CudaIndex& index, const SearchOptions& options) {
   require(options.nprobe == 0 || index.is_inverted_file(), StatusCode::unsupported,
           "options.nprobe: {} is for inverted files, which the index is not", options.nprobe);
   require(options.ef_search == 0, StatusCode::unsupported,
@@ -137,10 +135,6 @@ extern "C" polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_de
   });
 }
 
-extern "C" void polar_cuda_options_init(polar_cuda_options* options) {
-  if (options != nullptr) *options = default_cuda_options();
-}
-
 extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
                                                     const polar_cuda_options* options,
                                                     polar_cuda_index** out) {
@@ -149,7 +143,9 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     require_object("out", out);
 #ifdef POLARQUANT_HAS_FAISS
     const polar_index& checked = require_object("index", index);
-    const device::CudaPlaces places = read_cuda_places(options);
+    const polar_cuda_options read = read_cuda_options(options);
+    const device::CudaPlaces places = cuda_places(read);
+    const OmpThreads threads(read.num_threads);
     const auto* polar = dynamic_cast<const IndexPolar*>(checked.faiss.get());
     const auto* ivf = dynamic_cast<const IndexIVFPolar*>(checked.faiss.get());
     const Codec* codec = polar != nullptr ? &polar->codec()
@@ -163,7 +159,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);
     *out = make_handle(
         polar != nullptr ? copy_flat(*polar, places) : copy_inverted_file(checked, *ivf, places),
-        checked.metric, 0);
+        checked.metric);
 #else
     (void)index, (void)options;
     fail(StatusCode::unsupported, "index: this library was built without FAISS and has no indexes");
@@ -180,7 +176,7 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
     require_object("out", out);
     const Codec& checked = require_scannable(codec);
     const CodeRows given = require_codes(checked, "n", n, "codes", codes, codes_bytes);
-    const device::CudaPlaces places = read_cuda_places(options);
+    const device::CudaPlaces places = cuda_places(read_cuda_options(options));
     CodeBlocks blocks{BlockLayout(checked)};
     const size_t row_bytes = blocks.layout().row_format_bytes();
     for (int64_t first = 0; first < n; first += kPackedRows)
@@ -190,7 +186,7 @@ extern "C" polar_status polar_cuda_index_from_codes(const polar_codec* codec, in
     const std::vector<BlockRows> spans = blocks.spans();
     *out = make_handle(
         std::make_unique<device::CudaIndex>(checked, spans, std::span<const int64_t>(), places),
-        Metric::inner_product, codec->num_threads);
+        Metric::inner_product);
   });
 }
 
@@ -204,14 +200,12 @@ extern "C" polar_status polar_cuda_index_search(const polar_cuda_index* index, i
     const polar_cuda_index& checked = require_object("index", index);
     require_count("nq", nq, 0);
     require_count("k", k, 1);
-    const polar_search_options read = read_search_options(options);
-    require_options_of(*checked.index, read);
     const MetricInput input(checked.metric, checked.index->dim(), nq, queries, "queries");
+    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options);
+    require_options_of(*checked.index, request.options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    checked.index->search(
-        make_request(nq, input.data(), SearchGoal::best(k), read, checked.num_threads), stream,
-        {scores, ids});
+    checked.index->search(request, stream, {scores, ids});
   });
 }
 
@@ -219,8 +213,12 @@ extern "C" int64_t polar_cuda_index_ntotal(const polar_cuda_index* index) {
   return index != nullptr ? index->index->rows() : 0;
 }
 
-extern "C" size_t polar_cuda_index_memory_bytes(const polar_cuda_index* index) {
-  return index != nullptr ? index->index->memory_bytes() : 0;
+extern "C" polar_status polar_cuda_index_memory_bytes(const polar_cuda_index* index,
+                                                      size_t* bytes) {
+  return run_guarded([&] {
+    const polar_cuda_index& checked = require_object("index", index);
+    require_object("bytes", bytes) = checked.index->memory_bytes();
+  });
 }
 
 extern "C" polar_status polar_cuda_encoder_create(const polar_codec* codec,
@@ -230,7 +228,7 @@ extern "C" polar_status polar_cuda_encoder_create(const polar_codec* codec,
   return run_guarded([&] {
     require_object("out", out);
     const Codec& checked = *require_object("codec", codec).codec;
-    const int32_t device = read_cuda_device(options);
+    const int32_t device = cuda_device(read_cuda_options(options));
     require_trained(checked);
     auto handle = std::make_unique<polar_cuda_encoder>();
     handle->encoder = std::make_unique<device::CudaEncoder>(checked, device);

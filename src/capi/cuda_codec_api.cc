@@ -55,10 +55,11 @@ extern "C" polar_status polar_cuda_codec_create(const polar_codec* codec,
   return run_guarded([&] {
     require_object("out", out);
     const Codec& checked = *require_object("codec", codec).codec;
-    const int32_t device = read_cuda_device(options);
+    const polar_cuda_options read = read_cuda_options(options);
+    const int32_t device = cuda_device(read);
     require_trained(checked);
     auto handle = std::make_unique<polar_cuda_codec>();
-    handle->codec = std::make_unique<device::CudaCodec>(checked, device, codec->num_threads);
+    handle->codec = std::make_unique<device::CudaCodec>(checked, device, read.num_threads);
     *out = handle.release();
   });
 }

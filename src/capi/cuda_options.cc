@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/cuda_options.h"
 
-#include <cstddef>
 #include <string>
 
+#include "src/capi/argument_checks.h"
 #include "src/capi/options.h"
 #include "src/core/format.h"
 #include "src/core/status.h"
@@ -12,15 +12,19 @@ namespace polarquant::capi {
 namespace {
 
 // Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstCudaOptionsBytes = offsetof(polar_cuda_options, devices);
+constexpr size_t kFirstCudaOptionsBytes = sizeof(polar_cuda_options);
 
 /// More than one host has; a wrong number is found before it is read that far.
 constexpr int32_t kMostDevices = 64;
 
-polar_cuda_options read_options(const polar_cuda_options* given) {
-  polar_cuda_options options = default_cuda_options();
-  if (given != nullptr)
-    read_struct("options", given, kFirstCudaOptionsBytes, &options, sizeof options);
+}  // namespace
+
+polar_cuda_options read_cuda_options(const polar_cuda_options* given) {
+  const auto options =
+      read_over(sized<polar_cuda_options>(), "options", given, kFirstCudaOptionsBytes);
+  require_threads(options.num_threads);
+  require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
+          options.reserved);
   require(options.num_devices >= 0 && options.num_devices <= kMostDevices, StatusCode::bad_argument,
           "options.num_devices: {} is not allowed; 0 to {}", options.num_devices, kMostDevices);
   require(options.layout == POLAR_CUDA_SHARDED || options.layout == POLAR_CUDA_REPLICATED,
@@ -30,16 +34,7 @@ polar_cuda_options read_options(const polar_cuda_options* given) {
   return options;
 }
 
-}  // namespace
-
-polar_cuda_options default_cuda_options() {
-  polar_cuda_options options = {};
-  options.struct_size = sizeof options;
-  return options;
-}
-
-device::CudaPlaces read_cuda_places(const polar_cuda_options* given) {
-  const polar_cuda_options options = read_options(given);
+device::CudaPlaces cuda_places(const polar_cuda_options& options) {
   device::CudaPlaces places;
   places.are_listed = options.num_devices > 0;
   places.replicated = options.layout == POLAR_CUDA_REPLICATED;
@@ -58,13 +53,16 @@ device::CudaPlaces read_cuda_places(const polar_cuda_options* given) {
   return places;
 }
 
-int32_t read_cuda_device(const polar_cuda_options* given) {
-  const polar_cuda_options options = read_options(given);
+int32_t cuda_device(const polar_cuda_options& options) {
   require(options.num_devices == 0, StatusCode::bad_argument,
           "options.num_devices: {} is not allowed; 0, and the device in options.device: indexes "
           "alone have several",
           options.num_devices);
-  return read_cuda_places(given).devices.front();
+  return cuda_places(options).devices.front();
 }
 
 }  // namespace polarquant::capi
+
+extern "C" void polar_cuda_options_init(polar_cuda_options* options) {
+  if (options != nullptr) *options = polarquant::capi::sized<polar_cuda_options>();
+}

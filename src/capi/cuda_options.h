@@ -9,12 +9,11 @@
 
 namespace polarquant::capi {
 
-polar_cuda_options default_cuda_options();
-
-/// NULL: the defaults. Throws bad_argument for what no machine has: devices below 0, too many of
-/// them, an unknown layout.
-device::CudaPlaces read_cuda_places(const polar_cuda_options* given);
+/// The caller's options checked and merged with the defaults; NULL gives the defaults.
+polar_cuda_options read_cuda_options(const polar_cuda_options* given);
+/// The devices that checked options name. Throws bad_argument for one below 0.
+device::CudaPlaces cuda_places(const polar_cuda_options& options);
 /// The same for what has one device.
-int32_t read_cuda_device(const polar_cuda_options* given);
+int32_t cuda_device(const polar_cuda_options& options);
 
 }  // namespace polarquant::capi

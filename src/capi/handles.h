@@ -3,7 +3,6 @@
 // since only builds with FAISS have it.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "polarquant/polarquant.h"
@@ -11,7 +10,6 @@
 
 struct polar_codec {
   std::unique_ptr<polarquant::Codec> codec;
-  int32_t num_threads = 0;
 };
 
 struct polar_query {

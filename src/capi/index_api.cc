@@ -27,8 +27,8 @@
 #include "src/capi/new_ids.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
-#include "src/capi/thread_progress.h"
 #include "src/capi/training_rows.h"
+#include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
@@ -43,7 +43,6 @@ namespace {
 constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
 
 void add_rows(polar_index& index, int64_t n, const MetricInput& input) {
-  const OmpThreads threads(0);
   if (id_support(*index.faiss) != IdSupport::required) {
     polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
     return;
@@ -55,7 +54,6 @@ void add_rows(polar_index& index, int64_t n, const MetricInput& input) {
 
 void add_rows_with_ids(polar_index& index, int64_t n, const MetricInput& input,
                        const int64_t* ids) {
-  const OmpThreads threads(0);
   if (index.is_polar()) {
     index.faiss->add_with_ids(n, input.data(), ids);
     return;
@@ -92,14 +90,14 @@ extern "C" polar_status polar_index_create(const char* description, int32_t dim,
 
 extern "C" void polar_index_destroy(polar_index* index) { delete index; }
 
-extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x) {
-  return run_long("train", [&] {
+extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x,
+                                          const polar_work_options* options) {
+  return run_work("train", options, [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 1);
     const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     auto* polar = dynamic_cast<IndexPolar*>(checked.faiss.get());
     if (polar != nullptr && polar->rows_as_floats() > 0) {
-      const OmpThreads threads(0);
       polar->train(n, input.data());
       return;
     }
@@ -108,7 +106,6 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     // before a failure.
     auto trained = make_untrained(checked);
     require_training_rows(*trained, checked.description, n);
-    const OmpThreads threads(0);
     require_training_memory(*trained, n);
     trained->train(n, input.data());
     keep_nprobe(*checked.faiss, *trained);
@@ -116,8 +113,9 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
   });
 }
 
-extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x) {
-  return run_long("add", [&] {
+extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x,
+                                        const polar_work_options* options) {
+  return run_work("add", options, [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
@@ -132,8 +130,9 @@ extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const flo
 }
 
 extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
-                                                 const int64_t* ids) {
-  return run_long("add", [&] {
+                                                 const int64_t* ids,
+                                                 const polar_work_options* options) {
+  return run_work("add", options, [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
@@ -151,25 +150,24 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
   });
 }
 
-extern "C" polar_status polar_index_search_with_options(const polar_index* index, int64_t nq,
-                                                        const float* queries, int64_t k,
-                                                        const polar_search_options* options,
-                                                        float* scores, int64_t* ids) {
+extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
+                                           const float* queries, int64_t k,
+                                           const polar_search_options* options, float* scores,
+                                           int64_t* ids) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
     require_count("nq", nq, 0);
     require_count("k", k, 1);
-    const polar_search_options read = read_search_options(options);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
+    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     require_trained(checked);
     std::fill_n(ids, nq * k, int64_t{-1});
     // An empty graph of FAISS's reads before its first node.
     if (nq > 0 && checked.faiss->ntotal > 0) {
-      const OmpThreads threads(read.num_threads);
-      search_index(*checked.faiss, make_request(nq, input.data(), SearchGoal::best(k), read, 0),
-                   {scores, ids});
+      const OmpThreads threads(request.threads);
+      search_index(*checked.faiss, request, {scores, ids});
     }
     // FAISS pads with the largest float, with infinity or with nothing, by class.
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -178,17 +176,6 @@ extern "C" polar_status polar_index_search_with_options(const polar_index* index
       if (ids[i] < 0) ids[i] = -1, scores[i] = worst;
     }
   });
-}
-
-extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
-                                           const float* queries, int64_t k, int32_t num_threads,
-                                           float* scores, int64_t* ids) {
-  const polar_status checked = run_guarded([&] { require_threads(num_threads); });
-  if (checked != POLAR_OK) return checked;
-  polar_search_options options;
-  polar_search_options_init(&options);
-  options.num_threads = num_threads;
-  return polar_index_search_with_options(index, nq, queries, k, &options, scores, ids);
 }
 
 extern "C" polar_status polar_index_get_info(const polar_index* index, polar_index_info* info) {

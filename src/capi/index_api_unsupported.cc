@@ -5,7 +5,8 @@
 
 namespace {
 
-polar_status unsupported() noexcept {
+polar_status unsupported(polar_index** out = nullptr) noexcept {
+  if (out != nullptr) *out = nullptr;
   polarquant::capi::set_last_error(
       "index: this library was built without FAISS (POLARQUANT_FAISS=OFF); codec calls are "
       "allowed");
@@ -15,33 +16,28 @@ polar_status unsupported() noexcept {
 }  // namespace
 
 extern "C" polar_status polar_index_create(const char*, int32_t, polar_metric, polar_index** out) {
-  if (out != nullptr) *out = nullptr;
-  return unsupported();
+  return unsupported(out);
 }
 
 extern "C" void polar_index_destroy(polar_index*) {}
 
-extern "C" polar_status polar_index_train(polar_index*, int64_t, const float*) {
+extern "C" polar_status polar_index_train(polar_index*, int64_t, const float*,
+                                          const polar_work_options*) {
   return unsupported();
 }
 
-extern "C" polar_status polar_index_add(polar_index*, int64_t, const float*) {
+extern "C" polar_status polar_index_add(polar_index*, int64_t, const float*,
+                                        const polar_work_options*) {
   return unsupported();
 }
 
 extern "C" polar_status polar_index_add_with_ids(polar_index*, int64_t, const float*,
-                                                 const int64_t*) {
+                                                 const int64_t*, const polar_work_options*) {
   return unsupported();
 }
 
 extern "C" polar_status polar_index_search(const polar_index*, int64_t, const float*, int64_t,
-                                           int32_t, float*, int64_t*) {
-  return unsupported();
-}
-
-extern "C" polar_status polar_index_search_with_options(const polar_index*, int64_t, const float*,
-                                                        int64_t, const polar_search_options*,
-                                                        float*, int64_t*) {
+                                           const polar_search_options*, float*, int64_t*) {
   return unsupported();
 }
 
@@ -78,16 +74,18 @@ extern "C" polar_status polar_index_remove(polar_index*, int64_t, const int64_t*
   return unsupported();
 }
 
-extern "C" polar_status polar_index_remove_filtered(polar_index*, const polar_search_options*,
-                                                    int64_t*) {
+extern "C" polar_status polar_index_remove_filtered(polar_index*, const polar_filter*, int64_t*) {
   return unsupported();
 }
 
-extern "C" polar_status polar_index_update(polar_index*, int64_t, const int64_t*, const float*) {
+extern "C" polar_status polar_index_update(polar_index*, int64_t, const int64_t*, const float*,
+                                           const polar_work_options*) {
   return unsupported();
 }
 
-extern "C" polar_status polar_index_merge(polar_index*, polar_index*) { return unsupported(); }
+extern "C" polar_status polar_index_merge(polar_index*, polar_index*, const polar_work_options*) {
+  return unsupported();
+}
 
 extern "C" int64_t polar_index_nlist(const polar_index*) { return 0; }
 
@@ -96,11 +94,43 @@ extern "C" int64_t polar_index_nprobe(const polar_index*) { return 0; }
 extern "C" polar_status polar_index_set_nprobe(polar_index*, int64_t) { return unsupported(); }
 
 extern "C" polar_status polar_index_train_with_centroids(polar_index*, int64_t, const float*,
-                                                         int64_t, const float*) {
+                                                         int64_t, const float*,
+                                                         const polar_work_options*) {
   return unsupported();
 }
 
 extern "C" polar_status polar_index_add_to_lists(polar_index*, int64_t, const float*,
-                                                 const int64_t*, const int64_t*) {
+                                                 const int64_t*, const int64_t*,
+                                                 const polar_work_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_save(const polar_index*, const char*,
+                                         const polar_save_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_save_to(const polar_index*, polar_write_fn, void*,
+                                            const polar_save_options*) {
+  return unsupported();
+}
+
+extern "C" polar_status polar_index_load(const char*, const polar_load_options*,
+                                         polar_index** out) {
+  return unsupported(out);
+}
+
+extern "C" polar_status polar_index_load_from(polar_read_fn, void*, const polar_load_options*,
+                                              polar_index** out) {
+  return unsupported(out);
+}
+
+extern "C" polar_status polar_index_verify(const polar_index*) { return unsupported(); }
+
+extern "C" polar_status polar_index_clone(const polar_index*, polar_index** out) {
+  return unsupported(out);
+}
+
+extern "C" polar_status polar_index_memory_bytes(const polar_index*, size_t*) {
   return unsupported();
 }

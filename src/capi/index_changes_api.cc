@@ -16,9 +16,8 @@
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/search_options.h"
-#include "src/capi/thread_progress.h"
+#include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/search_parameters.h"
 
@@ -29,7 +28,6 @@ namespace {
 template <typename Change>
 auto try_change(const polar_index& index, const char* what, const Change& change) {
   try {
-    const OmpThreads threads(0);
     return change();
   } catch (const FaissError&) {
     throw;  // ours: its text says what is wrong
@@ -134,22 +132,21 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
   });
 }
 
-extern "C" polar_status polar_index_remove_filtered(polar_index* index,
-                                                    const polar_search_options* options,
+extern "C" polar_status polar_index_remove_filtered(polar_index* index, const polar_filter* filter,
                                                     int64_t* removed) {
   return run_guarded([&] {
     polar_index& checked = require_object("index", index);
-    const polar_search_options read = read_search_options(&require_object("options", options));
-    require(read.filter != POLAR_FILTER_NONE, StatusCode::bad_argument,
-            "options.filter: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
-    const int64_t count = remove_rows(checked, make_row_filter(read));
+    const RowFilter read = read_filter(&require_object("filter", filter));
+    require(!read.keeps_all(), StatusCode::bad_argument,
+            "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
+    const int64_t count = remove_rows(checked, read);
     if (removed != nullptr) *removed = count;
   });
 }
 
 extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
-                                           const float* x) {
-  return run_long("update", [&] {
+                                           const float* x, const polar_work_options* options) {
+  return run_work("update", options, [&] {
     polar_index& checked = require_object("index", index);
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
@@ -160,8 +157,9 @@ extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const 
   });
 }
 
-extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other) {
-  return run_guarded([&] {
+extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other,
+                                          const polar_work_options* options) {
+  return run_work("merge", options, [&] {
     polar_index& checked = require_object("index", index);
     polar_index& from = require_object("other", other);
     require_same_input(checked, from);

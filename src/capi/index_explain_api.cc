@@ -33,11 +33,10 @@ extern "C" polar_status polar_index_explain(const polar_index* index, int64_t nq
     require_count("nq", nq, 1);
     require(nq <= kMostQueries, StatusCode::bad_argument, "nq: {} is not allowed; 1 to 2^40", nq);
     require_count("k", k, 1);
-    const polar_search_options read = read_search_options(options);
+    const SearchRequest request = read_request(nq, nullptr, SearchGoal::best(k), options);
     require_trained(checked);
-    const OmpThreads threads(read.num_threads);
-    const std::string text =
-        explain_search(*checked.faiss, make_request(nq, nullptr, SearchGoal::best(k), read, 0));
+    const OmpThreads threads(request.threads);
+    const std::string text = explain_search(*checked.faiss, request);
     *needed = copy_text(text, buf, cap);
   });
 }

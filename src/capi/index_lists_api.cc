@@ -16,11 +16,10 @@
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/new_ids.h"
-#include "src/capi/thread_progress.h"
+#include "src/capi/work_call.h"
 #include "src/core/row_length.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
-#include "src/faiss/foreign/omp_threads.h"
 
 namespace polarquant::capi {
 namespace {
@@ -80,8 +79,9 @@ extern "C" polar_status polar_index_set_nprobe(polar_index* index, int64_t nprob
 
 extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int64_t nlist,
                                                          const float* centroids, int64_t n,
-                                                         const float* x) {
-  return run_long("train", [&] {
+                                                         const float* x,
+                                                         const polar_work_options* options) {
+  return run_work("train", options, [&] {
     polar_index& checked = require_object("index", index);
     require_no_rows(checked);
     auto trained = make_untrained(checked);
@@ -92,7 +92,6 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
     require_row_lengths("centroids", nlist, checked.dim, centroids);
     require_count("n", n, 1);
     const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
-    const OmpThreads threads(0);
     require_training_memory(ivf, std::max(n, nlist));
     set_centroids(checked, *ivf.quantizer, nlist, centroids);
     ivf.train(n, input.data());
@@ -102,8 +101,9 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
 }
 
 extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, const float* x,
-                                                 const int64_t* ids, const int64_t* lists) {
-  return run_long("add", [&] {
+                                                 const int64_t* ids, const int64_t* lists,
+                                                 const polar_work_options* options) {
+  return run_work("add", options, [&] {
     polar_index& checked = require_object("index", index);
     IndexIVFPolar& ivf = require_lists(checked, *checked.faiss);
     require_count("n", n, 0);
@@ -118,7 +118,6 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
     MapForReconstruct map(ivf, true);
-    const OmpThreads threads(0);
     NewIds new_ids(checked.ids.held(), n, ids);
     ivf.add_core(n, input.data(), ids, lists);
     new_ids.commit();

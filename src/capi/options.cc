@@ -16,8 +16,7 @@ constexpr double kLeastUnit = 0x1p-40;
 constexpr double kLargestUnit = 0x1p40;
 
 polar_codec_options default_codec_options() {
-  polar_codec_options options = {};
-  options.struct_size = sizeof options;
+  auto options = sized<polar_codec_options>();
   options.seed = 1;
   options.learn_centre = 1;
   return options;
@@ -57,10 +56,8 @@ void write_struct(const char* name, const void* from, size_t first_bytes, void* 
 }
 
 polar_codec_options read_codec_options(const polar_codec_options* given, int32_t dim) {
-  polar_codec_options options = default_codec_options();
-  if (given == nullptr) return options;
-  read_struct("options", given, kFirstCodecOptionsBytes, &options, sizeof options);
-  require_threads(options.num_threads);
+  const polar_codec_options options =
+      read_over(default_codec_options(), "options", given, kFirstCodecOptionsBytes);
   if (options.centre != nullptr) require_finite("options.centre", options.centre, 1, dim);
   // Written so that a NaN is refused too.
   require(options.norm_unit == 0 ||
@@ -69,8 +66,6 @@ polar_codec_options read_codec_options(const polar_codec_options* given, int32_t
           "options.norm_unit: {} is not allowed; 0 (learned) or 2^-40 to 2^40", options.norm_unit);
   require(options.learn_centre == 0 || options.learn_centre == 1, StatusCode::bad_argument,
           "options.learn_centre: {} is not allowed; 0 or 1", options.learn_centre);
-  require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
-          options.reserved);
   return options;
 }
 

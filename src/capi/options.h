@@ -24,6 +24,22 @@ void read_struct(const char* name, const void* from, size_t first_bytes, void* i
 void write_struct(const char* name, const void* from, size_t first_bytes, void* into,
                   size_t known_bytes);
 
+/// A struct with its size, and else zeros.
+template <typename Struct>
+Struct sized() {
+  Struct made = {};
+  made.struct_size = sizeof made;
+  return made;
+}
+/// What read_struct makes of the caller's struct over `defaults`, which NULL gives.
+template <typename Struct>
+Struct read_over(const Struct& defaults, const char* name, const Struct* given,
+                 size_t first_bytes) {
+  Struct read = defaults;
+  if (given != nullptr) read_struct(name, given, first_bytes, &read, sizeof read);
+  return read;
+}
+
 /// The caller's options checked and merged with the defaults; NULL gives the defaults.
 polar_codec_options read_codec_options(const polar_codec_options* given, int32_t dim);
 

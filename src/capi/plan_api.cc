@@ -7,6 +7,7 @@
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
 #include "src/capi/options.h"
+#include "src/capi/work_call.h"
 #include "src/codec/planned_quantizer.h"
 
 namespace polarquant::capi {
@@ -55,8 +56,8 @@ extern "C" polar_status polar_codec_get_plan(const polar_codec* codec, polar_cod
 }
 
 extern "C" polar_status polar_codec_drift(const polar_codec* codec, int64_t n, const float* x,
-                                          double* drift) {
-  return run_guarded([&] {
+                                          const polar_work_options* options, double* drift) {
+  return run_work("drift", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_object("drift", drift);
     require_count("n", n, 1);

@@ -7,8 +7,10 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/handles.h"
+#include "src/capi/range_output.h"
 #include "src/capi/row_blocks.h"
 #include "src/capi/search_options.h"
+#include "src/capi/work_call.h"
 #include "src/scan/search/row_search.h"
 
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
@@ -49,25 +51,24 @@ extern "C" void polar_query_destroy(polar_query* query) { delete query; }
 
 extern "C" polar_status polar_codec_score(const polar_codec* codec, const polar_query* query,
                                           int64_t n, const uint8_t* codes, size_t codes_bytes,
-                                          float* scores) {
-  return run_guarded([&] {
+                                          const polar_work_options* options, float* scores) {
+  return run_work("score", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     const PreparedQuery& prepared = require_object("query", query).query;
     const CodeRows rows = require_codes(checked, "n", n, "codes", codes, codes_bytes);
     require_array("scores", scores, n, 1, sizeof(float));
     checked.require_same_state(prepared);
-    for_row_blocks(n, codec->num_threads, [&](int64_t first, int64_t count) {
+    for_row_blocks(n, [&](int64_t first, int64_t count) {
       checked.score(prepared, rows, first, count, scores + first);
     });
   });
 }
 
-extern "C" polar_status polar_codec_search_with_options(const polar_codec* codec, int64_t nq,
-                                                        const float* queries, int64_t n,
-                                                        const uint8_t* codes, size_t codes_bytes,
-                                                        int64_t k,
-                                                        const polar_search_options* options,
-                                                        float* scores, int64_t* ids) {
+extern "C" polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
+                                           const float* queries, int64_t n, const uint8_t* codes,
+                                           size_t codes_bytes, int64_t k,
+                                           const polar_search_options* options, float* scores,
+                                           int64_t* ids) {
   return run_guarded([&] {
     const Codec& checked = *require_object("codec", codec).codec;
     require_count("nq", nq, 0);
@@ -75,34 +76,45 @@ extern "C" polar_status polar_codec_search_with_options(const polar_codec* codec
     require_trained(checked);
     require_count("k", k, 1);
     require_finite("queries", queries, nq, checked.dim());
-    const polar_search_options read = read_search_options(options);
+    const SearchRequest request = read_request(nq, queries, SearchGoal::best(k), options);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
-    row_search(checked, rows,
-               make_request(nq, queries, SearchGoal::best(k), read, codec->num_threads),
-               {scores, ids});
+    row_search(checked, rows, request, {scores, ids});
   });
 }
 
-extern "C" polar_status polar_codec_search(const polar_codec* codec, int64_t nq,
-                                           const float* queries, int64_t n, const uint8_t* codes,
-                                           size_t codes_bytes, int64_t k, float* scores,
-                                           int64_t* ids) {
-  return polar_codec_search_with_options(codec, nq, queries, n, codes, codes_bytes, k, nullptr,
-                                         scores, ids);
+extern "C" polar_status polar_codec_range_search(const polar_codec* codec, int64_t nq,
+                                                 const float* queries, int64_t n,
+                                                 const uint8_t* codes, size_t codes_bytes,
+                                                 float radius, const polar_search_options* options,
+                                                 int64_t capacity, int64_t* lims, float* scores,
+                                                 int64_t* ids) {
+  return run_guarded([&] {
+    const Codec& checked = *require_object("codec", codec).codec;
+    require_count("nq", nq, 0);
+    const CodeRows rows = require_codes(checked, "n", n, "codes", codes, codes_bytes);
+    require_trained(checked);
+    require_finite("queries", queries, nq, checked.dim());
+    const SearchRequest request = read_request(nq, queries, SearchGoal::within(radius), options);
+    const RangeOutput output(radius, nq, capacity, lims, scores, ids);
+    RangeFound found;
+    row_search(checked, rows, request, &found);
+    output.write(found);
+  });
 }
 
 extern "C" polar_status polar_codec_score_codes(const polar_codec* codec, int64_t na,
                                                 const uint8_t* codes_a, size_t codes_a_bytes,
                                                 int64_t nb, const uint8_t* codes_b,
-                                                size_t codes_b_bytes, float* scores) {
-  return run_guarded([&] {
+                                                size_t codes_b_bytes,
+                                                const polar_work_options* options, float* scores) {
+  return run_work("score_codes", options, [&] {
     const Codec& checked = *require_object("codec", codec).codec;
     const CodeRows a = require_codes(checked, "na", na, "codes_a", codes_a, codes_a_bytes);
     const CodeRows b = require_codes(checked, "nb", nb, "codes_b", codes_b, codes_b_bytes);
     require_trained(checked);
     require_array("scores", scores, na, nb, sizeof(float));
-    parallel_for(na, thread_count(codec->num_threads, na), [&](int64_t i, int) {
+    parallel_for(na, thread_count(0, na), [&](int64_t i, int) {
       for (int64_t j = 0; j < nb; ++j) scores[i * nb + j] = checked.score_codes(a, i, b, j);
     });
   });

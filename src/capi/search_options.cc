@@ -6,47 +6,50 @@
 
 #include "src/capi/argument_checks.h"
 #include "src/capi/options.h"
+#include "src/capi/work_call.h"
 
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
+// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
 constexpr size_t kFirstSearchOptionsBytes = sizeof(polar_search_options);
+constexpr size_t kFirstFilterBytes = sizeof(polar_filter);
 
 polar_search_options default_search_options() {
-  polar_search_options options = {};
-  options.struct_size = sizeof options;
+  auto options = sized<polar_search_options>();
   options.exactness = kDefaultExactness;
   return options;
 }
 
-void require_filter(const polar_search_options& options) {
-  switch (options.filter) {
+void require_filter(const polar_filter& filter) {
+  const auto& [words, num_bits] = filter.bitset;
+  const auto& [ids, count] = filter.ids;
+  switch (filter.kind) {
     case POLAR_FILTER_NONE:
     case POLAR_FILTER_RANGE:
       return;
     case POLAR_FILTER_BITSET:
-      require_count("options.num_bits", options.num_bits, 0);
-      require_array("options.bits", options.bits,
-                    options.num_bits / 64 + (options.num_bits % 64 != 0 ? 1 : 0), 1,
+      require_count("filter.bitset.num_bits", num_bits, 0);
+      require_array("filter.bitset.words", words, num_bits / 64 + (num_bits % 64 != 0 ? 1 : 0), 1,
                     sizeof(uint64_t));
       return;
     case POLAR_FILTER_IDS:
-      require_count("options.num_ids", options.num_ids, 0);
-      require_array("options.ids", options.ids, options.num_ids, 1, sizeof(int64_t));
-      for (int64_t i = 1; i < options.num_ids; ++i) {
-        require(options.ids[i - 1] < options.ids[i], StatusCode::bad_argument,
-                "options.ids: {} at {} follows {}; ascending ids without repeats are allowed",
-                options.ids[i], i, options.ids[i - 1]);
+      require_count("filter.ids.count", count, 0);
+      require_array("filter.ids.ids", ids, count, 1, sizeof(int64_t));
+      for (int64_t i = 1; i < count; ++i) {
+        require(ids[i - 1] < ids[i], StatusCode::bad_argument,
+                "filter.ids.ids: {} at {} follows {}; ascending ids without repeats are allowed",
+                ids[i], i, ids[i - 1]);
       }
       return;
     case POLAR_FILTER_CALLBACK:
-      require(options.keep != nullptr, StatusCode::bad_argument,
-              "options.keep: NULL is not allowed with POLAR_FILTER_CALLBACK");
+      require(filter.callback.keep != nullptr, StatusCode::bad_argument,
+              "filter.callback.keep: NULL is not allowed with POLAR_FILTER_CALLBACK");
       return;
     default:
-      fail(StatusCode::bad_argument, "options.filter: {} is not allowed; 0 to {}", options.filter,
-           POLAR_FILTER_CALLBACK);
+      fail(StatusCode::bad_argument,
+           "filter.kind: {} is not allowed; {} (POLAR_FILTER_NONE) to {} (POLAR_FILTER_CALLBACK)",
+           filter.kind, POLAR_FILTER_NONE, POLAR_FILTER_CALLBACK);
   }
 }
 
@@ -93,13 +96,12 @@ uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) 
   return below_end & ~((uint64_t{1} << begin) - 1);
 }
 
-}  // namespace
-
-polar_search_options read_search_options(const polar_search_options* given) {
-  polar_search_options options = default_search_options();
-  if (given == nullptr) return options;
-  read_struct("options", given, kFirstSearchOptionsBytes, &options, sizeof options);
+polar_search_options read_options(const polar_search_options* given) {
+  const polar_search_options options =
+      read_over(default_search_options(), "options", given, kFirstSearchOptionsBytes);
   require_threads(options.num_threads);
+  require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
+          options.reserved);
   // Written so that a NaN is refused too.
   require(options.exactness >= 0, StatusCode::bad_argument,
           "options.exactness: {} is not allowed; 0 to infinity", options.exactness);
@@ -111,50 +113,52 @@ polar_search_options read_search_options(const polar_search_options* given) {
   require(options.k_factor == 0 || options.k_factor >= 1, StatusCode::bad_argument,
           "options.k_factor: {} is not allowed; 0 (the index's own) or 1 to infinity",
           options.k_factor);
-  require_filter(options);
   return options;
 }
 
-RowFilter make_row_filter(const polar_search_options& o) {
-  switch (o.filter) {
+}  // namespace
+
+RowFilter read_filter(const polar_filter* given) {
+  const auto filter = read_over(sized<polar_filter>(), "filter", given, kFirstFilterBytes);
+  require_filter(filter);
+  switch (filter.kind) {
     case POLAR_FILTER_BITSET:
-      return RowFilter::from_mask([bits = o.bits, size = o.num_bits](int64_t first, int count) {
-        return bitset_mask(bits, size, first, count);
+      return RowFilter::from_mask([bits = filter.bitset](int64_t first, int count) {
+        return bitset_mask(bits.words, bits.num_bits, first, count);
       });
     case POLAR_FILTER_IDS:
-      return RowFilter::from_mask([ids = o.ids, size = o.num_ids](int64_t first, int count) {
-        return id_list_mask(ids, size, first, count);
+      return RowFilter::from_mask([list = filter.ids](int64_t first, int count) {
+        return id_list_mask(list.ids, list.count, first, count);
       });
     case POLAR_FILTER_RANGE:
-      return RowFilter::from_mask([begin = o.first_id, end = o.end_id](int64_t first, int count) {
-        return range_mask(begin, end, first, count);
+      return RowFilter::from_mask([range = filter.range](int64_t first, int count) {
+        return range_mask(range.first, range.end, first, count);
       });
     case POLAR_FILTER_CALLBACK:
-      return {[keep = o.keep, user = o.keep_user](int64_t id) { return keep(user, id) != 0; }};
+      return {[asked = filter.callback](int64_t id) { return asked.keep(asked.user, id) != 0; }};
     default:
       return {};
   }
 }
 
-SearchRequest make_request(int64_t nq, const float* queries, const SearchGoal& goal,
-                           const polar_search_options& options, int default_threads) {
-  SearchRequest request = {
-      .nq = nq,
-      .queries = queries,
-      .goal = goal,
-      .filter = make_row_filter(options),
-      .options = {options.exactness, options.nprobe, options.ef_search, options.k_factor},
-      .threads = options.num_threads != 0 ? options.num_threads : default_threads};
-  if (options.progress != nullptr) {
-    request.progress = [progress = options.progress, user = options.progress_user](double done) {
-      return progress(user, done) == 0;
-    };
-  }
-  return request;
+SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& goal,
+                           const polar_search_options* options) {
+  const polar_search_options read = read_options(options);
+  return {.nq = nq,
+          .queries = queries,
+          .goal = goal,
+          .filter = read_filter(read.filter),
+          .options = {read.exactness, read.nprobe, read.ef_search, read.k_factor},
+          .threads = read.num_threads,
+          .progress = report_to(read.progress, read.progress_user)};
 }
 
 }  // namespace polarquant::capi
 
 extern "C" void polar_search_options_init(polar_search_options* options) {
   if (options != nullptr) *options = polarquant::capi::default_search_options();
+}
+
+extern "C" void polar_filter_init(polar_filter* filter) {
+  if (filter != nullptr) *filter = polarquant::capi::sized<polar_filter>();
 }

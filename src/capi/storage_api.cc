@@ -7,9 +7,8 @@
 #include "polarquant/polarquant.h"
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
+#include "src/capi/file_options.h"
 #include "src/capi/index_handle.h"
-#include "src/capi/load_options.h"
-#include "src/capi/save_options.h"
 #include "src/capi/stored_handle.h"
 #include "src/faiss/files/index_files.h"
 #include "src/faiss/index/index_parts.h"
@@ -17,12 +16,8 @@
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
 
-extern "C" polar_status polar_index_save(const polar_index* index, const char* path) {
-  return polar_index_save_with_options(index, path, nullptr);
-}
-
-extern "C" polar_status polar_index_save_with_options(const polar_index* index, const char* path,
-                                                      const polar_save_options* options) {
+extern "C" polar_status polar_index_save(const polar_index* index, const char* path,
+                                         const polar_save_options* options) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
     const polar_save_options read = read_save_options(options);
@@ -37,9 +32,11 @@ extern "C" polar_status polar_index_save_with_options(const polar_index* index, 
 }
 
 extern "C" polar_status polar_index_save_to(const polar_index* index, polar_write_fn write,
-                                            void* user) {
+                                            void* user, const polar_save_options* options) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    require(read_save_options(options).verify == 0, StatusCode::bad_argument,
+            "options.verify: only files can be read back; 0 is allowed here");
     require(write != nullptr, StatusCode::bad_argument, "write: NULL is not allowed");
     write_file(sections_of(checked), WriteBytes([&](const void* data, size_t bytes) {
                  const int32_t answer = write(user, data, bytes);

@@ -9,6 +9,7 @@
 #include "src/codec/dot.h"
 #include "src/codec/principal_axes.h"
 #include "src/codec/rotation.h"
+#include "src/core/parallel.h"
 #include "src/core/random.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
@@ -27,6 +28,8 @@ constexpr int64_t kMostHeldOut = 2000;
 constexpr double kLeastGain = .1;
 /// Streams of the codec's seed, one a segment.
 constexpr uint64_t kSegmentStream = 1000;
+/// Rows whose error a thread measures at a time.
+constexpr int64_t kRowsOfTask = 16;
 /// A code that points away from its vector counts as one that nearly does.
 constexpr double kLeastAlignment = .05;
 
@@ -70,25 +73,33 @@ AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<dou
 
 CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
                          const RowDirections& rows, int64_t first, int64_t stride) {
-  const int dim = rows.dim;
-  AlignedVector<float> u(static_cast<size_t>(dim));
-  AlignedVector<float> rotated(static_cast<size_t>(dim));
-  AlignedVector<float> decoded(static_cast<size_t>(dim));
-  std::vector<uint8_t> code(quantizer.code_bytes());
+  const auto dim = static_cast<size_t>(rows.dim);
+  // Of each row, to be summed in their order: the same on any number of threads.
+  std::vector<CodingError> of_row;
+  if (first < rows.n) of_row.resize(static_cast<size_t>((rows.n - 1 - first) / stride + 1));
+  const int64_t tasks = (std::ssize(of_row) + kRowsOfTask - 1) / kRowsOfTask;
+  parallel_for(tasks, thread_count(0, tasks), [&](int64_t task, int) {
+    AlignedVector<float> u(dim), rotated(dim), decoded(dim);
+    std::vector<uint8_t> code(quantizer.code_bytes());
+    const int64_t end = std::min(std::ssize(of_row), (task + 1) * kRowsOfTask);
+    for (int64_t i = task * kRowsOfTask; i < end; ++i) {
+      if (!rows.write(first + i * stride, u.data())) continue;
+      rotated = u;
+      rotation.apply(rotated.data());
+      quantizer.encode_and_decode(rotated.data(), code.data(), decoded.data());
+      rotation.apply_transpose(decoded.data());
+      const double alignment =
+          std::max(dot_exact(u.data(), decoded.data(), rows.dim) / rows.dim, kLeastAlignment);
+      const double length2 = dot_exact(decoded.data(), decoded.data(), rows.dim) / rows.dim;
+      of_row[static_cast<size_t>(i)] = {length2 / (alignment * alignment) - 1, alignment};
+    }
+  });
   CodingError sums;
   int64_t count = 0;
-  for (int64_t row = first; row < rows.n; row += stride) {
-    poll_work();
-    if (!rows.write(row, u.data())) continue;
-    rotated = u;
-    rotation.apply(rotated.data());
-    quantizer.encode_and_decode(rotated.data(), code.data(), decoded.data());
-    rotation.apply_transpose(decoded.data());
-    const double alignment =
-        std::max(dot_exact(u.data(), decoded.data(), dim) / dim, kLeastAlignment);
-    const double length2 = dot_exact(decoded.data(), decoded.data(), dim) / dim;
-    sums.error += length2 / (alignment * alignment) - 1;
-    sums.alignment += alignment;
+  for (const CodingError& row : of_row) {
+    if (row.alignment == 0) continue;  // it has no direction
+    sums.error += row.error;
+    sums.alignment += row.alignment;
     ++count;
   }
   if (count == 0) return sums;

@@ -84,21 +84,23 @@ static void check_scores(const polar_codec* codec, const float* x, const uint8_t
   info.struct_size = sizeof info;
   CHECK_OK(polar_codec_get_info(codec, &info));
   CHECK_OK(polar_query_prepare(codec, q, &query));
-  CHECK_OK(polar_codec_score(codec, query, kRows, codes, codes_bytes, scores));
+  CHECK_OK(polar_codec_score(codec, query, kRows, codes, codes_bytes, NULL, scores));
   for (i = 0; i < kRows; ++i) {
     const double exact = dot(q, x + i * kDim);
     CHECK(fabs(scores[i] - exact) < 0.05 * sqrt(dot(q, q) * dot(x + i * kDim, x + i * kDim)));
   }
-  CHECK_OK(polar_codec_search(codec, 1, q, kRows, codes, codes_bytes, kK, best_scores, best_ids));
+  CHECK_OK(
+      polar_codec_search(codec, 1, q, kRows, codes, codes_bytes, kK, NULL, best_scores, best_ids));
   CHECK(best_ids[0] == 7);
   for (i = 0; i < kK; ++i) CHECK(best_scores[i] == scores[best_ids[i]]);
   for (i = 1; i < kK; ++i) CHECK(best_scores[i - 1] >= best_scores[i]);
 
   CHECK_OK(polar_query_prepare_from_code(codec, kRows, codes, codes_bytes, 7, &coded_query));
-  CHECK_OK(polar_codec_score(codec, coded_query, kRows, codes, codes_bytes, scores));
+  CHECK_OK(polar_codec_score(codec, coded_query, kRows, codes, codes_bytes, NULL, scores));
   CHECK(fabs(scores[3] - dot(q, x + 3 * kDim)) < 0.1 * dot(q, q));
   CHECK_OK(polar_codec_score_codes(codec, 1, codes + 3 * info.code_bytes, info.code_bytes, 1,
-                                   codes + 7 * info.code_bytes, info.code_bytes, &pair_score));
+                                   codes + 7 * info.code_bytes, info.code_bytes, NULL,
+                                   &pair_score));
   CHECK(fabs(pair_score - dot(q, x + 3 * kDim)) < 0.1 * dot(q, q));
   polar_query_destroy(query);
   polar_query_destroy(coded_query);
@@ -110,7 +112,7 @@ static void check_reconstructions(const polar_codec* codec, const float* x, cons
   float weights[kRows], combined[kDim], expected[kDim];
   int i, j;
   CHECK_OK(polar_codec_decode(codec, kRows, codes, codes_bytes, POLAR_RECONSTRUCTION_LEAST_ERROR,
-                              decoded));
+                              NULL, decoded));
   for (i = 0; i < kRows; ++i) {
     CHECK(distance(decoded + i * kDim, x + i * kDim) < 0.02 * dot(x + i * kDim, x + i * kDim));
   }
@@ -119,7 +121,7 @@ static void check_reconstructions(const polar_codec* codec, const float* x, cons
     weights[i] = (float)(i % 7) - 3;
     for (j = 0; j < kDim; ++j) expected[j] += weights[i] * decoded[i * kDim + j];
   }
-  CHECK_OK(polar_codec_combine(codec, kRows, codes, codes_bytes, 1, weights, combined));
+  CHECK_OK(polar_codec_combine(codec, kRows, codes, codes_bytes, 1, weights, NULL, combined));
   CHECK(distance(combined, expected) < 1e-6 * dot(expected, expected));
 }
 
@@ -135,7 +137,7 @@ static void check_state(const polar_codec* codec, const float* x, const uint8_t*
   CHECK(again == needed);
   CHECK_OK(polar_codec_load_state(state, needed, &copy));
   CHECK_OK(polar_codec_check_same_state(codec, copy));
-  CHECK_OK(polar_codec_encode(copy, kRows, x, codes_again, codes_bytes));
+  CHECK_OK(polar_codec_encode(copy, kRows, x, NULL, codes_again, codes_bytes));
   CHECK(memcmp(codes, codes_again, codes_bytes) == 0);
   polar_codec_destroy(copy);
   free(state);
@@ -146,7 +148,7 @@ static void check_codec(void) {
   static float x[kRows * kDim];
   char spec[16];
   float centre[kDim];
-  size_t codes_bytes = 0;
+  size_t codes_bytes = 0, memory_bytes = 0;
   uint8_t* codes;
   polar_codec* codec = NULL;
   polar_codec_options options;
@@ -154,14 +156,13 @@ static void check_codec(void) {
   fill(x, kRows, 1);
 
   polar_codec_options_init(&options);
-  options.num_threads = 2;
   options.seed = 12345;
   CHECK(polar_codec_create("Polar2x", kDim, POLAR_METRIC_L2, &options, &codec) != POLAR_OK &&
         codec == NULL);
   CHECK(polar_last_error(NULL, 0) > 0);
   CHECK_OK(polar_codec_create("Polar4", kDim, POLAR_METRIC_INNER_PRODUCT, &options, &codec));
   if (codec == NULL) return;
-  CHECK_OK(polar_codec_train(codec, kRows, x));
+  CHECK_OK(polar_codec_train(codec, kRows, x, NULL));
   info.struct_size = sizeof info;
   CHECK_OK(polar_codec_get_info(codec, &info));
   CHECK(info.dim == kDim && info.metric == POLAR_METRIC_INNER_PRODUCT && info.is_trained == 1);
@@ -170,12 +171,13 @@ static void check_codec(void) {
   CHECK(polar_codec_spec(codec, spec, sizeof spec) == 6 && strcmp(spec, "Polar4") == 0);
   CHECK_OK(polar_codec_get_centre(codec, centre));
   CHECK(fabs(sqrt(dot(centre, centre)) - info.centre_norm) < 1e-5);
-  CHECK(polar_codec_memory_bytes(codec) > 0);
+  CHECK_OK(polar_codec_memory_bytes(codec, &memory_bytes));
+  CHECK(memory_bytes > kDim * sizeof(float));
 
   CHECK_OK(polar_codec_encoded_bytes(codec, kRows, &codes_bytes));
   CHECK(codes_bytes == kRows * info.code_bytes);
   codes = malloc(codes_bytes);
-  CHECK_OK(polar_codec_encode(codec, kRows, x, codes, codes_bytes));
+  CHECK_OK(polar_codec_encode(codec, kRows, x, NULL, codes, codes_bytes));
   check_scores(codec, x, codes, codes_bytes);
   check_reconstructions(codec, x, codes, codes_bytes);
   check_state(codec, x, codes, codes_bytes);
@@ -198,12 +200,12 @@ static void check_index(void) {
   CHECK_OK(status);
   if (index == NULL) return;
   CHECK(polar_index_is_trained(index) == 1);
-  CHECK_OK(polar_index_train(index, kRows, x));
-  CHECK_OK(polar_index_add(index, kRows, x));
+  CHECK_OK(polar_index_train(index, kRows, x, NULL));
+  CHECK_OK(polar_index_add(index, kRows, x, NULL));
   CHECK(polar_index_ntotal(index) == kRows);
   CHECK_OK(polar_index_code_size(index, &code_bytes));
   CHECK(code_bytes > kDim / 2 && code_bytes < kDim);
-  CHECK_OK(polar_index_search(index, 1, x + 9 * kDim, kK, 0, scores, ids));
+  CHECK_OK(polar_index_search(index, 1, x + 9 * kDim, kK, NULL, scores, ids));
   CHECK(ids[0] == 9 && fabs(scores[0]) < 0.05 * dot(x + 9 * kDim, x + 9 * kDim));
   CHECK(scores[0] <= scores[1] && scores[3] <= scores[4]);
   CHECK_OK(polar_index_reconstruct(index, 9, row));
@@ -214,9 +216,9 @@ static void check_index(void) {
   CHECK_OK(polar_index_create("Polar2", kDim, POLAR_METRIC_INNER_PRODUCT, &index));
   for (ids[0] = 0; ids[0] < kK; ++ids[0]) {
     const int64_t id = 1000 + ids[0];
-    CHECK_OK(polar_index_add_with_ids(index, 1, x + ids[0] * kDim, &id));
+    CHECK_OK(polar_index_add_with_ids(index, 1, x + ids[0] * kDim, &id, NULL));
   }
-  CHECK_OK(polar_index_search(index, 1, x, 2, 1, scores, ids));
+  CHECK_OK(polar_index_search(index, 1, x, 2, NULL, scores, ids));
   CHECK(ids[0] == 1000 && scores[0] >= scores[1]);
   polar_index_destroy(index);
 
@@ -224,15 +226,15 @@ static void check_index(void) {
    * of. */
   CHECK_OK(polar_index_create("IVF5,Polar4", kDim, POLAR_METRIC_L2, &index));
   CHECK(polar_index_nlist(index) == kK && polar_index_nprobe(index) == 1);
-  CHECK_OK(polar_index_train_with_centroids(index, kK, x, kRows, x));
+  CHECK_OK(polar_index_train_with_centroids(index, kK, x, kRows, x, NULL));
   for (ids[0] = 0; ids[0] < kK; ++ids[0]) {
     const int64_t id = 1000 + ids[0];
-    CHECK_OK(polar_index_add_to_lists(index, 1, x + ids[0] * kDim, &id, &ids[0]));
+    CHECK_OK(polar_index_add_to_lists(index, 1, x + ids[0] * kDim, &id, &ids[0], NULL));
   }
-  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, 1, scores, ids));
+  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, NULL, scores, ids));
   CHECK(ids[0] == 1003 && ids[1] == -1);
   CHECK_OK(polar_index_set_nprobe(index, kK));
-  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, 1, scores, ids));
+  CHECK_OK(polar_index_search(index, 1, x + 3 * kDim, kK, NULL, scores, ids));
   CHECK(ids[0] == 1003 && ids[kK - 1] >= 1000);
   polar_index_destroy(index);
 }

@@ -13,6 +13,7 @@
 #include "polarquant/polarquant.h"
 #include "src/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/filters.h"
 
 namespace polarquant::test {
 
@@ -64,6 +65,20 @@ inline IndexHandle make_index(const char* description, int32_t dim, polar_metric
   return IndexHandle(index);
 }
 
+/// Options of searches, and of work, on so many threads.
+inline polar_search_options searching_on(int32_t num_threads) {
+  polar_search_options options;
+  polar_search_options_init(&options);
+  options.num_threads = num_threads;
+  return options;
+}
+inline polar_work_options working_on(int32_t num_threads) {
+  polar_work_options options;
+  polar_work_options_init(&options);
+  options.num_threads = num_threads;
+  return options;
+}
+
 inline polar_codec_info info_of(const CodecHandle& codec) {
   polar_codec_info info = {};
   info.struct_size = sizeof info;
@@ -71,12 +86,12 @@ inline polar_codec_info info_of(const CodecHandle& codec) {
   return info;
 }
 
-inline std::vector<uint8_t> encode(const CodecHandle& codec, int64_t n,
-                                   const std::vector<float>& x) {
+inline std::vector<uint8_t> encode(const CodecHandle& codec, int64_t n, const std::vector<float>& x,
+                                   const polar_work_options* options = nullptr) {
   size_t bytes = 0;
   require_ok(polar_codec_encoded_bytes(codec.get(), n, &bytes));
   std::vector<uint8_t> codes(bytes);
-  require_ok(polar_codec_encode(codec.get(), n, x.data(), codes.data(), codes.size()));
+  require_ok(polar_codec_encode(codec.get(), n, x.data(), options, codes.data(), codes.size()));
   return codes;
 }
 

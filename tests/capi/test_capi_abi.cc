@@ -67,53 +67,90 @@ TEST_CASE("metric, reconstruction and type widths are pinned", "[capi]") {
 
 TEST_CASE("options: size, places and defaults are pinned", "[capi]") {
   CHECK(offsetof(polar_codec_options, struct_size) == 0);
-  CHECK(offsetof(polar_codec_options, num_threads) == 4);
+  CHECK(offsetof(polar_codec_options, learn_centre) == 4);
   CHECK(offsetof(polar_codec_options, seed) == 8);
   CHECK(offsetof(polar_codec_options, centre) == 16);
   if (sizeof(void*) == 8) {
-    CHECK(sizeof(polar_codec_options) == 40);
+    CHECK(sizeof(polar_codec_options) == 32);
     CHECK(offsetof(polar_codec_options, norm_unit) == 24);
-    CHECK(offsetof(polar_codec_options, learn_centre) == 32);
-    CHECK(offsetof(polar_codec_options, reserved) == 36);
   }
   polar_codec_options options;
   polar_codec_options_init(&options);
   CHECK(options.struct_size == sizeof options);
-  CHECK(options.num_threads == 0);
   CHECK(options.seed == 1);
   CHECK(options.centre == nullptr);
   CHECK(options.norm_unit == 0);
   CHECK(options.learn_centre == 1);
-  CHECK(options.reserved == 0);
   polar_codec_options_init(nullptr);
+}
+
+TEST_CASE("work options: size, places and defaults are pinned", "[capi]") {
+  CHECK(offsetof(polar_work_options, struct_size) == 0);
+  CHECK(offsetof(polar_work_options, num_threads) == 4);
+  CHECK(offsetof(polar_work_options, progress) == 8);
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_work_options) == 24);
+    CHECK(offsetof(polar_work_options, progress_user) == 16);
+  }
+  polar_work_options options;
+  polar_work_options_init(&options);
+  CHECK(options.struct_size == sizeof options);
+  CHECK((options.num_threads == 0 && options.progress == nullptr));
+  polar_work_options_init(nullptr);
+}
+
+TEST_CASE("filters and blocks: sizes, places and defaults are pinned", "[capi]") {
+  CHECK(POLAR_FILTER_NONE == 0);
+  CHECK(POLAR_FILTER_BITSET == 1);
+  CHECK(POLAR_FILTER_IDS == 2);
+  CHECK(POLAR_FILTER_RANGE == 3);
+  CHECK(POLAR_FILTER_CALLBACK == 4);
+  CHECK(std::is_same_v<polar_filter_kind, int32_t>);
+  CHECK(offsetof(polar_filter, struct_size) == 0);
+  CHECK(offsetof(polar_filter, kind) == 4);
+  CHECK(offsetof(polar_filter, bitset) == 8);
+  CHECK(sizeof(polar_id_range) == 16);
+  CHECK(offsetof(polar_id_range, first) == 0);
+  CHECK(offsetof(polar_id_range, end) == 8);
+  CHECK(offsetof(polar_blocks, rows) == 0);
+  CHECK(offsetof(polar_blocks, data) == 8);
+  if (sizeof(void*) == 8) {
+    CHECK(sizeof(polar_filter) == 72);
+    CHECK(offsetof(polar_filter, ids) == 24);
+    CHECK(offsetof(polar_filter, range) == 40);
+    CHECK(offsetof(polar_filter, callback) == 56);
+    CHECK(offsetof(polar_bitset, num_bits) == 8);
+    CHECK(offsetof(polar_id_list, count) == 8);
+    CHECK(offsetof(polar_id_callback, user) == 8);
+    CHECK(sizeof(polar_blocks) == 24);
+    CHECK(offsetof(polar_blocks, bytes) == 16);
+  }
+  polar_filter filter;
+  polar_filter_init(&filter);
+  CHECK(filter.struct_size == sizeof filter);
+  CHECK(filter.kind == POLAR_FILTER_NONE);
+  polar_filter_init(nullptr);
 }
 
 TEST_CASE("search options: size, places and defaults are pinned", "[capi]") {
   CHECK(offsetof(polar_search_options, struct_size) == 0);
   CHECK(offsetof(polar_search_options, num_threads) == 4);
   CHECK(offsetof(polar_search_options, exactness) == 8);
-  CHECK(offsetof(polar_search_options, filter) == 12);
-  CHECK(offsetof(polar_search_options, bits) == 16);
+  CHECK(offsetof(polar_search_options, reserved) == 12);
+  CHECK(offsetof(polar_search_options, filter) == 16);
   if (sizeof(void*) == 8) {
-    CHECK(sizeof(polar_search_options) == 120);
-    CHECK(offsetof(polar_search_options, num_bits) == 24);
-    CHECK(offsetof(polar_search_options, ids) == 32);
-    CHECK(offsetof(polar_search_options, num_ids) == 40);
-    CHECK(offsetof(polar_search_options, first_id) == 48);
-    CHECK(offsetof(polar_search_options, end_id) == 56);
-    CHECK(offsetof(polar_search_options, keep) == 64);
-    CHECK(offsetof(polar_search_options, keep_user) == 72);
-    CHECK(offsetof(polar_search_options, progress) == 80);
-    CHECK(offsetof(polar_search_options, progress_user) == 88);
-    CHECK(offsetof(polar_search_options, nprobe) == 96);
-    CHECK(offsetof(polar_search_options, ef_search) == 104);
-    CHECK(offsetof(polar_search_options, k_factor) == 112);
+    CHECK(sizeof(polar_search_options) == 64);
+    CHECK(offsetof(polar_search_options, progress) == 24);
+    CHECK(offsetof(polar_search_options, progress_user) == 32);
+    CHECK(offsetof(polar_search_options, nprobe) == 40);
+    CHECK(offsetof(polar_search_options, ef_search) == 48);
+    CHECK(offsetof(polar_search_options, k_factor) == 56);
   }
   polar_search_options options;
   polar_search_options_init(&options);
   CHECK(options.struct_size == sizeof options);
   CHECK(options.exactness == 2.25F);
-  CHECK(options.filter == POLAR_FILTER_NONE);
+  CHECK((options.filter == nullptr && options.reserved == 0));
   CHECK((options.nprobe == 0 && options.ef_search == 0 && options.k_factor == 0));
   polar_search_options_init(nullptr);
 }
@@ -247,12 +284,14 @@ TEST_CASE("CUDA: sizes, places and defaults are pinned", "[capi]") {
   CHECK(offsetof(polar_cuda_device_info, total_bytes) == 16);
   CHECK(offsetof(polar_cuda_device_info, free_bytes) == 24);
   CHECK(offsetof(polar_cuda_device_info, name) == 32);
-  CHECK(offsetof(polar_cuda_options, device) == 4);
-  CHECK(offsetof(polar_cuda_options, devices) == 8);
+  CHECK(offsetof(polar_cuda_options, num_threads) == 4);
+  CHECK(offsetof(polar_cuda_options, device) == 8);
+  CHECK(offsetof(polar_cuda_options, num_devices) == 12);
+  CHECK(offsetof(polar_cuda_options, devices) == 16);
   if (sizeof(void*) == 8) {
-    CHECK(sizeof(polar_cuda_options) == 24);
-    CHECK(offsetof(polar_cuda_options, num_devices) == 16);
-    CHECK(offsetof(polar_cuda_options, layout) == 20);
+    CHECK(sizeof(polar_cuda_options) == 32);
+    CHECK(offsetof(polar_cuda_options, layout) == 24);
+    CHECK(offsetof(polar_cuda_options, reserved) == 28);
   }
   CHECK(POLAR_CUDA_SHARDED == 0);
   CHECK(POLAR_CUDA_REPLICATED == 1);

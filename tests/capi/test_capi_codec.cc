@@ -36,13 +36,13 @@ struct Coded {
   Coded(const char* spec, polar_metric metric, const polar_codec_options* options = nullptr,
         int32_t dim = kDim)
       : codec(make_codec(spec, dim, metric, options)), x(normal_rows(kRows, dim, 1, 0.5)) {
-    require_ok(polar_codec_train(codec.get(), kRows, x.data()));
+    require_ok(polar_codec_train(codec.get(), kRows, x.data(), nullptr));
     codes = encode(codec, kRows, x);
   }
   std::vector<float> scores(const polar_query* query) const {
     std::vector<float> out(kRows);
-    require_ok(
-        polar_codec_score(codec.get(), query, kRows, codes.data(), codes.size(), out.data()));
+    require_ok(polar_codec_score(codec.get(), query, kRows, codes.data(), codes.size(), nullptr,
+                                 out.data()));
     return out;
   }
   QueryHandle prepare(const float* q) const {
@@ -62,14 +62,14 @@ struct Results {
 };
 
 Results search(const Coded& coded, int64_t nq, const float* queries, int64_t k,
-               int64_t rows = kRows) {
+               const polar_search_options* options = nullptr, int64_t rows = kRows) {
   Results results;
   results.scores.resize(static_cast<size_t>(nq * k));
   results.ids.resize(static_cast<size_t>(nq * k));
   size_t bytes = 0;
   require_ok(polar_codec_encoded_bytes(coded.codec.get(), rows, &bytes));
   require_ok(polar_codec_search(coded.codec.get(), nq, queries, rows, coded.codes.data(), bytes, k,
-                                results.scores.data(), results.ids.data()));
+                                options, results.scores.data(), results.ids.data()));
   return results;
 }
 
@@ -104,7 +104,8 @@ TEST_CASE("info and sizes agree with each other", "[capi]") {
     size_t bytes = 1;
     require_ok(polar_codec_encoded_bytes(coded.codec.get(), 0, &bytes));
     CHECK(bytes == 0);
-    CHECK(polar_codec_memory_bytes(coded.codec.get()) > kDim * sizeof(float));
+    require_ok(polar_codec_memory_bytes(coded.codec.get(), &bytes));
+    CHECK(bytes > kDim * sizeof(float));
     std::string text(polar_codec_spec(coded.codec.get(), nullptr, 0), '\0');
     polar_codec_spec(coded.codec.get(), text.data(), text.size() + 1);
     CHECK(text == spec);
@@ -122,21 +123,21 @@ TEST_CASE("the centre is what was given or learned", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1, 0.5);
   CodecHandle codec = make_codec("Polar2", kDim, POLAR_METRIC_L2);
   CHECK(read(codec) == std::vector<float>(kDim, 0.0f));
-  require_ok(polar_codec_train(codec.get(), kRows, x.data()));
+  require_ok(polar_codec_train(codec.get(), kRows, x.data(), nullptr));
   const double norm = std::sqrt(dot(read(codec).data(), read(codec).data(), kDim));
   CHECK(std::fabs(norm - 0.5 * std::sqrt(kDim)) < 0.1 * std::sqrt(kDim));
   CHECK(std::fabs(info_of(codec).centre_norm - norm) < 1e-6 * norm);
 
   options.learn_centre = 0;
   codec = make_codec("Polar2", kDim, POLAR_METRIC_L2, &options);
-  require_ok(polar_codec_train(codec.get(), kRows, x.data()));
+  require_ok(polar_codec_train(codec.get(), kRows, x.data(), nullptr));
   CHECK(read(codec) == std::vector<float>(kDim, 0.0f));
 
   options.centre = centre.data();
   options.learn_centre = 1;
   codec = make_codec("Polar2", kDim, POLAR_METRIC_L2, &options);
   centre.assign(kDim, 0.0f);  // the codec has its own copy
-  require_ok(polar_codec_train(codec.get(), kRows, x.data()));
+  require_ok(polar_codec_train(codec.get(), kRows, x.data(), nullptr));
   CHECK(read(codec) == std::vector<float>(kDim, 7.0f));
   CHECK(std::fabs(info_of(codec).centre_norm - 7 * std::sqrt(kDim)) < 1e-4);
 }
@@ -162,11 +163,10 @@ TEST_CASE("search gives the best of score, ties by lower id, for any number of t
   for (const char* spec : kSpecs) {
     for (const polar_metric metric : kMetrics) {
       INFO(spec << " metric " << metric);
-      polar_codec_options options = default_options();
-      options.num_threads = 1;
-      Coded coded(spec, metric, &options);
+      polar_search_options options = searching_on(1);
+      const Coded coded(spec, metric);
       const std::vector<float> queries = normal_rows(kQueries, kDim, 2, 0.5);
-      const Results found = search(coded, kQueries, queries.data(), kK);
+      const Results found = search(coded, kQueries, queries.data(), kK, &options);
       for (int64_t query = 0; query < kQueries; ++query) {
         const std::vector<float> scores =
             coded.scores(coded.prepare(queries.data() + query * kDim).get());
@@ -186,9 +186,11 @@ TEST_CASE("search gives the best of score, ties by lower id, for any number of t
         }
       }
       options.num_threads = 3;
-      const Coded threaded(spec, metric, &options);
-      CHECK(threaded.codes == coded.codes);
-      CHECK(search(threaded, kQueries, queries.data(), kK) == found);
+      CHECK(search(coded, kQueries, queries.data(), kK, &options) == found);
+      for (const int32_t threads : {1, 3}) {
+        const polar_work_options working = working_on(threads);
+        CHECK(encode(coded.codec, kRows, coded.x, &working) == coded.codes);
+      }
     }
   }
 }
@@ -198,7 +200,7 @@ TEST_CASE("search pads with id -1 and the worst score", "[capi]") {
     const Coded coded("Polar2", metric);
     const float worst = metric == POLAR_METRIC_L2 ? kInfinity : -kInfinity;
     for (const int64_t rows : {int64_t{0}, int64_t{3}}) {
-      const Results found = search(coded, 2, coded.x.data(), 5, rows);
+      const Results found = search(coded, 2, coded.x.data(), 5, nullptr, rows);
       for (int64_t query = 0; query < 2; ++query) {
         for (int64_t i = 0; i < 5; ++i) {
           const auto at = static_cast<size_t>(query * 5 + i);
@@ -220,7 +222,7 @@ TEST_CASE("equal rows are found in the order of their ids", "[capi]") {
   const std::vector<uint8_t> codes = encode(codec, 9, x);
   std::vector<float> scores(9);
   std::vector<int64_t> ids(9);
-  require_ok(polar_codec_search(codec.get(), 1, x.data(), 9, codes.data(), codes.size(), 9,
+  require_ok(polar_codec_search(codec.get(), 1, x.data(), 9, codes.data(), codes.size(), 9, nullptr,
                                 scores.data(), ids.data()));
   CHECK(ids == std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8});
 }
@@ -246,7 +248,7 @@ TEST_CASE("a query made from a code scores as its vector would", "[capi]") {
     const size_t code_bytes = info_of(coded.codec).code_bytes;
     require_ok(polar_codec_score_codes(coded.codec.get(), 1, coded.codes.data() + 17 * code_bytes,
                                        code_bytes, kRows, coded.codes.data(), coded.codes.size(),
-                                       pairs.data()));
+                                       nullptr, pairs.data()));
     for (size_t row = 0; row < static_cast<size_t>(kRows); ++row) {
       const double exact =
           exact_score(metric, coded.x.data() + 17 * kDim, coded.x.data() + row * kDim);
@@ -265,7 +267,7 @@ TEST_CASE("scores between codes are symmetric", "[capi]") {
         encode(coded.codec, kSome, {coded.x.begin(), coded.x.begin() + kSome * kDim});
     std::vector<float> scores(kSome * kSome);
     require_ok(polar_codec_score_codes(coded.codec.get(), kSome, codes.data(), codes.size(), kSome,
-                                       codes.data(), codes.size(), scores.data()));
+                                       codes.data(), codes.size(), nullptr, scores.data()));
     int64_t unequal = 0;
     for (int64_t i = 0; i < kSome; ++i) {
       for (int64_t j = 0; j < i; ++j) {
@@ -284,11 +286,11 @@ TEST_CASE("combine is the weighted sum of what decode gives", "[capi]") {
     const Coded coded(spec, POLAR_METRIC_INNER_PRODUCT);
     std::vector<float> decoded(kRows * kDim);
     require_ok(polar_codec_decode(coded.codec.get(), kRows, coded.codes.data(), coded.codes.size(),
-                                  POLAR_RECONSTRUCTION_LEAST_ERROR, decoded.data()));
+                                  POLAR_RECONSTRUCTION_LEAST_ERROR, nullptr, decoded.data()));
     const std::vector<float> weights = normal_rows(kWeights, kRows, 5);
     std::vector<float> out(kWeights * kDim);
     require_ok(polar_codec_combine(coded.codec.get(), kRows, coded.codes.data(), coded.codes.size(),
-                                   kWeights, weights.data(), out.data()));
+                                   kWeights, weights.data(), nullptr, out.data()));
     for (int64_t w = 0; w < kWeights; ++w) {
       std::vector<float> expected(kDim);
       for (int64_t j = 0; j < kDim; ++j) {
@@ -303,7 +305,8 @@ TEST_CASE("combine is the weighted sum of what decode gives", "[capi]") {
             1e-9 * dot(expected.data(), expected.data(), kDim));
     }
     std::vector<float> none(kDim, 1.0f);
-    require_ok(polar_codec_combine(coded.codec.get(), 0, nullptr, 0, 1, nullptr, none.data()));
+    require_ok(
+        polar_codec_combine(coded.codec.get(), 0, nullptr, 0, 1, nullptr, nullptr, none.data()));
     CHECK(none == std::vector<float>(kDim, 0.0f));
   }
 }
@@ -313,7 +316,7 @@ TEST_CASE("the two reconstructions are along one line through the centre", "[cap
   std::vector<float> least(kRows * kDim), unbiased(kRows * kDim), centre(kDim);
   const auto decode = [&](polar_reconstruction kind, std::vector<float>& out) {
     require_ok(polar_codec_decode(coded.codec.get(), kRows, coded.codes.data(), coded.codes.size(),
-                                  kind, out.data()));
+                                  kind, nullptr, out.data()));
   };
   decode(POLAR_RECONSTRUCTION_LEAST_ERROR, least);
   decode(POLAR_RECONSTRUCTION_UNBIASED, unbiased);
@@ -333,13 +336,14 @@ TEST_CASE("the two reconstructions are along one line through the centre", "[cap
 TEST_CASE("empty calls succeed and need no buffers", "[capi]") {
   const Coded coded("Polar2", POLAR_METRIC_L2);
   polar_codec* c = coded.codec.get();
-  require_ok(polar_codec_encode(c, 0, nullptr, nullptr, 0));
-  require_ok(polar_codec_decode(c, 0, nullptr, 0, 0, nullptr));
+  require_ok(polar_codec_encode(c, 0, nullptr, nullptr, nullptr, 0));
+  require_ok(polar_codec_decode(c, 0, nullptr, 0, 0, nullptr, nullptr));
   require_ok(polar_codec_search(c, 0, nullptr, kRows, coded.codes.data(), coded.codes.size(), 1,
-                                nullptr, nullptr));
-  require_ok(polar_codec_score(c, coded.prepare(coded.x.data()).get(), 0, nullptr, 0, nullptr));
-  require_ok(polar_codec_score_codes(c, 0, nullptr, 0, 0, nullptr, 0, nullptr));
-  require_ok(polar_codec_combine(c, 0, nullptr, 0, 0, nullptr, nullptr));
+                                nullptr, nullptr, nullptr));
+  require_ok(
+      polar_codec_score(c, coded.prepare(coded.x.data()).get(), 0, nullptr, 0, nullptr, nullptr));
+  require_ok(polar_codec_score_codes(c, 0, nullptr, 0, 0, nullptr, 0, nullptr, nullptr));
+  require_ok(polar_codec_combine(c, 0, nullptr, 0, 0, nullptr, nullptr, nullptr));
 }
 
 TEST_CASE("many threads may use one codec at a time", "[capi]") {
@@ -352,11 +356,11 @@ TEST_CASE("many threads may use one codec at a time", "[capi]") {
       for (int i = 0; i < 5; ++i) {
         Results found = expected;
         std::vector<uint8_t> codes(coded.codes.size());
-        const bool ok =
-            polar_codec_encode(coded.codec.get(), kRows, coded.x.data(), codes.data(),
-                               codes.size()) == POLAR_OK &&
-            polar_codec_search(coded.codec.get(), 4, coded.x.data(), kRows, codes.data(),
-                               codes.size(), 10, found.scores.data(), found.ids.data()) == POLAR_OK;
+        const bool ok = polar_codec_encode(coded.codec.get(), kRows, coded.x.data(), nullptr,
+                                           codes.data(), codes.size()) == POLAR_OK &&
+                        polar_codec_search(coded.codec.get(), 4, coded.x.data(), kRows,
+                                           codes.data(), codes.size(), 10, nullptr,
+                                           found.scores.data(), found.ids.data()) == POLAR_OK;
         if (!ok || codes != coded.codes || !(found == expected)) ++count;
       }
     });
@@ -366,17 +370,16 @@ TEST_CASE("many threads may use one codec at a time", "[capi]") {
 }
 
 TEST_CASE("a forked child searches without hanging", "[capi]") {
-  polar_codec_options options = default_options();
-  options.num_threads = 2;
-  const Coded coded("Polar2", POLAR_METRIC_L2, &options);
-  const Results expected = search(coded, 4, coded.x.data(), 10);  // OpenMP's threads exist now
+  const Coded coded("Polar2", POLAR_METRIC_L2);
+  const polar_search_options options = searching_on(2);
+  const Results expected = search(coded, 4, coded.x.data(), 10, &options);  // there are threads now
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     alarm(20);
     Results found = expected;
     const bool ok = polar_codec_search(coded.codec.get(), 4, coded.x.data(), kRows,
-                                       coded.codes.data(), coded.codes.size(), 10,
+                                       coded.codes.data(), coded.codes.size(), 10, &options,
                                        found.scores.data(), found.ids.data()) == POLAR_OK &&
                     found == expected;
     _exit(ok ? 0 : 1);

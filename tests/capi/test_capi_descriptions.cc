@@ -160,7 +160,8 @@ int64_t take(void* user, void* data, size_t bytes) {
 std::vector<int64_t> found_by(const polar_index* index, const std::vector<float>& x, int64_t k) {
   std::vector<float> scores(static_cast<size_t>(3 * k));
   std::vector<int64_t> ids(static_cast<size_t>(3 * k), -1);
-  if (!done(polar_index_search(index, 3, x.data(), k, 1, scores.data(), ids.data()))) ids.clear();
+  if (!done(polar_index_search(index, 3, x.data(), k, nullptr, scores.data(), ids.data())))
+    ids.clear();
   return ids;
 }
 
@@ -168,12 +169,11 @@ void use(const polar_index* index, const std::vector<float>& x) {
   found_by(index, x, kRows + 9);
   polar_search_options options;
   polar_search_options_init(&options);
-  options.filter = POLAR_FILTER_RANGE;
-  options.first_id = 10;
-  options.end_id = 200;
+  const polar_filter filter = range_filter(10, 200);
+  options.filter = &filter;
   std::vector<float> scores(12);
   std::vector<int64_t> ids(12);
-  done(polar_index_search_with_options(index, 3, x.data(), 4, &options, scores.data(), ids.data()));
+  done(polar_index_search(index, 3, x.data(), 4, &options, scores.data(), ids.data()));
   std::vector<int64_t> lims(4);
   done(polar_index_range_search(index, 3, x.data(), 1, nullptr, 12, lims.data(), scores.data(),
                                 ids.data()));
@@ -184,12 +184,12 @@ void use(const polar_index* index, const std::vector<float>& x) {
 /// What was made is trained, filled and searched, and comes back from a file.
 void go_through(polar_index* index) {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
-  const bool is_filled = done(polar_index_train(index, kRows, x.data())) &&
-                         done(polar_index_add(index, kRows, x.data()));
+  const bool is_filled = done(polar_index_train(index, kRows, x.data(), nullptr)) &&
+                         done(polar_index_add(index, kRows, x.data(), nullptr));
   const std::vector<int64_t> found = is_filled ? found_by(index, x, 4) : std::vector<int64_t>();
   if (is_filled) use(index, x);
   std::string bytes;
-  require_ok(polar_index_save_to(index, append, &bytes));
+  require_ok(polar_index_save_to(index, append, &bytes, nullptr));
   polar_load_options options;
   polar_load_options_init(&options);
   options.trust_faiss = 1;
@@ -224,8 +224,8 @@ TEST_CASE("FAISS's NSG graphs are built of few rows, or refused", "[capi]") {
       alarm(kHangSeconds);
       const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
       const std::vector<float> x = normal_rows(rows, kDim, 1);
-      require_ok(polar_index_train(index.get(), rows, x.data()));
-      const polar_status status = polar_index_add(index.get(), rows, x.data());
+      require_ok(polar_index_train(index.get(), rows, x.data(), nullptr));
+      const polar_status status = polar_index_add(index.get(), rows, x.data(), nullptr);
       if (status != POLAR_OK) {
         CHECK(rows < 65);
         check_failed(status, POLAR_ERROR_BAD_ARGUMENT, {"at least 65 are needed"});
@@ -247,10 +247,10 @@ TEST_CASE("Product quantizers are trained alike with and without np", "[capi]") 
     alarm(kHangSeconds);
     const auto end_of_file = [&](const char* suffix) {
       const IndexHandle index = make_index((description + suffix).c_str(), kDim, POLAR_METRIC_L2);
-      require_ok(polar_index_train(index.get(), kRows, x.data()));
-      require_ok(polar_index_add(index.get(), kRows, x.data()));
+      require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
+      require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
       std::string bytes;
-      require_ok(polar_index_save_to(index.get(), append, &bytes));
+      require_ok(polar_index_save_to(index.get(), append, &bytes, nullptr));
       return bytes.substr(bytes.size() - kRows);  // codes
     };
     CHECK(end_of_file("") == end_of_file("np"));

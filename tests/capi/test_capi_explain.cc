@@ -16,8 +16,8 @@ constexpr int64_t kRows = 4000;
 IndexHandle filled(const char* description, int64_t rows = kRows) {
   IndexHandle index = make_index(description, kDim, POLAR_METRIC_INNER_PRODUCT);
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
-  require_ok(polar_index_train(index.get(), kRows, x.data()));
-  if (rows > 0) require_ok(polar_index_add(index.get(), rows, x.data()));
+  require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
+  if (rows > 0) require_ok(polar_index_add(index.get(), rows, x.data(), nullptr));
   return index;
 }
 
@@ -75,9 +75,8 @@ TEST_CASE("explain tells the scan of a flat index", "[capi][index][explain]") {
 
   const std::vector<uint64_t> bits(kRows / 64 + 1, 1);
   polar_search_options filtered = one_thread();
-  filtered.filter = POLAR_FILTER_BITSET;
-  filtered.bits = bits.data();
-  filtered.num_bits = kRows;
+  const polar_filter filter = bitset_filter(bits.data(), kRows);
+  filtered.filter = &filter;
   CHECK(has(explain(index, 1, 10, filtered), "filter: "));
   CHECK_FALSE(has(one, "filter: "));
 }
@@ -101,7 +100,7 @@ TEST_CASE("explain tells of every kind of index", "[capi][index][explain]") {
   CHECK(has(explain(filled("Polar4", 0), 1), "scan: none, since the index holds no rows"));
 
   IndexHandle waiting = make_index("Polar4", kDim, POLAR_METRIC_L2);
-  require_ok(polar_index_add(waiting.get(), 10, normal_rows(10, kDim, 1).data()));
+  require_ok(polar_index_add(waiting.get(), 10, normal_rows(10, kDim, 1).data(), nullptr));
   CHECK(has(explain(waiting, 1), "reads: about 2560 bytes a query\n"));
 }
 

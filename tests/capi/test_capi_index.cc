@@ -63,7 +63,8 @@ Results search(const IndexHandle& index, int64_t nq, const float* queries, int64
   Results results;
   results.scores.assign(static_cast<size_t>(nq * k), kNan);
   results.ids.assign(static_cast<size_t>(nq * k), -7);
-  require_ok(polar_index_search(index.get(), nq, queries, k, num_threads, results.scores.data(),
+  const polar_search_options options = searching_on(num_threads);
+  require_ok(polar_index_search(index.get(), nq, queries, k, &options, results.scores.data(),
                                 results.ids.data()));
   return results;
 }
@@ -78,7 +79,7 @@ std::vector<int64_t> caller_ids(int64_t n, int64_t first = 1000) {
 IndexHandle trained_index(const char* description, polar_metric metric,
                           const std::vector<float>& x) {
   IndexHandle index = make_index(description, kDim, metric);
-  require_ok(polar_index_train(index.get(), kRows, x.data()));
+  require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
   CHECK(polar_index_is_trained(index.get()) == 1);
   return index;
 }
@@ -111,9 +112,9 @@ TEST_CASE("every composition adds, searches and reconstructs, without ids", "[ca
     for (const polar_metric metric : kMetrics) {
       INFO(row.description << " metric " << metric);
       const IndexHandle index = trained_index(row.description, metric, x);
-      require_ok(polar_index_add(index.get(), kRows / 2, x.data()));
-      require_ok(polar_index_add(index.get(), kRows / 2, x.data() + kRows / 2 * kDim));
-      require_ok(polar_index_add(index.get(), 0, nullptr));
+      require_ok(polar_index_add(index.get(), kRows / 2, x.data(), nullptr));
+      require_ok(polar_index_add(index.get(), kRows / 2, x.data() + kRows / 2 * kDim, nullptr));
+      require_ok(polar_index_add(index.get(), 0, nullptr, nullptr));
       CHECK(polar_index_ntotal(index.get()) == kRows);
 
       const Results found = search(index, 20, x.data(), 8);
@@ -152,7 +153,8 @@ TEST_CASE("every composition that takes ids gives them back, and no other", "[ca
   for (const Composition& row : kCompositions) {
     INFO(row.description);
     const IndexHandle index = trained_index(row.description, POLAR_METRIC_L2, x);
-    const polar_status status = polar_index_add_with_ids(index.get(), 100, x.data(), ids.data());
+    const polar_status status =
+        polar_index_add_with_ids(index.get(), 100, x.data(), ids.data(), nullptr);
     if (!row.takes_ids) {
       check_failed(status, POLAR_ERROR_UNSUPPORTED, {row.description, ",IDMap2"});
       CHECK(polar_index_ntotal(index.get()) == 0);
@@ -160,7 +162,7 @@ TEST_CASE("every composition that takes ids gives them back, and no other", "[ca
     }
     require_ok(status);
     require_ok(polar_index_add_with_ids(index.get(), kRows - 100, x.data() + 100 * kDim,
-                                        ids.data() + 100));
+                                        ids.data() + 100, nullptr));
     CHECK(polar_index_ntotal(index.get()) == kRows);
     const Results found = search(index, 3, x.data() + 50 * kDim, 4);
     for (const int64_t id : found.ids) CHECK((id >= 1000 && (id - 1000) % 3 == 0));
@@ -184,7 +186,7 @@ TEST_CASE("an index pads with id -1 and the worst score", "[capi]") {
       INFO(row.description << " metric " << metric);
       const IndexHandle index = trained_index(row.description, metric, x);
       for (const int64_t held : {int64_t{0}, int64_t{3}}) {
-        if (held > 0) require_ok(polar_index_add(index.get(), held, x.data()));
+        if (held > 0) require_ok(polar_index_add(index.get(), held, x.data(), nullptr));
         const Results found = search(index, 2, x.data(), 9);
         check_order(found, 2, 9, metric);
         for (int64_t query = 0; query < 2; ++query) {
@@ -192,7 +194,7 @@ TEST_CASE("an index pads with id -1 and the worst score", "[capi]") {
           CHECK(std::all_of(first + held, first + 9, [](int64_t id) { return id == -1; }));
         }
       }
-      require_ok(polar_index_search(index.get(), 0, nullptr, 5, 0, nullptr, nullptr));
+      require_ok(polar_index_search(index.get(), 0, nullptr, 5, nullptr, nullptr, nullptr));
     }
   }
 }
@@ -202,13 +204,13 @@ TEST_CASE("our flat index scores as the codec does", "[capi]") {
   for (const polar_metric metric : kMetrics) {
     INFO("metric " << metric);
     const IndexHandle index = trained_index("Polar4", metric, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     const CodecHandle codec = make_codec("Polar4", kDim, metric);
-    require_ok(polar_codec_train(codec.get(), kRows, x.data()));
+    require_ok(polar_codec_train(codec.get(), kRows, x.data(), nullptr));
     const std::vector<uint8_t> codes = encode(codec, kRows, x);
     Results expected{std::vector<float>(50), std::vector<int64_t>(50)};
     require_ok(polar_codec_search(codec.get(), 5, x.data(), kRows, codes.data(), codes.size(), 10,
-                                  expected.scores.data(), expected.ids.data()));
+                                  nullptr, expected.scores.data(), expected.ids.data()));
     CHECK(search(index, 5, x.data(), 10) == expected);
   }
 }
@@ -221,9 +223,9 @@ TEST_CASE("cosine indexes do not see lengths and keep zero rows", "[capi]") {
   for (const char* description : {"Polar4", "Flat", "IVF4,Flat"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_COSINE, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     const IndexHandle other = trained_index(description, POLAR_METRIC_COSINE, scaled);
-    require_ok(polar_index_add(other.get(), kRows, scaled.data()));
+    require_ok(polar_index_add(other.get(), kRows, scaled.data(), nullptr));
     CHECK(search(index, 6, x.data(), 10) == search(other, 6, scaled.data(), 10));
     std::vector<float> zero(kDim, kNan);
     require_ok(polar_index_reconstruct(index.get(), 3, zero.data()));
@@ -239,7 +241,8 @@ TEST_CASE("the first rows set an untrained index's centre and unit", "[capi]") {
   CHECK(polar_index_is_trained(index.get()) == 1);
   const int64_t piece = GENERATE(int64_t{1}, int64_t{99}, int64_t{1200});
   for (int64_t at = 0; at < kMany; at += piece)
-    require_ok(polar_index_add(index.get(), std::min(piece, kMany - at), x.data() + at * kDim));
+    require_ok(
+        polar_index_add(index.get(), std::min(piece, kMany - at), x.data() + at * kDim, nullptr));
   CHECK(search(index, 1, x.data(), 1).ids[0] == 0);
 }
 
@@ -247,16 +250,16 @@ TEST_CASE("training codes rows that are floats, and no others", "[capi]") {
   const polar_metric metric = GENERATE(POLAR_METRIC_L2, POLAR_METRIC_COSINE);
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   const IndexHandle late = make_index("Polar4", kDim, metric);
-  require_ok(polar_index_add(late.get(), 100, x.data()));
-  require_ok(polar_index_train(late.get(), kRows, x.data()));
+  require_ok(polar_index_add(late.get(), 100, x.data(), nullptr));
+  require_ok(polar_index_train(late.get(), kRows, x.data(), nullptr));
   const IndexHandle early = trained_index("Polar4", metric, x);
-  require_ok(polar_index_add(early.get(), 100, x.data()));
+  require_ok(polar_index_add(early.get(), 100, x.data(), nullptr));
   CHECK(search(late, 5, x.data(), 10) == search(early, 5, x.data(), 10));
-  check_failed(polar_index_train(late.get(), kRows, x.data()), POLAR_ERROR_STATE_MISMATCH,
+  check_failed(polar_index_train(late.get(), kRows, x.data(), nullptr), POLAR_ERROR_STATE_MISMATCH,
                {"index: holds 100 rows"});
   const IndexHandle map = make_index("IDMap2,Polar4", kDim, metric);
-  require_ok(polar_index_add(map.get(), 100, x.data()));
-  check_failed(polar_index_train(map.get(), kRows, x.data()), POLAR_ERROR_STATE_MISMATCH,
+  require_ok(polar_index_add(map.get(), 100, x.data(), nullptr));
+  check_failed(polar_index_train(map.get(), kRows, x.data(), nullptr), POLAR_ERROR_STATE_MISMATCH,
                {"index: holds 100 rows"});
 }
 
@@ -267,9 +270,9 @@ TEST_CASE("training again starts anew", "[capi]") {
     INFO(description);
     const IndexHandle once = trained_index(description, POLAR_METRIC_L2, x);
     const IndexHandle twice = trained_index(description, POLAR_METRIC_L2, other);
-    require_ok(polar_index_train(twice.get(), kRows, x.data()));
-    require_ok(polar_index_add(once.get(), kRows, x.data()));
-    require_ok(polar_index_add(twice.get(), kRows, x.data()));
+    require_ok(polar_index_train(twice.get(), kRows, x.data(), nullptr));
+    require_ok(polar_index_add(once.get(), kRows, x.data(), nullptr));
+    require_ok(polar_index_add(twice.get(), kRows, x.data(), nullptr));
     CHECK(search(once, 5, x.data(), 10) == search(twice, 5, x.data(), 10));
   }
 }
@@ -280,10 +283,10 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
   const auto hits = [&](const IndexHandle& index, const polar_search_options& options) {
     std::vector<float> scores(200);
     std::vector<int64_t> ids(200);
-    require_ok(polar_index_search_with_options(index.get(), 20, queries.data(), 10, &options,
-                                               scores.data(), ids.data()));
+    require_ok(polar_index_search(index.get(), 20, queries.data(), 10, &options, scores.data(),
+                                  ids.data()));
     const IndexHandle flat = trained_index("Flat", POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(flat.get(), kRows, x.data()));
+    require_ok(polar_index_add(flat.get(), kRows, x.data(), nullptr));
     const Results exact = search(flat, 20, queries.data(), 10);
     int found = 0;
     for (size_t i = 0; i < 200; ++i) {
@@ -299,7 +302,7 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
        {"IVF8,Polar4", "IVF8,Flat", "L2norm,IVF8,Polar4", "IVF8,Polar4,RFlat"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.nprobe = 0;
     const int few = hits(index, options);
     options.nprobe = 8;
@@ -310,15 +313,14 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
     options.ef_search = 5;
     float score = 0;
     int64_t id = 0;
-    check_failed(
-        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
-        POLAR_ERROR_UNSUPPORTED, {"options.ef_search: 5"});
+    check_failed(polar_index_search(index.get(), 1, queries.data(), 1, &options, &score, &id),
+                 POLAR_ERROR_UNSUPPORTED, {"options.ef_search: 5"});
     options.ef_search = 0;
   }
   for (const char* description : {"HNSW8,Polar4", "HNSW8,Flat"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.ef_search = 10;
     const int few = hits(index, options);
     options.ef_search = static_cast<int64_t>(kRows);
@@ -327,13 +329,11 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
     options.nprobe = 3;
     float score = 0;
     int64_t id = 0;
-    check_failed(
-        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
-        POLAR_ERROR_UNSUPPORTED, {"options.nprobe: 3"});
+    check_failed(polar_index_search(index.get(), 1, queries.data(), 1, &options, &score, &id),
+                 POLAR_ERROR_UNSUPPORTED, {"options.nprobe: 3"});
     options.nprobe = -1;
-    check_failed(
-        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
-        POLAR_ERROR_BAD_ARGUMENT, {"options.nprobe", "-1"});
+    check_failed(polar_index_search(index.get(), 1, queries.data(), 1, &options, &score, &id),
+                 POLAR_ERROR_BAD_ARGUMENT, {"options.nprobe", "-1"});
     options.nprobe = 0;
   }
 }
@@ -342,7 +342,7 @@ TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   const std::vector<float> queries = normal_rows(20, kDim, 2);
   const IndexHandle exact_index = trained_index("Flat", POLAR_METRIC_L2, x);
-  require_ok(polar_index_add(exact_index.get(), kRows, x.data()));
+  require_ok(polar_index_add(exact_index.get(), kRows, x.data(), nullptr));
   const Results exact = search(exact_index, 20, queries.data(), 10);
   polar_search_options options;
   polar_search_options_init(&options);
@@ -351,7 +351,7 @@ TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
        {"Polar2,RFlat", "Polar2,RFlat,IDMap2", "IVF8,Polar2,RFlat", "HNSW8,Polar2,RFlat"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.nprobe = std::string(description).find("IVF") == 0 ? 8 : 0;
     options.ef_search = std::string(description).find("HNSW") == 0 ? kRows : 0;
     const auto find = [&](double k_factor) {
@@ -359,8 +359,8 @@ TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
       Results found;
       found.scores.resize(200);
       found.ids.resize(200);
-      require_ok(polar_index_search_with_options(index.get(), 20, queries.data(), 10, &options,
-                                                 found.scores.data(), found.ids.data()));
+      require_ok(polar_index_search(index.get(), 20, queries.data(), 10, &options,
+                                    found.scores.data(), found.ids.data()));
       return found.ids;
     };
     CHECK(find(1) == find(0));
@@ -368,11 +368,10 @@ TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
     // Every row is scored again, from its floats.
     CHECK(find(1e300) == exact.ids);
     CHECK(find(kInfinity) == exact.ids);
-    options.filter = POLAR_FILTER_RANGE;
-    options.first_id = 100;
-    options.end_id = 120;
+    const polar_filter filter = range_filter(100, 120);
+    options.filter = &filter;
     for (const int64_t id : find(8)) CHECK((id >= 100 && id < 120));
-    options.filter = POLAR_FILTER_NONE;
+    options.filter = nullptr;
   }
   options.nprobe = options.ef_search = 0;
   float score = 0;
@@ -381,11 +380,10 @@ TEST_CASE("k_factor has a refinement score more rows again", "[capi]") {
                            std::vector<std::string> parts) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.k_factor = k_factor;
-    check_failed(
-        polar_index_search_with_options(index.get(), 1, queries.data(), 1, &options, &score, &id),
-        status, parts);
+    check_failed(polar_index_search(index.get(), 1, queries.data(), 1, &options, &score, &id),
+                 status, parts);
   };
   refused("Polar2", 2, POLAR_ERROR_UNSUPPORTED, {"options.k_factor: 2", "refinements"});
   refused("Flat", 2, POLAR_ERROR_UNSUPPORTED, {"options.k_factor: 2"});
@@ -399,7 +397,7 @@ TEST_CASE("num_threads changes no result and no setting", "[capi]") {
   for (const char* description : {"Polar4", "Flat", "IVF4,PQ4x4"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_INNER_PRODUCT, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     const int before = omp_get_max_threads();
     const Results expected = search(index, 30, x.data(), 10, 1);
     for (const int32_t threads : {0, 2, 3, 1024}) {
@@ -414,7 +412,7 @@ TEST_CASE("num_threads changes no result and no setting", "[capi]") {
 TEST_CASE("many threads may search one index at a time", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   const IndexHandle index = trained_index("Polar2", POLAR_METRIC_L2, x);
-  require_ok(polar_index_add(index.get(), kRows, x.data()));
+  require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
   const Results expected = search(index, 10, x.data(), 10);
   std::vector<int> wrong(3);
   std::vector<std::thread> threads;
@@ -423,8 +421,9 @@ TEST_CASE("many threads may search one index at a time", "[capi]") {
       for (int i = 0; i < 5; ++i) {
         Results found = expected;
         std::fill(found.ids.begin(), found.ids.end(), -7);
-        const bool ok = polar_index_search(index.get(), 10, x.data(), 10, 2, found.scores.data(),
-                                           found.ids.data()) == POLAR_OK;
+        const polar_search_options options = searching_on(2);
+        const bool ok = polar_index_search(index.get(), 10, x.data(), 10, &options,
+                                           found.scores.data(), found.ids.data()) == POLAR_OK;
         if (!ok || !(found == expected)) ++count;
       }
     });
@@ -438,15 +437,16 @@ TEST_CASE("a forked child searches an index without hanging", "[capi]") {
   for (const char* description : {"Polar2", "Flat", "IVF4,Flat", "PCA8,Polar4"}) {
     INFO(description);
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     const Results expected = search(index, 50, x.data(), 10, 2);  // OpenMP's threads exist now
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
       alarm(20);
       Results found = expected;
-      const bool ok = polar_index_search(index.get(), 50, x.data(), 10, 4, found.scores.data(),
-                                         found.ids.data()) == POLAR_OK &&
+      const polar_search_options options = searching_on(4);
+      const bool ok = polar_index_search(index.get(), 50, x.data(), 10, &options,
+                                         found.scores.data(), found.ids.data()) == POLAR_OK &&
                       found.ids == expected.ids;
       _exit(ok ? 0 : 1);
     }

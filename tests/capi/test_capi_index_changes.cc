@@ -27,11 +27,12 @@ const float* row(int64_t i) { return rows().data() + i * kDim; }
 IndexHandle filled(const char* description, polar_metric metric, bool with_ids, int64_t first = 0,
                    int64_t end = kRows) {
   IndexHandle index = make_index(description, kDim, metric);
-  require_ok(polar_index_train(index.get(), kRows, rows().data()));
+  require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
   std::vector<int64_t> ids;
   for (int64_t i = first; i < end; ++i) ids.push_back(1000 + 3 * i);
-  require_ok(with_ids ? polar_index_add_with_ids(index.get(), end - first, row(first), ids.data())
-                      : polar_index_add(index.get(), end - first, row(first)));
+  require_ok(
+      with_ids ? polar_index_add_with_ids(index.get(), end - first, row(first), ids.data(), nullptr)
+               : polar_index_add(index.get(), end - first, row(first), nullptr));
   return index;
 }
 
@@ -45,7 +46,7 @@ struct Results {
 Results search(const IndexHandle& index, int64_t nq, int64_t k) {
   Results found{{}, std::vector<float>(static_cast<size_t>(nq * k)), {}};
   found.ids.resize(found.scores.size());
-  require_ok(polar_index_search(index.get(), nq, rows().data(), k, 1, found.scores.data(),
+  require_ok(polar_index_search(index.get(), nq, rows().data(), k, nullptr, found.scores.data(),
                                 found.ids.data()));
   return found;
 }
@@ -104,9 +105,8 @@ TEST_CASE("range searches find what a search for every row does", "[capi][range]
       CHECK(std::equal(ids.begin(), ids.begin() + 10, found.ids.begin()));
       CHECK(ids[10] == -7);
 
-      options.filter = POLAR_FILTER_RANGE;
-      options.first_id = 1300;
-      options.end_id = 1600;
+      const polar_filter filter = range_filter(1300, 1600);
+      options.filter = &filter;
       const Results filtered = range_search(index, 3, radius, &options);
       std::vector<int64_t> kept;
       std::copy_if(found.ids.begin(), found.ids.end(), std::back_inserter(kept),
@@ -147,8 +147,8 @@ TEST_CASE("graphs over many equal rows are built", "[capi][graph]") {
                                     "IDMap2,NSG16,Flat", "HNSW16,Polar4", "HNSW16,Flat"}) {
       INFO(description << ", " << equal << " equal");
       const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
-      require_ok(polar_index_train(index.get(), 200, x.data()));
-      require_ok(polar_index_add(index.get(), 200, x.data()));
+      require_ok(polar_index_train(index.get(), 200, x.data(), nullptr));
+      require_ok(polar_index_add(index.get(), 200, x.data(), nullptr));
       CHECK(polar_index_ntotal(index.get()) == 200);
       const Results found = search(index, 5, 10);
       CHECK(std::count(found.ids.begin(), found.ids.end(), -1) == 0);
@@ -165,25 +165,24 @@ TEST_CASE("rows with ids go, and their ids are free again", "[capi][changes]") {
     require_ok(polar_index_remove(index.get(), 5, kIdsThatGo, &removed));
     CHECK(removed == 4);
     CHECK(polar_index_ntotal(index.get()) == kRows - 4);
-    polar_search_options options;
-    polar_search_options_init(&options);
-    options.filter = POLAR_FILTER_RANGE;
-    options.first_id = 1500;
-    options.end_id = 1000000;
-    require_ok(polar_index_remove_filtered(index.get(), &options, &removed));
+    polar_filter filter = range_filter(1500, 1000000);
+    require_ok(polar_index_remove_filtered(index.get(), &filter, &removed));
     CHECK(removed == 400 - 167 - 1);
     const Results found = search(index, 20, 50);
     for (const int64_t id : found.ids) {
       CHECK((id >= -1 && id < 1500));
       for (const int64_t gone : kIdsThatGo) CHECK(id != gone);
     }
-    require_ok(polar_index_add_with_ids(index.get(), 1, row(399), kIdsThatGo + 1));
+    require_ok(polar_index_add_with_ids(index.get(), 1, row(399), kIdsThatGo + 1, nullptr));
     require_ok(polar_index_remove(index.get(), 0, nullptr, nullptr));
     check_failed(polar_index_remove_filtered(index.get(), nullptr, nullptr),
-                 POLAR_ERROR_BAD_ARGUMENT, {"options: NULL"});
-    options.filter = POLAR_FILTER_NONE;
-    check_failed(polar_index_remove_filtered(index.get(), &options, nullptr),
-                 POLAR_ERROR_BAD_ARGUMENT, {"options.filter"});
+                 POLAR_ERROR_BAD_ARGUMENT, {"filter: NULL"});
+    filter.kind = POLAR_FILTER_NONE;
+    check_failed(polar_index_remove_filtered(index.get(), &filter, nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT, {"filter.kind: POLAR_FILTER_NONE"});
+    filter.kind = -1;
+    check_failed(polar_index_remove_filtered(index.get(), &filter, nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT, {"filter.kind: -1 is not allowed"});
   }
 }
 
@@ -195,7 +194,7 @@ TEST_CASE("rows without ids close up, where an index can", "[capi][changes]") {
     require_ok(polar_index_remove(index.get(), 2, gone.data(), nullptr));
     Results expected = search(filled(description, POLAR_METRIC_L2, false, 2), 20, 10);
     CHECK(search(index, 20, 10) == expected);
-    require_ok(polar_index_add(index.get(), 1, row(0)));
+    require_ok(polar_index_add(index.get(), 1, row(0), nullptr));
     CHECK(search(index, 1, 1).ids[0] == kRows - 2);
   }
   for (const char* description : {"IDMap2,Polar4", "IVF4,Flat"}) {
@@ -217,24 +216,25 @@ TEST_CASE("rows are updated in place", "[capi][changes]") {
       INFO(description << " metric " << metric);
       const IndexHandle index = filled(description, metric, true, 0, 300);
       const std::vector<int64_t> ids = {1000, 1003};
-      require_ok(polar_index_update(index.get(), 2, ids.data(), row(350)));
+      require_ok(polar_index_update(index.get(), 2, ids.data(), row(350), nullptr));
       std::vector<float> scores(2);
       std::vector<int64_t> found(2);
-      require_ok(polar_index_search(index.get(), 2, row(350), 1, 1, scores.data(), found.data()));
+      require_ok(
+          polar_index_search(index.get(), 2, row(350), 1, nullptr, scores.data(), found.data()));
       CHECK(found == ids);
       const Results before = search(index, 20, 10);
       const std::vector<int64_t> unknown = {1000, 1001};
-      check_failed(polar_index_update(index.get(), 2, unknown.data(), row(360)),
+      check_failed(polar_index_update(index.get(), 2, unknown.data(), row(360), nullptr),
                    POLAR_ERROR_NOT_FOUND, {"1001"});
       CHECK(search(index, 20, 10) == before);
     }
   }
   const IndexHandle flat = filled("Flat", POLAR_METRIC_L2, false);
   const int64_t id = 0;
-  check_failed(polar_index_update(flat.get(), 1, &id, row(1)), POLAR_ERROR_UNSUPPORTED,
+  check_failed(polar_index_update(flat.get(), 1, &id, row(1), nullptr), POLAR_ERROR_UNSUPPORTED,
                {"cannot be changed"});
-  check_failed(polar_index_update(flat.get(), 1, nullptr, row(1)), POLAR_ERROR_BAD_ARGUMENT,
-               {"ids: NULL"});
+  check_failed(polar_index_update(flat.get(), 1, nullptr, row(1), nullptr),
+               POLAR_ERROR_BAD_ARGUMENT, {"ids: NULL"});
 }
 
 TEST_CASE("indexes made and trained alike merge", "[capi][changes]") {
@@ -245,15 +245,16 @@ TEST_CASE("indexes made and trained alike merge", "[capi][changes]") {
       INFO(description << " ids " << with_ids);
       const IndexHandle index = filled(description, POLAR_METRIC_L2, with_ids, 0, 150);
       const IndexHandle other = filled(description, POLAR_METRIC_L2, with_ids, 150);
-      require_ok(polar_index_merge(index.get(), other.get()));
+      require_ok(polar_index_merge(index.get(), other.get(), nullptr));
       CHECK(polar_index_ntotal(other.get()) == 0);
       CHECK(polar_index_ntotal(index.get()) == kRows);
       CHECK(search(index, 20, 10) ==
             search(filled(description, POLAR_METRIC_L2, with_ids), 20, 10));
-      require_ok(polar_index_add(other.get(), 1, row(0)));
+      require_ok(polar_index_add(other.get(), 1, row(0), nullptr));
       if (!with_ids) continue;
       const IndexHandle again = filled(description, POLAR_METRIC_L2, true, 5, 6);
-      check_failed(polar_index_merge(index.get(), again.get()), POLAR_ERROR_BAD_ARGUMENT, {"1015"});
+      check_failed(polar_index_merge(index.get(), again.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
+                   {"1015"});
       CHECK(polar_index_ntotal(index.get()) == kRows);
       CHECK(polar_index_ntotal(again.get()) == 1);
     }
@@ -263,7 +264,7 @@ TEST_CASE("indexes made and trained alike merge", "[capi][changes]") {
 TEST_CASE("what cannot merge is told", "[capi][changes]") {
   const IndexHandle index = filled("Polar4", POLAR_METRIC_L2, false);
   const auto refused = [&](const IndexHandle& other, polar_status status, const char* part) {
-    check_failed(polar_index_merge(index.get(), other.get()), status, {part});
+    check_failed(polar_index_merge(index.get(), other.get(), nullptr), status, {part});
     CHECK(polar_index_ntotal(index.get()) == kRows);
   };
   refused(index, POLAR_ERROR_BAD_ARGUMENT, "itself");
@@ -272,8 +273,8 @@ TEST_CASE("what cannot merge is told", "[capi][changes]") {
   refused(filled("Flat", POLAR_METRIC_L2, false), POLAR_ERROR_STATE_MISMATCH, "IndexPolar");
   refused(filled("Polar4", POLAR_METRIC_L2, true), POLAR_ERROR_BAD_ARGUMENT, "ids of the caller's");
   const IndexHandle own_mean = make_index("Polar4", kDim, POLAR_METRIC_L2);
-  require_ok(polar_index_train(own_mean.get(), 200, row(0)));
-  require_ok(polar_index_add(own_mean.get(), 1, row(0)));
+  require_ok(polar_index_train(own_mean.get(), 200, row(0), nullptr));
+  require_ok(polar_index_add(own_mean.get(), 1, row(0), nullptr));
   refused(own_mean, POLAR_ERROR_STATE_MISMATCH, "centre");
 }
 
@@ -305,8 +306,8 @@ TEST_CASE("rows are added and removed while others search, behind a reader-write
         const std::shared_lock<std::shared_mutex> shared(lock);
         turn.unlock();
         // Row 3 is always there; what it was coded to may be nearer to another's query.
-        const bool found = polar_index_search_with_options(index.get(), 2, row(3), 10, &options,
-                                                           scores.data(), ids.data()) == POLAR_OK &&
+        const bool found = polar_index_search(index.get(), 2, row(3), 10, &options, scores.data(),
+                                              ids.data()) == POLAR_OK &&
                            std::find(ids.begin(), ids.begin() + 10, 1009) != ids.begin() + 10 &&
                            polar_index_reconstruct(index.get(), 1009, x.data()) == POLAR_OK &&
                            polar_index_ntotal(index.get()) >= 200;
@@ -322,9 +323,10 @@ TEST_CASE("rows are added and removed while others search, behind a reader-write
     for (int64_t i = first; i < first + 20; ++i) ids.push_back(1000 + 3 * i);
     const std::lock_guard<std::mutex> turn(door);
     const std::lock_guard<std::shared_mutex> alone(lock);
-    all_ok = all_ok &&
-             polar_index_add_with_ids(index.get(), 20, row(first), ids.data()) == POLAR_OK &&
-             polar_index_remove(index.get(), 5, ids.data(), nullptr) == POLAR_OK;
+    all_ok =
+        all_ok &&
+        polar_index_add_with_ids(index.get(), 20, row(first), ids.data(), nullptr) == POLAR_OK &&
+        polar_index_remove(index.get(), 5, ids.data(), nullptr) == POLAR_OK;
   }
   is_done = true;
   for (std::thread& reader : readers) reader.join();
@@ -346,7 +348,7 @@ TEST_CASE("calls on const handles run together between changes", "[capi][changes
         std::vector<int64_t> ids(20);
         int64_t lims[3];
         for (int repeat = 0; repeat < 5; ++repeat) {
-          polar_index_search(index.get(), 2, rows().data(), 10, 1, scores.data(), ids.data());
+          polar_index_search(index.get(), 2, rows().data(), 10, nullptr, scores.data(), ids.data());
           polar_index_range_search(index.get(), 2, rows().data(), 20, nullptr, 20, lims,
                                    scores.data(), ids.data());
           polar_index_reconstruct(index.get(), 1006, scores.data());
@@ -355,8 +357,8 @@ TEST_CASE("calls on const handles run together between changes", "[capi][changes
     }
     for (std::thread& reader : readers) reader.join();
     const int64_t id = 1000 + 3 * (300 + round);
-    require_ok(polar_index_add_with_ids(index.get(), 1, row(300 + round), &id));
-    if (can_update) require_ok(polar_index_update(index.get(), 1, &id, row(2)));
+    require_ok(polar_index_add_with_ids(index.get(), 1, row(300 + round), &id, nullptr));
+    if (can_update) require_ok(polar_index_update(index.get(), 1, &id, row(2), nullptr));
     const int64_t gone = 1000 + 3 * round;
     require_ok(polar_index_remove(index.get(), 1, &gone, nullptr));
   }

@@ -29,12 +29,12 @@ struct Fixture {
       : description(text),
         x(normal_rows(kRows, kDim, 1)),
         index(make_index(text, kDim, POLAR_METRIC_L2)) {
-    require_ok(polar_index_train(index.get(), kRows, x.data()));
+    require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
     for (int64_t i = 0; i < kRows; ++i) ids.push_back(with_ids ? 500 + i : i);
     if (with_ids) {
-      require_ok(polar_index_add_with_ids(index.get(), kRows, x.data(), ids.data()));
+      require_ok(polar_index_add_with_ids(index.get(), kRows, x.data(), ids.data(), nullptr));
     } else {
-      require_ok(polar_index_add(index.get(), kRows, x.data()));
+      require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     }
     before = look();
   }
@@ -43,8 +43,8 @@ struct Fixture {
     constexpr int64_t kQueries = 5, kK = kRows + 1;
     std::vector<float> scores(kQueries * kK);
     std::vector<int64_t> found(kQueries * kK);
-    require_ok(
-        polar_index_search(index.get(), kQueries, x.data(), kK, 1, scores.data(), found.data()));
+    require_ok(polar_index_search(index.get(), kQueries, x.data(), kK, nullptr, scores.data(),
+                                  found.data()));
     std::vector<double> seen(scores.begin(), scores.end());
     seen.insert(seen.end(), found.begin(), found.end());
     seen.push_back(static_cast<double>(polar_index_ntotal(index.get())));
@@ -114,10 +114,10 @@ TEST_CASE("index calls refuse NULL", "[capi]") {
   const auto refused = [](polar_status status, const std::string& name) {
     check_failed(status, POLAR_ERROR_BAD_ARGUMENT, {name + ": NULL is not allowed"});
   };
-  refused(polar_index_train(nullptr, 1, f.x.data()), "index");
-  refused(polar_index_add(nullptr, 1, f.x.data()), "index");
-  refused(polar_index_add_with_ids(nullptr, 1, f.x.data(), ids), "index");
-  refused(polar_index_search(nullptr, 1, f.x.data(), 1, 0, out, ids), "index");
+  refused(polar_index_train(nullptr, 1, f.x.data(), nullptr), "index");
+  refused(polar_index_add(nullptr, 1, f.x.data(), nullptr), "index");
+  refused(polar_index_add_with_ids(nullptr, 1, f.x.data(), ids, nullptr), "index");
+  refused(polar_index_search(nullptr, 1, f.x.data(), 1, nullptr, out, ids), "index");
   refused(polar_index_code_size(nullptr, &bytes), "index");
   refused(polar_index_reconstruct(nullptr, 0, out), "index");
   CHECK(polar_index_ntotal(nullptr) == 0);
@@ -129,13 +129,13 @@ TEST_CASE("index calls refuse NULL", "[capi]") {
                {"info.struct_size: 0 is not allowed"});
   char text[4];
   CHECK(polar_index_description(nullptr, text, sizeof text) == 0);
-  refused(polar_index_train(f.index.get(), 1, nullptr), "x");
-  refused(polar_index_add(f.index.get(), 1, nullptr), "x");
-  refused(polar_index_add_with_ids(f.index.get(), 1, nullptr, ids), "x");
-  refused(polar_index_add_with_ids(f.index.get(), 1, f.x.data(), nullptr), "ids");
-  refused(polar_index_search(f.index.get(), 1, nullptr, 1, 0, out, ids), "queries");
-  refused(polar_index_search(f.index.get(), 1, f.x.data(), 1, 0, nullptr, ids), "scores");
-  refused(polar_index_search(f.index.get(), 1, f.x.data(), 1, 0, out, nullptr), "ids");
+  refused(polar_index_train(f.index.get(), 1, nullptr, nullptr), "x");
+  refused(polar_index_add(f.index.get(), 1, nullptr, nullptr), "x");
+  refused(polar_index_add_with_ids(f.index.get(), 1, nullptr, ids, nullptr), "x");
+  refused(polar_index_add_with_ids(f.index.get(), 1, f.x.data(), nullptr, nullptr), "ids");
+  refused(polar_index_search(f.index.get(), 1, nullptr, 1, nullptr, out, ids), "queries");
+  refused(polar_index_search(f.index.get(), 1, f.x.data(), 1, nullptr, nullptr, ids), "scores");
+  refused(polar_index_search(f.index.get(), 1, f.x.data(), 1, nullptr, out, nullptr), "ids");
   refused(polar_index_code_size(f.index.get(), nullptr), "bytes");
   refused(polar_index_reconstruct(f.index.get(), 0, nullptr), "x");
   f.check_unchanged();
@@ -149,19 +149,27 @@ TEST_CASE("index calls refuse wrong counts", "[capi]") {
   const auto refused = [](polar_status status, const std::string& part) {
     check_failed(status, POLAR_ERROR_BAD_ARGUMENT, {part});
   };
-  refused(polar_index_train(index, 0, f.x.data()), "n: 0 is not allowed; 1 or more");
-  refused(polar_index_add(index, -1, f.x.data()), "n: -1 is not allowed; 0 or more");
-  refused(polar_index_add(index, INT64_MAX, f.x.data()), "does not fit");
-  refused(polar_index_add_with_ids(index, -1, f.x.data(), ids), "n: -1 is not allowed; 0 or more");
-  refused(polar_index_search(index, -1, f.x.data(), 1, 0, out, ids), "nq: -1 is not allowed");
+  refused(polar_index_train(index, 0, f.x.data(), nullptr), "n: 0 is not allowed; 1 or more");
+  refused(polar_index_add(index, -1, f.x.data(), nullptr), "n: -1 is not allowed; 0 or more");
+  refused(polar_index_add(index, INT64_MAX, f.x.data(), nullptr), "does not fit");
+  refused(polar_index_add_with_ids(index, -1, f.x.data(), ids, nullptr),
+          "n: -1 is not allowed; 0 or more");
+  refused(polar_index_search(index, -1, f.x.data(), 1, nullptr, out, ids), "nq: -1 is not allowed");
   for (const int64_t k : {int64_t{0}, int64_t{-5}}) {
-    refused(polar_index_search(index, 1, f.x.data(), k, 0, out, ids),
+    refused(polar_index_search(index, 1, f.x.data(), k, nullptr, out, ids),
             "k: " + std::to_string(k) + " is not allowed; 1 or more");
   }
-  refused(polar_index_search(index, 1, f.x.data(), INT64_MAX, 0, out, ids), "does not fit");
+  refused(polar_index_search(index, 1, f.x.data(), INT64_MAX, nullptr, out, ids), "does not fit");
   for (const int32_t threads : {-1, 1025}) {
-    refused(polar_index_search(index, 1, f.x.data(), 1, threads, out, ids),
-            "num_threads: " + std::to_string(threads) + " is not allowed; 0");
+    const std::string text = "num_threads: " + std::to_string(threads) + " is not allowed; 0";
+    const polar_search_options searching = searching_on(threads);
+    const polar_work_options working = working_on(threads);
+    refused(polar_index_search(index, 1, f.x.data(), 1, &searching, out, ids), text);
+    refused(polar_index_train(index, 1, f.x.data(), &working), text);
+    refused(polar_index_add(index, 1, f.x.data(), &working), text);
+    refused(polar_index_add_with_ids(index, 1, f.x.data(), ids, &working), text);
+    refused(polar_index_update(index, 1, ids, f.x.data(), &working), text);
+    refused(polar_index_merge(index, index, &working), text);
   }
   f.check_unchanged();
 }
@@ -174,14 +182,14 @@ TEST_CASE("index calls refuse numbers that are not finite and leave the index as
       std::vector<float> x = f.x;
       x[static_cast<size_t>((kRows - 1) * kDim + 2)] = bad;
       const std::vector<std::string> parts = {"row 59 column 2 is ", "finite"};
-      check_failed(polar_index_add(f.index.get(), kRows, x.data()), POLAR_ERROR_BAD_ARGUMENT,
-                   parts);
-      check_failed(
-          polar_index_search(f.index.get(), kRows, x.data(), 1, 0, f.out.data(), f.out_ids.data()),
-          POLAR_ERROR_BAD_ARGUMENT, parts);
+      check_failed(polar_index_add(f.index.get(), kRows, x.data(), nullptr),
+                   POLAR_ERROR_BAD_ARGUMENT, parts);
+      check_failed(polar_index_search(f.index.get(), kRows, x.data(), 1, nullptr, f.out.data(),
+                                      f.out_ids.data()),
+                   POLAR_ERROR_BAD_ARGUMENT, parts);
       const IndexHandle fresh = make_index(description, kDim, POLAR_METRIC_L2);
-      check_failed(polar_index_train(fresh.get(), kRows, x.data()), POLAR_ERROR_BAD_ARGUMENT,
-                   parts);
+      check_failed(polar_index_train(fresh.get(), kRows, x.data(), nullptr),
+                   POLAR_ERROR_BAD_ARGUMENT, parts);
     }
     f.check_unchanged();
   }
@@ -195,12 +203,13 @@ TEST_CASE("rows too long for scores are refused and leave the index as it was", 
     for (int64_t i = 0; i < kDim; ++i) x[static_cast<size_t>(40 * kDim + i)] *= 1e19f;
     std::vector<int64_t> ids(kRows);
     for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = 9000 + i;
-    check_failed(with_ids ? polar_index_add_with_ids(f.index.get(), kRows, x.data(), ids.data())
-                          : polar_index_add(f.index.get(), kRows, x.data()),
+    check_failed(with_ids
+                     ? polar_index_add_with_ids(f.index.get(), kRows, x.data(), ids.data(), nullptr)
+                     : polar_index_add(f.index.get(), kRows, x.data(), nullptr),
                  POLAR_ERROR_BAD_ARGUMENT, {"row 40"});
     f.check_unchanged();
     if (with_ids) {  // the ids of the refused rows are free
-      require_ok(polar_index_add_with_ids(f.index.get(), 1, f.x.data(), ids.data()));
+      require_ok(polar_index_add_with_ids(f.index.get(), 1, f.x.data(), ids.data(), nullptr));
     }
   }
 }
@@ -213,9 +222,9 @@ TEST_CASE("calls on an untrained index say so", "[capi]") {
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
     CHECK(polar_index_is_trained(index.get()) == 0);
     const std::vector<polar_status> statuses = {
-        polar_index_add(index.get(), kRows, x.data()),
-        polar_index_add_with_ids(index.get(), 1, x.data(), ids.data()),
-        polar_index_search(index.get(), 1, x.data(), 1, 0, out.data(), ids.data())};
+        polar_index_add(index.get(), kRows, x.data(), nullptr),
+        polar_index_add_with_ids(index.get(), 1, x.data(), ids.data(), nullptr),
+        polar_index_search(index.get(), 1, x.data(), 1, nullptr, out.data(), ids.data())};
     for (const polar_status status : statuses) {
       check_failed(status, POLAR_ERROR_NOT_TRAINED,
                    {description, "not trained", "polar_index_train"});
@@ -249,10 +258,10 @@ TEST_CASE("too few rows to train on are counted before FAISS sees them", "[capi]
     INFO(row.description);
     const IndexHandle index = make_index(row.description, kDim, POLAR_METRIC_L2);
     const std::string told = "n: " + std::to_string(row.needed - 1) + " training rows are too few";
-    check_failed(polar_index_train(index.get(), row.needed - 1, x.data()), POLAR_ERROR_BAD_ARGUMENT,
-                 {told.c_str(), row.description, row.what});
+    check_failed(polar_index_train(index.get(), row.needed - 1, x.data(), nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT, {told.c_str(), row.description, row.what});
     CHECK(polar_index_is_trained(index.get()) == 0);
-    CHECK(polar_index_train(index.get(), row.needed, x.data()) == POLAR_OK);
+    CHECK(polar_index_train(index.get(), row.needed, x.data(), nullptr) == POLAR_OK);
   }
 }
 
@@ -276,8 +285,8 @@ TEST_CASE("errors of FAISS's are told without its source", "[capi]") {
 TEST_CASE("train is refused once the index holds rows", "[capi]") {
   for (const char* description : {"Polar2", "PCA8,Polar4", "IVF4,Flat", "Flat"}) {
     Fixture f(description);
-    check_failed(polar_index_train(f.index.get(), kRows, f.x.data()), POLAR_ERROR_STATE_MISMATCH,
-                 {"index: holds 60 rows"});
+    check_failed(polar_index_train(f.index.get(), kRows, f.x.data(), nullptr),
+                 POLAR_ERROR_STATE_MISMATCH, {"index: holds 60 rows"});
     f.check_unchanged();
   }
 }
@@ -286,18 +295,19 @@ TEST_CASE("a training that fails leaves the index as it was", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   // PCA learns from 3 rows; the 4 lists behind it cannot.
   const IndexHandle index = make_index("PCA2,IVF4,Flat", kDim, POLAR_METRIC_L2);
-  check_failed(polar_index_train(index.get(), 3, x.data()), POLAR_ERROR_BAD_ARGUMENT, {"training"});
+  check_failed(polar_index_train(index.get(), 3, x.data(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
+               {"training"});
   CHECK(polar_index_is_trained(index.get()) == 0);
   const IndexHandle fresh = make_index("PCA2,IVF4,Flat", kDim, POLAR_METRIC_L2);
   for (const IndexHandle* trained : {&index, &fresh}) {
-    require_ok(polar_index_train(trained->get(), kRows, x.data()));
-    require_ok(polar_index_add(trained->get(), kRows, x.data()));
+    require_ok(polar_index_train(trained->get(), kRows, x.data(), nullptr));
+    require_ok(polar_index_add(trained->get(), kRows, x.data(), nullptr));
   }
   std::vector<float> scores(20), fresh_scores(20);
   std::vector<int64_t> ids(20), fresh_ids(20);
-  require_ok(polar_index_search(index.get(), 1, x.data(), 20, 1, scores.data(), ids.data()));
-  require_ok(
-      polar_index_search(fresh.get(), 1, x.data(), 20, 1, fresh_scores.data(), fresh_ids.data()));
+  require_ok(polar_index_search(index.get(), 1, x.data(), 20, nullptr, scores.data(), ids.data()));
+  require_ok(polar_index_search(fresh.get(), 1, x.data(), 20, nullptr, fresh_scores.data(),
+                                fresh_ids.data()));
   CHECK(scores == fresh_scores);
   CHECK(ids == fresh_ids);
 }
@@ -308,7 +318,7 @@ TEST_CASE("ids must be new and not negative", "[capi]") {
     Fixture f(description, true);
     std::vector<int64_t> ids = {7, 8, 9};
     const auto refused = [&](const std::vector<std::string>& parts) {
-      check_failed(polar_index_add_with_ids(f.index.get(), 3, f.x.data(), ids.data()),
+      check_failed(polar_index_add_with_ids(f.index.get(), 3, f.x.data(), ids.data(), nullptr),
                    POLAR_ERROR_BAD_ARGUMENT, parts);
       f.check_unchanged();
     };
@@ -319,7 +329,7 @@ TEST_CASE("ids must be new and not negative", "[capi]") {
     ids[2] = 7;
     refused({"ids", "7", "2"});  // twice in one call
     ids[2] = 9;
-    require_ok(polar_index_add_with_ids(f.index.get(), 3, f.x.data(), ids.data()));
+    require_ok(polar_index_add_with_ids(f.index.get(), 3, f.x.data(), ids.data(), nullptr));
     CHECK(polar_index_ntotal(f.index.get()) == kRows + 3);
   }
 }
@@ -328,13 +338,14 @@ TEST_CASE("an index takes rows with ids or without, not both", "[capi]") {
   const std::vector<int64_t> ids = {9000};
   for (const char* description : {"Polar2", "IDMap2,Polar2", "IVF4,Flat"}) {
     Fixture with(description, true);
-    check_failed(polar_index_add(with.index.get(), 1, with.x.data()), POLAR_ERROR_BAD_ARGUMENT,
+    check_failed(polar_index_add(with.index.get(), 1, with.x.data(), nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT,
                  {"index: holds rows with ids", "polar_index_add_with_ids is allowed"});
     with.check_unchanged();
     Fixture without(description, false);
-    check_failed(polar_index_add_with_ids(without.index.get(), 1, without.x.data(), ids.data()),
-                 POLAR_ERROR_BAD_ARGUMENT,
-                 {"index: holds rows without ids", "polar_index_add is allowed"});
+    check_failed(
+        polar_index_add_with_ids(without.index.get(), 1, without.x.data(), ids.data(), nullptr),
+        POLAR_ERROR_BAD_ARGUMENT, {"index: holds rows without ids", "polar_index_add is allowed"});
     without.check_unchanged();
   }
 }

@@ -44,7 +44,7 @@ std::vector<int64_t> ids_of_rows() {
 IndexHandle trained(const char* description, polar_metric metric) {
   IndexHandle index = make_index(description, kDim, metric);
   require_ok(polar_index_train_with_centroids(index.get(), kLists, centroids().data(), kRows,
-                                              rows().data()));
+                                              rows().data(), nullptr));
   return index;
 }
 
@@ -56,8 +56,7 @@ std::vector<int64_t> search(const IndexHandle& index, int64_t nq, const float* q
   options.exactness = kInfinity;
   std::vector<float> scores(static_cast<size_t>(nq * k));
   std::vector<int64_t> ids(scores.size());
-  require_ok(polar_index_search_with_options(index.get(), nq, queries, k, &options, scores.data(),
-                                             ids.data()));
+  require_ok(polar_index_search(index.get(), nq, queries, k, &options, scores.data(), ids.data()));
   return ids;
 }
 
@@ -70,7 +69,7 @@ TEST_CASE("rows lie in the lists that were given", "[capi][lists]") {
       INFO(description << " metric " << metric);
       const IndexHandle index = trained(description, metric);
       require_ok(polar_index_add_to_lists(index.get(), kRows, rows().data(), ids_of_rows().data(),
-                                          spread_lists().data()));
+                                          spread_lists().data(), nullptr));
       CHECK(polar_index_ntotal(index.get()) == kRows);
       for (int64_t list = 0; list < kLists; ++list) {
         std::vector<int64_t> expected;
@@ -98,10 +97,11 @@ TEST_CASE("rows in the lists of the nearest centroids are those of add_with_ids"
     }
   }
   const std::vector<int64_t> ids = ids_of_rows();
-  require_ok(polar_index_add_to_lists(index.get(), 150, rows().data(), ids.data(), nearest.data()));
+  require_ok(polar_index_add_to_lists(index.get(), 150, rows().data(), ids.data(), nearest.data(),
+                                      nullptr));
   require_ok(polar_index_add_to_lists(index.get(), kRows - 150, rows().data() + 150 * kDim,
-                                      ids.data() + 150, nearest.data() + 150));
-  require_ok(polar_index_add_with_ids(expected.get(), kRows, rows().data(), ids.data()));
+                                      ids.data() + 150, nearest.data() + 150, nullptr));
+  require_ok(polar_index_add_with_ids(expected.get(), kRows, rows().data(), ids.data(), nullptr));
   CHECK(search(index, 50, rows().data(), 10, 2) == search(expected, 50, rows().data(), 10, 2));
   std::vector<float> x(kDim);
   std::vector<float> y(kDim);
@@ -118,9 +118,9 @@ TEST_CASE("how many lists are searched is kept", "[capi][lists]") {
     CHECK(polar_index_nlist(index.get()) == 4);
     CHECK(polar_index_nprobe(index.get()) == 1);
     require_ok(polar_index_set_nprobe(index.get(), 3));
-    require_ok(polar_index_train(index.get(), kRows, rows().data()));
+    require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
     CHECK(polar_index_nprobe(index.get()) == 3);
-    require_ok(polar_index_add(index.get(), kRows, rows().data()));
+    require_ok(polar_index_add(index.get(), kRows, rows().data(), nullptr));
     CHECK(search(index, 30, rows().data(), 10, 0) == search(index, 30, rows().data(), 10, 3));
     CHECK(search(index, 30, rows().data(), 10, 0) != search(index, 30, rows().data(), 10, 1));
     polar_index* copy = nullptr;
@@ -142,7 +142,7 @@ TEST_CASE("how many lists are searched is kept", "[capi][lists]") {
 TEST_CASE("training with centroids tells what is wrong", "[capi][lists]") {
   const auto train = [](const IndexHandle& index, int64_t nlist, const float* c, int64_t n,
                         const float* x) {
-    return polar_index_train_with_centroids(index.get(), nlist, c, n, x);
+    return polar_index_train_with_centroids(index.get(), nlist, c, n, x, nullptr);
   };
   const IndexHandle index = make_index("IVF4,Polar4", kDim, POLAR_METRIC_L2);
   const float* c = centroids().data();
@@ -161,7 +161,7 @@ TEST_CASE("training with centroids tells what is wrong", "[capi][lists]") {
   }
   require_ok(train(index, 4, c, kRows, x));
   require_ok(train(index, 4, c, kRows, x));  // forgets what it learned before
-  require_ok(polar_index_add(index.get(), 1, x));
+  require_ok(polar_index_add(index.get(), 1, x, nullptr));
   check_failed(train(index, 4, c, kRows, x), POLAR_ERROR_STATE_MISMATCH, {"holds 1 rows"});
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("adding to lists tells what is wrong and changes nothing", "[capi][lis
   const std::vector<int64_t> lists = spread_lists();
   const auto add = [&](const IndexHandle& index, int64_t n, const float* x, const int64_t* row_ids,
                        const int64_t* to) {
-    return polar_index_add_to_lists(index.get(), n, x, row_ids, to);
+    return polar_index_add_to_lists(index.get(), n, x, row_ids, to, nullptr);
   };
   const float* x = rows().data();
   const IndexHandle untrained = make_index("IVF4,Polar4", kDim, POLAR_METRIC_L2);
@@ -193,7 +193,7 @@ TEST_CASE("adding to lists tells what is wrong and changes nothing", "[capi][lis
   infinite[2 * kDim] = kInfinity;
   check_failed(add(index, 5, infinite.data(), ids.data() + 5, lists.data()),
                POLAR_ERROR_BAD_ARGUMENT, {"x"});
-  check_failed(polar_index_add(index.get(), 1, x), POLAR_ERROR_BAD_ARGUMENT,
+  check_failed(polar_index_add(index.get(), 1, x, nullptr), POLAR_ERROR_BAD_ARGUMENT,
                {"ids of the caller's"});
   CHECK(polar_index_ntotal(index.get()) == 5);
   require_ok(add(index, 5, x, ids.data() + 5, lists.data()));

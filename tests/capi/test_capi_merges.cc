@@ -25,7 +25,7 @@ int64_t id_of(int64_t row) { return 100000 - 3 * row; }
 
 IndexHandle trained(const std::string& description, polar_metric metric) {
   IndexHandle index = make_index(description.c_str(), kDim, metric);
-  require_ok(polar_index_train(index.get(), kRows, rows().data()));
+  require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
   if (polar_index_nlist(index.get()) > 0) require_ok(polar_index_set_nprobe(index.get(), 4));
   return index;
 }
@@ -40,8 +40,9 @@ IndexHandle clone(const IndexHandle& index) {
 void add(const IndexHandle& index, bool with_ids, int64_t first, int64_t end) {
   std::vector<int64_t> ids;
   for (int64_t i = first; i < end; ++i) ids.push_back(id_of(i));
-  require_ok(with_ids ? polar_index_add_with_ids(index.get(), end - first, row(first), ids.data())
-                      : polar_index_add(index.get(), end - first, row(first)));
+  require_ok(
+      with_ids ? polar_index_add_with_ids(index.get(), end - first, row(first), ids.data(), nullptr)
+               : polar_index_add(index.get(), end - first, row(first), nullptr));
 }
 
 struct Answers {
@@ -53,7 +54,7 @@ struct Answers {
 Answers answers(const IndexHandle& index) {
   constexpr int64_t kQueries = 40;
   Answers found{std::vector<float>(kQueries * kK), std::vector<int64_t>(kQueries * kK)};
-  require_ok(polar_index_search(index.get(), kQueries, row(kRows - kQueries), kK, 1,
+  require_ok(polar_index_search(index.get(), kQueries, row(kRows - kQueries), kK, nullptr,
                                 found.scores.data(), found.ids.data()));
   return found;
 }
@@ -65,7 +66,7 @@ int32_t append(void* user, const void* data, size_t bytes) {
 
 std::string saved(const IndexHandle& index) {
   std::string bytes;
-  require_ok(polar_index_save_to(index.get(), append, &bytes));
+  require_ok(polar_index_save_to(index.get(), append, &bytes, nullptr));
   return bytes;
 }
 
@@ -77,7 +78,7 @@ void check_storable(const IndexHandle& index) {
   polar_save_options verified;
   polar_save_options_init(&verified);
   verified.verify = 1;
-  require_ok(polar_index_save_with_options(index.get(), path.c_str(), &verified));
+  require_ok(polar_index_save(index.get(), path.c_str(), &verified));
   for (const int32_t mapped : {0, 1}) {
     polar_load_options options;
     polar_load_options_init(&options);
@@ -151,7 +152,7 @@ TEST_CASE("merged rows have their ids, and both sides can be used", "[capi][merg
         // In the same pieces: products of matrices are rounded by how many rows come together.
         if (held > 0) add(expected, with_ids, 0, held);
         add(expected, with_ids, held, kRows - 1);
-        require_ok(polar_index_merge(index.get(), other.get()));
+        require_ok(polar_index_merge(index.get(), other.get(), nullptr));
         CHECK(polar_index_ntotal(index.get()) == kRows - 1);
         CHECK(polar_index_ntotal(other.get()) == 0);
         CHECK(answers(index) == answers(expected));
@@ -166,11 +167,11 @@ TEST_CASE("merged rows have their ids, and both sides can be used", "[capi][merg
           add(emptied, other_ids, 0, 20);
           const IndexHandle by_merge = clone(other);
           const IndexHandle source = clone(emptied);
-          require_ok(polar_index_merge(other.get(), source.get()));
+          require_ok(polar_index_merge(other.get(), source.get(), nullptr));
           CHECK(answers(other) == answers(emptied));
           check_rows(other, emptied, other_ids, 20);
           check_storable(other);
-          require_ok(polar_index_merge(by_merge.get(), other.get()));
+          require_ok(polar_index_merge(by_merge.get(), other.get(), nullptr));
           CHECK(answers(by_merge) == answers(emptied));
         }
         // And what took rows takes more.
@@ -188,9 +189,9 @@ TEST_CASE("an index that took rows by a merge is not trained again", "[capi][mer
   const IndexHandle index = trained("Polar4", POLAR_METRIC_L2);
   const IndexHandle other = clone(index);
   add(other, true, 0, 50);
-  require_ok(polar_index_merge(index.get(), other.get()));
-  check_failed(polar_index_train(index.get(), kRows, rows().data()), POLAR_ERROR_STATE_MISMATCH,
-               {"holds 50 rows"});
+  require_ok(polar_index_merge(index.get(), other.get(), nullptr));
+  check_failed(polar_index_train(index.get(), kRows, rows().data(), nullptr),
+               POLAR_ERROR_STATE_MISMATCH, {"holds 50 rows"});
 }
 
 TEST_CASE("a refused merge changes neither side", "[capi][merges]") {
@@ -201,7 +202,7 @@ TEST_CASE("a refused merge changes neither side", "[capi][merges]") {
     const auto refused = [&](polar_status status) {
       const std::string before = saved(index);
       const std::string before_other = saved(other);
-      CHECK(polar_index_merge(index.get(), other.get()) == status);
+      CHECK(polar_index_merge(index.get(), other.get(), nullptr) == status);
       CHECK((saved(index) == before));
       CHECK((saved(other) == before_other));
       CHECK(answers(index) == answers(clone(index)));
@@ -213,7 +214,7 @@ TEST_CASE("a refused merge changes neither side", "[capi][merges]") {
       const IndexHandle apart = clone(index);
       const int64_t ids[] = {id_of(99)};
       if (polar_index_remove(other.get(), 1, ids, nullptr) == POLAR_OK) {
-        require_ok(polar_index_merge(index.get(), other.get()));
+        require_ok(polar_index_merge(index.get(), other.get(), nullptr));
         CHECK(polar_index_ntotal(index.get()) == 150);
       }
     } else {
@@ -229,7 +230,7 @@ TEST_CASE("a refused merge changes neither side", "[capi][merges]") {
     add(other, false, 100, 150);
     const Answers before = answers(index);
     const Answers before_other = answers(other);
-    CHECK(polar_index_merge(index.get(), other.get()) != POLAR_OK);
+    CHECK(polar_index_merge(index.get(), other.get(), nullptr) != POLAR_OK);
     CHECK(answers(index) == before);
     CHECK(answers(other) == before_other);
   }
@@ -245,13 +246,13 @@ TEST_CASE("a file is read back before it takes its name", "[capi][io]") {
     polar_save_options options;
     polar_save_options_init(&options);
     options.verify = 1;
-    require_ok(polar_index_save_with_options(index.get(), path.c_str(), &options));
+    require_ok(polar_index_save(index.get(), path.c_str(), &options));
     add(index, false, 0, 70);
-    require_ok(polar_index_save_with_options(index.get(), path.c_str(), &options));
-    require_ok(polar_index_save_with_options(index.get(), path.c_str(), nullptr));
+    require_ok(polar_index_save(index.get(), path.c_str(), &options));
+    require_ok(polar_index_save(index.get(), path.c_str(), nullptr));
     options.verify = 2;
-    check_failed(polar_index_save_with_options(index.get(), path.c_str(), &options),
-                 POLAR_ERROR_BAD_ARGUMENT, {"options.verify: 2"});
+    check_failed(polar_index_save(index.get(), path.c_str(), &options), POLAR_ERROR_BAD_ARGUMENT,
+                 {"options.verify: 2"});
   }
 }
 

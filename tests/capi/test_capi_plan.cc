@@ -32,7 +32,7 @@ TEST_CASE("a trained plan can be read", "[capi]") {
   const CodecHandle codec = make_codec("Polar2-pca", kDim, POLAR_METRIC_L2);
   CHECK(info_of(codec).is_trained == 0);
   const std::vector<float> x = uneven_rows(1000, 1);
-  require_ok(polar_codec_train(codec.get(), 1000, x.data()));
+  require_ok(polar_codec_train(codec.get(), 1000, x.data(), nullptr));
   CHECK(info_of(codec).is_trained == 1);
   CHECK(info_of(codec).code_bytes ==
         info_of(make_codec("Polar2", kDim, POLAR_METRIC_L2)).code_bytes);
@@ -58,10 +58,16 @@ TEST_CASE("a trained plan can be read", "[capi]") {
 
   double drift = 0;
   const std::vector<float> same = uneven_rows(200, 2);
-  require_ok(polar_codec_drift(codec.get(), 200, same.data(), &drift));
+  require_ok(polar_codec_drift(codec.get(), 200, same.data(), nullptr, &drift));
   CHECK(drift == Approx(1).margin(.2));
+  for (const int32_t threads : {1, 3}) {
+    const polar_work_options options = working_on(threads);
+    double again = 0;
+    require_ok(polar_codec_drift(codec.get(), 200, same.data(), &options, &again));
+    CHECK(again == drift);
+  }
   const std::vector<float> other = normal_rows(200, kDim, 3);
-  require_ok(polar_codec_drift(codec.get(), 200, other.data(), &drift));
+  require_ok(polar_codec_drift(codec.get(), 200, other.data(), nullptr, &drift));
   CHECK(drift > 3);
 }
 
@@ -74,16 +80,16 @@ TEST_CASE("plan calls refuse what is wrong", "[capi]") {
   const CodecHandle plain = make_codec("Polar2", kDim, POLAR_METRIC_L2);
   check_failed(polar_codec_get_plan(plain.get(), &plan, &segment, 1), POLAR_ERROR_UNSUPPORTED,
                {"codec", "Polar2", "-pca"});
-  check_failed(polar_codec_drift(plain.get(), 1, x.data(), &drift), POLAR_ERROR_UNSUPPORTED,
-               {"codec", "Polar2"});
+  check_failed(polar_codec_drift(plain.get(), 1, x.data(), nullptr, &drift),
+               POLAR_ERROR_UNSUPPORTED, {"codec", "Polar2"});
   const CodecHandle codec = make_codec("Polar2-pca", kDim, POLAR_METRIC_L2);
   check_failed(polar_codec_get_plan(codec.get(), &plan, &segment, 1), POLAR_ERROR_NOT_TRAINED,
                {"Polar2-pca"});
-  check_failed(polar_codec_drift(codec.get(), 1, x.data(), &drift), POLAR_ERROR_NOT_TRAINED,
-               {"Polar2-pca"});
-  check_failed(polar_codec_train(codec.get(), 199, x.data()), POLAR_ERROR_BAD_ARGUMENT,
+  check_failed(polar_codec_drift(codec.get(), 1, x.data(), nullptr, &drift),
+               POLAR_ERROR_NOT_TRAINED, {"Polar2-pca"});
+  check_failed(polar_codec_train(codec.get(), 199, x.data(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
                {"n: 199", "200", "1000"});
-  require_ok(polar_codec_train(codec.get(), 1000, x.data()));
+  require_ok(polar_codec_train(codec.get(), 1000, x.data(), nullptr));
   check_failed(polar_codec_get_plan(nullptr, &plan, &segment, 1), POLAR_ERROR_BAD_ARGUMENT,
                {"codec"});
   check_failed(polar_codec_get_plan(codec.get(), nullptr, &segment, 1), POLAR_ERROR_BAD_ARGUMENT,
@@ -95,14 +101,15 @@ TEST_CASE("plan calls refuse what is wrong", "[capi]") {
   plan.struct_size = 4;
   check_failed(polar_codec_get_plan(codec.get(), &plan, &segment, 1), POLAR_ERROR_BAD_ARGUMENT,
                {"plan.struct_size", "4"});
-  check_failed(polar_codec_drift(codec.get(), 0, x.data(), &drift), POLAR_ERROR_BAD_ARGUMENT,
-               {"n: 0"});
-  check_failed(polar_codec_drift(codec.get(), 1, nullptr, &drift), POLAR_ERROR_BAD_ARGUMENT, {"x"});
-  check_failed(polar_codec_drift(codec.get(), 1, x.data(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
-               {"drift"});
+  check_failed(polar_codec_drift(codec.get(), 0, x.data(), nullptr, &drift),
+               POLAR_ERROR_BAD_ARGUMENT, {"n: 0"});
+  check_failed(polar_codec_drift(codec.get(), 1, nullptr, nullptr, &drift),
+               POLAR_ERROR_BAD_ARGUMENT, {"x"});
+  check_failed(polar_codec_drift(codec.get(), 1, x.data(), nullptr, nullptr),
+               POLAR_ERROR_BAD_ARGUMENT, {"drift"});
   std::vector<float> bad(x.begin(), x.begin() + kDim);
   bad[5] = kNan;
-  check_failed(polar_codec_drift(codec.get(), 1, bad.data(), &drift), POLAR_ERROR_BAD_ARGUMENT,
-               {"row 0 column 5"});
+  check_failed(polar_codec_drift(codec.get(), 1, bad.data(), nullptr, &drift),
+               POLAR_ERROR_BAD_ARGUMENT, {"row 0 column 5"});
   CHECK(drift == -1);
 }

@@ -24,8 +24,8 @@ struct Found {
 polar_status search(const IndexHandle& index, const std::vector<float>& queries, Found* found) {
   polar_search_options options;
   polar_search_options_init(&options);
-  return polar_index_search_with_options(index.get(), kQueries, queries.data(), kK, &options,
-                                         found->scores.data(), found->ids.data());
+  return polar_index_search(index.get(), kQueries, queries.data(), kK, &options,
+                            found->scores.data(), found->ids.data());
 }
 
 std::vector<float> scaled(const std::vector<float>& from, double by) {
@@ -44,8 +44,8 @@ TEST_CASE("queries of any length find what those of length 1 do", "[capi][querie
                                   "HNSW16,Polar4", "NSG16,Polar2", "Polar2,RFlat", "Flat", "SQ8"}) {
     for (const polar_metric metric : {POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_COSINE}) {
       const IndexHandle index = make_index(description, kDim, metric);
-      require_ok(polar_index_train(index.get(), kRows, rows.data()));
-      require_ok(polar_index_add(index.get(), kRows, rows.data()));
+      require_ok(polar_index_train(index.get(), kRows, rows.data(), nullptr));
+      require_ok(polar_index_add(index.get(), kRows, rows.data(), nullptr));
       Found expected;
       require_ok(search(index, queries, &expected));
       // Powers of two, so that no coordinate is rounded.
@@ -71,8 +71,8 @@ TEST_CASE("distances to queries of any length are right", "[capi][queries]") {
   for (const char* description : {"Polar2", "Polar4", "Polar8", "Polar2+2", "Polar2-pca",
                                   "PolarScalar4", "IVF4,Polar4", "HNSW16,Polar4", "Flat"}) {
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
-    require_ok(polar_index_train(index.get(), kRows, rows.data()));
-    require_ok(polar_index_add(index.get(), kRows, rows.data()));
+    require_ok(polar_index_train(index.get(), kRows, rows.data(), nullptr));
+    require_ok(polar_index_add(index.get(), kRows, rows.data(), nullptr));
     for (const int exponent : {-145, -126, -110, -60, -20, 10, 30, 60}) {
       INFO(description << ", length 2^" << exponent);
       const std::vector<float> asked = scaled(queries, std::ldexp(1, exponent));
@@ -100,8 +100,8 @@ TEST_CASE("queries out of a search's range are refused", "[capi][queries]") {
   for (const char* description : {"Polar2", "IVF4,Polar4", "HNSW16,Polar4"}) {
     INFO(description);
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_INNER_PRODUCT);
-    require_ok(polar_index_train(index.get(), kRows, rows.data()));
-    require_ok(polar_index_add(index.get(), kRows, rows.data()));
+    require_ok(polar_index_train(index.get(), kRows, rows.data(), nullptr));
+    require_ok(polar_index_add(index.get(), kRows, rows.data(), nullptr));
     Found found;
     const std::vector<float> some(rows.begin(), rows.begin() + kQueries * kDim);
     for (const int exponent : {-148, -126, -118})

@@ -53,28 +53,28 @@ TEST_CASE("Rows that are too long are refused before FAISS sees them", "[capi]")
   IndexHandle made = make_index(description.c_str(), kDim, POLAR_METRIC_L2);
   polar_index* index = made.get();
   for (const float factor : {1e18F, 1e19F, 1e30F, 1e37F}) {
-    check_failed(polar_index_train(index, kRows, scaled(factor).data()), POLAR_ERROR_BAD_ARGUMENT,
-                 {"x: ", "2^61"});
+    check_failed(polar_index_train(index, kRows, scaled(factor).data(), nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT, {"x: ", "2^61"});
   }
   CHECK(polar_index_ntotal(index) == 0);
   const std::vector<float> good = scaled(1);
-  require_ok(polar_index_train(index, kRows, good.data()));
+  require_ok(polar_index_train(index, kRows, good.data(), nullptr));
   const std::vector<float> wrong = scaled(1e19F);
-  check_failed(polar_index_add(index, kRows, wrong.data()), POLAR_ERROR_BAD_ARGUMENT,
+  check_failed(polar_index_add(index, kRows, wrong.data(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
                {"x: row 0 has length", "2.31e+18 (2^61) is allowed"});
-  require_ok(polar_index_add(index, kRows, good.data()));
+  require_ok(polar_index_add(index, kRows, good.data(), nullptr));
   std::vector<float> scores(4 * 5);
   std::vector<int64_t> ids(4 * 5);
-  check_failed(polar_index_search(index, 4, wrong.data(), 5, 1, scores.data(), ids.data()),
+  check_failed(polar_index_search(index, 4, wrong.data(), 5, nullptr, scores.data(), ids.data()),
                POLAR_ERROR_BAD_ARGUMENT, {"queries: row 0 has length"});
   std::vector<int64_t> lims(5);
   check_failed(polar_index_range_search(index, 4, wrong.data(), 1, nullptr, 20, lims.data(),
                                         scores.data(), ids.data()),
                POLAR_ERROR_BAD_ARGUMENT, {"queries: row 0 has length"});
-  check_failed(polar_index_update(index, 1, ids.data(), wrong.data()), POLAR_ERROR_BAD_ARGUMENT,
-               {"x: row 0 has length"});
+  check_failed(polar_index_update(index, 1, ids.data(), wrong.data(), nullptr),
+               POLAR_ERROR_BAD_ARGUMENT, {"x: row 0 has length"});
   CHECK(polar_index_ntotal(index) == kRows);
-  require_ok(polar_index_search(index, 4, good.data(), 5, 1, scores.data(), ids.data()));
+  require_ok(polar_index_search(index, 4, good.data(), 5, nullptr, scores.data(), ids.data()));
 }
 
 TEST_CASE("FAISS's parts work with the longest rows that are taken", "[capi]") {
@@ -84,11 +84,11 @@ TEST_CASE("FAISS's parts work with the longest rows that are taken", "[capi]") {
     // 300 rows of a length near 2^58, whose squares together are near 2^124.
     const std::vector<float> x = scaled(5e16F);
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
-    require_ok(polar_index_train(index.get(), kRows, x.data()));
-    require_ok(polar_index_add(index.get(), kRows, x.data()));
+    require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
+    require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     std::vector<float> scores(4);
     std::vector<int64_t> ids(4);
-    require_ok(polar_index_search(index.get(), 4, x.data(), 1, 1, scores.data(), ids.data()));
+    require_ok(polar_index_search(index.get(), 4, x.data(), 1, nullptr, scores.data(), ids.data()));
     CHECK(std::all_of(ids.begin(), ids.end(), [](int64_t id) { return id >= 0; }));
   }
 }
@@ -96,11 +96,11 @@ TEST_CASE("FAISS's parts work with the longest rows that are taken", "[capi]") {
 TEST_CASE("Cosine takes rows of any length", "[capi]") {
   const IndexHandle index = make_index("IVF4,Flat", kDim, POLAR_METRIC_COSINE);
   const std::vector<float> x = scaled(1e37F);
-  require_ok(polar_index_train(index.get(), kRows, x.data()));
-  require_ok(polar_index_add(index.get(), kRows, x.data()));
+  require_ok(polar_index_train(index.get(), kRows, x.data(), nullptr));
+  require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
   float score = 0;
   int64_t id = -1;
-  require_ok(polar_index_search(index.get(), 1, x.data(), 1, 1, &score, &id));
+  require_ok(polar_index_search(index.get(), 1, x.data(), 1, nullptr, &score, &id));
   CHECK(id == 0);
 }
 

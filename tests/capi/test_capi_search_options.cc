@@ -62,8 +62,8 @@ const std::vector<float>& rows() {
 
 IndexHandle filled(const Row& kind, polar_metric metric) {
   IndexHandle index = make_index(kind.description, kDim, metric);
-  require_ok(polar_index_train(index.get(), kRows, rows().data()));
-  require_ok(polar_index_add(index.get(), kRows, rows().data()));
+  require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
+  require_ok(polar_index_add(index.get(), kRows, rows().data(), nullptr));
   return index;
 }
 
@@ -86,8 +86,8 @@ polar_status search(const IndexHandle& index, int64_t k, const polar_search_opti
                     Found* found) {
   found->scores.assign(static_cast<size_t>(kQueries * k), 0);
   found->ids.assign(found->scores.size(), -7);
-  return polar_index_search_with_options(index.get(), kQueries, rows().data(), k, &options,
-                                         found->scores.data(), found->ids.data());
+  return polar_index_search(index.get(), kQueries, rows().data(), k, &options, found->scores.data(),
+                            found->ids.data());
 }
 
 polar_status range_search(const IndexHandle& index, float radius,
@@ -121,15 +121,13 @@ struct Filters {
       ids.push_back(id);
     }
   }
-  void set(polar_filter_kind kind, polar_search_options* options) const {
-    options->filter = kind;
-    options->bits = bits.data();
-    options->num_bits = 500;
-    options->ids = ids.data();
-    options->num_ids = static_cast<int64_t>(ids.size());
-    options->first_id = 30;
-    options->end_id = 500;
-    options->keep = [](void*, int64_t id) { return kept(id) ? 1 : 0; };
+  polar_filter filter(polar_filter_kind kind) const {
+    polar_filter filter = filter_of(kind);
+    filter.bitset = {bits.data(), 500};
+    filter.ids = {ids.data(), static_cast<int64_t>(ids.size())};
+    filter.range = {30, 500};
+    filter.callback = {[](void*, int64_t id) { return kept(id) ? 1 : 0; }, nullptr};
+    return filter;
   }
 };
 
@@ -150,7 +148,8 @@ void check_filtered_search(const Row& row, const IndexHandle& index) {
   require_ok(search(index, kRows, options, &all));
   for (const polar_filter_kind kind : kFilters) {
     INFO("filter " << kind);
-    values.set(kind, &options);
+    const polar_filter filter = values.filter(kind);
+    options.filter = &filter;
     Found found;
     if ((row.can & filters) == 0) {
       check_failed(search(index, kK, options, &found), POLAR_ERROR_UNSUPPORTED, {"options.filter"});
@@ -193,7 +192,8 @@ void check_filtered_range(const Row& row, const IndexHandle& index, polar_metric
   REQUIRE(all.ids.size() > 50);
   for (const polar_filter_kind kind : kFilters) {
     INFO("filter " << kind);
-    values.set(kind, &options);
+    const polar_filter filter = values.filter(kind);
+    options.filter = &filter;
     Found found;
     require_ok(range_search(index, radius, options, &found));
     for (int64_t query = 0; query < kQueries; ++query) {
@@ -263,8 +263,8 @@ TEST_CASE("ef_search raises the recall of every graph", "[capi][options]") {
     options.ef_search = ef_search;
     std::vector<float> scores(1000);
     std::vector<int64_t> ids(1000);
-    require_ok(polar_index_search_with_options(index.get(), 100, many.data(), 10, &options,
-                                               scores.data(), ids.data()));
+    require_ok(
+        polar_index_search(index.get(), 100, many.data(), 10, &options, scores.data(), ids.data()));
     int64_t hits = 0;
     for (size_t i = 0; i < 1000; ++i) {
       const auto of_query = exact.begin() + static_cast<ptrdiff_t>(i / 10 * 10);
@@ -274,16 +274,16 @@ TEST_CASE("ef_search raises the recall of every graph", "[capi][options]") {
   };
   for (const char* rows : {"Flat", "Polar8"}) {
     const IndexHandle flat_index = make_index(rows, 32, POLAR_METRIC_L2);
-    require_ok(polar_index_add(flat_index.get(), 2000, many.data()));
+    require_ok(polar_index_add(flat_index.get(), 2000, many.data(), nullptr));
     std::vector<float> scores(1000);
     std::vector<int64_t> exact(1000);
-    require_ok(
-        polar_index_search(flat_index.get(), 100, many.data(), 10, 0, scores.data(), exact.data()));
+    require_ok(polar_index_search(flat_index.get(), 100, many.data(), 10, nullptr, scores.data(),
+                                  exact.data()));
     for (const std::string graph_name : {"HNSW16,", "NSG16,", "IDMap2,HNSW16,"}) {
       const std::string description = graph_name + rows;
       INFO(description);
       const IndexHandle index = make_index(description.c_str(), 32, POLAR_METRIC_L2);
-      require_ok(polar_index_add(index.get(), 2000, many.data()));
+      require_ok(polar_index_add(index.get(), 2000, many.data(), nullptr));
       const double few = share_found(index, exact, 10);
       const double more = share_found(index, exact, 40);
       const double most = share_found(index, exact, 1000);
@@ -297,10 +297,10 @@ TEST_CASE("ef_search raises the recall of every graph", "[capi][options]") {
 TEST_CASE("a search of FAISS's graph for more rows than it has ends", "[capi][options]") {
   for (const char* description : {"NSG16,Flat", "HNSW16,Flat"}) {
     const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
-    require_ok(polar_index_add(index.get(), kRows, rows().data()));
+    require_ok(polar_index_add(index.get(), kRows, rows().data(), nullptr));
     std::vector<float> scores(kRows + 50);
     std::vector<int64_t> ids(kRows + 50);
-    require_ok(polar_index_search(index.get(), 1, rows().data(), kRows + 50, 0, scores.data(),
+    require_ok(polar_index_search(index.get(), 1, rows().data(), kRows + 50, nullptr, scores.data(),
                                   ids.data()));
     CHECK(std::count(ids.begin(), ids.end(), -1) == 50);
   }

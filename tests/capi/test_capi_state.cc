@@ -15,7 +15,7 @@ constexpr int32_t kDim = 20;
 CodecHandle trained_codec(const char* spec, polar_metric metric) {
   CodecHandle codec = make_codec(spec, kDim, metric);
   const std::vector<float> x = normal_rows(300, kDim, 1, 0.5);
-  require_ok(polar_codec_train(codec.get(), 300, x.data()));
+  require_ok(polar_codec_train(codec.get(), 300, x.data(), nullptr));
   return codec;
 }
 
@@ -170,9 +170,9 @@ TEST_CASE("a state with a fitting checksum and any bit flipped loads or is refus
         std::vector<uint8_t> codes(2 * info.code_bytes, 0xA5);
         std::vector<float> decoded(static_cast<size_t>(2 * info.dim));
         REQUIRE(info.dim == kDim);
-        require_ok(
-            polar_codec_decode(codec.get(), 2, codes.data(), codes.size(), 0, decoded.data()));
-        polar_codec_encode(codec.get(), 2, x.data(), codes.data(), codes.size());
+        require_ok(polar_codec_decode(codec.get(), 2, codes.data(), codes.size(), 0, nullptr,
+                                      decoded.data()));
+        polar_codec_encode(codec.get(), 2, x.data(), nullptr, codes.data(), codes.size());
       } else {
         CHECK((status == POLAR_ERROR_CORRUPT_DATA || status == POLAR_ERROR_NEWER_FORMAT));
       }

@@ -31,13 +31,13 @@ const std::vector<float>& rows() {
 IndexHandle filled(const char* description, polar_metric metric, bool with_ids) {
   IndexHandle index = make_index(description, kDim, metric);
   // Untrained, so few rows would be floats.
-  require_ok(polar_index_train(index.get(), kRows, rows().data()));
+  require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
   if (with_ids) {
     std::vector<int64_t> ids;
     for (int64_t i = 0; i < kRows; ++i) ids.push_back(5000 - 3 * i);
-    require_ok(polar_index_add_with_ids(index.get(), kRows, rows().data(), ids.data()));
+    require_ok(polar_index_add_with_ids(index.get(), kRows, rows().data(), ids.data(), nullptr));
   } else {
-    require_ok(polar_index_add(index.get(), kRows, rows().data()));
+    require_ok(polar_index_add(index.get(), kRows, rows().data(), nullptr));
   }
   return index;
 }
@@ -50,8 +50,8 @@ struct Answers {
 
 Answers answers(const polar_index* index) {
   Answers found{std::vector<float>(4 * kK), std::vector<int64_t>(4 * kK)};
-  require_ok(
-      polar_index_search(index, 4, rows().data(), kK, 1, found.scores.data(), found.ids.data()));
+  require_ok(polar_index_search(index, 4, rows().data(), kK, nullptr, found.scores.data(),
+                                found.ids.data()));
   return found;
 }
 
@@ -62,7 +62,7 @@ int32_t append(void* user, const void* data, size_t bytes) {
 
 std::string saved(const polar_index* index) {
   std::string bytes;
-  require_ok(polar_index_save_to(index, append, &bytes));
+  require_ok(polar_index_save_to(index, append, &bytes, nullptr));
   return bytes;
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
   const std::string bytes = saved(index.get());
   const TemporaryFolder folder;
   const std::string path = folder.file("an index, naïve");
-  require_ok(polar_index_save(index.get(), path.c_str()));
+  require_ok(polar_index_save(index.get(), path.c_str(), nullptr));
   CHECK((contents(path) == bytes));
 
   std::vector<IndexHandle> loaded;
@@ -167,7 +167,7 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
     CHECK(memory > 1000);
     // Ids stay taken, and the other kind of add refused.
     const int64_t taken = stored.with_ids ? 5000 : 0;
-    CHECK(polar_index_add_with_ids(one.get(), 1, rows().data(), &taken) != POLAR_OK);
+    CHECK(polar_index_add_with_ids(one.get(), 1, rows().data(), &taken, nullptr) != POLAR_OK);
     CHECK((saved(one.get()).size() == bytes.size()));
   }
 }
@@ -175,18 +175,19 @@ TEST_CASE("What polar_index_save writes, polar_index_load reads", "[capi][io]") 
 TEST_CASE("A mapped index refuses changes through the C ABI; its clone takes them", "[capi][io]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
-  require_ok(polar_index_save(filled("Polar4", POLAR_METRIC_COSINE, false).get(), path.c_str()));
+  require_ok(
+      polar_index_save(filled("Polar4", POLAR_METRIC_COSINE, false).get(), path.c_str(), nullptr));
   polar_load_options options;
   polar_load_options_init(&options);
   options.memory_map = 1;
   polar_index* out = nullptr;
   require_ok(polar_index_load(path.c_str(), &options, &out));
   const IndexHandle mapped(out);
-  check_failed(polar_index_add(mapped.get(), 1, rows().data()), POLAR_ERROR_UNSUPPORTED,
+  check_failed(polar_index_add(mapped.get(), 1, rows().data(), nullptr), POLAR_ERROR_UNSUPPORTED,
                {"memory-mapped", "clone"});
   require_ok(polar_index_clone(mapped.get(), &out));
   const IndexHandle clone(out);
-  require_ok(polar_index_add(clone.get(), 1, rows().data()));
+  require_ok(polar_index_add(clone.get(), 1, rows().data(), nullptr));
   CHECK(polar_index_ntotal(clone.get()) == kRows + 1);
 }
 
@@ -194,7 +195,7 @@ TEST_CASE("A mapped inverted file finds the callers' ids in its file", "[capi][i
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
   const IndexHandle index = filled("IVF4,Polar4", POLAR_METRIC_L2, true);
-  require_ok(polar_index_save(index.get(), path.c_str()));
+  require_ok(polar_index_save(index.get(), path.c_str(), nullptr));
   polar_load_options options;
   polar_load_options_init(&options);
   options.memory_map = 1;
@@ -220,33 +221,35 @@ TEST_CASE("A mapped inverted file finds the callers' ids in its file", "[capi][i
 
   const int64_t fresh = 1;
   const int64_t held = 5000;
-  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &fresh),
+  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &fresh, nullptr),
                POLAR_ERROR_UNSUPPORTED, {"memory-mapped", "clone"});
-  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &held),
+  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &held, nullptr),
                POLAR_ERROR_BAD_ARGUMENT, {"5000", "in the index"});
   check_failed(polar_index_remove(mapped.get(), 1, &held, nullptr), POLAR_ERROR_UNSUPPORTED,
                {"memory-mapped"});
   const IndexHandle other = filled("IVF4,Polar4", POLAR_METRIC_L2, false);
-  check_failed(polar_index_merge(mapped.get(), other.get()), POLAR_ERROR_BAD_ARGUMENT, {"ids"});
+  check_failed(polar_index_merge(mapped.get(), other.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
+               {"ids"});
   CHECK(polar_index_ntotal(mapped.get()) == kRows);
   CHECK((saved(mapped.get()) == contents(path)));
 
   require_ok(polar_index_clone(mapped.get(), &out));
   const IndexHandle clone(out);
   std::filesystem::remove(path);
-  check_failed(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held),
+  check_failed(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held, nullptr),
                POLAR_ERROR_BAD_ARGUMENT, {"5000"});
   int64_t removed = 0;
   require_ok(polar_index_remove(clone.get(), 1, &held, &removed));
   CHECK(removed == 1);
-  require_ok(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held));
+  require_ok(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held, nullptr));
   CHECK(polar_index_ntotal(clone.get()) == kRows);
 }
 
 TEST_CASE("polar_index_verify finds damage anywhere in a mapped file", "[capi][io]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
-  require_ok(polar_index_save(filled("IVF4,Polar4", POLAR_METRIC_L2, true).get(), path.c_str()));
+  require_ok(
+      polar_index_save(filled("IVF4,Polar4", POLAR_METRIC_L2, true).get(), path.c_str(), nullptr));
   const std::string good = contents(path);
   polar_load_options options;
   polar_load_options_init(&options);
@@ -265,7 +268,7 @@ TEST_CASE("polar_index_verify finds damage anywhere in a mapped file", "[capi][i
       std::vector<int64_t> ids(kK);
       // Right, or refused: whatever they touch.
       polar_index_reconstruct(mapped.get(), 5000, x.data());
-      polar_index_search(mapped.get(), 1, rows().data(), kK, 1, scores.data(), ids.data());
+      polar_index_search(mapped.get(), 1, rows().data(), kK, nullptr, scores.data(), ids.data());
       status = polar_index_verify(mapped.get());
     }
     REQUIRE((status == POLAR_ERROR_CORRUPT_DATA || status == POLAR_ERROR_NEWER_FORMAT));
@@ -276,13 +279,16 @@ TEST_CASE("Wrong arguments of index files are named", "[capi][io]") {
   const IndexHandle index = filled("Polar4", POLAR_METRIC_L2, false);
   int unused = 0;
   auto* out = reinterpret_cast<polar_index*>(&unused);
-  check_failed(polar_index_save(nullptr, "x"), POLAR_ERROR_BAD_ARGUMENT, {"index", "NULL"});
-  check_failed(polar_index_save(index.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT, {"path", "NULL"});
-  check_failed(polar_index_save(index.get(), "/no/such/folder/x"), POLAR_ERROR_IO,
+  check_failed(polar_index_save(nullptr, "x", nullptr), POLAR_ERROR_BAD_ARGUMENT,
+               {"index", "NULL"});
+  check_failed(polar_index_save(index.get(), nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT,
+               {"path", "NULL"});
+  check_failed(polar_index_save(index.get(), "/no/such/folder/x", nullptr), POLAR_ERROR_IO,
                {"/no/such/folder", "No such file"});
-  check_failed(polar_index_save(index.get(), "/dev/null"), POLAR_ERROR_IO, {"not a regular file"});
-  check_failed(polar_index_save_to(index.get(), nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT,
-               {"write", "NULL"});
+  check_failed(polar_index_save(index.get(), "/dev/null", nullptr), POLAR_ERROR_IO,
+               {"not a regular file"});
+  check_failed(polar_index_save_to(index.get(), nullptr, nullptr, nullptr),
+               POLAR_ERROR_BAD_ARGUMENT, {"write", "NULL"});
   check_failed(polar_index_load("/no/such/file", nullptr, &out), POLAR_ERROR_IO, {"No such file"});
   CHECK(out == nullptr);
   check_failed(polar_index_load("/x", nullptr, nullptr), POLAR_ERROR_BAD_ARGUMENT, {"out"});
@@ -305,7 +311,7 @@ TEST_CASE("Wrong arguments of index files are named", "[capi][io]") {
   check_failed(polar_index_memory_bytes(index.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT, {"bytes"});
   check_failed(polar_index_save_to(
                    filled("LSH", POLAR_METRIC_L2, false).get(),
-                   [](void*, const void*, size_t) { return 3; }, nullptr),
+                   [](void*, const void*, size_t) { return 3; }, nullptr, nullptr),
                POLAR_ERROR_IO, {"write", "3"});
 }
 
@@ -325,17 +331,17 @@ TEST_CASE("A writer that fails at any byte ends the save", "[capi][io]") {
   const size_t size = saved(index.get()).size();
   for (size_t left = 0; left < size; left += left < 1200 ? 1 : 97) {
     Budget budget{left};
-    REQUIRE(polar_index_save_to(index.get(), spend, &budget) == POLAR_ERROR_IO);
+    REQUIRE(polar_index_save_to(index.get(), spend, &budget, nullptr) == POLAR_ERROR_IO);
   }
   Budget enough{size};
-  require_ok(polar_index_save_to(index.get(), spend, &enough));
+  require_ok(polar_index_save_to(index.get(), spend, &enough, nullptr));
 }
 
 TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
   const IndexHandle old = filled("Polar2", POLAR_METRIC_L2, false);
-  require_ok(polar_index_save(old.get(), path.c_str()));
+  require_ok(polar_index_save(old.get(), path.c_str(), nullptr));
   const std::string before = contents(path);
   const IndexHandle index = filled("Polar8", POLAR_METRIC_L2, true);
   const size_t size = saved(index.get()).size();
@@ -347,7 +353,7 @@ TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io
     struct rlimit smaller = limit;
     smaller.rlim_cur = allowed;
     REQUIRE(setrlimit(RLIMIT_FSIZE, &smaller) == 0);
-    const polar_status status = polar_index_save(index.get(), path.c_str());
+    const polar_status status = polar_index_save(index.get(), path.c_str(), nullptr);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     REQUIRE(status == POLAR_ERROR_IO);
     REQUIRE((contents(path) == before));
@@ -357,7 +363,7 @@ TEST_CASE("A disk that is full leaves the old file and nothing else", "[capi][io
     REQUIRE(files == 1);
   }
   std::signal(SIGXFSZ, old_handler);
-  require_ok(polar_index_save(index.get(), path.c_str()));
+  require_ok(polar_index_save(index.get(), path.c_str(), nullptr));
   CHECK((contents(path) == saved(index.get())));
 }
 
@@ -375,10 +381,10 @@ TEST_CASE("The C ABI's golden file of format 1 is read, and keeps its bytes", "[
 /// Trained, so that so few rows are coded.
 IndexHandle made_golden() {
   IndexHandle index = make_index("IDMap2,Polar4", kDim, POLAR_METRIC_COSINE);
-  require_ok(polar_index_train(index.get(), kRows, rows().data()));
+  require_ok(polar_index_train(index.get(), kRows, rows().data(), nullptr));
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < kRows; ++i) ids.push_back(5000 - 3 * i);
-  require_ok(polar_index_add_with_ids(index.get(), kRows, rows().data(), ids.data()));
+  require_ok(polar_index_add_with_ids(index.get(), kRows, rows().data(), ids.data(), nullptr));
   return index;
 }
 
@@ -392,7 +398,7 @@ TEST_CASE("The C ABI's golden file is read, and written byte for byte", "[capi][
 }
 
 TEST_CASE("The C ABI's golden file is made", "[.make-golden]") {
-  require_ok(polar_index_save(made_golden().get(), kGolden));
+  require_ok(polar_index_save(made_golden().get(), kGolden, nullptr));
 }
 
 TEST_CASE("Files of the C++ library: one of our specs alone is taken", "[capi][io]") {

@@ -61,11 +61,8 @@ TEST_CASE("a copy of an inverted file has the rows of the probed lists", "[capi]
   const bool filtered = GENERATE(false, true);
   for (const int64_t nprobe : {1, 4, 30, 31}) {
     polar_search_options options = probing(nprobe, 2.25F);
-    if (filtered) {
-      options.filter = POLAR_FILTER_RANGE;
-      options.first_id = 20;
-      options.end_id = 400;
-    }
+    const polar_filter filter = range_filter(20, 400);
+    if (filtered) options.filter = &filter;
     const SearchResult found = rows.on_device(queries, 800, options);
     for (int64_t q = 0; q < 9; ++q) {
       CAPTURE(spec, n, nprobe, q, filtered);
@@ -101,13 +98,13 @@ TEST_CASE("an inverted file on several devices finds what one finds", "[capi]") 
   const int64_t n = GENERATE(1, 300, 2000);
   const Sample sample(n);
   const ListedRows rows(spec, 30, kDim, POLAR_METRIC_L2, sample.x, sample.lists);
-  const size_t one = polar_cuda_index_memory_bytes(rows.device());
+  const size_t one = memory_bytes(rows.device());
   for (const std::vector<int32_t>& devices :
        {std::vector<int32_t>{1}, {0, 1, 2}, {2, 1, 0, 2, 1, 0, 2, 1}}) {
     for (const polar_cuda_layout layout : {POLAR_CUDA_SHARDED, POLAR_CUDA_REPLICATED}) {
       const Handle<polar_cuda_index> copy = rows.on(devices, layout);
       CHECK(polar_cuda_index_ntotal(copy.get()) == n);
-      const size_t bytes = polar_cuda_index_memory_bytes(copy.get());
+      const size_t bytes = memory_bytes(copy.get());
       CHECK(bytes == (layout == POLAR_CUDA_SHARDED ? one : one * devices.size()));
       for (const int64_t nq : {0, 1, 20}) {
         const std::vector<float> queries = clustered_rows(nq, kDim, 5);
@@ -170,7 +167,7 @@ TEST_CASE("options and indexes that are not for devices", "[capi]") {
     polar_index* made = nullptr;
     require_ok(polar_index_create(description, kDim, POLAR_METRIC_L2, &made));
     const Handle<polar_index> index(made);
-    require_ok(polar_index_train(made, 2000, x.data()));
+    require_ok(polar_index_train(made, 2000, x.data(), nullptr));
     polar_cuda_index* copy = nullptr;
     require_failure(polar_cuda_index_from_index(made, nullptr, &copy), status, part);
     CHECK(copy == nullptr);

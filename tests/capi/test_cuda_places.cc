@@ -49,13 +49,11 @@ std::vector<float> some_queries(int64_t nq, int dim) { return clustered_rows(nq,
 void require_same(const CodedRows& rows, const std::vector<PlacedCopy>& copies,
                   const std::vector<float>& queries, int64_t k) {
   std::vector<polar_search_options> all(3, search_options(2.25F));
-  all[1].filter = POLAR_FILTER_RANGE;
-  all[1].first_id = 60;
-  all[1].end_id = 200;
+  const polar_filter range = range_filter(60, 200);
+  all[1].filter = &range;
   const std::vector<uint64_t> bits = {0x8000000000000001, 0, 0xf0f0f0f0f0f0f0f0, ~uint64_t{0}, 5};
-  all[2].filter = POLAR_FILTER_BITSET;
-  all[2].bits = bits.data();
-  all[2].num_bits = 300;
+  const polar_filter bitset = bitset_filter(bits.data(), 300);
+  all[2].filter = &bitset;
   for (const polar_search_options& options : all)
     check_copies(rows, copies, queries, k, options, rows.on_device(queries, k, options));
 }
@@ -97,11 +95,11 @@ TEST_CASE("an index of several chunks, with ids of its own", "[capi]") {
   std::vector<int64_t> ids(static_cast<size_t>(n));
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(1000000 - 3 * i);
   const std::vector<float> x = clustered_rows(n, 16, 7);
-  require_ok(polar_index_add_with_ids(made, n, x.data(), ids.data()));
+  require_ok(polar_index_add_with_ids(made, n, x.data(), ids.data(), nullptr));
   polar_search_options options = search_options(2.25F);
-  options.filter = GENERATE(POLAR_FILTER_NONE, POLAR_FILTER_RANGE);
-  options.first_id = 600000;
-  options.end_id = 990000;
+  polar_filter filter = range_filter(600000, 990000);
+  filter.kind = GENERATE(POLAR_FILTER_NONE, POLAR_FILTER_RANGE);
+  options.filter = &filter;
   const auto search = [&](const std::vector<int32_t>& devices, polar_cuda_layout layout) {
     polar_cuda_options places;
     polar_cuda_options_init(&places);
@@ -129,7 +127,7 @@ TEST_CASE("rows that an index keeps as floats are coded for devices", "[capi]") 
   const Handle<polar_index> index(made);
   const int64_t rows = GENERATE(0, 1, 70);
   const std::vector<float> x = clustered_rows(140, 16, 7);
-  require_ok(polar_index_add(made, rows, x.data()));
+  require_ok(polar_index_add(made, rows, x.data(), nullptr));
   polar_cuda_index* copied = nullptr;
   require_ok(polar_cuda_index_from_index(made, nullptr, &copied));
   const Handle<polar_cuda_index> copy(copied);
@@ -145,17 +143,17 @@ TEST_CASE("rows that an index keeps as floats are coded for devices", "[capi]") 
 TEST_CASE("what is on which device", "[capi]") {
   const std::vector<int32_t> before = indexes_on_devices();
   const CodedRows rows("Polar2", 64, POLAR_METRIC_L2, clustered_rows(65, 64, 1));
-  const size_t all = polar_cuda_index_memory_bytes(rows.device());
+  const size_t all = memory_bytes(rows.device());
   {
     // Two blocks.
     const Handle<polar_cuda_index> sharded = rows.on({2, 1, 0}, POLAR_CUDA_SHARDED);
     CHECK(indexes_on_devices() ==
           std::vector<int32_t>{before[0] + 1, before[1] + 1, before[2] + 1});
-    CHECK(polar_cuda_index_memory_bytes(sharded.get()) == all);
+    CHECK(memory_bytes(sharded.get()) == all);
     const Handle<polar_cuda_index> copies = rows.on({2, 2, 2}, POLAR_CUDA_REPLICATED);
     CHECK(indexes_on_devices() ==
           std::vector<int32_t>{before[0] + 1, before[1] + 1, before[2] + 4});
-    CHECK(polar_cuda_index_memory_bytes(copies.get()) == 3 * all);
+    CHECK(memory_bytes(copies.get()) == 3 * all);
     CHECK(polar_cuda_index_ntotal(copies.get()) == 65);
   }
   CHECK(indexes_on_devices() == std::vector<int32_t>{before[0] + 1, before[1], before[2]});
@@ -282,21 +280,6 @@ TEST_CASE("a stream is of one device", "[capi]") {
   }
   const Handle<polar_cuda_index> one = rows.on({2}, POLAR_CUDA_SHARDED);
   require_ok(polar_cuda_index_search(one.get(), 1, query.data(), 1, nullptr, &object, &score, &id));
-}
-
-TEST_CASE("options of a caller who knows one device", "[capi]") {
-  const CodedRows rows("Polar2", 64, POLAR_METRIC_L2, clustered_rows(10, 64, 1));
-  polar_cuda_options options;
-  std::memset(&options, 77, sizeof options);
-  options.struct_size = 8;
-  options.device = 1;
-  const std::vector<int32_t> before = indexes_on_devices();
-  polar_cuda_index* index = nullptr;
-  require_ok(rows.try_copy(&options, &index));
-  CHECK(indexes_on_devices()[1] == before[1] + 1);
-  polar_cuda_index_destroy(index);
-  options.struct_size = 7;
-  require_failure(rows.try_copy(&options, &index), POLAR_ERROR_BAD_ARGUMENT, "struct_size: 7");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "src/core/checksum.h"
 #include "src/core/random.h"
 #include "tests/support/catch.h"
+#include "tests/support/filters.h"
 
 namespace polarquant::test {
 
@@ -113,13 +114,13 @@ class CodedRows {
     polar_codec* codec = nullptr;
     require_ok(polar_codec_create(spec.c_str(), dim, metric, nullptr, &codec));
     codec_.reset(codec);
-    if (rows_ > 0) require_ok(polar_codec_train(codec, rows_, x.data()));
+    if (rows_ > 0) require_ok(polar_codec_train(codec, rows_, x.data(), nullptr));
     if (floats == ShortFloats::binary16) codec_ = older_codec(codec);
     codec = codec_.get();
     size_t bytes = 0;
     require_ok(polar_codec_encoded_bytes(codec, rows_, &bytes));
     codes_.resize(bytes);
-    require_ok(polar_codec_encode(codec, rows_, x.data(), codes_.data(), bytes));
+    require_ok(polar_codec_encode(codec, rows_, x.data(), nullptr, codes_.data(), bytes));
     device_ = copy(nullptr);
   }
 
@@ -143,9 +144,9 @@ class CodedRows {
   SearchResult on_cpu(const std::vector<float>& queries, int64_t k,
                       const polar_search_options& options) const {
     SearchResult result = room(queries, k);
-    require_ok(polar_codec_search_with_options(codec_.get(), count(queries), queries.data(), rows_,
-                                               codes_.data(), codes_.size(), k, &options,
-                                               result.scores.data(), result.ids.data()));
+    require_ok(polar_codec_search(codec_.get(), count(queries), queries.data(), rows_,
+                                  codes_.data(), codes_.size(), k, &options, result.scores.data(),
+                                  result.ids.data()));
     return result;
   }
   SearchResult on_device(const std::vector<float>& queries, int64_t k,
@@ -212,10 +213,17 @@ inline void check_copies(const CodedRows& rows, const std::vector<PlacedCopy>& c
                          const std::vector<float>& queries, int64_t k,
                          const polar_search_options& options, const SearchResult& expected) {
   for (const PlacedCopy& copy : copies) {
-    CAPTURE(copy.devices, copy.layout, k, queries.size(), options.exactness, options.filter);
+    CAPTURE(copy.devices, copy.layout, k, queries.size(), options.exactness,
+            options.filter != nullptr);
     CHECK(polar_cuda_index_ntotal(copy.index.get()) == rows.rows());
     CHECK(rows.search(copy.index.get(), queries, k, options) == expected);
   }
+}
+
+inline size_t memory_bytes(const polar_cuda_index* index) {
+  size_t bytes = 0;
+  require_ok(polar_cuda_index_memory_bytes(index, &bytes));
+  return bytes;
 }
 
 inline polar_search_options search_options(float exactness) {

@@ -26,9 +26,10 @@ class ListedRows {
       : dim_(dim) {
     create(description, metric);
     const auto n = static_cast<int64_t>(x.size()) / dim;
-    require_ok(polar_index_train(index_.get(), n, x.data()));
-    require_ok(ids.empty() ? polar_index_add(index_.get(), n, x.data())
-                           : polar_index_add_with_ids(index_.get(), n, x.data(), ids.data()));
+    require_ok(polar_index_train(index_.get(), n, x.data(), nullptr));
+    require_ok(ids.empty()
+                   ? polar_index_add(index_.get(), n, x.data(), nullptr)
+                   : polar_index_add_with_ids(index_.get(), n, x.data(), ids.data(), nullptr));
     device_ = copy(nullptr);
   }
   /// Rows x in lists of the caller's, whose centroids are the first rows of x.
@@ -38,10 +39,12 @@ class ListedRows {
     create("IVF" + std::to_string(nlist) + "," + spec, metric);
     const auto n = static_cast<int64_t>(lists.size());
     const auto trained = std::max<int64_t>(n, 1);
-    require_ok(polar_index_train_with_centroids(index_.get(), nlist, x.data(), trained, x.data()));
+    require_ok(polar_index_train_with_centroids(index_.get(), nlist, x.data(), trained, x.data(),
+                                                nullptr));
     std::vector<int64_t> ids(lists.size());
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i);
-    require_ok(polar_index_add_to_lists(index_.get(), n, x.data(), ids.data(), lists.data()));
+    require_ok(
+        polar_index_add_to_lists(index_.get(), n, x.data(), ids.data(), lists.data(), nullptr));
     device_ = copy(nullptr);
   }
 
@@ -61,8 +64,8 @@ class ListedRows {
   SearchResult on_cpu(const std::vector<float>& queries, int64_t k,
                       const polar_search_options& options) const {
     SearchResult result = room(queries, k);
-    require_ok(polar_index_search_with_options(index_.get(), count(queries), queries.data(), k,
-                                               &options, result.scores.data(), result.ids.data()));
+    require_ok(polar_index_search(index_.get(), count(queries), queries.data(), k, &options,
+                                  result.scores.data(), result.ids.data()));
     return result;
   }
   SearchResult on_device(const std::vector<float>& queries, int64_t k,

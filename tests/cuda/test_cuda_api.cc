@@ -46,7 +46,8 @@ TEST_CASE("arguments are checked without a device", "[no-device][cuda]") {
   polar_cuda_index_destroy(nullptr);
   polar_cuda_options_init(nullptr);
   CHECK(polar_cuda_index_ntotal(nullptr) == 0);
-  CHECK(polar_cuda_index_memory_bytes(nullptr) == 0);
+  size_t bytes = 0;
+  CHECK(polar_cuda_index_memory_bytes(nullptr, &bytes) == POLAR_ERROR_BAD_ARGUMENT);
   float score = 0;
   int64_t id = 0;
   require_failure(polar_cuda_index_search(nullptr, 0, nullptr, 1, nullptr, nullptr, &score, &id),
@@ -97,7 +98,7 @@ TEST_CASE("a search's arguments", "[cuda]") {
 TEST_CASE("trained codes are refused", "[cuda]") {
   const Handle<polar_codec> codec = make_codec("Polar2-pca", 64);
   const std::vector<float> x = clustered_rows(400, 64, 2);
-  require_ok(polar_codec_train(codec.get(), 400, x.data()));
+  require_ok(polar_codec_train(codec.get(), 400, x.data(), nullptr));
   polar_cuda_index* index = nullptr;
   require_failure(polar_cuda_index_from_codes(codec.get(), 0, nullptr, 0, nullptr, &index),
                   POLAR_ERROR_UNSUPPORTED, "Polar2-pca");
@@ -116,23 +117,20 @@ TEST_CASE("an index, its ids and its metric", "[cuda]") {
   std::vector<int64_t> ids(static_cast<size_t>(n));
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(1000000 - 3 * i);
   const bool own_ids = GENERATE(false, true);
-  require_ok(own_ids ? polar_index_add_with_ids(made, n, x.data(), ids.data())
-                     : polar_index_add(made, n, x.data()));
+  require_ok(own_ids ? polar_index_add_with_ids(made, n, x.data(), ids.data(), nullptr)
+                     : polar_index_add(made, n, x.data(), nullptr));
   polar_cuda_index* copied = nullptr;
   require_ok(polar_cuda_index_from_index(made, nullptr, &copied));
   const Handle<polar_cuda_index> device(copied);
   CHECK(polar_cuda_index_ntotal(copied) == n);
   const std::vector<float> queries(x.begin(), x.begin() + int64_t{12} * 96);
   polar_search_options options = search_options(2.25F);
-  if (own_ids) {
-    options.filter = POLAR_FILTER_RANGE;
-    options.first_id = 900000;
-    options.end_id = 990000;
-  }
+  const polar_filter filter = range_filter(900000, 990000);
+  if (own_ids) options.filter = &filter;
   SearchResult expected{std::vector<float>(120), std::vector<int64_t>(120)};
   SearchResult found = expected;
-  require_ok(polar_index_search_with_options(made, 12, queries.data(), 10, &options,
-                                             expected.scores.data(), expected.ids.data()));
+  require_ok(polar_index_search(made, 12, queries.data(), 10, &options, expected.scores.data(),
+                                expected.ids.data()));
   require_ok(polar_cuda_index_search(copied, 12, queries.data(), 10, &options, nullptr,
                                      found.scores.data(), found.ids.data()));
   CHECK(found == expected);

@@ -52,13 +52,13 @@ struct Heads {
         n(rows),
         x(clustered_rows(std::max<int64_t>(heads * n, 2 * dim + 10), dim, 50)) {
     const int64_t all_rows = static_cast<int64_t>(x.size()) / dim;
-    require_ok(polar_codec_train(codec.get(), all_rows, x.data()));
+    require_ok(polar_codec_train(codec.get(), all_rows, x.data(), nullptr));
     if (floats == ShortFloats::binary16) codec = older_codec(codec.get());
     device = on_device(codec.get());
     require_ok(polar_codec_encoded_bytes(codec.get(), n, &head_bytes));
     codes.resize(static_cast<size_t>(heads) * head_bytes);
     for (int64_t head = 0; head < heads; ++head)
-      require_ok(polar_codec_encode(codec.get(), n, x.data() + head * n * dim,
+      require_ok(polar_codec_encode(codec.get(), n, x.data() + head * n * dim, nullptr,
                                     codes.data() + static_cast<size_t>(head) * head_bytes,
                                     head_bytes));
   }
@@ -71,7 +71,7 @@ struct Heads {
     for (int64_t q = 0; q < heads * nq; ++q) {
       polar_query* query = nullptr;
       require_ok(polar_query_prepare(codec.get(), queries.data() + q * dim, &query));
-      require_ok(polar_codec_score(codec.get(), query, n, of_head(q / nq), head_bytes,
+      require_ok(polar_codec_score(codec.get(), query, n, of_head(q / nq), head_bytes, nullptr,
                                    scores.data() + q * n));
       polar_query_destroy(query);
     }
@@ -81,7 +81,7 @@ struct Heads {
     std::vector<float> sums(static_cast<size_t>(heads * nw * dim));
     for (int64_t head = 0; head < heads; ++head)
       require_ok(polar_codec_combine(codec.get(), n, of_head(head), head_bytes, nw,
-                                     weights.data() + head * nw * n,
+                                     weights.data() + head * nw * n, nullptr,
                                      sums.data() + head * nw * dim));
     return sums;
   }

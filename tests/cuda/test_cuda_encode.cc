@@ -36,7 +36,7 @@ size_t differing_bytes(const polar_codec* codec, const polar_cuda_encoder* encod
   const size_t bytes = encoded_bytes(codec, n);
   std::vector<uint8_t> expected(bytes, 1);
   std::vector<uint8_t> found(bytes, 2);
-  require_ok(polar_codec_encode(codec, n, x.data(), expected.data(), bytes));
+  require_ok(polar_codec_encode(codec, n, x.data(), nullptr, expected.data(), bytes));
   require_ok(polar_cuda_encoder_encode(encoder, n, x.data(), found.data(), bytes, nullptr));
   size_t differ = 0;
   for (size_t i = 0; i < bytes; ++i) differ += expected[i] != found[i] ? 1 : 0;
@@ -53,7 +53,7 @@ TEST_CASE("a device's codes have the CPU's bytes", "[cuda]") {
   const int64_t n = 67;
   const std::vector<float> x = clustered_rows(n, dim, 30);
   const Handle<polar_codec> codec = make_codec(spec, dim, metric);
-  require_ok(polar_codec_train(codec.get(), n, x.data()));
+  require_ok(polar_codec_train(codec.get(), n, x.data(), nullptr));
   const Encoder encoder = make_encoder(codec.get());
   CHECK(differing_bytes(codec.get(), encoder.get(), n, x) == 0);
 }
@@ -72,7 +72,7 @@ TEST_CASE("rows of every kind are encoded on a device", "[cuda]") {
   for (int j = 0; j < dim; j += 2) x[static_cast<size_t>(4 * dim + j)] = -0.0F;
   const Handle<polar_codec> codec = make_codec(spec, dim, POLAR_METRIC_L2);
   const bool with_centre = GENERATE(false, true);
-  if (with_centre) require_ok(polar_codec_train(codec.get(), 3000, x.data()));
+  if (with_centre) require_ok(polar_codec_train(codec.get(), 3000, x.data(), nullptr));
   const Encoder encoder = make_encoder(codec.get());
   for (const int64_t n : {0, 1, 2, 3, 2999}) {
     CAPTURE(n);
@@ -89,7 +89,7 @@ TEST_CASE("rows of lengths far apart are encoded on a device", "[cuda]") {
   CAPTURE(spec, metric);
   std::vector<float> x = clustered_rows(n, dim, 34);
   const Handle<polar_codec> codec = make_codec(spec, dim, metric);
-  require_ok(polar_codec_train(codec.get(), n, x.data()));
+  require_ok(polar_codec_train(codec.get(), n, x.data(), nullptr));
   stretch_rows(dim, &x);
   // One is the centre, one nearly.
   std::vector<float> centre(dim);
@@ -109,7 +109,7 @@ TEST_CASE("codecs of before format 4 encode to their bytes on a device", "[cuda]
   CAPTURE(spec, metric);
   std::vector<float> x = clustered_rows(n, dim, 35);
   const Handle<polar_codec> trained = make_codec(spec, dim, metric);
-  require_ok(polar_codec_train(trained.get(), n, x.data()));
+  require_ok(polar_codec_train(trained.get(), n, x.data(), nullptr));
   const Handle<polar_codec> codec = older_codec(trained.get());
   for (int j = 0; j < dim; ++j) {
     x[static_cast<size_t>(8 * dim + j)] *= 1e3F;
@@ -124,11 +124,11 @@ TEST_CASE("more rows than are encoded at a time, by several threads", "[cuda]") 
   const int64_t n = 150000;
   const std::vector<float> x = clustered_rows(n, dim, 32);
   const Handle<polar_codec> codec = make_codec("Polar2", dim, POLAR_METRIC_INNER_PRODUCT);
-  require_ok(polar_codec_train(codec.get(), 1000, x.data()));
+  require_ok(polar_codec_train(codec.get(), 1000, x.data(), nullptr));
   const Encoder encoder = make_encoder(codec.get());
   const size_t bytes = encoded_bytes(codec.get(), n);
   std::vector<uint8_t> expected(bytes);
-  require_ok(polar_codec_encode(codec.get(), n, x.data(), expected.data(), bytes));
+  require_ok(polar_codec_encode(codec.get(), n, x.data(), nullptr, expected.data(), bytes));
   std::vector<int> wrong(3, 0);
   std::vector<std::thread> threads;
   for (size_t t = 0; t < wrong.size(); ++t) {
@@ -148,7 +148,7 @@ TEST_CASE("rows that cannot be coded are refused by number", "[cuda]") {
   const int64_t n = 300;
   std::vector<float> x = clustered_rows(n, dim, 33);
   const Handle<polar_codec> codec = make_codec("Polar2", dim, POLAR_METRIC_L2);
-  require_ok(polar_codec_train(codec.get(), n, x.data()));
+  require_ok(polar_codec_train(codec.get(), n, x.data(), nullptr));
   const Encoder encoder = make_encoder(codec.get());
   std::vector<uint8_t> codes(encoded_bytes(codec.get(), n));
   const auto encode = [&](int64_t rows, size_t bytes) {
@@ -165,7 +165,7 @@ TEST_CASE("rows that cannot be coded are refused by number", "[cuda]") {
   require_failure(encode(n, codes.size()), "row 200 is not finite");
   for (int j = 0; j < dim; ++j) x[static_cast<size_t>(100 * dim + j)] = 1e30F;
   require_failure(encode(n, codes.size()), "row 100: its distance");
-  CHECK(polar_codec_encode(codec.get(), n, x.data(), codes.data(), codes.size()) ==
+  CHECK(polar_codec_encode(codec.get(), n, x.data(), nullptr, codes.data(), codes.size()) ==
         POLAR_ERROR_BAD_ARGUMENT);
 }
 

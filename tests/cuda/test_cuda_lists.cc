@@ -162,30 +162,24 @@ TEST_CASE("inverted files: filters", "[cuda][lists]") {
   const std::vector<int64_t> ids = {3, 64, 65, 4000, 4999};
   for (const float exactness : {2.25F, kEveryRow}) {
     polar_search_options options = probing(6, exactness);
-    options.filter = POLAR_FILTER_BITSET;
-    options.bits = bits.data();
-    options.num_bits = 4444;
+    polar_filter filter = bitset_filter(bits.data(), 4444);
+    options.filter = &filter;
     rows.compare(first_of(queries, dim, 1), 10, options);
     rows.compare(queries, 10, options);
-    options.filter = POLAR_FILTER_IDS;
-    options.ids = ids.data();
-    options.num_ids = 5;
+    filter = id_list_filter(ids.data(), 5);
     rows.compare(queries, 3, options);
-    options.filter = POLAR_FILTER_RANGE;
-    options.first_id = 1000;
-    options.end_id = 1100;
+    filter = range_filter(1000, 1100);
     rows.compare(queries, 10, options);
-    options.filter = POLAR_FILTER_CALLBACK;
     int64_t least = 0;
-    options.keep_user = &least;
-    options.keep = [](void* user, int64_t id) {
+    const polar_keep_fn keep_and_note = [](void* user, int64_t id) {
       auto* asked = static_cast<int64_t*>(user);
       *asked = std::min(*asked, id);
       return static_cast<int32_t>(id % 3 == 0);
     };
+    filter = callback_filter(keep_and_note, &least);
     const SearchResult device = rows.on_device(queries, 10, options);
     CHECK(least == 0);  // room behind lists is no row
-    options.keep = [](void*, int64_t id) { return static_cast<int32_t>(id % 3 == 0); };
+    filter = callback_filter([](void*, int64_t id) { return static_cast<int32_t>(id % 3 == 0); });
     CHECK(device == rows.on_cpu(queries, 10, options));
   }
 }
@@ -233,9 +227,9 @@ TEST_CASE("inverted files: searches by several threads, and of as much memory", 
   const polar_search_options options = probing(4, 2.25F);
   const SearchResult expected = rows.on_cpu(queries, 10, options);
   CHECK(rows.on_device(queries, 10, options) == expected);
-  const size_t before = polar_cuda_index_memory_bytes(rows.device());
+  const size_t before = memory_bytes(rows.device());
   CHECK(rows.on_device(queries, 10, options) == expected);
-  CHECK(polar_cuda_index_memory_bytes(rows.device()) == before);
+  CHECK(memory_bytes(rows.device()) == before);
   std::vector<int> wrong(4, 0);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

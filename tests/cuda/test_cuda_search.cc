@@ -163,20 +163,15 @@ TEST_CASE("filters", "[cuda]") {
   }
   for (const float exactness : {2.25F, kEveryRow}) {
     polar_search_options options = search_options(exactness);
-    options.filter = POLAR_FILTER_BITSET;
-    options.bits = bits.data();
-    options.num_bits = 4444;
+    polar_filter filter = bitset_filter(bits.data(), 4444);
+    options.filter = &filter;
     rows.compare(one, 10, options);
     rows.compare(queries, 10, options);
     const std::vector<int64_t> ids = {3, 64, 65, 4000, 4999};
-    options.filter = POLAR_FILTER_IDS;
-    options.ids = ids.data();
-    options.num_ids = 5;
+    filter = id_list_filter(ids.data(), 5);
     rows.compare(one, 10, options);
     rows.compare(queries, 3, options);
-    options.filter = POLAR_FILTER_RANGE;
-    options.first_id = 1000;
-    options.end_id = 1100;
+    filter = range_filter(1000, 1100);
     rows.compare(queries, 10, options);
   }
 }
@@ -236,9 +231,9 @@ TEST_CASE("a second search allocates nothing", "[cuda]") {
   const CodedRows rows("Polar2", dim, POLAR_METRIC_INNER_PRODUCT, x);
   const std::vector<float> queries = some_of(x, dim, 30, 21);
   rows.on_device(queries, 10, search_options(2.25F));
-  const size_t before = polar_cuda_index_memory_bytes(rows.device());
+  const size_t before = memory_bytes(rows.device());
   rows.on_device(queries, 10, search_options(2.25F));
-  CHECK(polar_cuda_index_memory_bytes(rows.device()) == before);
+  CHECK(memory_bytes(rows.device()) == before);
 }
 
 }  // namespace

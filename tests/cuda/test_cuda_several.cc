@@ -70,18 +70,13 @@ TEST_CASE("several devices: filters", "[cuda][several]") {
     const std::vector<float> queries = clustered_rows(nq, dim, 29);
     for (const float exactness : {2.25F, kEveryRow}) {
       polar_search_options options = search_options(exactness);
-      options.filter = POLAR_FILTER_BITSET;
-      options.bits = bits.data();
-      options.num_bits = 4444;
+      polar_filter filter = bitset_filter(bits.data(), 4444);
+      options.filter = &filter;
       compare(rows, copies, queries, 10, options);
-      options.filter = POLAR_FILTER_IDS;
-      options.ids = ids.data();
-      options.num_ids = std::ssize(ids);
+      filter = id_list_filter(ids.data(), std::ssize(ids));
       compare(rows, copies, queries, 10, options);
       // Of one shard alone.
-      options.filter = POLAR_FILTER_RANGE;
-      options.first_id = 100;
-      options.end_id = 1000;
+      filter = range_filter(100, 1000);
       compare(rows, copies, queries, 10, options);
     }
   }
@@ -133,9 +128,9 @@ TEST_CASE("several devices: memory, and what is refused", "[cuda][several]") {
   int32_t count = 0;
   require_ok(polar_cuda_device_count(&count));
   const std::vector<PlacedCopy> copies = copies_of(rows, device_lists());
-  const size_t one = polar_cuda_index_memory_bytes(rows.device());
+  const size_t one = memory_bytes(rows.device());
   for (const PlacedCopy& copy : copies) {
-    const size_t bytes = polar_cuda_index_memory_bytes(copy.index.get());
+    const size_t bytes = memory_bytes(copy.index.get());
     const size_t all = one * copy.devices.size();
     if (copy.layout == POLAR_CUDA_REPLICATED) CHECK(bytes == all);
     if (copy.layout == POLAR_CUDA_SHARDED) CHECK((bytes >= one && bytes < one + one / 10));

@@ -9,18 +9,19 @@ std::optional<CallTrial::Prepared> CallTrial::prepare(const IndexKind& kind, Ind
   const bool with_ids = on == IndexCall::On::rows_with_ids;
   if (with_ids && !kind.takes_ids) return std::nullopt;
   const IndexHandle index = make_index(kind.description, kFaultDim, POLAR_METRIC_L2);
-  require_ok(polar_index_train(index.get(), kTrainingRows, fault_rows(0)));
+  require_ok(polar_index_train(index.get(), kTrainingRows, fault_rows(0), nullptr));
   const IndexHandle other = index_of(bytes_of(index.get()));
   std::vector<int64_t> ids(kFaultRows);
   for (size_t i = 0; i < ids.size(); ++i) ids[i] = 2 * static_cast<int64_t>(i);
   if (with_ids) {
-    require_ok(polar_index_add_with_ids(index.get(), kFaultRows, fault_rows(0), ids.data()));
+    require_ok(
+        polar_index_add_with_ids(index.get(), kFaultRows, fault_rows(0), ids.data(), nullptr));
     for (int64_t& id : ids) ++id;
-    require_ok(polar_index_add_with_ids(other.get(), 20, fault_rows(100), ids.data()));
+    require_ok(polar_index_add_with_ids(other.get(), 20, fault_rows(100), ids.data(), nullptr));
   } else {
     if (on == IndexCall::On::rows)
-      require_ok(polar_index_add(index.get(), kFaultRows, fault_rows(0)));
-    require_ok(polar_index_add(other.get(), 20, fault_rows(100)));
+      require_ok(polar_index_add(index.get(), kFaultRows, fault_rows(0), nullptr));
+    require_ok(polar_index_add(other.get(), 20, fault_rows(100), nullptr));
   }
   return Prepared{bytes_of(index.get()), bytes_of(other.get())};
 }
@@ -51,7 +52,7 @@ CallTrial::CallTrial(const IndexKind& kind, const IndexCall& call)
     : kind_(kind), call_(call), prepared_(prepare(kind, call.on)) {
   if (!prepared_) return;
   CallPlace place = make_place();
-  require_ok(polar_index_save(place.index.get(), place.folder.c_str()));
+  require_ok(polar_index_save(place.index.get(), place.folder.c_str(), nullptr));
   FailingMemory memory(std::numeric_limits<int64_t>::max(), Failing::beyond);
   applies_ = call.make(place) == POLAR_OK;
   peak_ = memory.peak();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/faults/index_calls.h"
+#include "tests/support/filters.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,8 +42,8 @@ polar_search_options options_of(const CallPlace& place) {
 
 polar_status search(CallPlace& place, const polar_search_options& options, int64_t queries,
                     int64_t k = kK) {
-  return polar_index_search_with_options(place.index.get(), queries, fault_rows(100), k, &options,
-                                         place.scores.data(), place.ids.data());
+  return polar_index_search(place.index.get(), queries, fault_rows(100), k, &options,
+                            place.scores.data(), place.ids.data());
 }
 
 polar_status range_search(CallPlace& place, int64_t queries) {
@@ -74,7 +75,7 @@ polar_status save(CallPlace& place, int32_t verify) {
   polar_save_options options;
   polar_save_options_init(&options);
   options.verify = verify;
-  return polar_index_save_with_options(place.index.get(), place.folder.c_str(), &options);
+  return polar_index_save(place.index.get(), place.folder.c_str(), &options);
 }
 
 const int64_t* new_ids(int64_t first) {
@@ -87,26 +88,31 @@ using On = IndexCall::On;
 const IndexCall kCalls[] = {
     {"add", On::rows, true,
      [](CallPlace& at) {
-       return polar_index_add(at.index.get(), kNewRows, fault_rows(kFaultRows));
+       return polar_index_add(at.index.get(), kNewRows, fault_rows(kFaultRows), nullptr);
      }},
     {"add the first", On::no_rows, true,
-     [](CallPlace& at) { return polar_index_add(at.index.get(), kNewRows, fault_rows(0)); }},
+     [](CallPlace& at) {
+       return polar_index_add(at.index.get(), kNewRows, fault_rows(0), nullptr);
+     }},
     {"add one", On::rows, true,
-     [](CallPlace& at) { return polar_index_add(at.index.get(), 1, fault_rows(kFaultRows)); }},
+     [](CallPlace& at) {
+       return polar_index_add(at.index.get(), 1, fault_rows(kFaultRows), nullptr);
+     }},
     {"add with ids", On::rows_with_ids, true,
      [](CallPlace& at) {
        return polar_index_add_with_ids(at.index.get(), kNewRows, fault_rows(kFaultRows),
-                                       new_ids(400));
+                                       new_ids(400), nullptr);
      }},
     {"add the first with ids", On::no_rows, true,
      [](CallPlace& at) {
-       return polar_index_add_with_ids(at.index.get(), kNewRows, fault_rows(0), new_ids(0));
+       return polar_index_add_with_ids(at.index.get(), kNewRows, fault_rows(0), new_ids(0),
+                                       nullptr);
      }},
     {"add to lists", On::rows_with_ids, true,
      [](CallPlace& at) {
        const int64_t lists[] = {0, 1, 1, 3, 0};
        return polar_index_add_to_lists(at.index.get(), 5, fault_rows(kFaultRows), new_ids(400),
-                                       lists);
+                                       lists, nullptr);
      }},
     {"remove", On::rows_with_ids, true,
      [](CallPlace& at) {
@@ -115,40 +121,38 @@ const IndexCall kCalls[] = {
      }},
     {"remove positions", On::rows, true,
      [](CallPlace& at) {
-       polar_search_options options;
-       polar_search_options_init(&options);
-       options.filter = POLAR_FILTER_RANGE;
-       options.first_id = 10;
-       options.end_id = 30;
-       return polar_index_remove_filtered(at.index.get(), &options, nullptr);
+       const polar_filter filter = range_filter(10, 30);
+       return polar_index_remove_filtered(at.index.get(), &filter, nullptr);
      }},
     {"update", On::rows_with_ids, true,
      [](CallPlace& at) {
        const int64_t ids[] = {0, 6, 10};
-       return polar_index_update(at.index.get(), 3, ids, fault_rows(kFaultRows));
+       return polar_index_update(at.index.get(), 3, ids, fault_rows(kFaultRows), nullptr);
      }},
     {"merge", On::rows, true,
-     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get()); }},
+     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"merge with ids", On::rows_with_ids, true,
-     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get()); }},
+     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"merge the first", On::no_rows, true,
-     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get()); }},
+     [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"train", On::no_rows, true,
-     [](CallPlace& at) { return polar_index_train(at.index.get(), kTrainingRows, fault_rows(0)); }},
+     [](CallPlace& at) {
+       return polar_index_train(at.index.get(), kTrainingRows, fault_rows(0), nullptr);
+     }},
     {"search", On::rows, false, [](CallPlace& at) { return search(at, options_of(at), kQueries); }},
     // Some of FAISS's take no parameters.
     {"search plainly", On::rows, false,
      [](CallPlace& at) {
-       return polar_index_search(at.index.get(), kManyQueries, fault_rows(100), kK, 2,
+       const polar_search_options options = searching_on(2);
+       return polar_index_search(at.index.get(), kManyQueries, fault_rows(100), kK, &options,
                                  at.scores.data(), at.ids.data());
      }},
     {"search one", On::rows, false, [](CallPlace& at) { return search(at, options_of(at), 1); }},
     {"search some", On::rows_with_ids, false,
      [](CallPlace& at) {
        polar_search_options options = options_of(at);
-       options.filter = POLAR_FILTER_RANGE;
-       options.first_id = 4;
-       options.end_id = 70;
+       const polar_filter filter = range_filter(4, 70);
+       options.filter = &filter;
        return search(at, options, kQueries);
      }},
     {"search many", On::rows, false,
@@ -169,7 +173,7 @@ const IndexCall kCalls[] = {
     {"save", On::rows_with_ids, false, [](CallPlace& at) { return save(at, 0); }},
     {"save and verify", On::rows_with_ids, false, [](CallPlace& at) { return save(at, 1); }},
     {"save to", On::rows, false,
-     [](CallPlace& at) { return polar_index_save_to(at.index.get(), drop, nullptr); }},
+     [](CallPlace& at) { return polar_index_save_to(at.index.get(), drop, nullptr, nullptr); }},
     {"load", On::rows_with_ids, false, [](CallPlace& at) { return load(at, 0); }},
     {"map", On::rows_with_ids, false, [](CallPlace& at) { return load(at, 1); }},
     {"load from", On::rows, false,
@@ -208,7 +212,7 @@ const float* fault_rows(int64_t first) {
 
 std::string bytes_of(const polar_index* index) {
   std::string bytes;
-  require_ok(polar_index_save_to(index, append, &bytes));
+  require_ok(polar_index_save_to(index, append, &bytes, nullptr));
   return bytes;
 }
 
@@ -225,8 +229,9 @@ std::string answers_of(const polar_index* index) {
     require_ok(polar_index_set_nprobe(searched.get(), polar_index_nlist(index)));
   std::vector<float> scores(10 * kK);
   std::vector<int64_t> ids(scores.size());
-  require_ok(
-      polar_index_search(searched.get(), 10, fault_rows(0), kK, 1, scores.data(), ids.data()));
+  const polar_search_options options = searching_on(1);
+  require_ok(polar_index_search(searched.get(), 10, fault_rows(0), kK, &options, scores.data(),
+                                ids.data()));
   append(&answers, scores.data(), scores.size() * sizeof(float));
   append(&answers, ids.data(), ids.size() * sizeof(int64_t));
   return answers;

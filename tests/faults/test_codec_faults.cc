@@ -35,18 +35,18 @@ struct CodecCall {
 const CodecCall kCalls[] = {
     {"encode",
      [](CodecPlace& at) {
-       return polar_codec_encode(at.codec.get(), kRows, at.x.data(), at.written.data(),
+       return polar_codec_encode(at.codec.get(), kRows, at.x.data(), nullptr, at.written.data(),
                                  at.written.size());
      }},
     {"decode",
      [](CodecPlace& at) {
        return polar_codec_decode(at.codec.get(), kRows, at.codes.data(), at.codes.size(),
-                                 POLAR_RECONSTRUCTION_UNBIASED, at.numbers.data());
+                                 POLAR_RECONSTRUCTION_UNBIASED, nullptr, at.numbers.data());
      }},
     {"search",
      [](CodecPlace& at) {
        return polar_codec_search(at.codec.get(), kQueries, at.x.data(), kRows, at.codes.data(),
-                                 at.codes.size(), kK, at.numbers.data(), at.ids.data());
+                                 at.codes.size(), kK, nullptr, at.numbers.data(), at.ids.data());
      }},
     {"score",
      [](CodecPlace& at) {
@@ -55,14 +55,14 @@ const CodecCall kCalls[] = {
        const QueryHandle held(query);
        if (status == POLAR_OK) {
          status = polar_codec_score(at.codec.get(), query, kRows, at.codes.data(), at.codes.size(),
-                                    at.numbers.data());
+                                    nullptr, at.numbers.data());
        }
        return status;
      }},
     {"combine",
      [](CodecPlace& at) {
        return polar_codec_combine(at.codec.get(), kRows, at.codes.data(), at.codes.size(), 1,
-                                  at.x.data(), at.numbers.data());
+                                  at.x.data(), nullptr, at.numbers.data());
      }},
     {"save and load the state",
      [](CodecPlace& at) {
@@ -80,20 +80,18 @@ const CodecCall kCalls[] = {
        size_t bytes = 0;
        polar_status status = polar_blocks_bytes(at.codec.get(), kRows, &bytes);
        if (status != POLAR_OK) return status;
-       alignas(64) static uint8_t blocks[1 << 16];
-       status = polar_blocks_append(at.codec.get(), kRows, at.codes.data(), at.codes.size(), 0,
-                                    blocks, bytes);
+       alignas(64) static uint8_t memory[1 << 16];
+       polar_blocks blocks = {0, memory, bytes};
+       status =
+           polar_blocks_append(at.codec.get(), &blocks, kRows, at.codes.data(), at.codes.size());
        if (status != POLAR_OK) return status;
-       return polar_blocks_search(at.codec.get(), kQueries, at.x.data(), kRows, blocks, bytes, kK,
-                                  nullptr, at.numbers.data(), at.ids.data());
+       return polar_blocks_search(at.codec.get(), &blocks, kQueries, at.x.data(), kK, nullptr,
+                                  at.numbers.data(), at.ids.data());
      }},
 };
 
 CodecHandle untrained(const char* spec, int32_t dim) {
-  polar_codec_options options;
-  polar_codec_options_init(&options);
-  options.num_threads = 2;
-  return make_codec(spec, dim, POLAR_METRIC_COSINE, &options);
+  return make_codec(spec, dim, POLAR_METRIC_COSINE);
 }
 
 void check_create(const char* spec, int32_t dim, Failing failing) {
@@ -113,7 +111,7 @@ void check_create(const char* spec, int32_t dim, Failing failing) {
 void check_train(const char* spec, int32_t dim, Failing failing) {
   const std::vector<float> x = normal_rows(kTrainingRows, dim, 3, .5);
   const CodecHandle trained = untrained(spec, dim);
-  require_ok(polar_codec_train(trained.get(), kTrainingRows, x.data()));
+  require_ok(polar_codec_train(trained.get(), kTrainingRows, x.data(), nullptr));
   const std::vector<uint8_t> wanted = state_of(trained);
   for (int64_t request = 0;; ++request) {
     CAPTURE(spec, request);
@@ -121,13 +119,13 @@ void check_train(const char* spec, int32_t dim, Failing failing) {
     const std::vector<uint8_t> before = state_of(codec);
     const uint64_t id_before = info_of(codec).state_id;
     FailingMemory memory(request, failing);
-    const polar_status status = polar_codec_train(codec.get(), kTrainingRows, x.data());
+    const polar_status status = polar_codec_train(codec.get(), kTrainingRows, x.data(), nullptr);
     memory.stop();
     if (status != POLAR_OK) {
       REQUIRE(status == POLAR_ERROR_OUT_OF_MEMORY);
       REQUIRE((state_of(codec) == before));
       REQUIRE(info_of(codec).state_id == id_before);
-      require_ok(polar_codec_train(codec.get(), kTrainingRows, x.data()));
+      require_ok(polar_codec_train(codec.get(), kTrainingRows, x.data(), nullptr));
     }
     REQUIRE((state_of(codec) == wanted));
     if (!memory.has_failed()) return;
@@ -139,7 +137,7 @@ CodecPlace place_of(const char* spec, int32_t dim) {
   place.dim = dim;
   place.codec = untrained(spec, dim);
   const std::vector<float> training = normal_rows(kTrainingRows, dim, 3, .5);
-  require_ok(polar_codec_train(place.codec.get(), kTrainingRows, training.data()));
+  require_ok(polar_codec_train(place.codec.get(), kTrainingRows, training.data(), nullptr));
   place.x = normal_rows(kRows, dim, 4, .5);
   place.codes = encode(place.codec, kRows, place.x);
   place.written.resize(place.codes.size());

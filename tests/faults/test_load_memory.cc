@@ -40,7 +40,7 @@ int32_t append(void* user, const void* data, size_t bytes) {
 SmallFile untrained(const char* description) {
   const IndexHandle index = make_index(description, 16, POLAR_METRIC_L2);
   Bytes bytes;
-  require_ok(polar_index_save_to(index.get(), append, &bytes));
+  require_ok(polar_index_save_to(index.get(), append, &bytes, nullptr));
   return {std::string("untrained ") + description, take_apart(bytes)};
 }
 

@@ -96,7 +96,7 @@ TEST_CASE("Range searches in parts find the same", "[faults]") {
   const polar_metric metric = GENERATE(POLAR_METRIC_L2, POLAR_METRIC_INNER_PRODUCT);
   const IndexHandle index = make_index("Flat", kFaultDim, metric);
   const std::vector<float> rows = normal_rows(kManyRows, kFaultDim, 9, .3);
-  require_ok(polar_index_add(index.get(), kManyRows, rows.data()));
+  require_ok(polar_index_add(index.get(), kManyRows, rows.data(), nullptr));
   struct Found {
     std::vector<int64_t> lims = std::vector<int64_t>(kQueries + 1);
     std::vector<float> scores = std::vector<float>(kQueries * kManyRows);

@@ -18,24 +18,24 @@ namespace {
 constexpr int64_t kMostRows = 150;
 constexpr size_t kAlignment = 64;
 
-/// Memory of exactly this size on a boundary of 64 bytes.
+/// No rows, in memory of exactly this size on a boundary of 64 bytes.
 class Blocks {
  public:
-  explicit Blocks(size_t bytes) : bytes_(bytes) {
+  explicit Blocks(size_t bytes) {
     void* memory = nullptr;
     expect(posix_memalign(&memory, kAlignment, bytes) == 0, "no memory");
     memory_.reset(static_cast<uint8_t*>(memory));
     std::memset(memory, 0, bytes);
+    held = {0, memory_.get(), bytes};
   }
-  uint8_t* data() const { return memory_.get(); }
-  size_t bytes() const { return bytes_; }
+
+  polar_blocks held;
 
  private:
   struct Free {
     void operator()(uint8_t* memory) const { std::free(memory); }
   };
   std::unique_ptr<uint8_t, Free> memory_;
-  size_t bytes_;
 };
 
 struct Found {
@@ -50,22 +50,21 @@ struct Search {
   int64_t nq;
   int64_t k;
 
-  Found of_blocks(const Blocks& blocks, int64_t rows) const {
+  Found of_blocks(const polar_blocks& blocks) const {
     Found found = room();
-    expect_ok("blocks_search", polar_blocks_search(trained.codec, nq, queries.data(), rows,
-                                                   blocks.data(), blocks.bytes(), k, options,
-                                                   found.scores.data(), found.ids.data()));
+    expect_ok("blocks_search", polar_blocks_search(trained.codec, &blocks, nq, queries.data(), k,
+                                                   options, found.scores.data(), found.ids.data()));
     for (size_t i = 0; i < found.ids.size(); ++i) {
-      expect(found.ids[i] >= -1 && found.ids[i] < rows, "an id that no row has");
+      expect(found.ids[i] >= -1 && found.ids[i] < blocks.rows, "an id that no row has");
       expect(!std::isnan(found.scores[i]), "a score that is no number");
     }
     return found;
   }
   Found of_codes(const std::vector<uint8_t>& codes, int64_t rows) const {
     Found found = room();
-    expect_ok("search", polar_codec_search_with_options(trained.codec, nq, queries.data(), rows,
-                                                        codes.data(), codes.size(), k, options,
-                                                        found.scores.data(), found.ids.data()));
+    expect_ok("search",
+              polar_codec_search(trained.codec, nq, queries.data(), rows, codes.data(),
+                                 codes.size(), k, options, found.scores.data(), found.ids.data()));
     return found;
   }
 
@@ -82,20 +81,20 @@ void check_same(const Found& a, const Found& b) {
          "a search of blocks gives other scores than one of codes");
 }
 
-void change(const TrainedCodec& trained, const Blocks& blocks, const uint8_t* code, int64_t rows,
+void change(const TrainedCodec& trained, polar_blocks* blocks, const uint8_t* code,
             polarquant::Random& random) {
   const size_t code_bytes = trained.info.code_bytes;
-  for (int step = 0; step < 6 && rows > 0; ++step) {
+  for (int step = 0; step < 6 && blocks->rows > 0; ++step) {
+    const int64_t rows = blocks->rows;
     const auto row = static_cast<int64_t>(random.below(static_cast<uint64_t>(rows)));
     switch (random.below(3)) {
       case 0:
-        expect_ok("overwrite", polar_blocks_overwrite(trained.codec, code, code_bytes, rows,
-                                                      blocks.data(), blocks.bytes(), row));
+        expect_ok("overwrite",
+                  polar_blocks_overwrite(trained.codec, blocks, row, code, code_bytes));
         break;
       case 1:
-        expect_ok("swap_remove", polar_blocks_swap_remove(trained.codec, row, rows, blocks.data(),
-                                                          blocks.bytes()));
-        --rows;
+        expect_ok("swap_remove", polar_blocks_swap_remove(trained.codec, blocks, row));
+        expect(blocks->rows == rows - 1, "a row that was taken out is counted");
         break;
       default: {
         std::vector<uint64_t> removed(static_cast<size_t>((rows + 63) / 64));
@@ -103,17 +102,14 @@ void change(const TrainedCodec& trained, const Blocks& blocks, const uint8_t* co
         for (uint64_t& word : removed) word = random.next() & random.next();
         if (rows % 64 != 0) removed.back() &= (uint64_t{1} << (rows % 64)) - 1;
         for (const uint64_t word : removed) gone += std::popcount(word);
-        int64_t left = -1;
-        expect_ok("remove", polar_blocks_remove(trained.codec, removed.data(), rows, blocks.data(),
-                                                blocks.bytes(), &left));
-        expect(left == rows - gone, "removing leaves another number of rows");
-        rows = left;
+        expect_ok("remove", polar_blocks_remove(trained.codec, blocks, removed.data()));
+        expect(blocks->rows == rows - gone, "removing leaves another number of rows");
       }
     }
   }
-  std::vector<uint8_t> rest(static_cast<size_t>(rows) * code_bytes);
-  expect_ok("get what is left", polar_blocks_get(trained.codec, rows, blocks.data(), blocks.bytes(),
-                                                 0, rows, rest.data(), rest.size()));
+  std::vector<uint8_t> rest(static_cast<size_t>(blocks->rows) * code_bytes);
+  expect_ok("get what is left",
+            polar_blocks_get(trained.codec, blocks, 0, blocks->rows, rest.data(), rest.size()));
 }
 
 }  // namespace
@@ -128,25 +124,26 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   size_t room = 0;
   if (!allow_failure("blocks_bytes", polar_blocks_bytes(trained.codec, count.rows, &room)))
     return 0;
-  const Blocks blocks(room);
+  Blocks blocks(room);
   const std::vector<uint8_t> any_bytes(input.data(), input.data() + input.left());
   const std::vector<uint8_t> codes = input.take(count.bytes);
-  expect_ok("append", polar_blocks_append(trained.codec, count.rows, codes.data(), codes.size(), 0,
-                                          blocks.data(), blocks.bytes()));
+  expect_ok("append", polar_blocks_append(trained.codec, &blocks.held, count.rows, codes.data(),
+                                          codes.size()));
   std::vector<uint8_t> back(codes.size());
-  expect_ok("get", polar_blocks_get(trained.codec, count.rows, blocks.data(), blocks.bytes(), 0,
-                                    count.rows, back.data(), back.size()));
+  expect_ok("get",
+            polar_blocks_get(trained.codec, &blocks.held, 0, count.rows, back.data(), back.size()));
   // Where the last byte of a plane is not full, bits that encoding leaves 0 are not kept.
   expect(trained.info.dim % 64 != 0 || back == codes, "blocks give back other codes");
 
   const ChosenOptions options(choice, count.rows);
   const Search search{trained, options.get(), rows_of(3, trained.info.dim, seed),
                       choice % 2 == 0 ? 1 : 3, 1 + choice / 16 % (count.rows + 4)};
-  check_same(search.of_blocks(blocks, count.rows), search.of_codes(codes, count.rows));
+  check_same(search.of_blocks(blocks.held), search.of_codes(codes, count.rows));
   if (count.rows == 0) return 0;
   polarquant::Random random(seed);
-  change(trained, blocks, codes.data(), count.rows, random);
-  std::memcpy(blocks.data(), any_bytes.data(), std::min(any_bytes.size(), blocks.bytes()));
-  search.of_blocks(blocks, count.rows);
+  change(trained, &blocks.held, codes.data(), random);
+  blocks.held.rows = count.rows;
+  std::memcpy(blocks.held.data, any_bytes.data(), std::min(any_bytes.size(), room));
+  search.of_blocks(blocks.held);
   return 0;
 }

@@ -61,26 +61,31 @@ void use_codec(polar_codec* codec) {
   polar_segment segments[64];
   allow_failure("get_plan", polar_codec_get_plan(codec, &plan, segments, 64));
   double drift = 0;
-  allow_failure("drift", polar_codec_drift(codec, n, x.data(), &drift));
+  allow_failure("drift", polar_codec_drift(codec, n, x.data(), nullptr, &drift));
   size_t bytes = 0;
   expect_ok("encoded_bytes", polar_codec_encoded_bytes(codec, n, &bytes));
   std::vector<uint8_t> codes(bytes);
-  if (!allow_failure("encode", polar_codec_encode(codec, n, x.data(), codes.data(), bytes))) return;
+  if (!allow_failure("encode",
+                     polar_codec_encode(codec, n, x.data(), nullptr, codes.data(), bytes)))
+    return;
   std::vector<float> decoded(x.size());
-  allow_failure("decode", polar_codec_decode(codec, n, codes.data(), bytes, 1, decoded.data()));
+  allow_failure("decode",
+                polar_codec_decode(codec, n, codes.data(), bytes, 1, nullptr, decoded.data()));
   std::vector<float> scores(static_cast<size_t>(n * n));
   polar_query* query = nullptr;
   if (allow_failure("query",
                     polar_query_prepare_from_code(codec, n, codes.data(), bytes, n - 1, &query))) {
-    allow_failure("score", polar_codec_score(codec, query, n, codes.data(), bytes, scores.data()));
+    allow_failure("score",
+                  polar_codec_score(codec, query, n, codes.data(), bytes, nullptr, scores.data()));
   }
   polar_query_destroy(query);
   int64_t ids[8];
-  allow_failure("search", polar_codec_search(codec, 2, x.data(), n, codes.data(), bytes, 4,
+  allow_failure("search", polar_codec_search(codec, 2, x.data(), n, codes.data(), bytes, 4, nullptr,
                                              scores.data(), ids));
-  allow_failure("score_codes", polar_codec_score_codes(codec, n, codes.data(), bytes, n,
-                                                       codes.data(), bytes, scores.data()));
-  allow_failure("train", polar_codec_train(codec, n, x.data()));
+  allow_failure("score_codes",
+                polar_codec_score_codes(codec, n, codes.data(), bytes, n, codes.data(), bytes,
+                                        nullptr, scores.data()));
+  allow_failure("train", polar_codec_train(codec, n, x.data(), nullptr));
 }
 
 }  // namespace

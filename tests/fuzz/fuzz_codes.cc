@@ -20,15 +20,15 @@ void score_all(const TrainedCodec& trained, const std::vector<float>& q, int64_t
   std::vector<float> scores(static_cast<size_t>(n));
   polar_query* query = nullptr;
   expect_ok("prepare", polar_query_prepare(trained.codec, q.data(), &query));
-  expect_ok("score",
-            polar_codec_score(trained.codec, query, n, codes.data(), codes.size(), scores.data()));
+  expect_ok("score", polar_codec_score(trained.codec, query, n, codes.data(), codes.size(), nullptr,
+                                       scores.data()));
   polar_query_destroy(query);
   if (n == 0) return;
   if (allow_failure("prepare from a code",
                     polar_query_prepare_from_code(trained.codec, n, codes.data(), codes.size(),
                                                   row % n, &query))) {
     allow_failure("score by a code", polar_codec_score(trained.codec, query, n, codes.data(),
-                                                       codes.size(), scores.data()));
+                                                       codes.size(), nullptr, scores.data()));
   }
   polar_query_destroy(query);
 }
@@ -40,9 +40,9 @@ void search(const TrainedCodec& trained, const std::vector<float>& queries, uint
   const int64_t k = 1 + choice % (n + 4);
   std::vector<float> scores(static_cast<size_t>(nq * k));
   std::vector<int64_t> ids(scores.size());
-  expect_ok("search", polar_codec_search_with_options(trained.codec, nq, queries.data(), n,
-                                                      codes.data(), codes.size(), k, options.get(),
-                                                      scores.data(), ids.data()));
+  expect_ok("search",
+            polar_codec_search(trained.codec, nq, queries.data(), n, codes.data(), codes.size(), k,
+                               options.get(), scores.data(), ids.data()));
   for (int64_t query = 0; query < nq; ++query) {
     std::set<int64_t> seen;
     for (int64_t i = 0; i < k; ++i) {
@@ -58,7 +58,7 @@ void combine(const TrainedCodec& trained, const std::vector<uint8_t>& codes, int
   const std::vector<float> weights(static_cast<size_t>(2 * n) + 1, .5F);
   std::vector<float> sums(static_cast<size_t>(2 * trained.info.dim));
   allow_failure("combine", polar_codec_combine(trained.codec, n, codes.data(), codes.size(), 2,
-                                               weights.data(), sums.data()));
+                                               weights.data(), nullptr, sums.data()));
 }
 
 void compare_codes(const TrainedCodec& trained, const std::vector<uint8_t>& codes, int64_t n) {
@@ -66,7 +66,7 @@ void compare_codes(const TrainedCodec& trained, const std::vector<uint8_t>& code
   std::vector<float> scores(static_cast<size_t>(few.rows * few.rows) + 1);
   allow_failure("score_codes",
                 polar_codec_score_codes(trained.codec, few.rows, codes.data(), few.bytes, few.rows,
-                                        codes.data(), few.bytes, scores.data()));
+                                        codes.data(), few.bytes, nullptr, scores.data()));
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const std::vector<uint8_t> codes = input.take(count.bytes);
   std::vector<float> decoded(static_cast<size_t>(count.rows * trained.info.dim) + 1);
   allow_failure("decode", polar_codec_decode(trained.codec, count.rows, codes.data(), codes.size(),
-                                             choice % 2, decoded.data()));
+                                             choice % 2, nullptr, decoded.data()));
   score_all(trained, queries, row, codes, count.rows);
   search(trained, queries, choice, codes, count.rows);
   combine(trained, codes, count.rows);

@@ -23,7 +23,7 @@ void check_files(const polar_index* index) {
     return 0;
   };
   // FAISS cannot write some of its own.
-  if (!allow_failure("save_to", polar_index_save_to(index, append, &file))) return;
+  if (!allow_failure("save_to", polar_index_save_to(index, append, &file, nullptr))) return;
   Input source(file.data(), file.size());
   const polar_read_fn read = [](void* user, void* data, size_t count) -> int64_t {
     const std::vector<uint8_t> taken = static_cast<Input*>(user)->take(count);
@@ -52,9 +52,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
     return 0;
   }
   const std::vector<float> x = rows_of(kTrainingRows, dim, 1);
-  allow_failure("train", polar_index_train(index, kTrainingRows, x.data()));
+  allow_failure("train", polar_index_train(index, kTrainingRows, x.data(), nullptr));
   if (polar_index_is_trained(index) != 0 &&
-      allow_failure("add", polar_index_add(index, kRows, x.data()))) {
+      allow_failure("add", polar_index_add(index, kRows, x.data(), nullptr))) {
     search_every_way(index, choice);
     check_files(index);
     use_index(index, choice * 31);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/support/filters.h"
 
 namespace polarquant::fuzz {
 namespace {
@@ -33,9 +34,8 @@ class Searcher {
   }
 
   void search(const char* how, const polar_search_options& options) {
-    if (!allow_failure(
-            how, polar_index_search_with_options(index_, kQueries, queries_.data(), k_, &options,
-                                                 scores_.data(), ids_.data()))) {
+    if (!allow_failure(how, polar_index_search(index_, kQueries, queries_.data(), k_, &options,
+                                               scores_.data(), ids_.data()))) {
       return;
     }
     for (const int64_t id : ids_) expect(id >= -1, std::string(how) + " gives an id below -1");
@@ -66,7 +66,7 @@ std::vector<uint8_t> saved(const polar_index* index) {
     to.insert(to.end(), from, from + count);
     return 0;
   };
-  if (!allow_failure("save_to", polar_index_save_to(index, append, &bytes))) bytes.clear();
+  if (!allow_failure("save_to", polar_index_save_to(index, append, &bytes, nullptr))) bytes.clear();
   return bytes;
 }
 
@@ -91,11 +91,11 @@ void merge_with_copy(polar_index* index, uint64_t choice) {
   polar_index* copy = nullptr;
   if (!allow_failure("clone", polar_index_clone(index, &copy))) return;
   const std::vector<float> x = rows_of(5, info_of(index).dim, 98);
-  allow_failure("add to a copy", polar_index_add(copy, 5, x.data()));
-  allow_failure("merge", polar_index_merge(index, copy));
-  allow_failure("merge back", polar_index_merge(copy, index));
+  allow_failure("add to a copy", polar_index_add(copy, 5, x.data(), nullptr));
+  allow_failure("merge", polar_index_merge(index, copy, nullptr));
+  allow_failure("merge back", polar_index_merge(copy, index, nullptr));
   search_every_way(copy, choice);
-  allow_failure("merge again", polar_index_merge(index, copy));
+  allow_failure("merge again", polar_index_merge(index, copy, nullptr));
   polar_index_destroy(copy);
 }
 
@@ -104,23 +104,19 @@ void change(polar_index* index, uint64_t choice) {
   const std::vector<float> x = rows_of(5, dim, 99);
   const int64_t ids[] = {1000, 1001, 1002, 1003, 1004};
   if ((choice & 1) != 0) {
-    allow_failure("add", polar_index_add(index, 5, x.data()));
+    allow_failure("add", polar_index_add(index, 5, x.data(), nullptr));
   } else {
-    allow_failure("add_with_ids", polar_index_add_with_ids(index, 5, x.data(), ids));
+    allow_failure("add_with_ids", polar_index_add_with_ids(index, 5, x.data(), ids, nullptr));
   }
   const int64_t updated[] = {0, 1, 1003};
-  allow_failure("update", polar_index_update(index, 3, updated, x.data()));
+  allow_failure("update", polar_index_update(index, 3, updated, x.data(), nullptr));
   if ((choice & 6) == 2) merge_with_copy(index, choice >> 3);
   int64_t removed = 0;
   const int64_t gone[] = {0, 2, 1001};
   allow_failure("remove", polar_index_remove(index, 3, gone, &removed));
-  polar_search_options options;
-  polar_search_options_init(&options);
   const uint64_t bits = 0xf0f0;
-  options.filter = POLAR_FILTER_BITSET;
-  options.bits = &bits;
-  options.num_bits = 64;
-  allow_failure("remove_filtered", polar_index_remove_filtered(index, &options, &removed));
+  const polar_filter filter = polarquant::test::bitset_filter(&bits, 64);
+  allow_failure("remove_filtered", polar_index_remove_filtered(index, &filter, &removed));
 }
 
 void reconstruct_some(const polar_index* index) {
@@ -156,21 +152,15 @@ void search_every_way(const polar_index* index, uint64_t choice) {
   options = plain;
   const uint64_t bits[] = {0x5555aaaa1234ffff, ~uint64_t{0}};
   const int64_t ids[] = {0, 1, 5, 17, 63, 64, 1003};
-  options.filter = POLAR_FILTER_BITSET;
-  options.bits = bits;
-  options.num_bits = 100;
+  polar_filter filter = polarquant::test::bitset_filter(bits, 100);
+  options.filter = &filter;
   searcher.search("search by bits", options);
   searcher.search_range("range search by bits", (choice & 8) != 0 ? 1e30F : -1e30F, options);
-  options.filter = POLAR_FILTER_IDS;
-  options.ids = ids;
-  options.num_ids = 7;
+  filter = polarquant::test::id_list_filter(ids, 7);
   searcher.search("search by ids", options);
-  options.filter = POLAR_FILTER_RANGE;
-  options.first_id = 2;
-  options.end_id = 40;
+  filter = polarquant::test::range_filter(2, 40);
   searcher.search("search by range", options);
-  options.filter = POLAR_FILTER_CALLBACK;
-  options.keep = keep_odd;
+  filter = polarquant::test::callback_filter(keep_odd);
   searcher.search("search by callback", options);
   searcher.search_range("range search by callback", 1, options);
   searcher.search_range("range search", .5F, plain);
@@ -197,7 +187,7 @@ void use_index(polar_index* index, uint64_t choice) {
   if ((choice & 448) == 64) {
     allow_failure("set_nprobe", polar_index_set_nprobe(index, 1'000'000));
     const std::vector<float> x = rows_of(5, info.dim, 97);
-    allow_failure("train", polar_index_train(index, 5, x.data()));
+    allow_failure("train", polar_index_train(index, 5, x.data(), nullptr));
   }
   load_again(index);
 }

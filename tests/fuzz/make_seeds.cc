@@ -61,7 +61,7 @@ void write_codec_states(const std::string& root) {
   for (const char* spec : kSpecs) {
     polar_codec* codec = nullptr;
     if (polar_codec_create(spec, 20, POLAR_METRIC_L2, nullptr, &codec) != POLAR_OK) continue;
-    expect_ok("train", polar_codec_train(codec, 60, rows_of(60, 20, 1).data()));
+    expect_ok("train", polar_codec_train(codec, 60, rows_of(60, 20, 1).data(), nullptr));
     size_t needed = 0;
     expect_ok("size of the state", polar_codec_save_state(codec, nullptr, 0, &needed));
     std::vector<uint8_t> state(needed);
@@ -135,12 +135,12 @@ void write_indexes(const std::string& root) {
   for (const StoredKind& kind : kStored) {
     polar_index* index = nullptr;
     expect_ok("create", polar_index_create(kind.description, kDim, POLAR_METRIC_L2, &index));
-    if (!kind.untrained) expect_ok("train", polar_index_train(index, 200, x.data()));
+    if (!kind.untrained) expect_ok("train", polar_index_train(index, 200, x.data(), nullptr));
     std::vector<int64_t> ids;
     for (int64_t row = 0; row < kind.rows; ++row) ids.push_back(3 + 7 * row);
     expect_ok("add", kind.with_ids
-                         ? polar_index_add_with_ids(index, kind.rows, x.data(), ids.data())
-                         : polar_index_add(index, kind.rows, x.data()));
+                         ? polar_index_add_with_ids(index, kind.rows, x.data(), ids.data(), nullptr)
+                         : polar_index_add(index, kind.rows, x.data(), nullptr));
     std::vector<uint8_t> file;
     const polar_write_fn append = [](void* user, const void* data, size_t count) -> int32_t {
       const auto* from = static_cast<const uint8_t*>(data);
@@ -148,7 +148,7 @@ void write_indexes(const std::string& root) {
       to.insert(to.end(), from, from + count);
       return 0;
     };
-    expect_ok("save_to", polar_index_save_to(index, append, &file));
+    expect_ok("save_to", polar_index_save_to(index, append, &file, nullptr));
     corpus.add(std::string(kind.description) + (kind.with_ids ? " ids " : " ") +
                    (kind.untrained ? "floats " : "") + std::to_string(kind.rows),
                text_of(print_sections(polarquant::test::take_apart(file))));

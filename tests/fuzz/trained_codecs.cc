@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/fuzz/trained_codecs.h"
+#include "tests/support/filters.h"
 
 #include <iterator>
 #include <limits>
@@ -28,11 +29,8 @@ constexpr int kDims[] = {1, 2, 3, 7, 16, 20, 63, 64, 65, 70, 100, 127, 128, 130,
 constexpr size_t kMetrics = 3;
 
 polar_codec* make(const char* spec, int dim, polar_metric metric) {
-  polar_codec_options options;
-  polar_codec_options_init(&options);
-  options.num_threads = 1;
   polar_codec* codec = nullptr;
-  if (!allow_failure("create", polar_codec_create(spec, dim, metric, &options, &codec))) {
+  if (!allow_failure("create", polar_codec_create(spec, dim, metric, nullptr, &codec))) {
     return nullptr;
   }
   // Falling energies, so that plans have several rates.
@@ -41,7 +39,7 @@ polar_codec* make(const char* spec, int dim, polar_metric metric) {
   for (size_t i = 0; i < x.size(); ++i) {
     x[i] /= static_cast<float>(1 + i % static_cast<size_t>(dim));
   }
-  if (allow_failure("train", polar_codec_train(codec, n, x.data()))) return codec;
+  if (allow_failure("train", polar_codec_train(codec, n, x.data(), nullptr))) return codec;
   polar_codec_destroy(codec);
   return nullptr;
 }
@@ -82,23 +80,20 @@ CodeCount count_codes(const TrainedCodec& trained, size_t bytes, int64_t most) {
 ChosenOptions::ChosenOptions(uint8_t choice, int64_t rows) {
   polar_search_options_init(&options_);
   options_.num_threads = 1;
+  polar_filter_init(&filter_);
+  options_.filter = &filter_;
   const float exactness[] = {2.25F, 0, std::numeric_limits<float>::infinity(), 1};
   options_.exactness = exactness[choice % 4];
   std::fill(std::begin(bits_), std::end(bits_), 0x5a5a'5a5a'00ff'5a5a);
   switch (choice / 4 % 4) {
     case 1:
-      options_.filter = POLAR_FILTER_BITSET;
-      options_.bits = bits_;
-      options_.num_bits = 300;
+      filter_ = polarquant::test::bitset_filter(bits_, 300);
       break;
     case 2:
-      options_.filter = POLAR_FILTER_RANGE;
-      options_.first_id = 1;
-      options_.end_id = std::max<int64_t>(1, rows - 1);
+      filter_ = polarquant::test::range_filter(1, std::max<int64_t>(1, rows - 1));
       break;
     case 3:
-      options_.filter = POLAR_FILTER_CALLBACK;
-      options_.keep = keep_odd;
+      filter_ = polarquant::test::callback_filter(keep_odd);
       break;
     default:
       break;

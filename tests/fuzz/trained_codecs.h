@@ -26,10 +26,13 @@ CodeCount count_codes(const TrainedCodec& trained, size_t bytes, int64_t most);
 class ChosenOptions {
  public:
   ChosenOptions(uint8_t choice, int64_t rows);
+  ChosenOptions(const ChosenOptions&) = delete;
+  ChosenOptions& operator=(const ChosenOptions&) = delete;
   const polar_search_options* get() const { return &options_; }
 
  private:
   polar_search_options options_;
+  polar_filter filter_;
   uint64_t bits_[8];
 };
 

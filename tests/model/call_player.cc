@@ -77,7 +77,7 @@ void CallPlayer::begin(bool trains_first) {
   if (same_state_ && kept == nullptr) {
     Random random(17);
     const std::vector<float> x = random_rows(random, kTrainingRows);
-    require_worked(polar_index_train(made, kTrainingRows, x.data()), "train");
+    require_worked(polar_index_train(made, kTrainingRows, x.data(), nullptr), "train");
     kept = std::move(empty_);
   }
   if (same_state_) {
@@ -95,7 +95,7 @@ void CallPlayer::train(Random& random) {
   const int64_t n = kTrainingRows + any_of(random, 50);
   const std::vector<float> x = random_rows(random, n);
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
-  const polar_status status = polar_index_train(now_->index.get(), n, x.data());
+  const polar_status status = polar_index_train(now_->index.get(), n, x.data(), nullptr);
   log(std::string(": ") + polar_status_name(status));
   if (!now_->rows.empty()) {
     // Rows that are still kept as they came are coded by what is learned now.
@@ -145,8 +145,7 @@ void CallPlayer::save_and_load(Random& random) {
   polar_save_options_init(&save_options);
   save_options.verify = random.below(4) == 0 ? 1 : 0;
   log(save_options.verify == 1 ? " verified" : "");
-  require_worked(polar_index_save_with_options(now_->index.get(), path.c_str(), &save_options),
-                 "save");
+  require_worked(polar_index_save(now_->index.get(), path.c_str(), &save_options), "save");
   polar_load_options options = load_options();
   options.memory_map = random.below(3) == 0 ? 1 : 0;
   log(options.memory_map == 1 ? " mapped" : "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/model/index_answers.h"
+#include "tests/support/filters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -73,9 +74,8 @@ void audit_single(const IndexKind& kind, polar_metric metric, const ModelledInde
   if (found.empty() || !filters(kind, checked.index.get())) return;
   const auto [score, id] = found[random.below(found.size())];
   polar_search_options options = exhaustive_options(kind, checked.index.get());
-  options.filter = POLAR_FILTER_IDS;
-  options.ids = &id;
-  options.num_ids = 1;
+  const polar_filter filter = id_list_filter(&id, 1);
+  options.filter = &filter;
   const Found alone = search_all(checked.index.get(), metric, query, options);
   if (is_graph(kind) && alone.empty()) return;  // the way to it leads over rows left out
   require_that(alone.size() == 1 && alone[0].second == id,
@@ -92,10 +92,11 @@ bool filters(const IndexKind& kind, const polar_index* index) {
   if (kind.can(kFilters)) return true;
   const std::vector<float> query(static_cast<size_t>(kind.dim));
   polar_search_options options = exhaustive_options(kind, index);
-  options.filter = POLAR_FILTER_RANGE;
+  const polar_filter filter = range_filter(0, 0);
+  options.filter = &filter;
   float score = 0;
   int64_t id = 0;
-  return polar_index_search_with_options(index, 1, query.data(), 1, &options, &score, &id) !=
+  return polar_index_search(index, 1, query.data(), 1, &options, &score, &id) !=
          POLAR_ERROR_UNSUPPORTED;
 }
 
@@ -115,8 +116,8 @@ Found search_all(const polar_index* index, polar_metric metric, const std::vecto
   const auto k = static_cast<size_t>(polar_index_ntotal(index) + 3);
   std::vector<float> scores(k);
   std::vector<int64_t> ids(k);
-  const polar_status status = polar_index_search_with_options(
-      index, 1, query.data(), static_cast<int64_t>(k), &options, scores.data(), ids.data());
+  const polar_status status = polar_index_search(index, 1, query.data(), static_cast<int64_t>(k),
+                                                 &options, scores.data(), ids.data());
   require_that(status == POLAR_OK, "a search failed: " + last_error());
   const bool rises = metric == POLAR_METRIC_L2;
   Found found;
@@ -147,7 +148,7 @@ std::vector<uint8_t> saved_bytes(const polar_index* index) {
     to.insert(to.end(), from, from + count);
     return 0;
   };
-  require_that(polar_index_save_to(index, append, &bytes) == POLAR_OK,
+  require_that(polar_index_save_to(index, append, &bytes, nullptr) == POLAR_OK,
                "saving failed: " + last_error());
   return bytes;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tests/model/random_filter.h"
+#include "tests/support/filters.h"
 
 #include <algorithm>
 #include <limits>
@@ -44,16 +45,13 @@ bool RandomFilter::keeps(int64_t id) const {
   }
 }
 
-void RandomFilter::put_into(polar_search_options& options) const {
-  options.filter = kind_;
-  options.bits = bits_.data();
-  options.num_bits = num_bits_;
-  options.ids = ids_.data();
-  options.num_ids = static_cast<int64_t>(ids_.size());
-  options.first_id = first_id_;
-  options.end_id = end_id_;
-  options.keep = keep_multiples;
-  options.keep_user = const_cast<int64_t*>(&divisor_);
+polar_filter RandomFilter::filter() const {
+  polar_filter filter = filter_of(kind_);
+  filter.bitset = {bits_.data(), num_bits_};
+  filter.ids = {ids_.data(), static_cast<int64_t>(ids_.size())};
+  filter.range = {first_id_, end_id_};
+  filter.callback = {keep_multiples, const_cast<int64_t*>(&divisor_)};
+  return filter;
 }
 
 std::string RandomFilter::name() const {

@@ -19,7 +19,7 @@ class RandomFilter {
 
   bool keeps(int64_t id) const;
   /// Points into this object.
-  void put_into(polar_search_options& options) const;
+  polar_filter filter() const;
   std::string name() const;
 
  private:

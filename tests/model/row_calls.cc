@@ -51,8 +51,8 @@ void CallPlayer::add_rows(Random& random, bool with_ids) {
 
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
   const polar_status status =
-      with_ids ? polar_index_add_with_ids(now_->index.get(), n, x.data(), ids.data())
-               : polar_index_add(now_->index.get(), n, x.data());
+      with_ids ? polar_index_add_with_ids(now_->index.get(), n, x.data(), ids.data(), nullptr)
+               : polar_index_add(now_->index.get(), n, x.data(), nullptr);
   log(format_text("({} rows): {}", n, polar_status_name(status)));
   const PlainRows::Ids wanted = with_ids ? PlainRows::Ids::callers : PlainRows::Ids::numbered;
   const bool fits = rows.ids() == PlainRows::Ids::undecided || rows.ids() == wanted;
@@ -132,11 +132,9 @@ void CallPlayer::remove(Random& random) {
 void CallPlayer::remove_filtered(Random& random) {
   const RandomFilter filter(random, now_->rows);
   log(format_text("({})", filter.name()));
-  polar_search_options options;
-  polar_search_options_init(&options);
-  filter.put_into(options);
+  const polar_filter given = filter.filter();
   int64_t removed = -1;
-  const polar_status status = polar_index_remove_filtered(now_->index.get(), &options, &removed);
+  const polar_status status = polar_index_remove_filtered(now_->index.get(), &given, &removed);
   compare_removal(status, removed, [&](int64_t id) { return filter.keeps(id); });
 }
 
@@ -152,7 +150,8 @@ void CallPlayer::update(Random& random) {
   }
   const std::vector<float> x = random_rows(random, n);
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
-  const polar_status status = polar_index_update(now_->index.get(), n, ids.data(), x.data());
+  const polar_status status =
+      polar_index_update(now_->index.get(), n, ids.data(), x.data(), nullptr);
   log(format_text("({} rows): {}", n, polar_status_name(status)));
   if (status == POLAR_OK) {
     require_that(n == 0 || (all_held && kind_.can(kUpdates) && !now_->is_mapped),
@@ -183,7 +182,7 @@ void CallPlayer::merge(Random& random) {
   const bool is_mapped = now_->is_mapped || other_->is_mapped;
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
   const std::vector<uint8_t> other_before = saved_bytes(other_->index.get());
-  const polar_status status = polar_index_merge(now_->index.get(), other_->index.get());
+  const polar_status status = polar_index_merge(now_->index.get(), other_->index.get(), nullptr);
   log(std::string(": ") + polar_status_name(status));
   if (status == POLAR_OK) {
     require_that(other_->rows.empty() || (fits && !clash && !is_mapped && kind_.can(kMerges)),

@@ -41,7 +41,8 @@ void CallPlayer::search_filtered(Random& random) {
   const RandomFilter filter(random, now_->rows);
   log(format_text("({})", filter.name()));
   polar_search_options options = exhaustive_options(kind_, now_->index.get());
-  filter.put_into(options);
+  const polar_filter given = filter.filter();
+  options.filter = &given;
   const Found found = search_all(now_->index.get(), metric_, random_rows(random, 1), options);
   for (const auto& [score, id] : found) {
     require_that(now_->rows.find(id) != nullptr && filter.keeps(id),
@@ -127,8 +128,8 @@ void CallPlayer::rebuild(Random& random) {
     ids.push_back(row.id);
   }
   require_worked(rows.ids() == PlainRows::Ids::callers
-                     ? polar_index_add_with_ids(copy, rows.size(), x.data(), ids.data())
-                     : polar_index_add(copy, rows.size(), x.data()),
+                     ? polar_index_add_with_ids(copy, rows.size(), x.data(), ids.data(), nullptr)
+                     : polar_index_add(copy, rows.size(), x.data(), nullptr),
                  "add to a new index");
   const std::vector<float> query = random_rows(random, 1);
   require_that(search_all(copy, metric_, query, exhaustive_options(kind_, copy)) ==

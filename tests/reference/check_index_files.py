@@ -42,18 +42,18 @@ class Index:
 
     def train(self, x):
         self.call("polar_index_train", self.handle, ctypes.c_int64(len(x)),
-                  ctypes.c_void_p(x.ctypes.data))
+                  ctypes.c_void_p(x.ctypes.data), None)
 
     def add(self, x, ids):
         if ids is None:
             self.call("polar_index_add", self.handle, ctypes.c_int64(len(x)),
-                      ctypes.c_void_p(x.ctypes.data))
+                      ctypes.c_void_p(x.ctypes.data), None)
         else:
             self.call("polar_index_add_with_ids", self.handle, ctypes.c_int64(len(x)),
-                      ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(ids.ctypes.data))
+                      ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(ids.ctypes.data), None)
 
     def save(self, path):
-        self.call("polar_index_save", self.handle, path.encode())
+        self.call("polar_index_save", self.handle, path.encode(), None)
 
     def reconstruct(self, row_id):
         x = np.zeros(self.dim, np.float32)
@@ -135,7 +135,7 @@ def check_inverted_file(report, lib, codebooks, spec, dim, rows, metric, with_id
     ids = rng.permutation(10 * rows)[:rows].astype(np.int64) if with_ids else None
     index = Index(lib, "IVF5," + spec, dim, metric)
     index.call("polar_index_train", index.handle, ctypes.c_int64(rows),
-               ctypes.c_void_p(x.ctypes.data))
+               ctypes.c_void_p(x.ctypes.data), None)
     index.add(x, ids)
     file = index_file.InvertedFile(saved_bytes(index), codebooks)
     expected_ids = np.arange(rows) if ids is None else np.sort(ids)

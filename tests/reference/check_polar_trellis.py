@@ -20,7 +20,7 @@ DOUBLE = ("Polar1+1", "Polar2+2", "Polar1+3", "Polar3+1", "Polar4+2", "Polar4+4"
 SMALL_DIMS = (1, 2, 3, 7, 16, 17, 24, 64)
 ROWS = 45
 METRIC_NAMES = {library.INNER_PRODUCT: "ip", library.L2: "l2"}
-OPTIONS = {"norm_unit": 1.0, "learn_centre": 0, "num_threads": 1}
+OPTIONS = {"norm_unit": 1.0, "learn_centre": 0}
 # The library computes in float32.
 DECODE_BOUND = 2e-6   # of the row's norm
 SCORE_BOUND = 1e-4    # of ‖q‖‖x‖

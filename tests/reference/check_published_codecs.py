@@ -179,7 +179,7 @@ def check_scores(lib, spec, d, options, train, x, rng):
 
 
 def options():
-    return {"norm_unit": 1.0, "learn_centre": 0, "num_threads": 1}
+    return {"norm_unit": 1.0, "learn_centre": 0}
 
 
 # ---- PolarTree ----------------------------------------------------------------------------------

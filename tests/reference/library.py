@@ -21,9 +21,8 @@ class Error(Exception):
 
 
 class CodecOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_uint32), ("num_threads", _int32),
-                ("seed", ctypes.c_uint64), ("centre", _pointer), ("norm_unit", ctypes.c_double),
-                ("learn_centre", _int32), ("reserved", _int32)]
+    _fields_ = [("struct_size", ctypes.c_uint32), ("learn_centre", _int32),
+                ("seed", ctypes.c_uint64), ("centre", _pointer), ("norm_unit", ctypes.c_double)]
 
 
 class CodecInfo(ctypes.Structure):
@@ -51,18 +50,19 @@ class Library:
         calls = {
             "polar_codec_create": [ctypes.c_char_p, _int32, _int32, _pointer, _pointer],
             "polar_codec_get_info": [_pointer, _pointer],
-            "polar_codec_train": [_pointer, _int64, _pointer],
+            "polar_codec_train": [_pointer, _int64, _pointer, _pointer],
             "polar_codec_encoded_bytes": [_pointer, _int64, _pointer],
-            "polar_codec_encode": [_pointer, _int64, _pointer, _pointer, _size],
-            "polar_codec_decode": [_pointer, _int64, _pointer, _size, _int32, _pointer],
+            "polar_codec_encode": [_pointer, _int64, _pointer, _pointer, _pointer, _size],
+            "polar_codec_decode": [_pointer, _int64, _pointer, _size, _int32, _pointer, _pointer],
             "polar_query_prepare": [_pointer, _pointer, _pointer],
             "polar_query_prepare_from_code": [_pointer, _int64, _pointer, _size, _int64, _pointer],
-            "polar_codec_score": [_pointer, _pointer, _int64, _pointer, _size, _pointer],
+            "polar_codec_score": [_pointer, _pointer, _int64, _pointer, _size, _pointer, _pointer],
             "polar_codec_search": [_pointer, _int64, _pointer, _int64, _pointer, _size, _int64,
-                                   _pointer, _pointer],
+                                   _pointer, _pointer, _pointer],
             "polar_codec_score_codes": [_pointer, _int64, _pointer, _size, _int64, _pointer, _size,
-                                        _pointer],
-            "polar_codec_combine": [_pointer, _int64, _pointer, _size, _int64, _pointer, _pointer],
+                                        _pointer, _pointer],
+            "polar_codec_combine": [_pointer, _int64, _pointer, _size, _int64, _pointer, _pointer,
+                                    _pointer],
             "polar_codec_save_state": [_pointer, _pointer, _size, _pointer],
         }
         for name, arguments in calls.items():
@@ -85,7 +85,7 @@ def _floats(x):
 
 
 class Codec:
-    """options: seed, centre, norm_unit, learn_centre, num_threads, as in polar_codec_options."""
+    """options: seed, centre, norm_unit, learn_centre, as in polar_codec_options."""
 
     def __init__(self, library, spec, dim, metric, options):
         self.library, self.lib, self.dim = library, library.lib, dim
@@ -111,7 +111,7 @@ class Codec:
 
     def train(self, x):
         x = _floats(x)
-        self.library.check(self.lib.polar_codec_train(self.handle, len(x), x.ctypes.data))
+        self.library.check(self.lib.polar_codec_train(self.handle, len(x), x.ctypes.data, None))
 
     def encoded_bytes(self, n):
         size = _size()
@@ -123,13 +123,13 @@ class Codec:
         x = _floats(x)
         codes = np.zeros(self.encoded_bytes(len(x)), dtype=np.uint8)
         self.library.check(self.lib.polar_codec_encode(self.handle, len(x), x.ctypes.data,
-                                                       codes.ctypes.data, codes.size))
+                                                       None, codes.ctypes.data, codes.size))
         return codes
 
     def decode(self, codes, n, kind=LEAST_ERROR):
         out = np.zeros((n, self.dim), dtype=np.float32)
         self.library.check(self.lib.polar_codec_decode(self.handle, n, codes.ctypes.data,
-                                                       codes.size, kind, out.ctypes.data))
+                                                       codes.size, kind, None, out.ctypes.data))
         return out
 
     def score(self, q, codes, n):
@@ -141,7 +141,7 @@ class Codec:
         try:
             scores = np.zeros(n, dtype=np.float32)
             self.library.check(self.lib.polar_codec_score(self.handle, query, n, codes.ctypes.data,
-                                                          codes.size, scores.ctypes.data))
+                                                          codes.size, None, scores.ctypes.data))
             return scores
         finally:
             self.lib.polar_query_destroy(query)
@@ -153,7 +153,7 @@ class Codec:
         ids = np.zeros((len(queries), k), dtype=np.int64)
         self.library.check(self.lib.polar_codec_search(self.handle, len(queries),
                                                        queries.ctypes.data, n, codes.ctypes.data,
-                                                       codes.size, k, scores.ctypes.data,
+                                                       codes.size, k, None, scores.ctypes.data,
                                                        ids.ctypes.data))
         return scores, ids
 
@@ -163,7 +163,7 @@ class Codec:
         out = np.zeros((len(weights), self.dim), dtype=np.float32)
         self.library.check(self.lib.polar_codec_combine(self.handle, n, codes.ctypes.data,
                                                         codes.size, len(weights),
-                                                        weights.ctypes.data, out.ctypes.data))
+                                                        weights.ctypes.data, None, out.ctypes.data))
         return out
 
     def save_state(self):

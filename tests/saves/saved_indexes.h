@@ -21,8 +21,8 @@ inline IndexHandle make_large_index(uint64_t seed) {
   constexpr int32_t kDim = 256;
   constexpr int64_t kRows = 8000;
   IndexHandle index = make_index("Polar8", kDim, POLAR_METRIC_L2);
-  require_ok(polar_index_train(index.get(), kRows, normal_rows(kRows, kDim, 1).data()));
-  require_ok(polar_index_add(index.get(), kRows, normal_rows(kRows, kDim, seed).data()));
+  require_ok(polar_index_train(index.get(), kRows, normal_rows(kRows, kDim, 1).data(), nullptr));
+  require_ok(polar_index_add(index.get(), kRows, normal_rows(kRows, kDim, seed).data(), nullptr));
   return index;
 }
 
@@ -46,7 +46,7 @@ class OldAndNew {
   OldAndNew() {
     const TemporaryFolder folder;
     for (int i = 0; i < 2; ++i) {
-      require_ok(polar_index_save(indexes_[i].get(), folder.file("index").c_str()));
+      require_ok(polar_index_save(indexes_[i].get(), folder.file("index").c_str(), nullptr));
       bytes_[i] = file_bytes(folder.file("index"));
     }
   }

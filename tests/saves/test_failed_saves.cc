@@ -34,7 +34,8 @@ class Folder {
 polar_status save_with_fault(const Folder& folder, const char* call, int at, int error,
                              int* calls = nullptr) {
   fault_begin(call, at, error);
-  const polar_status status = polar_index_save(old_and_new().new_one(), folder.path().c_str());
+  const polar_status status =
+      polar_index_save(old_and_new().new_one(), folder.path().c_str(), nullptr);
   const int counted = fault_end();
   if (calls != nullptr) *calls = counted;
   return status;
@@ -94,7 +95,7 @@ TEST_CASE("a save that fails where there was no file leaves none", "[saves]") {
       const TemporaryFolder folder;
       fault_begin(call, at, ENOSPC);
       const polar_status status =
-          polar_index_save(old_and_new().new_one(), folder.file("index").c_str());
+          polar_index_save(old_and_new().new_one(), folder.file("index").c_str(), nullptr);
       fault_end();
       const bool is_made =
           status == POLAR_OK || last_error().find("the new file is in place") != std::string::npos;

@@ -40,7 +40,7 @@ void kill_often(int kills) {
     REQUIRE(child >= 0);
     if (child == 0) {
       for (size_t saves = 0;; ++saves) {
-        if (polar_index_save(indexes[saves % 2], path.c_str()) != POLAR_OK) _exit(1);
+        if (polar_index_save(indexes[saves % 2], path.c_str(), nullptr) != POLAR_OK) _exit(1);
       }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(random.below(20'000)));
@@ -59,7 +59,7 @@ TEST_CASE("a process killed in front of any call of a save leaves a whole file",
   const TemporaryFolder folder;
   const std::string path = folder.write("index", old_and_new().old_bytes());
   fault_begin("", -1, 0);
-  require_ok(polar_index_save(old_and_new().new_one(), path.c_str()));
+  require_ok(polar_index_save(old_and_new().new_one(), path.c_str(), nullptr));
   const int calls = fault_end();
   REQUIRE(calls > 5);
   for (int at = 0; at < calls; ++at) {
@@ -69,7 +69,7 @@ TEST_CASE("a process killed in front of any call of a save leaves a whole file",
     REQUIRE(child >= 0);
     if (child == 0) {
       fault_begin("", at, FAULT_KILL);
-      _exit(polar_index_save(old_and_new().new_one(), path.c_str()));
+      _exit(polar_index_save(old_and_new().new_one(), path.c_str(), nullptr));
     }
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
@@ -77,7 +77,7 @@ TEST_CASE("a process killed in front of any call of a save leaves a whole file",
     check_whole(path);
     clear_rests(folder.file(""));
     // Nothing is in the way of the next save.
-    require_ok(polar_index_save(old_and_new().new_one(), path.c_str()));
+    require_ok(polar_index_save(old_and_new().new_one(), path.c_str(), nullptr));
     CHECK(names_in(folder.file("")).size() == 1);
   }
 }

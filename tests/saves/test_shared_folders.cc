@@ -44,7 +44,7 @@ TEST_CASE("processes that save to one path leave one of their files", "[saves]")
   const std::string path = folder.write("index", old_and_new().old_bytes());
   const auto save_often = [&](const polar_index* index) {
     for (int i = 0; i < 20; ++i) {
-      if (polar_index_save(index, path.c_str()) != POLAR_OK) return false;
+      if (polar_index_save(index, path.c_str(), nullptr) != POLAR_OK) return false;
     }
     return true;
   };
@@ -76,9 +76,9 @@ TEST_CASE("a folder that takes no files is left alone, and the text names it", "
   set_mode(path, 0644);
   set_mode(folder.file(""), 0555);
   check_as_plain_user([&] {
-    return polar_index_save(old_and_new().new_one(), path.c_str()) == POLAR_ERROR_IO &&
+    return polar_index_save(old_and_new().new_one(), path.c_str(), nullptr) == POLAR_ERROR_IO &&
            last_error().find(path) != std::string::npos &&
-           polar_index_save(old_and_new().new_one(), folder.file("other").c_str()) ==
+           polar_index_save(old_and_new().new_one(), folder.file("other").c_str(), nullptr) ==
                POLAR_ERROR_IO;
   });
   set_mode(folder.file(""), 0700);
@@ -91,10 +91,10 @@ TEST_CASE("a folder that others may not list can be saved to", "[saves]") {
   const std::string path = folder.file("index");
   set_mode(folder.file(""), 0777);
   check_as_plain_user(
-      [&] { return polar_index_save(old_and_new().old_one(), path.c_str()) == POLAR_OK; });
+      [&] { return polar_index_save(old_and_new().old_one(), path.c_str(), nullptr) == POLAR_OK; });
   set_mode(folder.file(""), 0733);
   check_as_plain_user(
-      [&] { return polar_index_save(old_and_new().new_one(), path.c_str()) == POLAR_OK; });
+      [&] { return polar_index_save(old_and_new().new_one(), path.c_str(), nullptr) == POLAR_OK; });
   set_mode(folder.file(""), 0700);
   CHECK((file_bytes(path) == old_and_new().new_bytes()));
   CHECK(names_in(folder.file("")) == std::vector<std::string>{"index"});
@@ -110,9 +110,9 @@ TEST_CASE("a file that may not be read is refused, and so is what is no file", "
     return polar_index_load(path.c_str(), nullptr, &loaded) == POLAR_ERROR_IO &&
            loaded == nullptr && last_error().find(path) != std::string::npos;
   });
-  check_failed(polar_index_save(old_and_new().new_one(), folder.file("").c_str()), POLAR_ERROR_IO,
-               {folder.file("")});
-  check_failed(polar_index_save(old_and_new().new_one(), "/dev/null"), POLAR_ERROR_IO,
+  check_failed(polar_index_save(old_and_new().new_one(), folder.file("").c_str(), nullptr),
+               POLAR_ERROR_IO, {folder.file("")});
+  check_failed(polar_index_save(old_and_new().new_one(), "/dev/null", nullptr), POLAR_ERROR_IO,
                {"/dev/null"});
   CHECK(names_in(folder.file("")) == std::vector<std::string>{"index"});
 }

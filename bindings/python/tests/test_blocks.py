@@ -53,6 +53,28 @@ class CodeBlocksTest(unittest.TestCase):
             for found, wanted in zip(blocks.search(q, 5, **options), expected):
                 np.testing.assert_array_equal(found, wanted)
 
+    def test_range_searches_are_those_of_the_codes_and_of_an_exhaustive_search(self):
+        blocks = polarquant.CodeBlocks(self.codec, self.codes)
+        q = make_rows(7, 48, seed=2)
+        scores, ids = self.codec.search(q, self.codes, 500, exactness=np.inf)
+        radius = float(scores[0, 20])
+        options = {"exactness": np.inf, "filter": range(30, 400), "num_threads": 2}
+        lims, found_scores, found = self.codec.range_search(q, self.codes, radius, **options)
+        self.assertEqual(lims.shape, (8,))
+        for i in range(7):
+            wanted = (scores[i] > radius) & (ids[i] >= 30) & (ids[i] < 400)
+            np.testing.assert_array_equal(found[lims[i] : lims[i + 1]], ids[i, wanted])
+            np.testing.assert_array_equal(found_scores[lims[i] : lims[i + 1]], scores[i, wanted])
+        self.assertGreater(len(found), 10)
+        of_blocks = blocks.range_search(q, radius, **options)
+        for of_codes, of_block in zip((lims, found_scores, found), of_blocks):
+            np.testing.assert_array_equal(of_codes, of_block)
+        heard = []
+        blocks.range_search(q, radius, progress=heard.append)
+        self.assertEqual(heard[-1], 1)
+        with self.assertRaisesRegex(ValueError, "radius"):
+            blocks.range_search(q, np.nan)
+
     def test_pickled_blocks_have_the_codes(self):
         blocks = polarquant.CodeBlocks(self.codec, self.codes)
         again = pickle.loads(pickle.dumps(blocks))

@@ -120,6 +120,19 @@ class IndexTest(unittest.TestCase):
             index.add(x)
         self.assertEqual(index.ntotal, 10)
 
+    def test_calls_take_a_number_of_threads(self):
+        x = make_rows(1500, 32)
+        one, many = (polarquant.Index("IVF4,Polar4", 32) for _ in range(2))
+        for index, threads in ((one, 1), (many, 3)):
+            index.train(x, num_threads=threads)
+            index.add_with_ids(x, np.arange(1500), num_threads=threads)
+        np.testing.assert_array_equal(one.search(x[:9], 5)[1], many.search(x[:9], 5)[1])
+        for call in (one.train, one.add, lambda x, **options: one.update([0], x[:1], **options)):
+            with self.assertRaisesRegex(ValueError, "num_threads: -1"):
+                call(x, num_threads=-1)
+        with self.assertRaisesRegex(ValueError, "num_threads: 1025"):
+            one.merge_from(many, num_threads=1025)
+
     def test_rows_within_a_radius(self):
         x = make_rows(300, 64)
         index = polarquant.Index("Polar4", 64, "l2")

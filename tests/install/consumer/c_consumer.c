@@ -17,9 +17,9 @@ int main(void) {
       polar_version() == header_version &&
       polar_codec_create("Polar4", 4, POLAR_METRIC_INNER_PRODUCT, NULL, &codec) == POLAR_OK &&
       polar_codec_encoded_bytes(codec, 1, &bytes) == POLAR_OK && bytes <= sizeof codes &&
-      polar_codec_encode(codec, 1, x, codes, bytes) == POLAR_OK &&
+      polar_codec_encode(codec, 1, x, NULL, codes, bytes) == POLAR_OK &&
       polar_query_prepare(codec, x, &query) == POLAR_OK &&
-      polar_codec_score(codec, query, 1, codes, bytes, &score) == POLAR_OK;
+      polar_codec_score(codec, query, 1, codes, bytes, NULL, &score) == POLAR_OK;
   good = good && score > 20 && score < 40; /* 30 without coding error */
   polar_query_destroy(query);
   polar_codec_destroy(codec);

@@ -7,7 +7,8 @@ import ctypes
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
-from polarquant._library import check
+from polarquant._arrays import as_int
+from polarquant._library import check, work_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._use import Use
 
@@ -48,17 +49,21 @@ class Handle:
         self,
         what: str,
         progress: ProgressLike,
+        num_threads: int,
         numbers: int,
         function: Any,
         *arguments: Any,
     ) -> None:
-        """The same for one that may take long: heard by Ctrl-C from so many floats of rows on."""
+        """The same for one that may take long: heard by Ctrl-C from so many floats of rows on. Its
+        last argument are its options."""
+        options = work_options(as_int("num_threads", num_threads, 0, 1024))
         with self._use.sole as handle:
             if not progress and numbers < _LONG_CHANGE:
-                check(function(handle, *arguments))
+                check(function(handle, *arguments, ctypes.byref(options)))
                 return
             with LongCall(what, progress, self._use) as call:
-                call.run(function, handle, *arguments)
+                options.progress = call.function
+                call.check(function(handle, *arguments, ctypes.byref(options)))
 
     def close(self) -> None:
         """Frees its memory, after the calls that run. Any later call but close is an error."""

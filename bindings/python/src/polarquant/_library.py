@@ -20,7 +20,14 @@ _STATUS = c_int32
 _HANDLE = c_void_p  # a polar_codec*, polar_index*, …
 _OUT = c_void_p  # where one value or handle is written
 _ARRAY = c_void_p  # an array's address
-_OPTIONS = c_void_p  # an options struct, or NULL
+_OPTIONS = c_void_p  # a struct of options or a filter, or NULL
+_BLOCKS = c_void_p  # a polar_blocks
+#: How many, and these.
+_QUERIES = [c_int64, _ARRAY]
+#: Queries, k, options, scores, ids.
+_SEARCH = [*_QUERIES, c_int64, _OPTIONS, _ARRAY, _ARRAY]
+#: Radius, options, capacity, lims, scores, ids.
+_RANGE = [c_float, _OPTIONS, c_int64, _ARRAY, _ARRAY, _ARRAY]
 #: Codec, heads, queries or weights of a head, these, rows of a head, codes, their bytes, stream, out.
 _OVER_HEADS = [_HANDLE, c_int64, c_int64, _ARRAY, c_int64, _ARRAY, c_size_t, c_void_p, _ARRAY]
 
@@ -35,7 +42,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_last_error": (c_size_t, [c_char_p, c_size_t]),
     "polar_spec_help": (c_size_t, [c_char_p, c_size_t]),
     "polar_search_options_init": (None, [_OPTIONS]),
-    "polar_set_thread_progress": (None, [_structs.ProgressFunction, c_void_p]),
+    "polar_work_options_init": (None, [_OPTIONS]),
+    "polar_filter_init": (None, [_OPTIONS]),
     # codec
     "polar_codec_options_init": (None, [_OPTIONS]),
     "polar_codec_create": (_STATUS, [c_char_p, c_int32, c_int32, _OPTIONS, _OUT]),
@@ -43,15 +51,15 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_codec_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_codec_spec": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
     "polar_codec_get_centre": (_STATUS, [_HANDLE, _ARRAY]),
-    "polar_codec_memory_bytes": (c_size_t, [_HANDLE]),
-    "polar_codec_train": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
+    "polar_codec_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
+    "polar_codec_train": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OPTIONS]),
     "polar_codec_get_plan": (_STATUS, [_HANDLE, _OUT, _ARRAY, c_int64]),
-    "polar_codec_drift": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OUT]),
+    "polar_codec_drift": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OPTIONS, _OUT]),
     "polar_codec_encoded_bytes": (_STATUS, [_HANDLE, c_int64, _OUT]),
-    "polar_codec_encode": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, c_size_t]),
+    "polar_codec_encode": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OPTIONS, _ARRAY, c_size_t]),
     "polar_codec_decode": (
         _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int32, _ARRAY],
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int32, _OPTIONS, _ARRAY],
     ),
     "polar_query_prepare": (_STATUS, [_HANDLE, _ARRAY, _OUT]),
     "polar_query_prepare_from_code": (
@@ -59,73 +67,35 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _OUT],
     ),
     "polar_query_destroy": (None, [_HANDLE]),
-    "polar_codec_score": (
+    "polar_codec_score": (_STATUS, [_HANDLE, _HANDLE, c_int64, _ARRAY, c_size_t, _OPTIONS, _ARRAY]),
+    "polar_codec_search": (
         _STATUS,
-        [_HANDLE, _HANDLE, c_int64, _ARRAY, c_size_t, _ARRAY],
+        [_HANDLE, *_QUERIES, c_int64, _ARRAY, c_size_t, c_int64, _OPTIONS, _ARRAY, _ARRAY],
     ),
-    "polar_codec_search_with_options": (
+    "polar_codec_range_search": (
         _STATUS,
-        [
-            _HANDLE,
-            c_int64,
-            _ARRAY,
-            c_int64,
-            _ARRAY,
-            c_size_t,
-            c_int64,
-            _OPTIONS,
-            _ARRAY,
-            _ARRAY,
-        ],
+        [_HANDLE, *_QUERIES, c_int64, _ARRAY, c_size_t, *_RANGE],
     ),
     "polar_codec_score_codes": (
         _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t, _ARRAY],
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t, _OPTIONS, _ARRAY],
     ),
     "polar_codec_combine": (
         _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, _ARRAY],
+        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, _OPTIONS, _ARRAY],
     ),
     "polar_codec_save_state": (_STATUS, [_HANDLE, _ARRAY, c_size_t, _OUT]),
     "polar_codec_load_state": (_STATUS, [_ARRAY, c_size_t, _OUT]),
     "polar_codec_check_same_state": (_STATUS, [_HANDLE, _HANDLE]),
     # blocks
     "polar_blocks_bytes": (_STATUS, [_HANDLE, c_int64, _OUT]),
-    "polar_blocks_append": (
-        _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t],
-    ),
-    "polar_blocks_get": (
-        _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_size_t, c_int64, c_int64, _ARRAY, c_size_t],
-    ),
-    "polar_blocks_overwrite": (
-        _STATUS,
-        [_HANDLE, _ARRAY, c_size_t, c_int64, _ARRAY, c_size_t, c_int64],
-    ),
-    "polar_blocks_remove": (
-        _STATUS,
-        [_HANDLE, _ARRAY, c_int64, _ARRAY, c_size_t, _OUT],
-    ),
-    "polar_blocks_swap_remove": (
-        _STATUS,
-        [_HANDLE, c_int64, c_int64, _ARRAY, c_size_t],
-    ),
-    "polar_blocks_search": (
-        _STATUS,
-        [
-            _HANDLE,
-            c_int64,
-            _ARRAY,
-            c_int64,
-            _ARRAY,
-            c_size_t,
-            c_int64,
-            _OPTIONS,
-            _ARRAY,
-            _ARRAY,
-        ],
-    ),
+    "polar_blocks_append": (_STATUS, [_HANDLE, _BLOCKS, c_int64, _ARRAY, c_size_t]),
+    "polar_blocks_get": (_STATUS, [_HANDLE, _BLOCKS, c_int64, c_int64, _ARRAY, c_size_t]),
+    "polar_blocks_overwrite": (_STATUS, [_HANDLE, _BLOCKS, c_int64, _ARRAY, c_size_t]),
+    "polar_blocks_remove": (_STATUS, [_HANDLE, _BLOCKS, _ARRAY]),
+    "polar_blocks_swap_remove": (_STATUS, [_HANDLE, _BLOCKS, c_int64]),
+    "polar_blocks_search": (_STATUS, [_HANDLE, _BLOCKS, *_SEARCH]),
+    "polar_blocks_range_search": (_STATUS, [_HANDLE, _BLOCKS, *_QUERIES, *_RANGE]),
     # advice
     "polar_advice_options_init": (None, [_OPTIONS]),
     "polar_advice_create": (
@@ -138,29 +108,26 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     # index
     "polar_index_create": (_STATUS, [c_char_p, c_int32, c_int32, _OUT]),
     "polar_index_destroy": (None, [_HANDLE]),
-    "polar_index_train": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
-    "polar_index_add": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
-    "polar_index_add_with_ids": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
-    "polar_index_search_with_options": (
-        _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_int64, _OPTIONS, _ARRAY, _ARRAY],
-    ),
+    "polar_index_train": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OPTIONS]),
+    "polar_index_add": (_STATUS, [_HANDLE, c_int64, _ARRAY, _OPTIONS]),
+    "polar_index_add_with_ids": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _OPTIONS]),
+    "polar_index_search": (_STATUS, [_HANDLE, *_SEARCH]),
     "polar_index_nlist": (c_int64, [_HANDLE]),
     "polar_index_nprobe": (c_int64, [_HANDLE]),
     "polar_index_set_nprobe": (_STATUS, [_HANDLE, c_int64]),
-    "polar_index_train_with_centroids": (_STATUS, [_HANDLE, c_int64, _ARRAY, c_int64, _ARRAY]),
-    "polar_index_add_to_lists": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _ARRAY]),
+    "polar_index_train_with_centroids": (
+        _STATUS,
+        [_HANDLE, c_int64, _ARRAY, c_int64, _ARRAY, _OPTIONS],
+    ),
+    "polar_index_add_to_lists": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _ARRAY, _OPTIONS]),
     "polar_index_ntotal": (c_int64, [_HANDLE]),
     "polar_index_is_trained": (c_int32, [_HANDLE]),
     "polar_index_code_size": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_reconstruct": (_STATUS, [_HANDLE, c_int64, _ARRAY]),
-    "polar_index_range_search": (
-        _STATUS,
-        [_HANDLE, c_int64, _ARRAY, c_float, _OPTIONS, c_int64, _ARRAY, _ARRAY, _ARRAY],
-    ),
+    "polar_index_range_search": (_STATUS, [_HANDLE, *_QUERIES, *_RANGE]),
     "polar_index_remove_filtered": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
-    "polar_index_merge": (_STATUS, [_HANDLE, _HANDLE]),
-    "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY]),
+    "polar_index_merge": (_STATUS, [_HANDLE, _HANDLE, _OPTIONS]),
+    "polar_index_update": (_STATUS, [_HANDLE, c_int64, _ARRAY, _ARRAY, _OPTIONS]),
     "polar_index_get_info": (_STATUS, [_HANDLE, _OUT]),
     "polar_index_description": (c_size_t, [_HANDLE, c_char_p, c_size_t]),
     "polar_index_explain": (
@@ -170,8 +137,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     # index files
     "polar_load_options_init": (None, [_OPTIONS]),
     "polar_save_options_init": (None, [_OPTIONS]),
-    "polar_index_save_with_options": (_STATUS, [_HANDLE, c_char_p, _OPTIONS]),
-    "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p]),
+    "polar_index_save": (_STATUS, [_HANDLE, c_char_p, _OPTIONS]),
+    "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p, _OPTIONS]),
     "polar_index_load": (_STATUS, [c_char_p, _OPTIONS, _OUT]),
     "polar_index_load_from": (
         _STATUS,
@@ -195,7 +162,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [_HANDLE, c_int64, _ARRAY, c_int64, _OPTIONS, c_void_p, _ARRAY, _ARRAY],
     ),
     "polar_cuda_index_ntotal": (c_int64, [_HANDLE]),
-    "polar_cuda_index_memory_bytes": (c_size_t, [_HANDLE]),
+    "polar_cuda_index_memory_bytes": (_STATUS, [_HANDLE, _OUT]),
     "polar_cuda_encoder_create": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
     "polar_cuda_encoder_destroy": (None, [_HANDLE]),
     "polar_cuda_encoder_encode": (
@@ -277,6 +244,12 @@ def default_options(struct: type[_Struct], init: Any) -> _Struct:
 def sized(struct: type[_Struct]) -> _Struct:
     """A struct for the library to fill, which reads its size first."""
     return struct(struct_size=ctypes.sizeof(struct))
+
+
+def work_options(num_threads: int) -> _structs.WorkOptions:
+    options = default_options(_structs.WorkOptions, lib.polar_work_options_init)
+    options.num_threads = num_threads
+    return options
 
 
 def search_options() -> _structs.SearchOptions:

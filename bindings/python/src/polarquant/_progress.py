@@ -18,7 +18,7 @@ from typing import Any, Callable, Protocol, Union
 
 from polarquant import _structs
 from polarquant._exit import lending
-from polarquant._library import check, lib
+from polarquant._library import check
 from polarquant._use import Use, callback_of
 from polarquant.errors import CancelledError
 
@@ -110,15 +110,6 @@ class LongCall:
 
     def _note_signal(self, number: int, frame: FrameType | None) -> None:
         self._signal = number
-
-    def run(self, function: Any, *arguments: Any) -> None:
-        """Calls a function that hears its thread's progress, and checks its status."""
-        lib.polar_set_thread_progress(self.function, None)
-        try:
-            status = function(*arguments)
-        finally:
-            lib.polar_set_thread_progress(_structs.ProgressFunction(), None)
-        self.check(status)
 
     def begin_part(self, begin: float, end: float) -> None:
         """What the library tells from now on is about a part of the work."""

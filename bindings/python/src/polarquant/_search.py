@@ -56,7 +56,8 @@ def run_search(
         check(function(nq, address(given), k, where, address(scores), address(ids)))
         return scores, ids
     options = make_search_options(exactness, num_threads, nprobe, ef_search, k_factor)
-    applied = AppliedFilter(filter, options, use)
+    applied = AppliedFilter(filter, use)
+    options.filter = applied.address
     arguments = (nq, address(given), k, ctypes.addressof(options), address(scores), address(ids))
     # A function of the caller's would lose a Ctrl-C that comes while it runs.
     if not is_long and not applied.calls_python:
@@ -89,7 +90,8 @@ def run_range_search(
 ) -> tuple[Ids, Floats, Ids]:
     """lims, (nq + 1,), scores and ids. Searches twice, the first time to count."""
     given = as_rows("queries", queries, dim)
-    applied = AppliedFilter(filter, options, use)
+    applied = AppliedFilter(filter, use)
+    options.filter = applied.address
     lims = np.zeros(len(given) + 1, dtype=np.int64)
     scores, ids = np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
 

@@ -52,7 +52,7 @@ def save_by_calls(handle: int, write: Callable[[int, int], Any]) -> None:
         return 0
 
     with lending():
-        status = lib.polar_index_save_to(handle, _structs.WriteFunction(hear), None)
+        status = lib.polar_index_save_to(handle, _structs.WriteFunction(hear), None, None)
     if error:
         raise error[0]
     check(status)

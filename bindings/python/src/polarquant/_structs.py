@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The structs of include/polarquant/polarquant.h, field for field; a test compares the layouts."""
+"""The structs of include/polarquant/*.h, field for field; a test compares the layouts."""
 
 from __future__ import annotations
 
@@ -27,20 +27,49 @@ ReadFunction = ctypes.CFUNCTYPE(c_int64, c_void_p, c_void_p, c_size_t)
 KeepFunction = ctypes.CFUNCTYPE(c_int32, c_void_p, c_int64)
 
 
+class WorkOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("num_threads", c_int32),
+        ("progress", ProgressFunction),
+        ("progress_user", c_void_p),
+    ]
+
+
+class Bitset(ctypes.Structure):
+    _fields_ = [("words", c_void_p), ("num_bits", c_int64)]
+
+
+class IdList(ctypes.Structure):
+    _fields_ = [("ids", c_void_p), ("count", c_int64)]
+
+
+class IdRange(ctypes.Structure):
+    _fields_ = [("first", c_int64), ("end", c_int64)]
+
+
+class IdCallback(ctypes.Structure):
+    _fields_ = [("keep", KeepFunction), ("user", c_void_p)]
+
+
+class Filter(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("bitset", Bitset),
+        ("ids", IdList),
+        ("range", IdRange),
+        ("callback", IdCallback),
+    ]
+
+
 class SearchOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
         ("num_threads", c_int32),
         ("exactness", c_float),
-        ("filter", c_int32),
-        ("bits", c_void_p),
-        ("num_bits", c_int64),
-        ("ids", c_void_p),
-        ("num_ids", c_int64),
-        ("first_id", c_int64),
-        ("end_id", c_int64),
-        ("keep", KeepFunction),
-        ("keep_user", c_void_p),
+        ("reserved", c_int32),
+        ("filter", c_void_p),
         ("progress", ProgressFunction),
         ("progress_user", c_void_p),
         ("nprobe", c_int64),
@@ -52,12 +81,10 @@ class SearchOptions(ctypes.Structure):
 class CodecOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
-        ("num_threads", c_int32),
+        ("learn_centre", c_int32),
         ("seed", c_uint64),
         ("centre", c_void_p),
         ("norm_unit", c_double),
-        ("learn_centre", c_int32),
-        ("reserved", c_int32),
     ]
 
 
@@ -98,6 +125,10 @@ class CodecPlan(ctypes.Structure):
         ("error", c_double),
         ("untrained_error", c_double),
     ]
+
+
+class Blocks(ctypes.Structure):
+    _fields_ = [("rows", c_int64), ("data", c_void_p), ("bytes", c_size_t)]
 
 
 class AdviceOptions(ctypes.Structure):
@@ -192,20 +223,29 @@ class CudaDeviceInfo(ctypes.Structure):
 class CudaOptions(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
+        ("num_threads", c_int32),
         ("device", c_int32),
-        ("devices", ctypes.POINTER(c_int32)),
         ("num_devices", c_int32),
+        ("devices", ctypes.POINTER(c_int32)),
         ("layout", c_int32),
+        ("reserved", c_int32),
     ]
 
 
 #: C name of each struct, for the test of the layouts.
 STRUCTS: dict[str, type[ctypes.Structure]] = {
+    "polar_work_options": WorkOptions,
+    "polar_bitset": Bitset,
+    "polar_id_list": IdList,
+    "polar_id_range": IdRange,
+    "polar_id_callback": IdCallback,
+    "polar_filter": Filter,
     "polar_search_options": SearchOptions,
     "polar_codec_options": CodecOptions,
     "polar_codec_info": CodecInfo,
     "polar_segment": Segment,
     "polar_codec_plan": CodecPlan,
+    "polar_blocks": Blocks,
     "polar_advice_options": AdviceOptions,
     "polar_advice_info": AdviceInfo,
     "polar_advice_row": AdviceRow,

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from polarquant import _structs
 from polarquant._arrays import Codes, CodesLike, Floats, Ids, address, as_codes, as_int
 from polarquant._library import check, lib
-from polarquant._search import run_search
+from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._use import Use
 from polarquant.codec import Codec
 from polarquant.errors import BadArgumentError, NotFoundError
@@ -32,8 +33,8 @@ class CodeBlocks:
 
     def __init__(self, codec: Codec, codes: CodesLike | None = None) -> None:
         self._codec = codec
-        self._rows = 0
         self._memory = np.empty(0, dtype=np.uint8)
+        self._blocks = _structs.Blocks()
         # The blocks are memory of this object's; what calls take is the codec's handle.
         self._use = Use("CodeBlocks", 0)
         self._reserve(0)
@@ -41,7 +42,7 @@ class CodeBlocks:
             self.append(codes)
 
     def __len__(self) -> int:
-        return self._rows
+        return int(self._blocks.rows)
 
     @property
     def codec(self) -> Codec:
@@ -54,7 +55,7 @@ class CodeBlocks:
         return self._memory.nbytes
 
     def __repr__(self) -> str:
-        return f"CodeBlocks({self._codec!r}, {self._rows} rows)"
+        return f"CodeBlocks({self._codec!r}, {len(self)} rows)"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CodeBlocks, (self._codec, self.get())
@@ -63,78 +64,44 @@ class CodeBlocks:
         """Adds coded rows, (n, code_size), behind those held."""
         array, n = self._codec._as_coded(codes, None)
         with self._use.sole, self._codec._use.shared as handle:
-            self._reserve(self._rows + n)
-            check(
-                lib.polar_blocks_append(
-                    handle, n, address(array), array.nbytes, self._rows, *self._buffer()
-                )
-            )
-            self._rows += n
+            self._reserve(len(self) + n)
+            given = (n, address(array), array.nbytes)
+            check(lib.polar_blocks_append(handle, self._where, *given))
 
     def get(self, first: int = 0, count: int | None = None) -> Codes:
         """The codes of `count` rows from `first` on, by default all, (count, code_size)."""
         with self._use.shared, self._codec._use.shared as handle:
-            first = as_int("first", first, 0, self._rows)
-            left = self._rows - first
+            first = as_int("first", first, 0, len(self))
+            left = len(self) - first
             count = left if count is None else as_int("count", count, 0, left)
             codes = np.empty((count, self._codec.code_size), dtype=np.uint8)
-            check(
-                lib.polar_blocks_get(
-                    handle,
-                    self._rows,
-                    *self._buffer(),
-                    first,
-                    count,
-                    address(codes),
-                    codes.nbytes,
-                )
-            )
+            out = (address(codes), codes.nbytes)
+            check(lib.polar_blocks_get(handle, self._where, first, count, *out))
         return codes
 
     def overwrite(self, row: int, code: CodesLike) -> None:
         """Puts one code, (code_size,), in the place of row `row`. Raises NotFoundError."""
         array = as_codes("code", code)
         with self._use.sole, self._codec._use.shared as handle:
-            row = self._as_row(row)
-            check(
-                lib.polar_blocks_overwrite(
-                    handle,
-                    address(array),
-                    array.nbytes,
-                    self._rows,
-                    *self._buffer(),
-                    row,
-                )
-            )
+            given = (self._as_row(row), address(array), array.nbytes)
+            check(lib.polar_blocks_overwrite(handle, self._where, *given))
 
     def remove(self, removed: npt.ArrayLike) -> int:
         """Takes out rows: a bool for each, (rows,). The others keep their order. Returns how many
         stay."""
         bits = Bitset(removed)
-        left = ctypes.c_int64()
         with self._use.sole, self._codec._use.shared as handle:
-            if len(bits) != self._rows:
+            if len(bits) != len(self):
                 raise BadArgumentError(
-                    f"removed: shape ({len(bits)},) is not allowed; ({self._rows},)"
+                    f"removed: shape ({len(bits)},) is not allowed; ({len(self)},)"
                 )
-            check(
-                lib.polar_blocks_remove(
-                    handle,
-                    address(bits._words),
-                    self._rows,
-                    *self._buffer(),
-                    ctypes.byref(left),
-                )
-            )
-            self._rows = left.value
-        return left.value
+            check(lib.polar_blocks_remove(handle, self._where, address(bits._words)))
+            return len(self)
 
     def swap_remove(self, row: int) -> None:
         """Takes out one row; the last one takes its place. Raises NotFoundError."""
         with self._use.sole, self._codec._use.shared as handle:
-            row = self._as_row(row)
-            check(lib.polar_blocks_swap_remove(handle, row, self._rows, *self._buffer()))
-            self._rows -= 1
+            check(lib.polar_blocks_swap_remove(handle, self._where, self._as_row(row)))
 
     def search(
         self,
@@ -150,38 +117,61 @@ class CodeBlocks:
         for queries (nq, dim), (k,) for (dim,)."""
         codec = self._codec
         with self._use.shared, codec._use.shared as handle:
-            rows = self._rows
-            where, size = self._buffer()
+            blocks = self._where
 
             def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
                 status: int = lib.polar_blocks_search(
-                    handle, nq, q, rows, where, size, k, options, scores, ids
+                    handle, blocks, nq, q, k, options, scores, ids
                 )
                 return status
 
-            asked = (filter, exactness, num_threads, progress)
-            return run_search(function, self._use, queries, codec.dim, k, rows, *asked)
+            asked = (filter, exactness, num_threads or codec._num_threads, progress)
+            return run_search(function, self._use, queries, codec.dim, k, len(self), *asked)
+
+    def range_search(
+        self,
+        queries: npt.ArrayLike,
+        radius: float,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        num_threads: int = 0,
+        progress: Any = None,
+    ) -> tuple[Ids, Floats, Ids]:
+        """All rows within a radius of each query, as `Codec.range_search`: lims, scores and rows."""
+        codec = self._codec
+        options = make_search_options(exactness, num_threads or codec._num_threads)
+        with self._use.shared, codec._use.shared as handle:
+
+            def function(nq: int, q: int, *arguments: Any) -> int:
+                status: int = lib.polar_blocks_range_search(handle, self._where, nq, q, *arguments)
+                return status
+
+            asked = (radius, len(self), filter, options, progress)
+            return run_range_search(function, self._use, queries, codec.dim, *asked)
 
     def _as_row(self, row: int) -> int:
-        if not 0 <= row < self._rows:
-            raise NotFoundError(f"row: {row} is not allowed; 0 to {self._rows - 1}")
+        if not 0 <= row < len(self):
+            raise NotFoundError(f"row: {row} is not allowed; 0 to {len(self) - 1}")
         return row
 
-    def _buffer(self) -> tuple[int, int]:
-        return address(self._memory), self._memory.nbytes
+    @property
+    def _where(self) -> int:
+        return ctypes.addressof(self._blocks)
 
     def _reserve(self, rows: int) -> None:
         """Memory for that many rows; a quarter more when it must grow."""
         needed = self._bytes_of(rows)
         if needed <= self._memory.nbytes:
             return
-        if self._rows > 0:
-            needed = max(needed, self._bytes_of(self._rows + self._rows // 4))
+        if len(self) > 0:
+            needed = max(needed, self._bytes_of(len(self) + len(self) // 4))
         room = np.empty(needed + _ALIGNMENT, dtype=np.uint8)
         begin = -address(room) % _ALIGNMENT
         grown = room[begin : begin + needed]
         grown[: self._memory.nbytes] = self._memory
         self._memory = grown
+        self._blocks.data, self._blocks.bytes = address(grown), grown.nbytes
 
     def _bytes_of(self, rows: int) -> int:
         out = ctypes.c_size_t()

@@ -25,9 +25,9 @@ from polarquant._arrays import (
     as_vector,
 )
 from polarquant._handle import Handle, create
-from polarquant._library import check, default_options, lib, read_text
+from polarquant._library import check, default_options, lib, read_text, work_options
 from polarquant._progress import LongCall, ProgressLike
-from polarquant._search import run_search
+from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant.codec_info import CodecInfo, Plan, read_info, read_plan
 from polarquant.errors import BadArgumentError, PolarError
 from polarquant.filters import FilterLike
@@ -41,7 +41,7 @@ _ENCODE_BATCH = 4_000_000
 class Codec(Handle):
     """Turns vectors into codes, and scores and searches codes. It holds no vectors.
 
-    spec: the codec's name, as "Polar2" or "Polar4+2-dense"; `polarquant.spec_help` lists all.
+    spec: of the code, as "Polar2" or "Polar4+2-dense"; `polarquant.spec_help` lists all.
     dim: dimensions, 1 to 65535.
     metric: "ip" (inner product), "l2" or "cosine".
     seed: of the random rotation, 0 to 2^64 − 1.
@@ -78,7 +78,7 @@ class Codec(Handle):
         options.seed = as_int("seed", seed, 0, 2**64 - 1)
         options.norm_unit = norm_unit
         options.learn_centre = bool(learn_centre)
-        options.num_threads = as_int("num_threads", num_threads, 0, 1024)
+        self._num_threads = as_int("num_threads", num_threads, 0, 1024)
         if centre is not None:
             centre = as_vector("centre", centre, dim)
             options.centre = address(centre)
@@ -91,6 +91,12 @@ class Codec(Handle):
         )
         super().__init__("Codec", handle)
         self._read_shape()
+
+    #: Of its calls; set by __init__ alone.
+    _num_threads = 0
+
+    def _work_options(self) -> Any:
+        return ctypes.byref(work_options(self._num_threads)) if self._num_threads else None
 
     def _read_shape(self) -> None:
         info = self.info
@@ -139,8 +145,9 @@ class Codec(Handle):
     @property
     def memory_bytes(self) -> int:
         """Memory held: rotation, tables, centre."""
-        with self._use.shared as handle:
-            return int(lib.polar_codec_memory_bytes(handle))
+        out = ctypes.c_size_t()
+        self._read(lib.polar_codec_memory_bytes, ctypes.byref(out))
+        return out.value
 
     def __repr__(self) -> str:
         if self.closed:
@@ -156,8 +163,8 @@ class Codec(Handle):
         not finite, CancelledError.
         """
         rows = as_rows("x", x, self._dim)
-        arrays = (len(rows), address(rows))
-        self._change_long("train", progress, rows.size, lib.polar_codec_train, *arrays)
+        asked = ("train", progress, self._num_threads, rows.size)
+        self._change_long(*asked, lib.polar_codec_train, len(rows), address(rows))
         self._read_shape()
 
     @property
@@ -174,7 +181,8 @@ class Codec(Handle):
         """
         rows = as_rows("x", x, self._dim)
         out = ctypes.c_double()
-        self._read(lib.polar_codec_drift, len(rows), address(rows), ctypes.byref(out))
+        options = self._work_options()
+        self._read(lib.polar_codec_drift, len(rows), address(rows), options, ctypes.byref(out))
         return out.value
 
     def encoded_bytes(self, n: int) -> int:
@@ -208,6 +216,7 @@ class Codec(Handle):
             lib.polar_codec_encode,
             len(rows),
             address(rows),
+            self._work_options(),
             address(codes),
             codes.nbytes,
         )
@@ -236,8 +245,8 @@ class Codec(Handle):
         """
         array, n = self._as_coded(codes, n)
         out = np.empty((n, self._dim), dtype=np.float32)
-        kind = int(bool(unbiased))
-        self._read(lib.polar_codec_decode, n, address(array), array.nbytes, kind, address(out))
+        given = (n, address(array), array.nbytes, int(bool(unbiased)), self._work_options())
+        self._read(lib.polar_codec_decode, *given, address(out))
         return out
 
     def prepare_query(self, q: npt.ArrayLike) -> Query:
@@ -286,6 +295,7 @@ class Codec(Handle):
                     n,
                     address(codes),
                     codes.nbytes,
+                    self._work_options(),
                     address(scores),
                 )
             )
@@ -310,6 +320,7 @@ class Codec(Handle):
             lib.polar_codec_score_codes,
             *(na, address(first), first.nbytes),
             *(nb, address(second), second.nbytes),
+            self._work_options(),
             address(scores),
         )
         return scores
@@ -334,6 +345,7 @@ class Codec(Handle):
         filter: rows that may be returned, see `polarquant.filters`.
         exactness: how surely rows are left out unscored, 0 to infinity, which scores every row;
         None is the library's default. docs/search.md has the rest.
+        num_threads: 0 to 1024; 0 is the codec's.
         progress: True for a bar, or a function that hears the share done and stops by False.
         Raises BadArgumentError, NotTrainedError, CancelledError; Ctrl-C ends a long search.
         """
@@ -342,13 +354,44 @@ class Codec(Handle):
             where, size = address(array), array.nbytes
 
             def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
-                status: int = lib.polar_codec_search_with_options(
+                status: int = lib.polar_codec_search(
                     handle, nq, q, rows, where, size, k, options, scores, ids
                 )
                 return status
 
-            asked = (filter, exactness, num_threads, progress)
+            asked = (filter, exactness, num_threads or self._num_threads, progress)
             return run_search(function, self._use, queries, self._dim, k, rows, *asked)
+
+    def range_search(
+        self,
+        queries: npt.ArrayLike,
+        codes: CodesLike,
+        radius: float,
+        n: int | None = None,
+        *,
+        filter: FilterLike = None,
+        exactness: float | None = None,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
+    ) -> tuple[Ids, Floats, Ids]:
+        """All coded rows within a radius of each query: score > radius, for L2 squared distance <
+        radius.
+
+        queries: (nq, dim). Returns lims, (nq + 1,), scores and row positions of all queries together:
+        those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to
+        count. codes, n, filter, exactness, num_threads, progress, and what is raised: as for `search`.
+        """
+        array, rows = self._as_coded(codes, n)
+        options = make_search_options(exactness, num_threads or self._num_threads)
+        with self._use.shared as handle:
+
+            def function(nq: int, q: int, *arguments: Any) -> int:
+                coded = (rows, address(array), array.nbytes)
+                status: int = lib.polar_codec_range_search(handle, nq, q, *coded, *arguments)
+                return status
+
+            asked = (radius, rows, filter, options, progress)
+            return run_range_search(function, self._use, queries, self._dim, *asked)
 
     def combine(self, weights: npt.ArrayLike, codes: CodesLike, n: int | None = None) -> Floats:
         """Σᵢ weights[i]·x̂ᵢ over coded rows, float32, without decoding them all.
@@ -372,6 +415,7 @@ class Codec(Handle):
             array.nbytes,
             nw,
             address(given),
+            self._work_options(),
             address(out),
         )
         return out

@@ -153,8 +153,9 @@ class CudaIndex(Handle):
     @property
     def memory_bytes(self) -> int:
         """Bytes of all devices' memory: codes, tables, and what searches keep to work in."""
-        with self._use.shared as handle:
-            return int(lib.polar_cuda_index_memory_bytes(handle))
+        out = ctypes.c_size_t()
+        self._read(lib.polar_cuda_index_memory_bytes, ctypes.byref(out))
+        return out.value
 
     def __len__(self) -> int:
         return self.ntotal
@@ -266,6 +267,7 @@ class CudaCodec(Handle):
 
     def __init__(self, codec: Codec, device: int = 0) -> None:
         options = _make_options(device)
+        options.num_threads = codec._num_threads
         function = lib.polar_cuda_codec_create
         with codec._use.shared as handle:
             super().__init__("CudaCodec", create(function, handle, ctypes.byref(options)))

@@ -14,6 +14,7 @@ Rows that a filter leaves out cost next to nothing.
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, Callable, Union
 
 import numpy as np
@@ -21,10 +22,11 @@ import numpy.typing as npt
 
 from polarquant import _structs
 from polarquant._arrays import Ids, address, as_ids
+from polarquant._library import default_options, lib
 from polarquant._use import Use, callback_of
 from polarquant.errors import BadArgumentError
 
-_NONE, _BITSET, _IDS, _RANGE, _CALLBACK = range(5)
+_BITSET, _IDS, _RANGE, _CALLBACK = range(1, 5)
 
 
 class Bitset:
@@ -65,62 +67,63 @@ FilterLike = Union[
 
 
 class AppliedFilter:
-    """A filter in a search's options; holds what they point to, and what the function raised."""
+    """A filter of the library's; holds what it points to, and what the function raised."""
 
-    def __init__(self, filter: FilterLike, options: _structs.SearchOptions, use: Use) -> None:
+    def __init__(self, filter: FilterLike, use: Use) -> None:
         self.error: BaseException | None = None
         #: Whether the search asks a function of Python's.
         self.calls_python = False
         self._use = use
         self._held: Any = None
+        self._filter = default_options(_structs.Filter, lib.polar_filter_init)
+        #: Its address, for the library; 0 where there is none.
+        self.address = 0 if filter is None else ctypes.addressof(self._filter)
         if filter is None:
-            options.filter = _NONE
-        elif isinstance(filter, Bitset):
-            self._apply_bitset(filter, options)
+            return
+        if isinstance(filter, Bitset):
+            self._apply_bitset(filter)
         elif isinstance(filter, range):
-            self._apply_range(filter, options)
+            self._apply_range(filter)
         elif callable(filter):
-            self._apply_function(filter, options)
+            self._apply_function(filter)
         else:
-            self._apply_array(filter, options)
+            self._apply_array(filter)
 
-    def _apply_bitset(self, bitset: Bitset, options: _structs.SearchOptions) -> None:
+    def _apply_bitset(self, bitset: Bitset) -> None:
         self._held = bitset
-        options.filter = _BITSET
-        options.bits = address(bitset._words)
-        options.num_bits = len(bitset)
+        self._filter.kind = _BITSET
+        self._filter.bitset = _structs.Bitset(address(bitset._words), len(bitset))
 
-    def _apply_range(self, ids: range, options: _structs.SearchOptions) -> None:
+    def _apply_range(self, ids: range) -> None:
         largest = 2**63 - 1
         if ids.step < 0:
             ids = ids[::-1]
         count = max(0, -(-(min(ids.stop, largest + 1) - ids.start) // ids.step))
         if ids.step != 1 or count == 0:
             numbers = np.arange(count, dtype=np.int64)
-            self._apply_ids(ids.start + ids.step * numbers if count else numbers, options)
-        elif ids.stop == largest:  # which as an end_id stands for no end
-            self._apply_function(ids.__contains__, options)
+            self._apply_ids(ids.start + ids.step * numbers if count else numbers)
+        elif ids.stop == largest:  # which as an end stands for none
+            self._apply_function(ids.__contains__)
         else:
-            options.filter = _RANGE
-            options.first_id = max(-largest, ids.start)
-            options.end_id = max(-largest, min(ids.stop, largest))
+            self._filter.kind = _RANGE
+            begin, end = max(-largest, ids.start), max(-largest, min(ids.stop, largest))
+            self._filter.range = _structs.IdRange(begin, end)
 
-    def _apply_array(self, given: Any, options: _structs.SearchOptions) -> None:
+    def _apply_array(self, given: Any) -> None:
         array = np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
         if array.dtype == np.bool_:
-            self._apply_bitset(Bitset(array), options)
+            self._apply_bitset(Bitset(array))
         else:
-            self._apply_ids(as_ids("filter", array), options)
+            self._apply_ids(as_ids("filter", array))
 
-    def _apply_ids(self, ids: Ids, options: _structs.SearchOptions) -> None:
+    def _apply_ids(self, ids: Ids) -> None:
         if not np.all(ids[1:] > ids[:-1]):
             ids = np.unique(ids)
         self._held = ids
-        options.filter = _IDS
-        options.ids = address(ids)
-        options.num_ids = len(ids)
+        self._filter.kind = _IDS
+        self._filter.ids = _structs.IdList(address(ids), len(ids))
 
-    def _apply_function(self, keep: Callable[[int], Any], options: _structs.SearchOptions) -> None:
+    def _apply_function(self, keep: Callable[[int], Any]) -> None:
         def asked(user: int | None, id: int) -> int:
             if self.error is not None:
                 return 0
@@ -133,5 +136,5 @@ class AppliedFilter:
 
         self.calls_python = True
         self._held = _structs.KeepFunction(asked)
-        options.filter = _CALLBACK
-        options.keep = self._held
+        self._filter.kind = _CALLBACK
+        self._filter.callback.keep = self._held

@@ -13,7 +13,7 @@ from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._faiss_ivf import FaissIvf
 from polarquant._handle import Handle, create
-from polarquant._library import check, default_options, lib, read_text, search_options, sized
+from polarquant._library import check, default_options, lib, read_text, sized, work_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
@@ -135,19 +135,26 @@ class Index(Handle):
         metric = self._metric.name.lower()
         return f"Index({self._description!r}, dim={self._dim}, metric={metric!r}, ntotal={self.ntotal})"
 
-    def train(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
+    def train(
+        self, x: npt.ArrayLike, *, num_threads: int = 0, progress: ProgressLike = None
+    ) -> None:
         """Learns what the index needs from rows x, (n, dim), forgetting what it learned before.
 
-        progress: as for `search`; Ctrl-C ends it too, with the index as it was.
+        num_threads, progress: as for `search`; Ctrl-C ends it too, with the index as it was.
         Raises CancelledError, and StateMismatchError once it holds rows, but for those that one of
         our specs alone still keeps as floats (see `add`), which are coded then.
         """
         rows = as_rows("x", x, self._dim)
-        arrays = (len(rows), address(rows))
-        self._change_long("train", progress, _ALWAYS, lib.polar_index_train, *arrays)
+        asked = ("train", progress, num_threads, _ALWAYS)
+        self._change_long(*asked, lib.polar_index_train, len(rows), address(rows))
 
     def train_with_centroids(
-        self, centroids: npt.ArrayLike, x: npt.ArrayLike, *, progress: ProgressLike = None
+        self,
+        centroids: npt.ArrayLike,
+        x: npt.ArrayLike,
+        *,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
     ) -> None:
         """`train` with lists that were made elsewhere: centroids, (nlist, dim), become the lists'
         as they are, and the code is trained on rows x, (n, dim).
@@ -160,9 +167,9 @@ class Index(Handle):
         rows = as_rows("x", x, self._dim)
         arrays = (len(lists), address(lists), len(rows), address(rows))
         train = lib.polar_index_train_with_centroids
-        self._change_long("train", progress, _ALWAYS, train, *arrays)
+        self._change_long("train", progress, num_threads, _ALWAYS, train, *arrays)
 
-    def add(self, x: npt.ArrayLike, *, progress: ProgressLike = None) -> None:
+    def add(self, x: npt.ArrayLike, *, num_threads: int = 0, progress: ProgressLike = None) -> None:
         """Adds rows x, (n, dim), with ids ntotal, ntotal + 1, …
 
         An index of one of our specs, alone or in containers and graphs, that was not trained keeps
@@ -170,15 +177,20 @@ class Index(Handle):
         all others of the add that brings them there, it learns its codes' centre and unit, and
         codes them. So rows can come in pieces of any size, one by one too.
 
-        progress: as for `search`; Ctrl-C ends a long call too, with the index as it was.
+        num_threads, progress: as for `search`; Ctrl-C ends a long call too, with the index as it was.
         Raises NotTrainedError, CancelledError, and BadArgumentError in an index of rows with ids.
         """
         rows = as_rows("x", x, self._dim)
-        arrays = (len(rows), address(rows))
-        self._change_long("add", progress, rows.size, lib.polar_index_add, *arrays)
+        asked = ("add", progress, num_threads, rows.size)
+        self._change_long(*asked, lib.polar_index_add, len(rows), address(rows))
 
     def add_with_ids(
-        self, x: npt.ArrayLike, ids: npt.ArrayLike, *, progress: ProgressLike = None
+        self,
+        x: npt.ArrayLike,
+        ids: npt.ArrayLike,
+        *,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
     ) -> None:
         """Adds rows x, (n, dim), with ids, (n,), integers of 0 or more that are not in it yet.
 
@@ -190,7 +202,8 @@ class Index(Handle):
         if len(row_ids) != len(rows):
             raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
         arrays = (len(rows), address(rows), address(row_ids))
-        self._change_long("add", progress, rows.size, lib.polar_index_add_with_ids, *arrays)
+        asked = ("add", progress, num_threads, rows.size)
+        self._change_long(*asked, lib.polar_index_add_with_ids, *arrays)
 
     def add_to_lists(
         self,
@@ -198,6 +211,7 @@ class Index(Handle):
         ids: npt.ArrayLike,
         lists: npt.ArrayLike,
         *,
+        num_threads: int = 0,
         progress: ProgressLike = None,
     ) -> None:
         """`add_with_ids` into lists of your choice, (n,), each 0 to nlist − 1, in the place of those
@@ -210,7 +224,8 @@ class Index(Handle):
                     f"{name}: shape {array.shape} is not allowed; ({len(rows)},)"
                 )
         arrays = (len(rows), address(rows), address(row_ids), address(numbers))
-        self._change_long("add", progress, rows.size, lib.polar_index_add_to_lists, *arrays)
+        asked = ("add", progress, num_threads, rows.size)
+        self._change_long(*asked, lib.polar_index_add_to_lists, *arrays)
 
     def search(
         self,
@@ -245,9 +260,7 @@ class Index(Handle):
         with self._use.shared as handle:
 
             def function(nq: int, q: int, k: int, options: Any, scores: int, ids: int) -> int:
-                status: int = lib.polar_index_search_with_options(
-                    handle, nq, q, k, options, scores, ids
-                )
+                status: int = lib.polar_index_search(handle, nq, q, k, options, scores, ids)
                 return status
 
             rows = lib.polar_index_ntotal(handle)
@@ -274,7 +287,8 @@ class Index(Handle):
         numbers = (as_int("nq", nq, 1, 2**40), as_int("k", k, 1, 2**63 - 1))
         options = make_search_options(exactness, num_threads, nprobe, ef_search, k_factor)
         # Holds what the options point to.
-        applied = None if filter is None else AppliedFilter(filter, options, self._use)
+        applied = AppliedFilter(filter, self._use)
+        options.filter = applied.address
         needed = ctypes.c_size_t()
         # No text is longer.
         text = ctypes.create_string_buffer(1 << 16)
@@ -324,15 +338,12 @@ class Index(Handle):
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
-        options = search_options()
-        # Holds what the options point to.
-        applied = AppliedFilter(ids, options, self._use)
+        applied = AppliedFilter(ids, self._use)
         removed = ctypes.c_int64()
-        self._change(lib.polar_index_remove_filtered, ctypes.byref(options), ctypes.byref(removed))
-        del applied
+        self._change(lib.polar_index_remove_filtered, applied.address, ctypes.byref(removed))
         return removed.value
 
-    def merge_from(self, other: Index) -> None:
+    def merge_from(self, other: Index, *, num_threads: int = 0) -> None:
         """Moves all rows of another index behind those held; `other` is empty afterwards.
 
         Ids of yours stay and must differ; other rows are numbered on. Both must be made and trained
@@ -347,10 +358,19 @@ class Index(Handle):
             raise BadArgumentError("other: is the index itself; another one is allowed")
         # In one order, so that two merges of the same two wait for each other, not both for ever.
         first, second = sorted((self._use, other._use), key=id)
+        options = work_options(as_int("num_threads", num_threads, 0, 1024))
         with first.sole, second.sole:
-            check(lib.polar_index_merge(self._use.open_handle(), other._use.open_handle()))
+            handles = (self._use.open_handle(), other._use.open_handle())
+            check(lib.polar_index_merge(*handles, ctypes.byref(options)))
 
-    def update(self, ids: npt.ArrayLike, x: npt.ArrayLike) -> None:
+    def update(
+        self,
+        ids: npt.ArrayLike,
+        x: npt.ArrayLike,
+        *,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
+    ) -> None:
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
 
         Raises NotFoundError; UnsupportedError unless the index is one of our codes, also behind
@@ -360,7 +380,9 @@ class Index(Handle):
         wanted = as_ids("ids", ids)
         if len(wanted) != len(rows):
             raise BadArgumentError(f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)")
-        self._change(lib.polar_index_update, len(rows), address(wanted), address(rows))
+        arrays = (len(rows), address(wanted), address(rows))
+        asked = ("update", progress, num_threads, rows.size)
+        self._change_long(*asked, lib.polar_index_update, *arrays)
 
     def reconstruct(self, id: int) -> Floats:
         """The stored form of the row with this id, (dim,); normalized for cosine.
@@ -393,7 +415,7 @@ class Index(Handle):
         """
         options = default_options(_structs.SaveOptions, lib.polar_save_options_init)
         options.verify = int(bool(verify))
-        self._read(lib.polar_index_save_with_options, as_path(path), ctypes.byref(options))
+        self._read(lib.polar_index_save, as_path(path), ctypes.byref(options))
 
     @classmethod
     def load(cls, path: PathLike, *, memory_map: bool = False, trust_faiss: bool = False) -> Index:
@@ -413,7 +435,7 @@ class Index(Handle):
     def from_faiss(
         cls,
         index: Any,
-        code: str = "Polar4",
+        spec: str = "Polar4",
         *,
         train_rows: int = 100_000,
         seed: int = 1,
@@ -425,7 +447,7 @@ class Index(Handle):
         IndexIDMap, IndexRefineFlat, or IndexPreTransform by rotations and L2norm. Rows are taken
         over as FAISS rebuilds them: exactly from "IVF…,Flat" and from a refinement by floats, with
         their error from other codes. An inner product behind L2norm becomes "cosine".
-        code: "Polar4", …; the result is "IVF1024,Polar4", or "IVF1024_HNSW32,Polar4" where a graph
+        spec: of the code, "Polar4", …; the result is "IVF1024,Polar4", or "IVF1024_HNSW32,Polar4" where a graph
         finds the lists.
         train_rows: drawn at random by `seed` to train the code on.
         progress: True for a bar, or a function that hears the share done and stops by False.
@@ -435,7 +457,7 @@ class Index(Handle):
         FAISS is missing; BadArgumentError for one that is not trained or holds ids below 0 or twice.
         """
         source = FaissIvf(index)
-        made = cls(f"{source.factory_prefix},{code}", source.dim, source.metric)
+        made = cls(f"{source.factory_prefix},{spec}", source.dim, source.metric)
         rows = source.sample(as_int("train_rows", train_rows, 1, 2**63 - 1), seed)
         made.train_with_centroids(source.centroids(), rows if len(rows) else source.centroids())
         made.nprobe = source.nprobe

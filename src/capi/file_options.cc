@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/capi/load_options.h"
+#include "src/capi/file_options.h"
 
 #include "src/capi/options.h"
 #include "src/core/status.h"
@@ -7,14 +7,9 @@
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
+// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
 constexpr size_t kFirstLoadOptionsBytes = sizeof(polar_load_options);
-
-polar_load_options default_load_options() {
-  polar_load_options options = {};
-  options.struct_size = sizeof options;
-  return options;
-}
+constexpr size_t kFirstSaveOptionsBytes = sizeof(polar_save_options);
 
 void require_flag(const char* name, int32_t value) {
   require(value == 0 || value == 1, StatusCode::bad_argument,
@@ -24,9 +19,8 @@ void require_flag(const char* name, int32_t value) {
 }  // namespace
 
 polar_load_options read_load_options(const polar_load_options* given) {
-  polar_load_options options = default_load_options();
-  if (given == nullptr) return options;
-  read_struct("options", given, kFirstLoadOptionsBytes, &options, sizeof options);
+  const auto options =
+      read_over(sized<polar_load_options>(), "options", given, kFirstLoadOptionsBytes);
   require_flag("memory_map", options.memory_map);
   require_flag("trust_faiss", options.trust_faiss);
   require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
@@ -34,8 +28,19 @@ polar_load_options read_load_options(const polar_load_options* given) {
   return options;
 }
 
+polar_save_options read_save_options(const polar_save_options* given) {
+  const auto options =
+      read_over(sized<polar_save_options>(), "options", given, kFirstSaveOptionsBytes);
+  require_flag("verify", options.verify);
+  return options;
+}
+
 }  // namespace polarquant::capi
 
 extern "C" void polar_load_options_init(polar_load_options* options) {
-  if (options != nullptr) *options = polarquant::capi::default_load_options();
+  if (options != nullptr) *options = polarquant::capi::sized<polar_load_options>();
+}
+
+extern "C" void polar_save_options_init(polar_save_options* options) {
+  if (options != nullptr) *options = polarquant::capi::sized<polar_save_options>();
 }
