@@ -14,6 +14,7 @@ packages_python=(python3-venv)
 packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
 packages_browser=(chromium)
+packages_abi=(abigail-tools)
 packages_fuzz=("${packages_clang[@]}" libclang-rt-14-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
   libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
@@ -40,8 +41,9 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --clang          install clang too: the bytes of codes are compared between compilers
-  check [--full]       what a change must pass: test --werror --clang; with --full all that there is: sanitizers,
-                       without FAISS, other FAISS and Highway releases, every fuzz target for a minute (an hour or two)
+  check [--full]       what a change must pass: test --werror --clang, and the C ABI beside the last tag's; with --full
+                       all that there is: sanitizers, without FAISS, other FAISS and Highway releases, every fuzz
+                       target for a minute (an hour or two)
   fuzz [TARGET] [SECONDS]
                        build the fuzz targets with clang and libFuzzer and run each, or the one named, for
                        SECONDS, by default 60; tests/fuzz/README.md lists them
@@ -316,6 +318,8 @@ command_check() {
     *) die "check takes --full or nothing, got: $*" ;;
   esac
   check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
+  need_packages "${packages_abi[@]}"
+  check_step "the C ABI is that of the last tag, or adds to it" "$root/tests/abi/check_abi.sh" "$root" "$root/build-abi"
   if ((full)); then
     check_step "the site of the pages" "$0" docs
     check_step "pages in a browser" "$0" test --werror --browser --label-regex pages
