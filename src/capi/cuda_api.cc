@@ -20,8 +20,8 @@
 #include "src/scan/layout/code_blocks.h"
 #ifdef POLARQUANT_HAS_FAISS
 #include "src/capi/index_handle.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_metric.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/scan/stores/row_store.h"
 #endif
 

@@ -29,10 +29,10 @@
 #include "src/capi/search_options.h"
 #include "src/capi/training_rows.h"
 #include "src/capi/work_call.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/index_search.h"
 #include "src/faiss/index/row_changes.h"
 

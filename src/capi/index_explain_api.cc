@@ -9,7 +9,7 @@
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/search_options.h"
-#include "src/faiss/foreign/omp_threads.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/index/index_explain.h"
 
 namespace polarquant::capi {

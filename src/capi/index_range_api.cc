@@ -7,8 +7,8 @@
 #include "src/capi/metric_input.h"
 #include "src/capi/range_output.h"
 #include "src/capi/search_options.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/index_search.h"
 
 namespace polarquant::capi {

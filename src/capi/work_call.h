@@ -8,9 +8,9 @@
 
 #include "polarquant/polarquant.h"
 #include "src/capi/exception_wall.h"
+#include "src/core/omp_threads.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
-#include "src/faiss/foreign/omp_threads.h"
 
 namespace polarquant::capi {
 

@@ -12,8 +12,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/faiss/forked_search.h"

@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "polarquant/faiss.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/graphs/graph_search.h"
 
 namespace polarquant {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // train_index and add_to_index of faiss.h: what the classes of ours check by themselves, for any.
 #include "polarquant/faiss.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/row_changes.h"

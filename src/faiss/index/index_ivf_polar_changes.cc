@@ -7,10 +7,10 @@
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
+#include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_changes.h"

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
+#include "src/core/omp_threads.h"
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/foreign/faiss_codes.h"
 #include "src/faiss/foreign/memory_check.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/graphs/hnsw_links.h"
 #include "src/faiss/graphs/nsg_builder.h"

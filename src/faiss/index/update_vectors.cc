@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "polarquant/faiss.h"
+#include "src/core/omp_threads.h"
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/omp_threads.h"
 #include "src/faiss/index/row_checks.h"
 
 namespace polarquant {

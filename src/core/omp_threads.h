@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The number of threads of one call into FAISS, which takes it from OpenMP's setting alone. That
-// setting belongs to the calling thread (OpenMP's nthreads-var is kept per task), so that changing
-// it here and setting it back is seen by no other thread.
+// The number of threads of one call, for loops that name none: FAISS's, which take it from OpenMP's
+// setting alone, and ours. That setting belongs to the calling thread (OpenMP's nthreads-var is
+// kept per task), so that changing it here and setting it back is seen by no other thread.
 #pragma once
 
 #include <omp.h>
