@@ -40,7 +40,8 @@ constexpr double kThread = 2048;
 bool has_memory(double bytes) {
   // Bookkeeping of the allocator's own, for FAISS's many blocks.
   const double wanted = bytes + bytes / 16;
-  if (wanted > static_cast<double>(PTRDIFF_MAX)) return false;
+  constexpr double kTerabyte = 0x1p40;  // sanitizers end the process for more
+  if (wanted > kTerabyte) return false;
   // volatile, or the compiler may leave the pair out.
   void* volatile block = ::operator new(static_cast<size_t>(wanted), std::nothrow);
   const bool has = block != nullptr;
