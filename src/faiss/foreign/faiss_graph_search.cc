@@ -8,7 +8,7 @@
 
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
-#include "src/scan/search/search_progress.h"
+#include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 
 namespace polarquant {

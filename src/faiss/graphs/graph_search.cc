@@ -12,7 +12,7 @@
 #include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/search/search_progress.h"
+#include "src/scan/search/search_request.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/row_store.h"

@@ -29,7 +29,7 @@
 #include "src/faiss/index/index_parts.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/search_parameters.h"
-#include "src/scan/search/search_progress.h"
+#include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 
 namespace polarquant {
