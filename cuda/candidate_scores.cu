@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Single rows, a warp each: for what survives of a scan. Every number of
+// Single rows, a warp each: for the candidates of a scan. Every number of
 // src/scan/model/row_values.h is computed here.
 #include "cuda/candidate_scores.h"
 #include "cuda/cuda_check.h"
@@ -11,10 +11,10 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 
-/// An group8's words of a query, 16 bytes apart.
+/// A group8's words of a query, 16 bytes apart.
 __device__ int32_t group8_dot(const uint32_t words[4], const int8_t* values, int segment, int c,
                               int32_t sum) {
-  const auto* query = reinterpret_cast<const int32_t*>(values + segment * kSegmentLanes) + c;
+  const auto* query = reinterpret_cast<const int32_t*>(values + segment * kSegmentDims) + c;
 #pragma unroll
   for (int u = 0; u < 4; ++u) sum = __dp4a(static_cast<int>(words[u]), query[4 * u], sum);
   return sum;

@@ -16,8 +16,8 @@ struct CandidateLimit {
 
 /// Scores listed rows one by one and ranks them by the least of score and bounds, or by the score
 /// alone unless `bounded`. Listed rows whose similarity, a bound, does not reach their query's
-/// threshold are left out. What ranks at least as the threshold goes into `best`; with
-/// `best.entries` null every row's new rank takes its place in `lists`, 0 for those left out.
+/// threshold are left out. Rows that rank no lower than the threshold go into `best`; with
+/// `best.entries` null every row's new rank replaces its entry in `lists`, 0 for those left out.
 /// `lists.counts` null: all lists are full. `lists.entries` null: every row that `mask` keeps is
 /// listed for every query.
 void score_candidates(const CodeView& code, const QueryView& queries, const RowMask& mask,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kHalves = kThreads / kHalfWarp;
-/// What half a warp has together, where there are so many of both that the device is filled.
+/// The tile of half a warp, where there are so many of both that the device is full.
 constexpr int kTileQueries = 8;
 constexpr int kTileLists = 8;
 constexpr int64_t kFullBlocks = 256;
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       (static_cast<int64_t>(blockIdx.x) * kHalves + threadIdx.x / kHalfWarp) * kLists;
   if (first_list >= lists.count) return;
   const int first_query = static_cast<int>(blockIdx.y) * kQueries;
-  // Beyond the last the last is taken again.
+  // Beyond the last one the last is taken again.
   const float* query[kQueries];
   const float* centroid[kLists];
 #pragma unroll

@@ -8,11 +8,10 @@
 
 namespace polarquant::cuda {
 
-inline constexpr int kSegmentLanes = 64;
 /// Pairs that one thread decodes at a time. A segment has four such groups8.
 inline constexpr int kGroupPairs = 8;
 inline constexpr int kGroupsPerSegment = 4;
-/// Kernels read up to so far behind a row.
+/// How far kernels read beyond a row.
 inline constexpr size_t kReadAhead = 64;
 
 /// Where one stage's codes lie; see StageDescription.
@@ -53,20 +52,20 @@ struct CodeView {
   __host__ __device__ uint32_t sketch_bytes() const {  // of a block
     return kBlockRows * (8U * static_cast<uint32_t>(sketch_words) + factor_bytes());
   }
-  __host__ __device__ int padded_dim() const { return segments * kSegmentLanes; }
+  __host__ __device__ int padded_dim() const { return segments * kSegmentDims; }
 };
 
-/// Queries of a group. Values lie as matrix products want them (arrange_values in query_values.cu).
+/// Queries of a group. Values lie as matrix products need them (arrange_values in query_values.cu).
 struct QueryView {
   int32_t nq;
   const QueryConstants* constants;
-  const int8_t* values;  // (nq, lanes)
+  const int8_t* values;  // (nq, padded_dim)
   const float* rotated;  // (nq, dim)
 };
 
 /// Which rows take part.
 struct RowMask {
-  const uint64_t* allowed;  // a word a block, or null
+  const uint64_t* allowed;  // a word for each block, or null
   int64_t rows;
 
   __device__ bool keeps(int64_t row) const {
@@ -75,12 +74,12 @@ struct RowMask {
   }
 };
 
-/// A row with its similarity in one number: the larger is the better one, the lower row where
+/// A row with its similarity in one number: larger numbers are better, the lower row where
 /// similarity is equal. 0 is no row.
 using Ranked = unsigned long long;
 
-/// Lists of ranked rows, one a query: `capacity` entries each, counts beyond it say that some did
-/// not fit.
+/// Lists of ranked rows, one for each query: `capacity` entries each; a larger count says that some
+/// did not fit.
 struct RankedLists {
   Ranked* entries;
   uint32_t* counts;  // (nq)

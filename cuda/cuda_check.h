@@ -25,7 +25,7 @@ class DeviceError : public std::runtime_error {
 
 inline void check(cudaError_t result, const char* call) {
   if (result == cudaSuccess) return;
-  // An error that is not fatal stays to be read again.
+  // Clears the error: one that is not fatal would be read again.
   cudaGetLastError();
   const StatusCode status =
       result == cudaErrorMemoryAllocation ? StatusCode::out_of_memory : StatusCode::cuda;
@@ -36,5 +36,5 @@ inline void check(cudaError_t result, const char* call) {
 }  // namespace polarquant::cuda
 
 #define POLAR_CUDA_CHECK(call) ::polarquant::cuda::check(call, #call)
-/// Behind a kernel's launch.
+/// To be used after a kernel's launch.
 #define POLAR_CUDA_CHECK_LAUNCH(kernel) ::polarquant::cuda::check(cudaGetLastError(), #kernel)

@@ -12,7 +12,7 @@
 
 namespace polarquant::cuda {
 
-/// Makes a device current, and the one before it again at the end.
+/// Makes a device current, and the previous one again at the end.
 class CurrentDevice {
  public:
   explicit CurrentDevice(int device) {
@@ -51,7 +51,7 @@ class Buffer {
     return static_cast<T*>(data_);
   }
 
-  /// Room for at least `bytes`; a call that asks for no more than there is costs nothing.
+  /// Grows to at least `bytes`; costs nothing where there are as many already.
   void need(size_t bytes) {
     if (bytes <= bytes_) return;
     release();
@@ -82,7 +82,7 @@ class Buffer {
 using DeviceBuffer = Buffer<Memory::device>;
 using PinnedBuffer = Buffer<Memory::pinned>;
 
-/// Hands out parts of one buffer, each on a 256-byte boundary. First with no buffer, to count.
+/// Hands out parts of one buffer, each on a 256-byte boundary. Without a buffer it counts.
 class Carver {
  public:
   explicit Carver(void* base) : base_(static_cast<unsigned char*>(base)) {}

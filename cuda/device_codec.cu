@@ -13,11 +13,11 @@
 namespace polarquant::cuda {
 namespace {
 
-/// What a call is given in host memory, where it goes on the device, in pieces of a workspace.
+/// Copies to the device what a call is given in host memory, into pieces of a workspace.
 struct Staging {
   cudaStream_t stream;
 
-  /// The array itself where it is there already; else `place`, to which it is copied.
+  /// The array itself where it is on the device already; else `place`, to which it is copied.
   template <typename T>
   const T* bring(const T* from, T* place, size_t count) const {
     if (place == nullptr || count == 0) return from;

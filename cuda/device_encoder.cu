@@ -12,7 +12,7 @@
 namespace polarquant::cuda {
 namespace {
 
-/// Rows that are coded at a time: several times what a device works on at once.
+/// Rows that are coded at a time: several times as many as a device works on at once.
 constexpr int64_t kRowsAtOnce = 65536;
 constexpr int kSignLayers = 9;
 

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kThreads) largest_constant_kernel(CodeView cod
   for (int64_t row = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x; row < code.rows;
        row += static_cast<int64_t>(gridDim.x) * kThreads)
     mine = fmaxf(mine, fabsf(load_terms(code, row).constant));
-  // Floats that are not negative are ordered as their bits are.
+  // Floats that are not negative sort like their bits.
   atomicMax(largest, __float_as_int(mine));
 }
 
@@ -47,9 +47,9 @@ DeviceIndex::DeviceIndex(int device, const CodeDescription& code, int64_t rows) 
 void DeviceIndex::describe(const CodeDescription& code, int64_t rows) {
   view_.rows = rows;
   view_.dim = code.dim;
-  view_.segments = (code.dim + kSegmentLanes - 1) / kSegmentLanes;
-  const int last = code.dim - (view_.segments - 1) * kSegmentLanes;
-  view_.pairs = (view_.segments - 1) * (kSegmentLanes / 2) + (last + 1) / 2;
+  view_.segments = (code.dim + kSegmentDims - 1) / kSegmentDims;
+  const int last = code.dim - (view_.segments - 1) * kSegmentDims;
+  view_.pairs = (view_.segments - 1) * (kSegmentDims / 2) + (last + 1) / 2;
   view_.sign_words = code.sign_words;
   view_.sketch_words = code.sketch_words;
   view_.payload_bytes = code.payload_bytes;
@@ -107,7 +107,7 @@ void DeviceIndex::set_lists(const ListsDescription& lists) {
 
 void DeviceIndex::finish() {
   const CurrentDevice current(device_);
-  // What kernels read ahead of their need.
+  // The bytes that kernels read ahead.
   POLAR_CUDA_CHECK(
       cudaMemset(sketches_.as<uint8_t>() + sketches_.bytes() - kReadAhead, 0, kReadAhead));
   POLAR_CUDA_CHECK(

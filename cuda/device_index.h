@@ -19,14 +19,14 @@ class DeviceIndex {
 
   void write_blocks(int64_t first_block, int64_t blocks, const void* sketches,
                     const void* payloads);
-  /// Makes an inverted file of it.
+  /// Makes it an inverted file.
   void set_lists(const ListsDescription& lists);
-  /// Once all blocks are there.
+  /// To be called when all blocks are there.
   void finish();
 
   int device() const { return device_; }
   int multiprocessors() const { return multiprocessors_; }
-  /// Of a thread block, at most.
+  /// For a thread block, at most.
   size_t shared_bytes() const { return shared_bytes_; }
   const CodeView& code() const { return view_; }
   /// Null unless it is an inverted file.

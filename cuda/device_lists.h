@@ -11,15 +11,15 @@ namespace polarquant::cuda {
 
 class DeviceLists {
  public:
-  /// Of an index of `blocks` blocks on the current device.
+  /// For an index of `blocks` blocks on the current device.
   DeviceLists(const ListsDescription& lists, int dim, int64_t blocks);
 
   const ListsView& view() const { return view_; }
-  /// Of all lists.
+  /// Rows of all lists.
   int64_t rows() const { return rows_; }
-  /// Of the list that has most.
+  /// Rows of the longest list.
   int64_t longest() const { return longest_; }
-  /// Rows of a list that has any, in the mean; at least 1.
+  /// The mean rows of a list, without empty lists; at least 1.
   int64_t mean() const { return mean_; }
   size_t memory_bytes() const { return memory_.bytes(); }
 

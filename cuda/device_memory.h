@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose memory a pointer is into, and tables that go to the device once.
+// Whose memory a pointer is into, and tables that are copied to the device once.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,14 +10,14 @@
 
 namespace polarquant::cuda {
 
-/// Whether the device reaches it as its own memory.
+/// Whether the device reaches the memory as its own.
 inline bool is_on_device(const void* pointer) {
   cudaPointerAttributes attributes;
   POLAR_CUDA_CHECK(cudaPointerGetAttributes(&attributes, pointer));
   return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
 }
 
-/// Copies a table to its place, once there is one.
+/// Copies a table to its place on the device.
 template <typename T>
 const T* upload_place(Carver* carver, size_t count, const T* from) {
   T* place = carver->take<T>(count);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A warp a row, or a thread block where rows are long. Every float operation is one of src/codec's
 // plain code: sums by src/codec/dot.cc, the rotation by src/codec/rotation.cc and
-// walsh_hadamard.cc, whose levels may be worked through in any order within, since each value takes
-// part in one butterfly of a level.
+// walsh_hadamard.cc, and the butterflies of a level may come in any order, since each value takes
+// part in one.
 #include <algorithm>
 
 #include "cuda/cuda_check.h"
@@ -14,21 +14,21 @@ namespace {
 
 constexpr int kMostThreads = 256;
 constexpr int kSums = 16;
-/// As much as the kernel has beside its row, or more.
+/// No less than the kernel has beside its row.
 constexpr size_t kStaticBytes = 64;
 constexpr int kRounds = 3;
 constexpr int kLayersPerRound = 3;
-/// Values that take part in a pass of a transform together.
+/// Values are padded by 2^kPadShift.
 constexpr int kPadShift = 3;
 constexpr int kPadded = 1 << kPadShift;
 constexpr float kSqrtHalf = 0.70710678F;
 
-/// A warp's rows are short enough that as many warps as there can be have room for theirs, so that
-/// none waits for other threads than its own.
+/// A warp's rows are short enough for shared memory to hold those of as many warps as there can be,
+/// so that a warp waits for no other threads.
 constexpr int kMostWarpDim = 1024;
 constexpr int kBlockWarps = 4;
 
-/// The threads that have a row together: a warp, or a block.
+/// The threads that share a row: a warp, or a block.
 template <bool kWarp>
 struct RowThreads {
   __device__ static int index() { return static_cast<int>(kWarp ? threadIdx.x % 32 : threadIdx.x); }
@@ -62,7 +62,7 @@ struct RowThreads {
   }
 };
 
-/// Where value i lies in shared memory: so that values 2^m apart are in different banks for any m.
+/// Where value i lies in shared memory: values 2^m apart are in different banks for any m.
 __device__ inline int place(int i) { return i + (i >> kPadShift); }
 __host__ __device__ inline int row_floats(int dim) { return dim + (dim >> kPadShift) + 1; }
 
@@ -93,8 +93,8 @@ __device__ inline void cross(float& a, float& b) {
 }
 
 /// kLevels levels of a transform: butterflies at distance, 2·distance, …. kAligned: it begins at a
-/// multiple of kPadded; then values that meet lie equally far apart. kLast: they are scaled behind
-/// it.
+/// multiple of kPadded; then the partners lie equally far apart. kLast: values are scaled at the
+/// end.
 template <typename Threads, int kLevels, bool kAligned, bool kLast>
 __device__ inline void transform_pass(float* row, int offset, int size, int distance, float scale) {
   constexpr int kValues = 1 << kLevels;
@@ -189,7 +189,7 @@ __device__ inline void rotate(const EncodeView& view, float* row) {
   }
 }
 
-/// The row's u, in shared memory, and its length; where that is 0 it is not made.
+/// Makes the row's u, in shared memory, and its length; no u where the length is 0.
 template <bool kWarp>
 __global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp ? 12 : 1)
     make_directions_kernel(EncodeView view, int64_t n, const float* x, int64_t first_row, float* u,
@@ -222,16 +222,16 @@ __global__ void __launch_bounds__(kWarp ? kBlockWarps * 32 : kMostThreads, kWarp
         row[place(j)] = static_cast<float>(row[place(j)] / norm);
     }
   }
-  // Each thread's values are its own until here.
+  // Until here each thread reads its own values alone.
   for (int j = Threads::index(); j < dim; j += Threads::count()) row[place(j)] -= view.centre[j];
   Threads::wait();
   double norm = 0;
   if (Threads::index() < 32) {
-    // Half a warp has the length, the other half the centre's part.
-    const bool of_row = threadIdx.x % 32 < kSums;
+    // Half a warp sums the length, the other half the centre's part.
+    const bool has_length = threadIdx.x % 32 < kSums;
     double norm2 = dot_exact(dim, threadIdx.x % kSums, [&](int i) {
       const float value = row[place(i)];
-      return make_float2(of_row ? value : view.centre[i], value);
+      return make_float2(has_length ? value : view.centre[i], value);
     });
     const double along = __shfl_sync(~0U, norm2, kSums);
     if (Threads::index() == 0) {
@@ -279,7 +279,7 @@ void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t 
         view, n, x, first_row, u, lengths, refused);
   } else {
     allow_shared_memory<make_directions_kernel<false>>(kStaticBytes);
-    // A butterfly of eight values a thread.
+    // Each thread has a butterfly of eight values.
     const int threads = std::clamp(view.transform_size / 8, 32, kMostThreads);
     make_directions_kernel<false><<<static_cast<unsigned>(n), threads, shared_bytes, stream>>>(
         view, n, x, first_row, u, lengths, refused);

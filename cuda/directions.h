@@ -11,8 +11,8 @@ namespace polarquant::cuda {
 size_t direction_shared_bytes(const EncodeView& view);
 
 /// u = √dim·R(x−c)/‖x−c‖ of n rows x, (n, dim), and their lengths: the first half of
-/// Codec::encode_direction, by its operations in its order. Rows are numbered from `first_row` on
-/// where one is refused; u of such a row, and of the centre, is 0.
+/// Codec::encode_direction, by its operations in its order. A refused row is numbered from
+/// `first_row` on; its u, and that of the centre, is 0.
 void make_directions(const EncodeView& view, int64_t n, const float* x, int64_t first_row, float* u,
                      RowLength* lengths, Refused* refused, cudaStream_t stream);
 

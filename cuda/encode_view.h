@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What encoding kernels are told: pointers and sizes, passed by value.
+// Arguments of encoding kernels: pointers and sizes, passed by value.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace polarquant::cuda {
 
-/// Before its window, a pair has been through this many bits.
+/// Bits of a window; all but its own come from the pairs before.
 inline constexpr int kWindowBits = 8;
 inline constexpr int kCells = 256;
 /// Pairs on either side of a ring's joint that are searched for its start (TrellisEncoder).
@@ -42,13 +42,13 @@ struct EncodeView {
   const float* cell_y;
 };
 
-/// What the planes of a row do not say.
+/// What a row's planes do not have.
 struct RowLength {
   double norm;  // 0: the row is the centre
   double bias;
 };
 
-/// A row that cannot be coded, the first of them, and why, in one number: none is the largest.
+/// The first row that cannot be coded, and why, in one number: the largest number is none.
 using Refused = unsigned long long;
 inline constexpr int kRefusalBits = 2;
 inline constexpr Refused kNoneRefused = ~Refused{0};

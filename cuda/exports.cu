@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one thing that libpolarquant_cuda exports: its table of functions. No exception leaves it.
+// The single export of libpolarquant_cuda: its table of functions. No exception leaves it.
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -47,7 +47,7 @@ int count_devices() {
   if (result == cudaSuccess) return count;
   cudaGetLastError();
   if (result == cudaErrorNoDevice) return 0;
-  // Where no driver is installed at all its version is 0.
+  // Without a driver its version is 0.
   int driver = 0;
   if (result == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
       driver == 0)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The k best rows of each query, decoded to floats and scored as the plain code does it: products
 // in coordinate order into 16 sums, coordinate j into sum j mod 16, then their tree
-// (src/codec/dot.h), a sum a lane of half a warp. Rows of an inverted file meet the query about
-// their list's centre.
+// (src/codec/dot.h), one sum for each lane of half a warp. Rows of an inverted file are scored by
+// the query about their list's centre.
 #include "cuda/cuda_check.h"
 #include "cuda/final_scores.h"
 #include "cuda/half_warp.cuh"
@@ -27,7 +27,7 @@ __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits)
     }
     return static_cast<int>((own << -first | before) & 255);
   }
-  // Neither part of the window lies beyond the ring.
+  // Both parts of the window lie in the ring.
   const uint32_t low = ring[first / 8];
   const uint32_t high = first % 8 != 0 ? ring[first / 8 + 1] : 0;
   return static_cast<int>((low | high << 8) >> (first % 8) & 255);
@@ -39,9 +39,9 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   const float2* cells = code.cells + s * 256;
   const uint8_t* codes = row.payload + stage.codes_offset;
   if (stage.kind == CodeKind::bytes) return cells[codes[j]].x;
-  const int segment = j / kSegmentLanes;
+  const int segment = j / kSegmentDims;
   const int half = (segment_count(code.dim, segment) + 1) / 2;
-  const int in_segment = j % kSegmentLanes;
+  const int in_segment = j % kSegmentDims;
   const bool is_y = in_segment >= half;
   const int pair = is_y ? in_segment - half : in_segment;
   const float2 cell =
@@ -52,7 +52,7 @@ __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& 
   return negative ? -value : value;
 }
 
-/// A query as it meets a row.
+/// The query for a row.
 __device__ ResidualQuery query_of(const CodeView& code, const QueryView& queries,
                                   const ListsView& lists, const QueryTerms* terms, int q,
                                   int64_t row) {
@@ -62,7 +62,7 @@ __device__ ResidualQuery query_of(const CodeView& code, const QueryView& queries
   return {rotated, nullptr, 0, query.offset, query.bias_weight};
 }
 
-/// A thread block a row: products by all threads, since each takes several loads one behind the
+/// A thread block a row: products by all threads, since each takes several loads one after the
 /// other, sums by half a warp.
 __global__ void __launch_bounds__(kThreads)
     exact_scores_kernel(CodeView code, QueryView queries, ListsView lists, const QueryTerms* terms,
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i >= k) return;
   const size_t first = static_cast<size_t>(blockIdx.y) * k;
   const Ranked mine = exact[first + i];
-  int64_t place = i;  // of none
+  int64_t place = i;  // of no row
   if (mine != 0) {
     place = 0;
     for (int64_t j = 0; j < k; ++j) place += exact[first + j] > mine ? 1 : 0;

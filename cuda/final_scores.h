@@ -7,11 +7,11 @@
 
 namespace polarquant::cuda {
 
-/// What a search returns of its best rows, (nq, k) with 0 for none, behind all others: the scores
-/// of Codec::score to the bit, and rows, best score first, ties to the lower row; −1 with the worst
-/// score for none. `similarity`, where it is not null: that of `best`, in the same order, −inf for
-/// none. `exact` and `exact_scores`, (nq, k), are memory to work in. `terms`, (nq): of queries that
-/// meet each row about the centre of its list, which have no constants; else null.
+/// Writes a search's results for its best rows, (nq, k) with 0 for none, as its last step: the
+/// scores of Codec::score to the bit, and rows, best score first, ties to the lower row; −1 with
+/// the worst score for none. `similarity`, where it is not null: that of `best`, in the same order,
+/// −inf for none. `exact` and `exact_scores`, (nq, k), are scratch memory. `terms`, (nq): for
+/// queries of an inverted file, which have no constants; else null.
 void final_scores(const CodeView& code, const QueryView& queries, const ListsView& lists,
                   const QueryTerms* terms, const Ranked* best, int64_t k, Ranked* exact,
                   float* exact_scores, float* scores, int64_t* rows, float* similarity,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Eight pairs of a row, from codes to signed int8 values: the step that every scan of codes
-// takes. A segment of 64 lanes is four groups8, group8 c its pairs 8c … 8c+7, which are lanes
-// 8c … 8c+7 and 32+8c … 32+8c+7.
+// takes. A segment of 64 positions is four groups8, group8 c its pairs 8c … 8c+7, which are
+// positions 8c … 8c+7 and 32+8c … 32+8c+7.
 //
-// Four words hold an group8's 16 values: byte 0 and 1 of word u are x of pairs u and u+4, byte 2
+// Four words hold a group8's 16 values: byte 0 and 1 of word u are x of pairs u and u+4, byte 2
 // and 3 their y. A table has x, −x, y, −y of a window, so that one byte permutation takes what two
 // pairs need and gives it its signs: the permutation's selectors are two sign bits of x and two of
 // y, which lie four apart in the sign words as they do in the selector.
@@ -26,8 +26,7 @@ __device__ inline uint64_t load_bits(const uint8_t* from) {
   return static_cast<uint64_t>(high) << 32 | low;
 }
 
-/// The `count` ≤ 7 bits before a ring's first, which are its last ones, again and again in a short
-/// one.
+/// The `count` ≤ 7 bits before a ring's first, which are its last ones; a short ring repeats.
 __device__ inline uint32_t ring_end(const uint8_t* ring, int ring_bits, int count) {
   if (ring_bits >= 8) {
     const int first = ring_bits - count;
@@ -44,15 +43,15 @@ __device__ inline uint32_t ring_end(const uint8_t* ring, int ring_bits, int coun
   return bits;
 }
 
-/// group8_windows of the first group8, whose first bits are the ring's last. Once a row, and so out
-/// of the way.
+/// group8_windows of the first group8, whose first bits are the ring's last. It comes once a row,
+/// and is not inlined.
 __device__ inline __noinline__ uint64_t first_windows(const uint8_t* ring, int step,
                                                       int ring_bits) {
   const int before = 8 - step;
   return load_bits(ring) << before | ring_end(ring, ring_bits, before);
 }
 
-/// Bits from which the group8's windows are cut: window i is bits i·step … i·step+7.
+/// The bits of the group8's windows: window i is bits i·step … i·step+7.
 __device__ inline uint64_t group8_windows(const uint8_t* ring, int step, int group8,
                                           int ring_bits) {
   if (group8 == 0 && step < 8) return first_windows(ring, step, ring_bits);
@@ -63,23 +62,23 @@ __device__ inline uint64_t group8_windows(const uint8_t* ring, int step, int gro
 __device__ inline uint32_t word_signs(const uint8_t* word, int c) {
   return word[c] | static_cast<uint32_t>(word[4 + c]) << 8;
 }
-/// The same from a plane in coordinate order, of a last segment of `count` < 64 coordinates.
+/// The same from a plane in coordinate order, for a last segment of `count` < 64 coordinates.
 __device__ inline __noinline__ uint32_t last_plane_signs(const uint8_t* plane, int c, int count) {
   uint64_t bits = 0;
   for (int i = 0; i < (count + 7) / 8; ++i) bits |= static_cast<uint64_t>(plane[i]) << (8 * i);
   const int half = (count + 1) / 2;
   const int first_y = half + 8 * c;
-  const uint32_t y = first_y < kSegmentLanes ? static_cast<uint32_t>(bits >> first_y) : 0;
+  const uint32_t y = first_y < kSegmentDims ? static_cast<uint32_t>(bits >> first_y) : 0;
   return (static_cast<uint32_t>(bits >> (8 * c)) & 255) | (y & 255) << 8;
 }
 
 __device__ inline uint32_t plane_signs(const uint8_t* plane, int c, int count) {
-  return count == kSegmentLanes ? word_signs(plane, c) : last_plane_signs(plane, c, count);
+  return count == kSegmentDims ? word_signs(plane, c) : last_plane_signs(plane, c, count);
 }
 
 __device__ inline int segment_count(int dim, int segment) {
-  const int left = dim - segment * kSegmentLanes;
-  return left < kSegmentLanes ? left : kSegmentLanes;
+  const int left = dim - segment * kSegmentDims;
+  return left < kSegmentDims ? left : kSegmentDims;
 }
 
 /// A row: its sketch word of segment 0 (words of further segments lie 64 bytes apart), and its
@@ -101,7 +100,7 @@ __device__ inline uint32_t group8_signs(const CodeView& code, const StageView& s
   return word_signs(word, c);
 }
 
-/// Where the selector of two pairs lies in the group8's signs: bits u, u+4, u+8 and u+12.
+/// The selector of two pairs in the group8's signs: bits u, u+4, u+8 and u+12.
 inline constexpr uint32_t kSignMask = 0x1111U;
 inline constexpr uint32_t kUnsignedSelector = 0x6240U;
 __device__ inline uint32_t signed_selector(uint32_t signs, int u) {
@@ -122,7 +121,7 @@ __device__ inline Group8Codes load_group8(const CodeView& code, const StageView&
   group8.y = 0;
   if (stage.kind == CodeKind::bytes) {
     const int half = (segment_count(code.dim, segment) + 1) / 2;
-    const uint8_t* bytes = codes + segment * kSegmentLanes + 8 * c;
+    const uint8_t* bytes = codes + segment * kSegmentDims + 8 * c;
     group8.x = load_bits(bytes);
     group8.y = load_bits(bytes + half);
   } else {
@@ -158,9 +157,8 @@ __device__ inline void decode_group8(const StageView& stage, const Group8Codes& 
     words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(group8.signs, u));
 }
 
-/// Byte of an group8's words → lane of the segment, for whoever lays queries out the same way:
-/// byte b of word u of group8 c.
-__host__ __device__ inline int lane_of_byte(int c, int u, int b) {
+/// The position in a segment of byte b of word u of group8 c, for those who order queries alike.
+__host__ __device__ inline int position_of_byte(int c, int u, int b) {
   return (b < 2 ? 0 : 32) + 8 * c + u + (b % 2 == 0 ? 0 : 4);
 }
 

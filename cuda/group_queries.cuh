@@ -16,12 +16,12 @@ struct GroupQueries {
   int32_t queries[kItems];
 };
 
-/// How many of a group's items take part, which are its first ones.
+/// How many of a group's items take part: the first ones.
 __device__ inline uint32_t wanted_items(const ItemGroup& group, bool only_seeds) {
   return only_seeds ? group.seeds : group.count;
 }
 
-/// The first `count` items of a group, by all threads of a block, which are to wait afterwards.
+/// Loads the first `count` items of a group, by all threads of a block, which must wait afterwards.
 template <int kItems>
 __device__ void load_group(const ItemsView& items, const ItemGroup& group, uint32_t count,
                            const Ranked* thresholds, GroupQueries<kItems>* queries) {
@@ -38,15 +38,15 @@ __device__ void load_group(const ItemsView& items, const ItemGroup& group, uint3
   }
 }
 
-/// Adds an group8's products with each wanted query's values.
+/// Adds a group8's products with each wanted query's values.
 template <int kItems>
-__device__ void add_group8(const uint32_t words[4], const int8_t* values, int lanes, int group8,
-                           uint32_t wanted, int32_t sums[kItems]) {
+__device__ void add_group8(const uint32_t words[4], const int8_t* values, int padded_dim,
+                           int group8, uint32_t wanted, int32_t sums[kItems]) {
 #pragma unroll
   for (int i = 0; i < kItems; ++i) {
     if ((wanted >> i & 1) == 0) continue;
     const int4 query =
-        *reinterpret_cast<const int4*>(values + static_cast<size_t>(i) * lanes + group8 * 16);
+        *reinterpret_cast<const int4*>(values + static_cast<size_t>(i) * padded_dim + group8 * 16);
     sums[i] = __dp4a(static_cast<int>(words[0]), query.x, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[1]), query.y, sums[i]);
     sums[i] = __dp4a(static_cast<int>(words[2]), query.z, sums[i]);
@@ -67,8 +67,8 @@ __device__ int32_t deal_sums(const int32_t sums[kItems], uint32_t wanted) {
   return mine;
 }
 
-/// Lane i gets what query i's score and second bound need of a row, but for the distance of its
-/// sketch. `values`: of the queries, as ItemsView has them.
+/// Lane i gets the sums that query i's score and second bound need of a row, except its sketch's
+/// distance. `values`: the queries', as ItemsView has them.
 template <int kItems, bool kBounded>
 __device__ RowSums sum_for_group(const CodeView& code, const RowBytes& row, const uint32_t* tables,
                                  const int8_t* values, uint32_t wanted) {
@@ -117,9 +117,9 @@ __device__ inline void load_sketch_words(const CodeView& code, const RowBytes& r
   }
 }
 
-/// Σ value·(±1) over a row's sign words behind its sketch, by a warp. `values`: of one query.
-__device__ inline int32_t sum_rest_signs(const CodeView& code, const RowBytes& row,
-                                         const int8_t* values) {
+/// Σ value·(±1) over a row's sign words after its sketch, by a warp. `values`: those of one query.
+__device__ inline int32_t sum_payload_signs(const CodeView& code, const RowBytes& row,
+                                            const int8_t* values) {
   int32_t sum = 0;
   const int end = code.sign_words * kGroupsPerSegment;
   for (int group8 = code.sketch_words * kGroupsPerSegment + threadIdx.x % 32; group8 < end;
@@ -153,7 +153,7 @@ __device__ inline int32_t first_dot(const CodeView& code, const int8_t* values, 
 }
 
 /// The least of a row's score and its bounds for one query, by a warp: `bounded_score` of
-/// src/scan/model/scan_query.h. `values`: of the query.
+/// src/scan/model/scan_query.h. `values`: the query's.
 __device__ inline float least_bound(const CodeView& code, const QueryConstants& query,
                                     const int8_t* values, int64_t row, float score,
                                     int32_t dot_of_first_stage) {
@@ -161,7 +161,7 @@ __device__ inline float least_bound(const CodeView& code, const QueryConstants& 
   const RowTerms terms = load_terms(code, row);
   RowSums sums;
   sums.dot[0] = dot_of_first_stage;
-  sums.payload_dot = sum_rest_signs(code, bytes, values);
+  sums.payload_dot = sum_payload_signs(code, bytes, values);
   uint64_t words[kMaxSketchWords] = {};
   load_sketch_words(code, bytes, words);
   sums.distance = sketch_distance(code, query, words);

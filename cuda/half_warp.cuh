@@ -10,7 +10,7 @@ namespace polarquant::cuda {
 
 inline constexpr int kHalfWarp = 16;
 
-/// Of the calling thread's half.
+/// The mask of the calling thread's half.
 __device__ inline unsigned half_warp_mask() {
   return 0xffffU << (threadIdx.x % 32 / kHalfWarp * kHalfWarp);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What libpolarquant_cuda is told and asked: plain data and a table of functions, the only thing it
-// exports. No CUDA types, so that the core, which loads the library at run time, needs none.
+// The arguments and functions of libpolarquant_cuda: plain data and a table of functions, its only
+// export. No CUDA types, so that the core, which loads the library at run time, needs none.
 //
-// The core describes a codec by its int8 values (src/scan/model/scan_codec.h) and prepares
-// queries; the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by
-// the float operations of src/scan/model/scan_query.h and src/codec/codec.h in their order, so that
-// results are those of the CPU to the bit.
+// The core describes a codec by its int8 values (src/scan/model/scan_codec.h) and prepares queries;
+// the device keeps blocks, scans them and ranks rows. Scores and bounds are computed by the float
+// operations of src/scan/model/scan_query.h and src/codec/codec.h in their order, so that results
+// are those of the CPU to the bit.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,14 @@
 
 namespace polarquant::cuda {
 
-/// Of everything below; a library of another number is not used.
+inline constexpr int kSegmentDims = 64;
+
+/// The version of everything below; a library of another version is not used.
 inline constexpr uint32_t kInterfaceVersion = 7;
 /// extern "C" const FunctionTable* polarquant_cuda_functions(void).
 inline constexpr char kEntryPoint[] = "polarquant_cuda_functions";
 
-/// Rows of a block; every block on the device is full, its room without a row 0.
+/// Rows of a block; every block on the device is full, with 0 in places without a row.
 inline constexpr int kBlockRows = 64;
 inline constexpr int kMaxSketchWords = 4;
 inline constexpr int kMaxStages = 2;
@@ -38,7 +40,7 @@ enum class SignPlace : int32_t {
   plane,  // a plane of the row's payload, in coordinate order
 };
 
-/// One stage of a code: where its indices lie in a row's payload, and what they stand for.
+/// One stage of a code: where its indices lie in a row's payload, and their values.
 struct StageDescription {
   CodeKind kind;
   SignPlace signs;
@@ -65,7 +67,8 @@ struct CodeDescription {
   StageDescription stage[kMaxStages];
 };
 
-/// What values and bounds of a query are made with; names as in Int8Stage and BoundConstants.
+/// The numbers that values and bounds of a query are made with; names as in Int8Stage and
+/// BoundConstants.
 struct Int8Description {
   float stage_step[kMaxStages];
   float length_of_norm;
@@ -81,15 +84,15 @@ struct Int8Description {
 struct ListsDescription {
   int64_t count;         // at least 1
   const int64_t* rows;   // (count), of each list: those that are on this device
-  int32_t coarse_is_l2;  // what is nearest to a query is found by, else inner products
+  int32_t coarse_is_l2;  // lists are chosen by L2 distance, else by inner product
   int32_t reserved;
-  const float* centroids;        // (count, dim), which queries are held against
-  const float* rotated_centres;  // (count, dim), as ListCentre, or null: not about centres
+  const float* centroids;        // (count, dim), which queries are compared with
+  const float* rotated_centres;  // (count, dim), as ListCentre; null: rows are coded without
   const float* centre_norms;     // (count), or null
   Int8Description values;
 };
 
-/// A query beside its values; names as in ScanQuery and PreparedQuery.
+/// The constants of a query beside its values; names as in ScanQuery and PreparedQuery.
 struct QueryConstants {
   float base;
   float weight;
@@ -97,19 +100,19 @@ struct QueryConstants {
   float sketch_slope;
   float sketch_margin;
   float signs_sketch_slope;
-  float signs_rest_slope;
+  float signs_payload_slope;
   float signs_margin;
-  float first_slope;  // of the first of two stages
+  float first_slope;  // for the first of two stages
   float first_margin;
   int32_t sketch_weight;
-  float offset;  // of Codec::score_decoded
+  float offset;  // for Codec::score_decoded
   float bias_weight;
   uint64_t sign_words[kMaxSketchWords];
   uint64_t ones_words[kMaxSketchWords];
   uint64_t twos_words[kMaxSketchWords];
 };
 
-/// PreparedQuery beside its vector.
+/// The numbers of a PreparedQuery beside its vector.
 struct QueryTerms {
   float offset;
   float bias_weight;
@@ -120,19 +123,19 @@ struct SearchRequest {
   int64_t k;
   int32_t bounded;  // rows are ranked by the least of score and bounds
   int32_t reserved;
-  const QueryConstants* constants;  // (nq); of inverted files null, as are values
-  const int8_t* values;             // (nq, lanes), 64 lanes a segment
+  const QueryConstants* constants;  // (nq); for inverted files null, as are values
+  const int8_t* values;             // (nq, padded_dim)
   const float* rotated;             // (nq, dim)
-  const uint64_t* allowed;          // a word a block, bit i for its row i; null: every row
+  const uint64_t* allowed;          // a word for each block, bit i for its row i; null: every row
   void* stream;                     // a cudaStream_t
   float* scores;                    // (nq, k)
   int64_t* rows;                    // (nq, k), −1 for none
-  // (nq, k), what each row was chosen by, larger is better; −inf for none. Null: not wanted.
+  // (nq, k), by which each row was chosen, larger is better; −inf for none. May be null.
   float* similarity;
-  // Of inverted files, whose queries have values for each list.
+  // For inverted files, which make a query's values for each list.
   int64_t nprobe;           // 1 to the number of lists
   const float* queries;     // (nq, dim), as the centroids are
-  const QueryTerms* terms;  // (nq), not about centres
+  const QueryTerms* terms;  // (nq), without centres
   float exactness;
 };
 
@@ -146,7 +149,7 @@ struct DeviceInfo {
   char name[kDeviceNameBytes];
 };
 
-/// What went wrong; status 0 where nothing did.
+/// A failure; status 0 is none.
 struct Failure {
   int32_t status;  // as StatusCode of src/core/status.h
   char text[508];
@@ -154,11 +157,12 @@ struct Failure {
 
 enum class Rotation : int32_t { none, hadamard };
 
-/// What encoding needs of a codec; names as in Codec::encode_direction. For codes of one trellis.
+/// The numbers of a codec that encoding needs; names as in Codec::encode_direction. For codes of
+/// one trellis.
 struct EncoderDescription {
   int32_t dim;
   int32_t step_bits;
-  int32_t has_signs;  // a plane of signs stands before the ring
+  int32_t has_signs;  // a plane of signs comes before the ring
   Rotation rotation;
   int32_t transform_size;
   int32_t is_l2;
@@ -219,20 +223,21 @@ class DeviceIndex;
 class DeviceEncoder;
 class DeviceCodec;
 
-/// All are thread-safe but for different calls on one index under construction; const ones may run
+/// All are thread-safe, except several calls on one index under construction; const ones may run
 /// together. Blocks and arrays passed in are in host memory.
 struct FunctionTable {
   uint32_t version;  // kInterfaceVersion, first in every version
   uint32_t table_bytes;
   void (*device_count)(int32_t* count, Failure* failure);
   void (*device_info)(int32_t device, DeviceInfo* info, Failure* failure);
-  /// Room for `rows` rows. Then every block is written once, in any order, and finish called.
+  /// Makes an index for `rows` rows. Then every block is written once, in any order, and finish
+  /// called.
   DeviceIndex* (*create)(int32_t device, const CodeDescription* code, int64_t rows,
                          Failure* failure);
   void (*write_blocks)(DeviceIndex* index, int64_t first_block, int64_t blocks,
                        const void* sketches, const void* payloads, Failure* failure);
   void (*finish)(DeviceIndex* index, Failure* failure);
-  /// Once, between create and finish: makes an inverted file of it, whose rows are those of the
+  /// Once, between create and finish: makes the index an inverted file, whose rows are those of the
   /// lists rounded up to whole blocks.
   void (*set_lists)(DeviceIndex* index, const ListsDescription* lists, Failure* failure);
   void (*search)(const DeviceIndex* index, const SearchRequest* request, Failure* failure);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From probed lists to the queries of each list: counting, a prefix sum, and a half warp an item
-// that makes its values.
+// From probed lists to the queries of each list: counting, a prefix sum, and half a warp for each
+// item, which makes its values.
 #include <cfloat>
 #include <numbers>
 
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) count_items_kernel(ProbesView probes
 /// Items in the low half, groups in the high one: both are summed at once.
 using Totals = unsigned long long;
 
-/// A list, and what of it a search needs.
+/// A list, with the numbers that a search needs.
 struct ListItems {
   uint32_t list;
   uint32_t first_item;
@@ -46,13 +46,13 @@ struct ListItems {
   uint32_t rows;
 };
 
-/// The group of so many items from `done` on, and so many rows from `first_row` on.
-__device__ ItemGroup group_of(const ListItems& of, uint32_t done, uint32_t items,
+/// The group of `items` items at most from `done` on, and `rows` rows from `first_row` on.
+__device__ ItemGroup group_of(const ListItems& list, uint32_t done, uint32_t items,
                               uint32_t first_row, uint32_t rows) {
-  const uint32_t count = min(of.count - done, items);
-  return {of.list,   of.first_item + done,
-          count,     of.seeds > done ? min(of.seeds - done, count) : 0,
-          first_row, min(of.rows - first_row, rows)};
+  const uint32_t count = min(list.count - done, items);
+  return {list.list, list.first_item + done,
+          count,     list.seeds > done ? min(list.seeds - done, count) : 0,
+          first_row, min(list.rows - first_row, rows)};
 }
 
 __global__ void __launch_bounds__(kScanThreads)
@@ -60,14 +60,14 @@ __global__ void __launch_bounds__(kScanThreads)
   __shared__ Totals warp_sums[kScanThreads / 32];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  Totals before = 0;  // of lists of rounds before
+  Totals before = 0;  // of the lists of earlier rounds
   for (int64_t first = 0; first < lists.count; first += kScanThreads) {
     const int64_t list = first + threadIdx.x;
     const uint32_t seeds = list < lists.count ? items.list_seeds[list] : 0;
     const uint32_t count = list < lists.count ? seeds + items.list_others[list] : 0;
     const uint32_t rows = count > 0 ? lists.rows[list] : 0;
-    const uint32_t of_items = (count + items.group_items - 1) / items.group_items;
-    const uint32_t groups = of_items * ((rows + items.group_rows - 1) / items.group_rows);
+    const uint32_t item_groups = (count + items.group_items - 1) / items.group_items;
+    const uint32_t groups = item_groups * ((rows + items.group_rows - 1) / items.group_rows);
     const Totals own = static_cast<Totals>(groups) << 32 | count;
     Totals sum = own;
     for (int distance = 1; distance < 32; distance *= 2) {
@@ -93,14 +93,14 @@ __global__ void __launch_bounds__(kScanThreads)
     const ListItems mine = {static_cast<uint32_t>(list), static_cast<uint32_t>(start), count, seeds,
                             rows};
     for (int owner = 0; owner < 32; ++owner) {
-      const uint32_t of_list = __shfl_sync(~0U, groups, owner);
+      const uint32_t list_groups = __shfl_sync(~0U, groups, owner);
       const Totals first_group = __shfl_sync(~0U, start, owner) >> 32;
-      const uint32_t together = __shfl_sync(~0U, of_items, owner);
+      const uint32_t together = __shfl_sync(~0U, item_groups, owner);
       const ListItems shown = {
           __shfl_sync(~0U, mine.list, owner), __shfl_sync(~0U, mine.first_item, owner),
           __shfl_sync(~0U, mine.count, owner), __shfl_sync(~0U, mine.seeds, owner),
           __shfl_sync(~0U, mine.rows, owner)};
-      for (uint32_t i = lane; i < of_list; i += 32)
+      for (uint32_t i = lane; i < list_groups; i += 32)
         items.groups[first_group + i] =
             group_of(shown, i % together * items.group_items, items.group_items,
                      i / together * items.group_rows, items.group_rows);
@@ -109,16 +109,16 @@ __global__ void __launch_bounds__(kScanThreads)
   if (threadIdx.x == 0) *items.group_count = static_cast<uint32_t>(before >> 32);
 }
 
-/// The coordinate of a segment's lane, counted from the segment's first; −1 for none.
-__device__ int coordinate_of(int lane, int count) {
+/// The coordinate at a segment's position, counted from the segment's first; −1 for none.
+__device__ int coordinate_of(int position, int count) {
   const int half = (count + 1) / 2;
-  if (lane < kSegmentLanes / 2) return lane < half ? lane : -1;
-  const int second = lane - kSegmentLanes / 2;
+  if (position < kSegmentDims / 2) return position < half ? position : -1;
+  const int second = position - kSegmentDims / 2;
   return second < count - half ? half + second : -1;
 }
 
-/// What a query's bounds are made of: a SignWord's signs and WordWeights
-/// (src/simd/sign_words.h).
+/// Signs (SignWord) and weights (WordWeights, src/simd/sign_words.h) of a word, from which a
+/// query's bounds are made.
 struct SketchWord {
   uint64_t negative = 0;
   uint64_t ones = 0;
@@ -130,26 +130,26 @@ struct SketchWord {
 struct Int8Sums {
   SketchWord sketch[kMaxSketchWords];
   double norm2 = 0;
-  double payload_squared_norm = 0;  // of the sign words behind the sketch
+  double payload_squared_norm = 0;  // of the sign words after the sketch
 };
 
-/// What a half warp's lane has of a word: one group8's word of values.
-struct LaneInt8 {
+/// The part of a word that a lane of half a warp has: one word of a group8's values.
+struct Int8Word {
   int value[4];
-  int lane[4];  // of the segment
+  int position[4];  // of the segment
 };
 
 /// kBorders of src/scan/model/scan_query.cc.
 __device__ constexpr float kBorders[] = {.35F, 1, 1.7F};
 
-/// The sketch's word with this sum of squares; all lanes of the half get it.
-__device__ SketchWord sum_sketch_word(const LaneInt8& own, int32_t squares, int dims) {
+/// The sketch's word with this sum of squares, for all lanes of the half.
+__device__ SketchWord sum_sketch_word(const Int8Word& own, int32_t squares, int dims) {
   const float root = sqrtf(static_cast<float>(squares) / static_cast<float>(dims));
   SketchWord word;
 #pragma unroll
   for (int b = 0; b < 4; ++b) {
     const int magnitude = abs(own.value[b]);
-    const uint64_t bit = uint64_t{1} << own.lane[b];
+    const uint64_t bit = uint64_t{1} << own.position[b];
     if (own.value[b] < 0) word.negative |= bit;
     int weight = 0;
 #pragma unroll
@@ -165,7 +165,7 @@ __device__ SketchWord sum_sketch_word(const LaneInt8& own, int32_t squares, int 
           half_warp_sum(word.sum),     half_warp_sum(word.squares), half_warp_sum(word.along)};
 }
 
-/// Values of a residual query, of steps of `step`, and their sums.
+/// Writes a residual query's values of step `step`, and sums them.
 __device__ Int8Sums write_values(const CodeView& code, const ResidualQuery& query, float to_values,
                                  float step, bool bounded, int8_t* values) {
   const int lane = threadIdx.x % kHalfWarp;
@@ -175,18 +175,18 @@ __device__ Int8Sums write_values(const CodeView& code, const ResidualQuery& quer
   Int8Sums sums;
   for (int segment = 0; segment < code.segments; ++segment) {
     const int count = segment_count(code.dim, segment);
-    LaneInt8 own;
+    Int8Word own;
     uint32_t word = 0;
     int32_t squares = 0;
 #pragma unroll
     for (int b = 0; b < 4; ++b) {
-      own.lane[b] = lane_of_byte(c, u, b);
-      const int j = coordinate_of(own.lane[b], count);
-      own.value[b] = j >= 0 ? __float2int_rn(query.at(segment * kSegmentLanes + j) * to_values) : 0;
+      own.position[b] = position_of_byte(c, u, b);
+      const int j = coordinate_of(own.position[b], count);
+      own.value[b] = j >= 0 ? __float2int_rn(query.at(segment * kSegmentDims + j) * to_values) : 0;
       word |= static_cast<uint32_t>(own.value[b] & 255) << (8 * b);
       squares += own.value[b] * own.value[b];
     }
-    reinterpret_cast<uint32_t*>(values + segment * kSegmentLanes)[lane] = word;
+    reinterpret_cast<uint32_t*>(values + segment * kSegmentDims)[lane] = word;
     if (!bounded) continue;
     squares = half_warp_sum(squares);
     const double squared_norm = step2 * squares;
@@ -240,7 +240,7 @@ __device__ void set_bounds(const CodeView& code, const Int8Description& values,
   query->sketch_margin = static_cast<float>(sketch.margin);
   const SignBound both = bound_of(squared_norm);
   query->signs_sketch_slope = static_cast<float>(both.slope * unit);
-  query->signs_rest_slope = static_cast<float>(both.slope * step);
+  query->signs_payload_slope = static_cast<float>(both.slope * step);
   query->signs_margin = static_cast<float>(both.margin);
   if (code.stages != 2) return;
   const double first_step = step * values.stage_step[0];

@@ -12,12 +12,13 @@ void drop_empty_lists(const ListsView& lists, const ProbesView& probes, cudaStre
 /// Counts each list's items: sets probes.places, items.list_seeds and items.list_others.
 void count_items(const ListsView& lists, const ProbesView& probes, const ItemsView& items,
                  cudaStream_t stream);
-/// Where each list's items begin, and their groups: sets items.first_items, groups, group_count.
-/// Groups of the same rows lie side by side.
+/// Orders the items by lists, in groups: sets items.first_items, groups, group_count. Groups of the
+/// same rows lie side by side.
 void group_items(const ListsView& lists, const ItemsView& items, cudaStream_t stream);
-/// Each query as it meets each list that it probes, by the float operations of Codec::about and
-/// set_scan_query (src/scan/model/scan_query.cc) in their order: sets items.queries, constants and
-/// values. rotated: (nq, dim), terms: (nq). Bounds are made where `bounded`.
+/// Prepares each query for each list that it probes, by the float operations of
+/// Codec::residual_query and set_scan_query (src/scan/model/scan_query.cc) in their order: sets
+/// items.queries, constants and values. rotated: (nq, dim), terms: (nq). Makes bounds where
+/// `bounded`.
 void prepare_items(const CodeView& code, const ListsView& lists, const ProbesView& probes,
                    const float* rotated, const QueryTerms* terms, float exactness, bool bounded,
                    const ItemsView& items, cudaStream_t stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where things of lists are: a row's list, a probe's item.
+// The list of a row, and the item of a probe.
 #pragma once
 
 #include "cuda/lists_view.h"
@@ -7,8 +7,8 @@
 
 namespace polarquant::cuda {
 
-/// The list of a row: the last one that begins with its block or before. Those without rows begin
-/// where the next one does, and so stand before it.
+/// The list of a row: the last one that begins at its block or before. Lists without rows begin
+/// where the next one does, and so come before it.
 __device__ inline int64_t list_of(const ListsView& lists, int64_t row) {
   const auto block = static_cast<uint32_t>(row / kBlockRows);
   int64_t first = 0;
@@ -24,7 +24,7 @@ __device__ inline int64_t list_of(const ListsView& lists, int64_t row) {
   return first;
 }
 
-/// `at`: of a probe among all, (nq, nprobe).
+/// `at`: the number of a probe among all, (nq, nprobe).
 __device__ inline bool is_seed(const ProbesView& probes, int64_t at) {
   return probes.lists[at] >= probes.seed_reach[at / probes.nprobe];
 }

@@ -12,14 +12,14 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
-/// Thread blocks of a scan for each multiprocessor: as many as it has room for, or twice that.
+/// Thread blocks of a scan for each multiprocessor: as many as fit, or twice that.
 constexpr int64_t kBlocksPerMultiprocessor = 4;
-/// Rows of a warp by sketches: a lane's each where there are many; few, each of which takes a warp
-/// about a microsecond, are shared by all warps.
+/// Rows of a warp by sketches: one a lane where there are many rows. Few rows are shared among all
+/// warps, since each takes a warp a while.
 constexpr int kUnitRows = 32;
 constexpr int kFewUnitRows = 4;
-/// A thread block has so many units of a list together for each of its warps, and one where there
-/// are few rows.
+/// A thread block has so many units of a list for each of its warps, and one where there are few
+/// rows.
 constexpr int kGroupUnits = 4;
 
 __global__ void __launch_bounds__(kThreads)
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
     if (entry == 0) continue;
     const int64_t row = row_of(entry);
     const int64_t list = list_of(lists, row);
-    // One of the probes is of the list.
+    // Is one of the probes this list?
     int found = -1;
     for (int first = 0; first < probes.nprobe && found < 0; first += 32) {
       const int probe = first + lane;
@@ -70,8 +70,8 @@ ListScanPlan plan_list_scan(const CodeView& code, const DeviceLists& lists, int6
   plan.group_items = static_cast<uint32_t>(group_items);
   plan.unit_rows = !by_sketches ? kTileRows : few ? kFewUnitRows : kUnitRows;
   plan.group_rows = static_cast<uint32_t>(kWarps * plan.unit_rows * (few ? 1 : kGroupUnits));
-  // Each list's groups of items, times its rows, are no more than this: a group is full but for one
-  // of each list, and a query has a list once.
+  // No more than each list's groups of items times its rows: every group but each list's last is
+  // full, and a query probes a list once.
   const int64_t probed = std::min(nprobe * lists.longest(), lists.rows());
   const int64_t rows = nq * probed / group_items + lists.rows() + 1;
   plan.most_groups = item_groups + rows / plan.group_rows + 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // A search of an inverted file on a device. Every query finds its nprobe lists, and is prepared
-// about the centre of each: that is an item. Items are put in the order of their lists, so that
-// queries of a list meet its rows together.
+// about the centre of each: that is an item. Items are ordered by lists, so that a list's rows are
+// scored for all its queries together.
 //
 // As in a search of all rows, a query has a threshold, the rank of the k-th best of some rows:
-// those of its nearest lists, its seeds. Then all lists are scanned, what reaches the threshold is
-// listed, and the k best of that are the answer. A list that was too short has raised its threshold
-// by what it did hold, and the scan is repeated.
+// those of its nearest lists, its seeds. Then all lists are scanned, rows that reach the threshold
+// are listed, and the k best of these are the answer. Where a list was too short, the rows in it
+// have raised the threshold, and the scan is repeated.
 //
-// Few queries that are bounded go by sketches, others by tiles.
+// Few queries with bounds are scanned by sketches, others by tiles.
 #include "cuda/list_search.h"
 
 #include <algorithm>
@@ -24,18 +24,17 @@
 namespace polarquant::cuda {
 namespace {
 
-/// Lists of ranked rows have room for so many, and for this many of each wanted one.
+/// The capacity of lists of ranked rows, and the capacity for each wanted row.
 constexpr int64_t kListRows = 8192;
 constexpr int64_t kListRowsPerResult = 128;
-/// Seeds have so many rows, and so many of each wanted one.
+/// Rows of the seeds, and of these for each wanted row.
 constexpr int64_t kSeedRows = 512;
 constexpr int64_t kSeedRowsPerResult = 8;
-/// Bounded searches of so many queries go by sketches.
+/// Bounded searches of up to so many queries scan sketches.
 constexpr int64_t kSketchQueries = 4;
-/// Of the seeds' rows, ranked by their scores, those whose bounds are looked at: so many of each
-/// wanted one.
+/// The seeds' rows whose bounds are computed, best scores first: so many for each wanted row.
 constexpr int64_t kCandidatesPerResult = 2;
-/// What the queries of a group need on the device is not more than this, unless one needs more.
+/// The most memory of the device for the queries of a group, unless one query needs more.
 constexpr size_t kGroupBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
 
@@ -44,12 +43,12 @@ struct GroupPlan {
   int64_t k = 0;
   int64_t nprobe = 0;
   int64_t seeds = 0;       // lists of a query; 0: without a first threshold
-  int64_t candidates = 0;  // of seeds' rows; 0: these are ranked as others are
+  int64_t candidates = 0;  // rows of seeds; 0: these are ranked as others are
   uint32_t list_rows = 0;  // of `best`
   ListScanPlan scan;
 };
 
-/// What the host gives for a group, side by side so that it is one copy.
+/// The host's input of a group, side by side so that it is one copy.
 struct GroupInput {
   QueryTerms* terms;  // (nq)
   float* queries;     // (nq, dim)
@@ -66,7 +65,7 @@ struct GroupInput {
         rotated(queries + plan.nq * dim) {}
 };
 
-/// What it gets back, likewise.
+/// The host's results, likewise.
 struct GroupOutput {
   int64_t* rows;      // (nq, k)
   float* scores;      // (nq, k)
@@ -124,7 +123,7 @@ class ListGroupSearch {
     const int64_t seeds = (std::max(kSeedRows, kSeedRowsPerResult * k) + mean - 1) / mean;
     const bool by_sketches = is_bounded() && nq <= kSketchQueries;
     if (is_bounded() && !by_sketches) {
-      // Without a threshold every row would be one whose bounds are to be looked at.
+      // Without a threshold the bounds of every row would be computed.
       plan.seeds = std::min(seeds, plan.nprobe);
       plan.candidates = std::min(kCandidatesPerResult * k, int64_t{plan.list_rows});
     } else if (seeds < plan.nprobe) {
@@ -140,7 +139,7 @@ class ListGroupSearch {
     return std::max(GroupInput::bytes(plan, code_.dim), GroupOutput::bytes(plan));
   }
 
-  /// `reserved`: of the workspace, before what is carved.
+  /// `reserved`: bytes of the workspace before the parts that are carved.
   void run(const GroupPlan& plan, int64_t first_query, size_t reserved) {
     plan_ = plan;
     carve_parts(plan, workspace_.device.as<uint8_t>() + reserved);
@@ -196,7 +195,7 @@ class ListGroupSearch {
     return carver.used();
   }
 
-  /// Through pinned memory, so that the copy is the stream's.
+  /// Through pinned memory, so that the stream copies.
   void upload(int64_t first_query) {
     const GroupInput staged(workspace_.pinned.as<uint8_t>(), plan_, code_.dim);
     const auto first = static_cast<size_t>(first_query);
@@ -212,7 +211,7 @@ class ListGroupSearch {
                                      static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
   }
 
-  /// The probed lists of each query, their seeds among them, and the items' order.
+  /// Finds the probed lists of each query and the seeds among them, and orders the items.
   void find_lists() {
     const ProbesView& probes = memory_.probes;
     coarse_scores(lists_, code_.dim, probes.nq, input_.queries, memory_.coarse, stream_);
@@ -221,7 +220,7 @@ class ListGroupSearch {
     drop_empty_lists(lists_, probes, stream_);
     POLAR_CUDA_CHECK(cudaMemsetAsync(probes.seed_reach, 0,
                                      static_cast<size_t>(plan_.nq) * sizeof(Ranked), stream_));
-    // Where it stays 0 all of them are seeds.
+    // Where it stays 0 all lists are seeds.
     if (plan_.seeds > 0 && plan_.seeds < plan_.nprobe) {
       const RankedLists probed = {probes.lists, nullptr, static_cast<uint32_t>(plan_.nprobe)};
       select_best(probed, probes.nq, plan_.seeds, nullptr, probes.seed_reach, stream_);
@@ -243,7 +242,7 @@ class ListGroupSearch {
   }
   ListMatches matches() const { return is_bounded() ? ListMatches::bounded : ListMatches::ranked; }
 
-  /// The first thresholds.
+  /// Finds the first thresholds.
   void scan_seeds() {
     const auto nq = static_cast<int>(plan_.nq);
     if (plan_.candidates == 0) {
@@ -261,7 +260,7 @@ class ListGroupSearch {
     select_best(candidates, nq, plan_.k, nullptr, memory_.thresholds, stream_);
   }
 
-  /// Copies results; whether every list had room.
+  /// Copies results; returns whether every list was long enough.
   bool finish(int64_t first_query) {
     const QueryView queries = {memory_.probes.nq, nullptr, nullptr, input_.rotated};
     final_scores(code_, queries, lists_, input_.terms, memory_.chosen, plan_.k, memory_.exact,

@@ -6,8 +6,8 @@
 
 namespace polarquant::cuda {
 
-/// The search of the function table (interface.h), of an inverted file. Waits for the stream before
-/// it returns.
+/// The search of the function table (interface.h), for an inverted file. Waits for the stream
+/// before it returns.
 void search_lists(const DeviceIndex& index, const SearchRequest& request);
 
 }  // namespace polarquant::cuda

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The rows of a list against few of its queries. A warp takes up to 32 rows at a time: each lane
-// reads one row's sketch, and every query of the group says which of them its bound lets through;
-// then the warp decodes what any query wants, a row at a time and once for all of them, its lanes
-// having groups8 of the row.
+// Scans the rows of a list for few of its queries. A warp takes up to 32 rows at a time: each lane
+// reads one row's sketch, and every query of the group tells which of them its bound keeps. Then
+// the warp decodes the rows that any query keeps, one at a time and once for all of them; its lanes
+// have groups8 of the row.
 #include "cuda/cuda_check.h"
 #include "cuda/group_queries.cuh"
 #include "cuda/list_scan.h"
@@ -28,7 +28,7 @@ __device__ LaneRow load_sketch(const CodeView& code, int64_t row) {
   return lane_row;
 }
 
-/// Of the lane that has the row.
+/// The row of another lane.
 __device__ LaneRow row_of_lane(const CodeView& code, const LaneRow& row, int lane) {
   LaneRow shared = {};
 #pragma unroll
@@ -41,7 +41,7 @@ __device__ LaneRow row_of_lane(const CodeView& code, const LaneRow& row, int lan
   return shared;
 }
 
-/// Lane i gets the rows, as bits, that query i's bound lets through.
+/// Lane i gets, as bits, the rows that query i's bound keeps.
 __device__ uint32_t candidates_of(const CodeView& code, const Queries& queries, uint32_t count,
                                   bool is_row, const LaneRow& row) {
   uint32_t mine = 0;
@@ -54,7 +54,7 @@ __device__ uint32_t candidates_of(const CodeView& code, const Queries& queries, 
   return mine;
 }
 
-/// The rows of a group, by all warps of a block.
+/// Scans the rows of a group, by all warps of a block.
 __device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                            const ItemGroup& group, uint32_t count, int unit_rows,
                            const uint32_t* tables, const Queries& queries) {
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads)
     const ItemGroup group = task.items.groups[i];
     const uint32_t count = wanted_items(group, task.only_seeds);
     if (count == 0) continue;
-    __syncthreads();  // nobody reads the queries before any more
+    __syncthreads();  // no thread still reads the queries before
     load_group(task.items, group, count, task.thresholds, &queries);
     __syncthreads();
     scan_group(code, lists, task, group, count, unit_rows, tables, queries);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The rows of a list against up to 64 of its queries, as products of small matrices. A warp takes
-// 16 rows: lane 4g + c decodes group8 c of each segment of rows g and g + 8, which is what the
-// integer product's first matrix wants of it, and reads the same group8 of query g of each eight,
-// which is what the second one wants; which coordinate a byte is is the same in both, and does not
-// matter else. The sums of two rows and two queries of each eight are then the lane's.
+// 16 rows: lane 4g + c decodes group8 c of each segment of rows g and g + 8, as the integer
+// product's first matrix needs it, and reads the same group8 of query g of each eight for the
+// second one. Both have the same coordinates in the same bytes, in whatever order. The lane then
+// has the sums of two rows and two queries of each eight.
 #include "cuda/cuda_check.h"
 #include "cuda/group_queries.cuh"
 #include "cuda/list_scan.h"
@@ -15,8 +15,8 @@ constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 /// Queries of a product.
 constexpr int kEight = 8;
-/// Copies of a table in shared memory, one for each of so many lanes, so that lanes rarely wait for
-/// each other.
+/// Copies of a table in shared memory, one for as many lanes, so that lanes rarely wait for each
+/// other.
 constexpr int kTableCopies = 16;
 
 /// sums (16 rows, 8 queries) += values of (16, 32) and (32, 8).
@@ -35,8 +35,8 @@ struct TwoGroups8 {
   Group8Codes lower;
 };
 
-/// The sums of a stage: sums[e][i] is of row g + 8·(i/2) and query 8e + 2c + i%2. `table`: this
-/// lane's, of every kTableCopies-th entry.
+/// The sums of a stage: sums[e][i] is that of row g + 8·(i/2) and query 8e + 2c + i%2. `table`:
+/// this lane's, of every kTableCopies-th entry.
 template <int kEights>
 __device__ void multiply_stage(const CodeView& code, const StageView& stage, const RowBytes& upper,
                                const RowBytes& lower, const uint32_t* table, const int8_t* values,
@@ -53,7 +53,7 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
             load_group8(code, stage, lower, segment, c)};
   };
   const auto look_up = [&](uint32_t index) { return table[index * kTableCopies]; };
-  // The next segment is on its way meanwhile.
+  // The next segment is loaded meanwhile.
   TwoGroups8 next = load(0);
   for (int segment = 0; segment < code.segments; ++segment) {
     const TwoGroups8 groups8 = next;
@@ -62,13 +62,13 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
     uint32_t low[4];
     decode_group8(stage, groups8.upper, look_up, up);
     decode_group8(stage, groups8.lower, look_up, low);
-    // Lanes with a row's first group8 have come another way.
+    // Lanes with a row's first group8 took another branch.
     __syncwarp();
-    const int8_t* group8 = values + segment * kSegmentLanes + c * 16;
+    const int8_t* group8 = values + segment * kSegmentDims + c * 16;
 #pragma unroll
     for (int e = 0; e < kEights; ++e) {
       if (kEight * e >= count) break;
-      // Behind the last query the last is taken again; nobody reads these sums.
+      // After the last query the last is taken again; nobody reads these sums.
       const int item = min(kEight * e + g, count - 1);
       const int4 query =
           *reinterpret_cast<const int4*>(group8 + static_cast<size_t>(item) * code.padded_dim());
@@ -81,7 +81,7 @@ __device__ void multiply_stage(const CodeView& code, const StageView& stage, con
 template <int kStages>
 inline constexpr int kGroupItems = kStages == 2 ? kTwoStageTileItems : kTileItems;
 
-/// The rows of a group, by all warps of a block. `tables`: copies side by side.
+/// Scans the rows of a group, by all warps of a block. `tables`: copies side by side.
 template <int kStages>
 __device__ void scan_group(const CodeView& code, const ListsView& lists, const ListScanTask& task,
                            const ItemGroup& group, int count, const uint32_t* tables,
@@ -98,7 +98,7 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
   const RowMask mask = {task.allowed, first_row + group.rows};
   for (int64_t first = threadIdx.x / 32 * kTileRows; first < group.rows;
        first += kWarps * kTileRows) {
-    // Behind a list's last row there is room to the end of its block.
+    // Memory goes on after a list's last row, to the end of its block.
     const int64_t own[2] = {first_row + first + g, first_row + first + g + kTileRows / 2};
     const bool is_row[2] = {mask.keeps(own[0]), mask.keeps(own[1])};
     if (__ballot_sync(~0U, is_row[0] || is_row[1]) == 0) continue;
@@ -130,17 +130,17 @@ __device__ void scan_group(const CodeView& code, const ListsView& lists, const L
             append(task.best, queries.queries[item], ranked);
           continue;
         }
-        // The warp looks at the bounds of what reaches by its score, one after the other.
+        // The warp computes the bounds of the rows that reach by their score, one after the other.
         for (unsigned left = __ballot_sync(~0U, matches); left != 0; left &= left - 1) {
           const int owner = __ffs(static_cast<int>(left)) - 1;
           const int64_t row = first_row + first + owner / 4 + i / 2 * (kTileRows / 2);
-          const int of = kEight * e + 2 * (owner % 4) + i % 2;
+          const int slot = kEight * e + 2 * (owner % 4) + i % 2;
           const float key = least_bound(
-              code, queries.constants[of], values + static_cast<size_t>(of) * code.padded_dim(),
+              code, queries.constants[slot], values + static_cast<size_t>(slot) * code.padded_dim(),
               row, __shfl_sync(~0U, score, owner), __shfl_sync(~0U, sums[0][e][i], owner));
           const Ranked ranked = ranked_row(key, row);
-          if (lane == 0 && ranked >= queries.thresholds[of])
-            append(task.best, queries.queries[of], ranked);
+          if (lane == 0 && ranked >= queries.thresholds[slot])
+            append(task.best, queries.queries[slot], ranked);
         }
       }
     }
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     const ItemGroup group = task.items.groups[i];
     const uint32_t count = wanted_items(group, task.only_seeds);
     if (count == 0) continue;
-    __syncthreads();  // nobody reads the queries before any more
+    __syncthreads();  // no thread still reads the queries before
     load_group(task.items, group, count, task.thresholds, &queries);
     __syncthreads();
     scan_group<kStages>(code, lists, task, group, static_cast<int>(count), tables, queries);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An inverted file, and what a search makes of the lists that its queries probe, as kernels see
-// them.
+// An inverted file, and the lists that a search's queries probe, as kernels see them.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +26,24 @@ struct ProbesView {
   int32_t nq;
   int32_t nprobe;
   Ranked* lists;
-  /// (nq): those that rank so at least are the query's seeds, whose rows give the first threshold.
+  /// (nq): probes that rank no lower are the query's seeds, whose rows give the first threshold.
   Ranked* seed_reach;
-  uint32_t* places;  // (nq, nprobe): among the seeds of its list, or among its other items
+  uint32_t* places;  // (nq, nprobe): the place among its list's seeds, or its other items
 };
 
-/// Queries of a list that its rows are held against together, at most: where rows are taken one by
+/// The most queries of a list that its rows are scored with together: where rows are taken one by
 /// one, and by products of kTileRows rows.
 inline constexpr int kSketchItems = 4;
 inline constexpr int kTileItems = 64;
 inline constexpr int kTwoStageTileItems = 32;
 inline constexpr int kTileRows = 16;
 
-/// Items of one list, side by side, and some of its rows that they are held against.
+/// Items of one list, side by side, and some of its rows to score them with.
 struct ItemGroup {
   uint32_t list;
   uint32_t first_item;
   uint32_t count;
-  uint32_t seeds;      // of these, first
+  uint32_t seeds;      // of these, the first ones
   uint32_t first_row;  // of the list
   uint32_t rows;
 };
@@ -54,13 +53,13 @@ struct ItemsView {
   uint32_t group_items;   // of a group, at most
   uint32_t group_rows;    // likewise
   uint32_t* list_seeds;   // (lists): items of each list that are seeds
-  uint32_t* list_others;  // (lists), and that are not
+  uint32_t* list_others;  // (lists): items that are not
   uint32_t* first_items;  // (lists)
   ItemGroup* groups;
   uint32_t* group_count;
   int32_t* queries;           // (items)
   QueryConstants* constants;  // (items), about the list's centre
-  int8_t* values;             // (items, lanes), the bytes of an group8's four words together
+  int8_t* values;             // (items, padded_dim), the bytes of a group8's four words together
 };
 
 }  // namespace polarquant::cuda

@@ -4,7 +4,7 @@
 // in both as PTX's m64nNk32 has them:
 // - rows: lane 4g + c of warp w holds bytes 4c … 4c+3 of rows 16w + g and 16w + g + 8 in a[0] and
 //   a[1], bytes 16+4c … 16+4c+3 of the two in a[2] and a[3];
-// - queries: 16 bytes of each of N, one behind the other, then the next 16 bytes (a K-major matrix
+// - queries: 16 bytes of each of N, one after the other, then the next 16 bytes (a K-major matrix
 //   without swizzle);
 // - sums: d[j][0] and d[j][1] are the first row's with queries 8j + 2c and 8j + 2c + 1, d[j][2] and
 //   d[j][3] the second row's.
@@ -117,42 +117,42 @@ struct WarpGroupProduct<128> {
 
 #endif
 
-/// Before the products of registers that were written since the last ones.
+/// Must come before products of registers that were written since the last ones.
 __device__ inline void begin_products() {
 #if POLAR_HAS_WGMMA
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 #endif
 }
-/// Behind them: they are one batch.
+/// Ends a batch of products.
 __device__ inline void end_products() {
 #if POLAR_HAS_WGMMA
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
 }
-/// Until at most `kLeft` batches are under way.
+/// Waits until at most `kLeft` batches are under way.
 template <int kLeft>
 __device__ inline void wait_products() {
 #if POLAR_HAS_WGMMA
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kLeft) : "memory");
 #endif
 }
-/// What threads wrote to shared memory is there for products behind the next barrier.
+/// Makes what threads wrote to shared memory visible to products after the next barrier.
 __device__ inline void show_to_products() {
 #if POLAR_HAS_WGMMA
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
-/// A matrix of queries as products take it: 32 bytes of N queries after the other.
+/// A matrix of queries in the order of products: 32 bytes of N queries after the other.
 template <int N>
 class QueryMatrix {
  public:
 #if POLAR_HAS_WGMMA
   __device__ explicit QueryMatrix(const int8_t* queries)
       : first_(static_cast<uint32_t>(matrix_descriptor<N>(queries))) {}
-  /// The part that begins `chunks` columns of 16 bytes on.
+  /// The part that begins `chunks` columns of 16 bytes later.
   __device__ uint64_t part(int chunks) const {
-    // Addresses are in the low word, and stay there.
+    // Addresses are in the low word, and never carry out of it.
     constexpr auto kStrides = uint64_t{8} << 32;
     return kStrides | (first_ + static_cast<uint32_t>(chunks * N));
   }
@@ -168,7 +168,7 @@ class QueryMatrix {
 #endif
 };
 
-/// d += 64 rows × 32 bytes times those of N queries; d = where `add` is not.
+/// d += 64 rows × 32 bytes times those of N queries; without `add` d = it.
 template <int N>
 __device__ inline void multiply(int32_t (&d)[N / 8][4], const uint32_t (&a)[4],
                                 const QueryMatrix<N>& matrix, int chunks, bool add) {

@@ -21,7 +21,7 @@ inline bool is_paper_tree(const RowDescription& rows) {
   return true;
 }
 
-/// Four levels of a tree, whatever is above them.
+/// Four levels of a tree, with any levels above.
 class TreeDecoder {
  public:
   static constexpr bool kGrouped = false;
@@ -47,7 +47,7 @@ class TreeDecoder {
                      : 0;
       }
       const int there = rows_->tree_blocks << (levels - level);
-      // From the last node on, so that none is written over before it is read.
+      // From the last node on, so that each is read before it is overwritten.
 #pragma unroll
       for (int j = nodes - 1; j >= 0; --j) {
         const float radius = y[j];
@@ -69,7 +69,7 @@ class TreeDecoder {
         rows_->level_offset[level - 1] + static_cast<uint64_t>(node) * static_cast<uint64_t>(bits);
     return points_[rows_->level_table[level - 1] + load_field(row.code, first, bits)];
   }
-  /// The radius that is left of the block's for this unit, where blocks are longer than units.
+  /// The radius of the block that is left for this unit, where blocks are longer than units.
   __device__ float root_radius(const RowPlace& row) const {
     const int start = unit_ * kUnitValues;
     float radius =
@@ -86,12 +86,12 @@ class TreeDecoder {
   SharedPoints points_;
 };
 
-/// Kept in a register: else the compiler works it out for every row again.
+/// Keeps a value in a register: otherwise the compiler computes it again for every row.
 __device__ inline void keep(int& value) { asm volatile("" : "+r"(value)); }
 
-/// PolarTree4.2.2.2, a block a unit: the compiler knows where everything is. Its tables are so
-/// small that lanes never wait for each other: all entries of one are in different banks. kEven:
-/// all rows begin at even addresses.
+/// PolarTree4.2.2.2, one block a unit: the compiler knows all places. Its tables are so small that
+/// lanes never wait for each other: all entries of one are in different banks. kEven: all rows
+/// begin at even addresses.
 template <bool kEven>
 class PaperTreeDecoder {
  public:
@@ -156,12 +156,12 @@ class PaperTreeDecoder {
     }
   }
 
-  /// By the index number kNumber of a level.
+  /// By index number kNumber of a level.
   template <int kLevel, int kNumber>
   __device__ void split(uint32_t indices, float radius, float* parts) const {
     constexpr int kFirst = kNumber * kPaperBits[kLevel];
     constexpr uint32_t kMask = ((1U << kPaperBits[kLevel]) - 1) << kEntryShift;
-    // Shifted to where it is a part of an address, whose bits below are 0.
+    // Shifted to its place in an address, whose bits below are 0.
     uint32_t entry = kFirst >= kEntryShift
                          ? indices >> (kFirst >= kEntryShift ? kFirst - kEntryShift : 0)
                          : indices << (kFirst >= kEntryShift ? 0 : kEntryShift - kFirst);
@@ -191,7 +191,7 @@ class PaperTreeDecoder {
 template <bool kNarrow, typename Take>
 __device__ inline void for_pairs(const uint8_t* code, const uint8_t* end, int unit, int width,
                                  const Take& take) {
-  // What 64 bits surely hold: eight fields begin on a byte's first bit.
+  // As many as 64 bits surely hold: eight fields begin on a byte's first bit.
   const int together = kNarrow ? 8 : width <= 14 ? 4 : 2;
   uint64_t bits = 0;
 #pragma unroll
@@ -275,7 +275,7 @@ class GroupDecoder {
       const uint32_t index = field & ((1U << angle_bits_) - 1);
       const double angle = fmin(fmax(middle(false, grid, index), -kLargestAngle), kLargestAngle);
       const double radius = middle(wide_floats_, grid + 4, field >> angle_bits_);
-      // Within half a turn in double, so that a float's sine is as good as it is there.
+      // Reduced to half a turn in double, so that a float's sine is as good as there.
       const double turns = rint(angle * kToTurns);
       float sine;
       float cosine;
@@ -292,7 +292,8 @@ class GroupDecoder {
   static constexpr double kTurn = 6.283185307179586476925;
   static constexpr double kToTurns = 0.159154943091895335769;
 
-  /// Of a cell of the grid, minimum and step as 16-bit floats; of angles as float16 always.
+  /// The middle of a cell of the grid, whose minimum and step are 16-bit floats; those of angles
+  /// are always float16.
   __device__ static double middle(bool wide, const uint8_t* grid, uint32_t index) {
     return static_cast<double>(load_short_float(wide, grid)) +
            (index + .5) * static_cast<double>(load_short_float(wide, grid + 2));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Two rows of a plain code (tile_plan.h), four segments at a time: each of the four threads that
-// have a row takes a segment, whose codes are whole words one behind the other. They and its signs
-// are loaded once and cut by shifts that are known here, half as many loads as group8 by group8
-// (shared_decode.cuh), and from different banks. In turn a thread gives its segment's groups8, so
-// that queries lie in the same order (place_chunk in tile_scan_kernel.cuh).
+// have a row takes a segment, whose codes are whole words one after the other. They and its signs
+// are loaded once and shifted by numbers that are known here, which takes half as many loads as one
+// group8 after the other (shared_decode.cuh), and from different banks. A thread then decodes its
+// segment's groups8 in turn, so that queries lie in the same order (place_chunk in
+// tile_scan_kernel.cuh).
 #pragma once
 
 #include <cstdint>
@@ -27,17 +28,17 @@ class QuadRows {
         payload_(shared_address(rows[0].payload)),
         sketch_(shared_address(rows[0].sketch)) {
     const uint32_t ring = payload_ + code_.stage[0].codes_offset;
-    // Before the ring's first bits are its last.
+    // The bits before a ring's first are its last.
     load(segment_ == 0 ? ring + code_.segments * kSegmentBytes - 4 : codes() - 4);
   }
 
-  /// On to the next four segments.
+  /// Goes on to the next four segments.
   __device__ void advance() {
     segment_ += kQuadSegments;
     load(codes() - 4);
   }
 
-  /// The words of an group8 of the thread's segments, as two products take them.
+  /// The words of a group8 of the thread's segments, in the order of two products.
   template <int kGroup8>
   __device__ void decode(uint32_t (&words)[2][4]) const {
 #pragma unroll
@@ -58,11 +59,11 @@ class QuadRows {
  private:
   static constexpr int kSegmentBytes = kGroupsPerSegment * kStep;
 
-  /// Of the first row.
+  /// Where the first row's codes are.
   __device__ uint32_t codes() const {
     return payload_ + code_.stage[0].codes_offset + segment_ * kSegmentBytes;
   }
-  /// `before`: where the first row's word before the segment's is.
+  /// `before`: the address of the word before the first row's segment.
   __device__ void load(uint32_t before) {
     const uint32_t next_row = 8 * code_.payload_bytes;
 #pragma unroll
@@ -90,7 +91,7 @@ class QuadRows {
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
         const Bits64 xy = load_two_words(at + r * next);
-        // Octet by group8: its eight of x, its eight of y.
+        // One group8 after the other: its eight signs of x, its eight of y.
         signs_[r][0] = __byte_perm(xy.low, xy.high, 0x5140);
         signs_[r][1] = __byte_perm(xy.low, xy.high, 0x7362);
       }
@@ -100,7 +101,7 @@ class QuadRows {
   /// The table's entry of window kWindow; tables have one copy a lane.
   template <int kWindow>
   __device__ uint32_t entry(int r) const {
-    // From the word before the segment on.
+    // Counted from the word before the segment.
     constexpr int kFirst = 32 + (kWindow + 1) * kStep - 8;
     constexpr int kWord = kFirst / 32;
     constexpr int kBit = kFirst % 32;
@@ -119,7 +120,7 @@ class QuadRows {
   uint32_t table_;
   uint32_t mask_;
   int segment_;
-  uint32_t payload_;  // of the first row; the second is eight behind it
+  uint32_t payload_;  // of the first row; the second is eight after it
   uint32_t sketch_;
   uint32_t bits_[2][kStep + 1];  // the word before the segment's, then those
   uint32_t signs_[2][2];         // two groups8 each

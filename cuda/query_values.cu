@@ -9,15 +9,15 @@ namespace {
 constexpr int kThreads = 256;
 
 __global__ void __launch_bounds__(kThreads)
-    arrange_values_kernel(int64_t count, int lanes, const int8_t* values, int8_t* arranged) {
+    arrange_values_kernel(int64_t count, int padded_dim, const int8_t* values, int8_t* arranged) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (at >= count) return;
-  const int64_t query = at / lanes;
-  const auto byte = static_cast<int>(at % lanes);
-  const int in_segment = byte % kSegmentLanes;
+  const int64_t query = at / padded_dim;
+  const auto byte = static_cast<int>(at % padded_dim);
+  const int in_segment = byte % kSegmentDims;
   const int u = in_segment / 16;
   const int c = in_segment % 16 / 4;
-  arranged[at] = values[query * lanes + byte - in_segment + lane_of_byte(c, u, byte % 4)];
+  arranged[at] = values[query * padded_dim + byte - in_segment + position_of_byte(c, u, byte % 4)];
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace polarquant::cuda {
 
-/// Lays queries' values, (nq, lanes), out as the words of decoded groups8 lie: chunk 4·segment + u
-/// of 16 bytes is word u of groups8 0 to 3. arranged: (nq, lanes).
+/// Orders queries' values, (nq, padded_dim), like the words of decoded groups8: chunk 4·segment + u
+/// of 16 bytes is word u of groups8 0 to 3. arranged: (nq, padded_dim).
 void arrange_values(const CodeView& code, int nq, const int8_t* values, int8_t* arranged,
                     cudaStream_t stream);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A prepared query as it meets the codes of a list: Codec::about, by half a warp.
+// A prepared query for the codes of a list: Codec::residual_query, by half a warp.
 #pragma once
 
 #include "cuda/half_warp.cuh"
@@ -8,7 +8,7 @@
 namespace polarquant::cuda {
 
 struct ResidualQuery {
-  const float* rotated;  // (dim), not about a centre
+  const float* rotated;  // (dim), before the centre is subtracted
   const float* centre;   // (dim), or null
   float beta;
   float offset;

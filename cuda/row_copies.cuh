@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A warp's rows copied to shared memory while it works on others: by the copy engine on sm_90, one
-// lane asking for it, and by 16 bytes a lane elsewhere.
+// Copies a warp's rows to shared memory while it works on others: by the copy engine on sm_90,
+// asked by one lane, and by 16 bytes a lane elsewhere.
 #pragma once
 
 #include "cuda/row_terms.cuh"
@@ -15,10 +15,10 @@ namespace polarquant::cuda {
 #define POLAR_HAS_BULK_COPIES 0
 #endif
 
-/// One warp's buffers, which it fills in turns with its rows of every `block_step`-th block.
+/// One warp's buffers, which it fills in turn with its rows of every `block_step`-th block.
 class RowCopies {
  public:
-  /// `arrivals`: as many as buffers. Called by whole warps, with a barrier of the block behind it.
+  /// `arrivals`: one for each buffer. Called by whole warps; a barrier of the block must follow.
   __device__ RowCopies(const CodeView& code, uint8_t* buffers, uint64_t* arrivals, int count,
                        int warp, int64_t first_block, int64_t block_step)
       : sizes_(code),
@@ -41,8 +41,8 @@ class RowCopies {
 #endif
   }
 
-  /// Begins to copy the warp's rows of the next block to the buffer that is next; its lanes must be
-  /// done with what it held.
+  /// Begins to copy the warp's rows of the next block to the next buffer; its lanes must be done
+  /// with the rows before.
   __device__ void begin() {
     const uint32_t number = begun_ & last_;
     uint8_t* to = buffers_ + number * sizes_.bytes();
@@ -67,7 +67,7 @@ class RowCopies {
     words_ += words_step_;
   }
 
-  /// The next block will be copied later: brought nearer, where that costs nothing.
+  /// Prefetches the next block, which will be copied later, where that costs nothing.
   __device__ void announce() const {
 #if POLAR_HAS_BULK_COPIES
     if (threadIdx.x % 32 == 0) {
@@ -77,7 +77,7 @@ class RowCopies {
 #endif
   }
 
-  /// Waits for the copy that was begun first; `more`: another was begun behind it.
+  /// Waits for the copy that was begun first; `more`: another was begun after it.
   __device__ const uint8_t* wait(bool more) {
     const uint32_t number = waited_ & last_;
     const uint8_t* rows = buffers_ + number * sizes_.bytes();
@@ -130,7 +130,7 @@ class RowCopies {
   WarpBuffer sizes_;
   uint8_t* buffers_;
   uint32_t arrivals_;
-  uint32_t last_;  // buffer; there are one or two
+  uint32_t last_;  // the last buffer; there are one or two
   const uint8_t* payloads_;
   const uint8_t* words_;
   uint32_t factors_;  // from words on

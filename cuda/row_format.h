@@ -28,19 +28,18 @@ enum class PartKind : int32_t {
   fields,   // 16 numbers side by side, the table's x
 };
 
-/// What a unit of `cells` is decoded from; the second of two stages, where there are two, is added.
+/// Where a unit of `cells` is decoded from; a second stage, where there is one, is added.
 struct UnitPart {
   PartKind kind;
-  int32_t bits;           // a pair of windows, or a field
+  int32_t bits;           // of a pair of windows, or of a field
   uint32_t codes_offset;  // of the ring, or of the fields, in a code
   uint32_t first;         // windows: the group8 of pairs in the ring; fields: the first bit
   int32_t ring_bits;
-  int32_t
-      signs_offset;  // of the segment's plane of signs, or of the unit's; −1: the table has them
-  int32_t count;     // windows: coordinates of the segment
-  int32_t group8;    // windows: of the segment
-  int32_t norm_offset;  // of a 16-bit float that all are multiplied by; −1: none
-  uint32_t table;       // its first entry
+  int32_t signs_offset;  // of the segment's plane of signs, or the unit's; −1: the table has them
+  int32_t count;         // windows: coordinates of the segment
+  int32_t group8;        // windows: of the segment
+  int32_t norm_offset;   // of a 16-bit float, a factor of all; −1: none
+  uint32_t table;        // its first entry
   float scale;
 };
 struct CellUnit {
@@ -59,15 +58,15 @@ struct RowDescription {
   int32_t group_rows;
   uint64_t group_bytes;
   uint32_t rows_offset;     // of a group's first row in its code
-  uint32_t row_bytes;       // from row to row, of a group where there are
-  uint32_t tail_row_bytes;  // floats of a row of the unfinished group
+  uint32_t row_bytes;       // from row to row, in a group where there are groups
+  uint32_t tail_row_bytes;  // a row of the unfinished group, which is floats
   uint32_t factors_offset;  // in a code
   int32_t factor_bytes;     // 4, 8, or 0: none
   FactorForm factor_form;
   int32_t wide_floats;  // tree, groups, and norms of fields: 16-bit floats are wide16, else float16
   float scale_unit;
   float bias_unit;
-  float norm_unit;  // of codes without factors
+  float norm_unit;  // for codes without factors
   int32_t is_l2;
   int32_t entries;
   const TablePoint* table;  // (entries): cells, levels as x, or cosines and sines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a row is ranked by, from the sums of its codes.
+// Ranks a row by the sums of its codes.
 #pragma once
 
 #include "cuda/group8_decode.cuh"
@@ -14,7 +14,7 @@ __device__ inline RowBytes row_bytes(const CodeView& code, int64_t row) {
           code.payloads + row * code.payload_bytes};
 }
 
-/// Words of ±1 for an group8's signs: 1 and −1 in the places of a table's x, −x, y, −y.
+/// Words of ±1 for a group8's signs: 1 and −1 in the places of a table's x, −x, y, −y.
 __device__ inline uint32_t sign_values(uint32_t signs, int u) {
   return __byte_perm(0xff01ff01U, 0xff01ff01U, signed_selector(signs, u));
 }
@@ -22,10 +22,10 @@ __device__ inline uint32_t sign_values(uint32_t signs, int u) {
 struct RowSums {
   int32_t dot[kMaxStages] = {0, 0};
   int32_t distance = 0;     // of the sketch
-  int32_t payload_dot = 0;  // of the signs behind it
+  int32_t payload_dot = 0;  // of the signs after it
 };
 
-/// What one of the sketch's words adds to the distance.
+/// The distance that one of the sketch's words adds.
 __device__ inline int word_distance(const QueryConstants& query, int word, uint64_t signs) {
   const uint64_t differ = signs ^ query.sign_words[word];
   return __popcll(differ & query.ones_words[word]) + 2 * __popcll(differ & query.twos_words[word]);
@@ -42,7 +42,7 @@ __device__ inline float least_of_bounds(const CodeView& code, const QueryConstan
   return least;
 }
 
-/// What rows are ranked by.
+/// The number by which rows are ranked.
 __device__ inline float key_of(const CodeView& code, const QueryConstants& query,
                                const RowTerms& terms, const RowSums& sums, bool bounded) {
   const bool two_stages = code.stages == 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What launches of row_scores.cu and row_sums.cu share: how blocks are cut, and which decoder a
-// row's kind has.
+// The common part of launches in row_scores.cu and row_sums.cu: how blocks are cut, and which
+// decoder a row's kind has.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@
 namespace polarquant::cuda {
 
 inline constexpr int kRowThreads = 256;
-/// Blocks that a grid has for each multiprocessor, about: several for each that it has room for, so
-/// that none waits long for the last.
+/// Blocks of a grid for each multiprocessor, about: several times as many as fit, so that none
+/// waits long for the last.
 inline constexpr int kBlocksPerMultiprocessor = 16;
-/// What copies of tables may take of a block's shared memory, unless one copy takes more.
+/// The most shared memory of a block for copies of tables, unless one copy takes more.
 inline constexpr size_t kTableCopiesBytes = 32768;
 
 __host__ __device__ inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -30,7 +30,7 @@ int copies_log2_of(const RowDescription& rows) {
   return Decoder::kCopies ? SharedPoints::copies_log2(rows.entries, kTableCopiesBytes) : 0;
 }
 
-/// launch.run<Decoder>() of the rows' kind.
+/// Calls launch.run<Decoder>() for the rows' kind.
 template <typename Launch>
 void with_decoder(const RowDescription& rows, const uint8_t* codes, uint64_t head_bytes,
                   const Launch& launch) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A row by as many lanes as it has units, up to a warp. A lane keeps its unit's part of the queries
-// in registers; where rows have more units than a warp lanes, it goes from unit to unit, one query
-// at a time.
+// Each row is scored by as many lanes as it has units, up to a warp. A lane keeps its unit's part
+// of the queries in registers; where rows have more units than a warp has lanes, it goes from unit
+// to unit, one query at a time.
 #include "cuda/row_scores.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr int kQueriesAtOnce = 4;
 
 struct Lanes {
-  int of_row;  // a power of two
+  int per_row;  // a power of two
   int copies_log2;
 };
 
@@ -27,12 +27,12 @@ __global__ void __launch_bounds__(kRowThreads)
   extern __shared__ __align__(128) uint8_t shared[];
   const SharedPoints points(rows, reinterpret_cast<float2*>(shared), lanes.copies_log2);
   __syncthreads();
-  const int lane = static_cast<int>(threadIdx.x) & (lanes.of_row - 1);
-  const int in_block = static_cast<int>(threadIdx.x) / lanes.of_row;
-  const int rows_at_once = kRowThreads / lanes.of_row;
+  const int lane = static_cast<int>(threadIdx.x) & (lanes.per_row - 1);
+  const int in_block = static_cast<int>(threadIdx.x) / lanes.per_row;
+  const int rows_at_once = kRowThreads / lanes.per_row;
   const int64_t head = blockIdx.z;
   const int64_t first_query = static_cast<int64_t>(blockIdx.y) * kQueries;
-  const int held = static_cast<int>(min(job.nq - first_query, static_cast<int64_t>(kQueries)));
+  const int queries = static_cast<int>(min(job.nq - first_query, static_cast<int64_t>(kQueries)));
   const uint8_t* codes = job.codes + head * static_cast<int64_t>(job.head_bytes);
   const uint8_t* end = job.codes + job.heads * static_cast<int64_t>(job.head_bytes);
 
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const auto load_queries = [&](int unit) {
 #pragma unroll
     for (int q = 0; q < kQueries; ++q) {
-      const int64_t at = head * job.nq + first_query + min(q, held - 1);
+      const int64_t at = head * job.nq + first_query + min(q, queries - 1);
       terms[q] = job.terms[at];
       const float* from = job.queries + (at * rows.units + unit) * kUnitValues;
 #pragma unroll
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kRowThreads)
       float sum = 0;
 #pragma unroll
       for (int i = 0; i < kUnitValues; ++i) {
-        // What no coordinate has may be anything.
+        // Numbers without a coordinate may have any value.
         if (unit * kUnitValues + i < rows.dim) sum = __fmaf_rn(y[i], y[i], sum);
       }
       length2 = __fmaf_rn(factor * factor, sum, length2);
@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(kRowThreads)
     if constexpr (kStays) {
       if (lane < rows.units) add_unit(lane);
     } else {
-      for (int unit = lane; unit < rows.units; unit += lanes.of_row) {
+      for (int unit = lane; unit < rows.units; unit += lanes.per_row) {
         decoder = Decoder(rows, unit, points);
         load_queries(unit);
         add_unit(unit);
       }
     }
-    for (int apart = lanes.of_row / 2; apart >= 1; apart /= 2) {
+    for (int apart = lanes.per_row / 2; apart >= 1; apart /= 2) {
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) dots[q] += __shfl_xor_sync(~0U, dots[q], apart);
       if (sums_lengths) length2 += __shfl_xor_sync(~0U, length2, apart);
@@ -104,13 +104,13 @@ __global__ void __launch_bounds__(kRowThreads)
       if (rows.is_l2 != 0) scale *= -2;
 #pragma unroll
       for (int q = 0; q < kQueries; ++q) {
-        if (q < held)
+        if (q < queries)
           to[q * job.n] = terms[q].offset + terms[q].bias_weight * constant + scale * dots[q];
       }
     }
     row += step;
     to += step;
-    // Lanes behind the last row do one again: all of a warp take part in sums.
+    // Lanes after the last row repeat one: all of a warp take part in sums.
     if (row < job.n) walk.advance();
   }
 }
@@ -132,9 +132,9 @@ struct Launch {
     constexpr auto kKernel = score_rows_kernel<Decoder, kQueries, kStays>;
     allow_shared_memory<kKernel>();
     Lanes lanes = {1, copies_log2_of<Decoder>(rows)};
-    while (lanes.of_row < 32 && lanes.of_row < rows.units) lanes.of_row *= 2;
+    while (lanes.per_row < 32 && lanes.per_row < rows.units) lanes.per_row *= 2;
     const size_t shared = table_bytes(rows.entries, lanes.copies_log2);
-    const int64_t passes = div_up(job.n, kRowThreads / lanes.of_row);
+    const int64_t passes = div_up(job.n, kRowThreads / lanes.per_row);
     const int64_t tiles = div_up(job.nq, kQueries);
     const int64_t wanted =
         div_up(int64_t{multiprocessors} * kBlocksPerMultiprocessor, tiles * job.heads);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A thread keeps the sums of one unit in registers and goes over every so many rows of its block's
-// part of the rows: threads side by side have units of one row, so that they read what lies side by
-// side. Sums of a block's threads come together in shared memory, those of all blocks, in double,
-// by a second kernel; there is no order that depends on which comes first.
+// A thread keeps the sums of one unit in registers and steps through its block's part of the rows:
+// threads side by side have units of one row, so that they read neighbouring bytes. The sums of a
+// block's threads are added in shared memory, those of all blocks, in double, by a second kernel;
+// no order depends on which comes first.
 #include "cuda/row_sums.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace polarquant::cuda {
 namespace {
 
-/// Vectors of weights that a decoded row is added by at once.
+/// Vectors of weights that a decoded row is added with at once.
 constexpr int kWeightsAtOnce = 4;
-/// A thread adds so many rows at most: float sums of more would be felt.
+/// The most rows that a thread adds: float sums of more would lose precision.
 constexpr int64_t kRowsOfThread = 1024;
-/// Of a thread in shared memory: its unit's sums, and the weights'.
+/// Numbers of a thread in shared memory: its unit's sums, and the weights'.
 constexpr int kSlots = kUnitValues + 1;
 
 /// How rows and units are cut.
@@ -36,7 +36,7 @@ SumPlan plan_sums(const RowDescription& rows, int64_t heads, int64_t weight_tile
   const int64_t wanted = div_up(int64_t{multiprocessors} * kBlocksPerMultiprocessor,
                                 heads * weight_tiles * plan.unit_tiles);
   const int64_t least = div_up(n, rows_at_once * kRowsOfThread);
-  // Splits of a few rows cost more than they are worth.
+  // Splits of few rows cost more than they save.
   const int64_t most = std::max<int64_t>(1, n / (rows_at_once * 8));
   plan.splits = std::max(least, std::min(wanted, most));
   plan.rows_of_split = div_up(n, plan.splits);
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kRowThreads)
   const int in_tile = static_cast<int>(threadIdx.x) % plan.units_of_tile;
   const int in_block = static_cast<int>(threadIdx.x) / plan.units_of_tile;
   const bool works = in_block < rows_at_once && in_tile < units;
-  const int held = static_cast<int>(min(job.nw - first_weight, static_cast<int64_t>(kWeights)));
+  const int weights = static_cast<int>(min(job.nw - first_weight, static_cast<int64_t>(kWeights)));
   const uint8_t* codes = job.codes + head * static_cast<int64_t>(job.head_bytes);
   const uint8_t* end = job.codes + job.heads * static_cast<int64_t>(job.head_bytes);
   const int64_t end_row = min((split + 1) * plan.rows_of_split, job.n);
@@ -84,9 +84,9 @@ __global__ void __launch_bounds__(kRowThreads)
         factor *= load_code_factors(rows, place.code).scale;
 #pragma unroll
       for (int w = 0; w < kWeights; ++w) {
-        const float of_row = kWeights == 1 || w < held ? weight[w * job.n] : 0;
-        weight_sums[w] += of_row;
-        const float scale = of_row * factor;
+        const float row_weight = kWeights == 1 || w < weights ? weight[w * job.n] : 0;
+        weight_sums[w] += row_weight;
+        const float scale = row_weight * factor;
 #pragma unroll
         for (int v = 0; v < kUnitValues; ++v) sums[w][v] = __fmaf_rn(scale, y[v], sums[w][v]);
       }
@@ -95,10 +95,10 @@ __global__ void __launch_bounds__(kRowThreads)
     }
   }
 
-  // Where tables were.
+  // In the place of the tables.
   auto* slots = reinterpret_cast<float*>(shared);
   const int64_t width = row_sum_width(rows);
-  for (int w = 0; w < held; ++w) {
+  for (int w = 0; w < weights; ++w) {
     __syncthreads();
     float* mine = slots + threadIdx.x * kSlots;
 #pragma unroll

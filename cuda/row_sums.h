@@ -19,7 +19,7 @@ struct RowSums {
   const uint8_t* codes;
   uint64_t head_bytes;   // of a head's codes
   const float* weights;  // (heads, nw, n)
-  float* parts;          // row_sum_parts floats, to work in
+  float* parts;          // row_sum_parts floats of scratch memory
   double* sums;          // (heads, nw, 16·units + 1), the last one Σ weight
 };
 

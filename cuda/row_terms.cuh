@@ -78,11 +78,11 @@ __device__ inline float sign_bound(const QueryConstants& query, const RowTerms& 
   const auto sketch = static_cast<float>(query.sketch_weight - 2 * distance);
   const auto payload = static_cast<float>(payload_dot);
   return query.base + query.weight * row.constant +
-         row.norm * (query.signs_sketch_slope * sketch + query.signs_rest_slope * payload +
+         row.norm * (query.signs_sketch_slope * sketch + query.signs_payload_slope * payload +
                      query.signs_margin);
 }
 
-/// Larger floats to larger numbers; −0 and 0 are equal. Never 0 but for NaN, which is no row.
+/// Larger floats become larger numbers; −0 and 0 are equal. Only NaN, which is no row, becomes 0.
 __device__ inline uint32_t ordered(float value) {
   if (isnan(value)) return 0;
   const uint32_t bits = __float_as_uint(value + 0.0F);

@@ -24,12 +24,12 @@ __device__ inline __noinline__ uint64_t load_last_bits(const uint8_t* from, cons
   for (int i = 0; i < 8 && from + i < end; ++i) bits |= static_cast<uint64_t>(from[i]) << (8 * i);
   return bits;
 }
-/// 64 bits from any address; 0 for those from `end` on.
+/// 64 bits from any address; bytes from `end` on count as 0.
 __device__ inline uint64_t load_bits_before(const uint8_t* from, const uint8_t* end) {
   constexpr int kBytesRead = 12;
   return from + kBytesRead <= end ? load_bits(from) : load_last_bits(from, end);
 }
-/// Up to 16 bits from any bit on; reads the bytes that hold them.
+/// Up to 16 bits from any bit on; reads only the bytes that hold them.
 __device__ inline uint32_t load_field(const uint8_t* code, uint64_t first, int bits) {
   const uint8_t* byte = code + first / 8;
   const int shift = static_cast<int>(first % 8);
@@ -57,13 +57,12 @@ __device__ inline uint32_t load_two_bytes(const uint8_t* from) {
 __device__ inline float load_short_float(bool wide, const uint8_t* from) {
   return short_float(wide, load_two_bytes(from));
 }
-/// As a float, of numbers below 2^23: conversions take a unit that has an eighth of the others'
-/// rate.
+/// A number below 2^23 as a float: conversions run at an eighth of other instructions' rate.
 __device__ inline float small_float(uint32_t number) {
   return __uint_as_float(0x4b000000U | number) - 8388608.0F;
 }
 
-/// Of codes whose rows share a group's.
+/// For codes whose rows share a group's.
 __device__ inline RowPlace place_in_group(const RowDescription& rows, const uint8_t* codes,
                                           const uint8_t* end, int64_t n, int64_t row) {
   const int64_t group = row / rows.group_rows;
@@ -73,12 +72,12 @@ __device__ inline RowPlace place_in_group(const RowDescription& rows, const uint
     const int64_t in_tail = row - full * rows.group_rows;
     return {codes + full * group_bytes + in_tail * rows.tail_row_bytes, nullptr, end};
   }
-  const uint8_t* of_group = codes + group * group_bytes;
+  const uint8_t* group_codes = codes + group * group_bytes;
   const int64_t in_group = row - group * rows.group_rows;
-  return {of_group + rows.rows_offset + in_group * rows.row_bytes, of_group, end};
+  return {group_codes + rows.rows_offset + in_group * rows.row_bytes, group_codes, end};
 }
 
-/// Rows of a head, every so many: the decoder's steps over them.
+/// Steps through the rows of a head.
 template <typename Decoder>
 class RowWalk {
  public:
@@ -116,7 +115,7 @@ struct CodeFactors {
   float scale;
   float bias;
 };
-/// Of codes that have factors; load_factors of src/codec.
+/// For codes with factors; load_factors of src/codec.
 __device__ inline CodeFactors load_code_factors(const RowDescription& rows, const uint8_t* code) {
   const uint8_t* at = code + rows.factors_offset;
   if (rows.factor_form == FactorForm::wide16) {
@@ -132,11 +131,11 @@ __device__ inline CodeFactors load_code_factors(const RowDescription& rows, cons
   return {scale * rows.scale_unit, bias * rows.bias_unit};
 }
 
-/// Tables in shared memory, so many copies of each entry that lanes that look up different ones
-/// seldom wait for each other: 16 lanes' eight bytes are what the banks give at once.
+/// Tables in shared memory, with so many copies of each entry that lanes with different entries
+/// seldom wait for each other: the banks serve 16 lanes' eight bytes at once.
 class SharedPoints {
  public:
-  /// Copies to log2: as many as `bytes` have room for, of 16.
+  /// Copies, to log2: as many of 16 as fit into `bytes`.
   __host__ __device__ static int copies_log2(int entries, size_t bytes) {
     int log2 = 4;
     while (log2 > 0 && (static_cast<size_t>(entries) << log2) * sizeof(TablePoint) > bytes) --log2;
@@ -171,7 +170,7 @@ __device__ inline void decode_windows(const UnitPart& part, const RowPlace& row,
                                       const SharedPoints& points, float (&y)[kUnitValues]) {
   const uint8_t* ring = row.code + part.codes_offset;
   const int step = part.bits;
-  // Window i of an group8 is bits i·step … i·step+7; the first ones' begin at the ring's end.
+  // Window i of a group8 is bits i·step … i·step+7; the first ones begin at the ring's end.
   const bool wraps = part.first == 0 && step < 8;
   const uint8_t* from = wraps ? ring : ring + part.first * step - 1 + (step >> 3);
   uint64_t bits = load_bits_before(from, row.end);
@@ -192,7 +191,7 @@ __device__ inline void decode_windows(const UnitPart& part, const RowPlace& row,
   }
 }
 
-/// Codes of one trellis: a unit has windows, or behind the last coordinate nothing.
+/// For codes of one trellis: a unit has windows, or nothing after the last coordinate.
 class TrellisDecoder {
  public:
   static constexpr bool kGrouped = false;
@@ -217,7 +216,7 @@ class TrellisDecoder {
   SharedPoints points_;
 };
 
-/// Any others by tables: units differ in kind.
+/// For all others, by tables: units differ in kind.
 class CellDecoder {
  public:
   static constexpr bool kGrouped = false;
@@ -266,7 +265,7 @@ class CellDecoder {
     const uint32_t mask = (1U << part.bits) - 1;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      // Eight fields of 8 bits begin on a byte; others leave room for where they begin.
+      // Eight fields of 8 bits begin at a byte; others leave space for their first bits.
       const uint32_t first = part.first + half * kUnitPairs * part.bits;
       uint64_t bits = load_bits_before(from + first / 8, row.end) >> (first % 8);
 #pragma unroll

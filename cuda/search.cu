@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // A search of an index on a device. Every search has thresholds: a query's is the rank of the k-th
 // best of some rows, 0 at first; rows below it cannot be among the k best. A sample of rows raises
-// it, then all rows are scanned and those that reach it are listed, the k best of these are the
-// answer. A list that was too short has raised its threshold by what it did hold, and its scan is
-// repeated: so often that all fits, each time with far fewer rows.
+// it, then all rows are scanned and those that reach it are listed; the k best of these are the
+// answer. Where a list was too short, the rows in it have raised the threshold, and the scan is
+// repeated until all fit, each time with far fewer rows.
 //
-// Bounded searches of a few queries go by stages (docs/dev/bounds.md): sketches of all rows, then
-// the rows whose bound reaches. Others score every row in tiles; bounded ones rank what reaches by
-// the least of score and bounds afterwards.
+// Bounded searches of a few queries run in stages (docs/dev/bounds.md): sketches of all rows, then
+// the rows whose bound reaches. Others score every row in tiles; bounded ones then rank the rows
+// that reach by the least of score and bounds.
 #include "cuda/search.h"
 
 #include <algorithm>
@@ -23,25 +23,24 @@
 namespace polarquant::cuda {
 namespace {
 
-/// Bounded searches of so many queries go by stages.
+/// Bounded searches of up to so many queries run in stages.
 constexpr int64_t kStagedQueries = 4;
-/// Lists have room for so many rows, and for this many of each wanted one: a sample leaves about
-/// half as many.
+/// The capacity of lists, and the capacity for each wanted row: a sample leaves about half as many.
 constexpr int64_t kListRows = 8192;
 constexpr int64_t kListRowsPerResult = 128;
 /// Blocks of a sample: at least so many, four for each wanted row, and one of so many.
 constexpr int64_t kSampleBlocks = 2048;
 constexpr int64_t kSampleBlocksPerResult = 4;
 constexpr int64_t kSampleEvery = 64;
-/// Sketches that are scanned for a first threshold, one block of so many.
+/// One block of so many has its sketches scanned for a first threshold.
 constexpr int64_t kSketchSampleEvery = 16;
-/// Lists of candidates of the sketches have room for one of so many rows. Of one of so many the
-/// bound may reach the threshold as it is behind the scan: they are ranked one by one, at an eighth
-/// of the rate at which tiles score all rows.
+/// Lists of candidates of the sketches hold one of so many rows. For one of so many the bound may
+/// reach the threshold after the scan: these are ranked one by one, at an eighth of the rate at
+/// which tiles score all rows.
 constexpr int64_t kCandidateEvery = 4;
 constexpr int64_t kRankedEvery = 16;
 constexpr int64_t kLeastCandidates = 65536;
-/// Lists of a group of queries take no more than this.
+/// The most memory for the lists of a group of queries.
 constexpr size_t kGroupListBytes = size_t{1} << 30;
 constexpr int64_t kMaxGroupQueries = 4096;
 
@@ -52,11 +51,11 @@ struct GroupPlan {
   int64_t nq = 0;
   int64_t k = 0;
   uint32_t list_rows = 0;       // of `matches` and `best`
-  uint32_t candidate_rows = 0;  // staged
-  uint32_t ranked_rows = 0;     // staged: no more are ranked one by one
+  uint32_t candidate_rows = 0;  // in stages
+  uint32_t ranked_rows = 0;     // in stages: no more are ranked one by one
   uint32_t sampled_groups = 0;  // tiles: best rows of a sample, for a query; 0: no sample
   int64_t sample_stride = 1;
-  uint32_t candidates = 0;  // of these, those that are ranked with their bounds
+  uint32_t candidates = 0;  // those of them that are ranked with their bounds
   TilePlan tile;
 };
 
@@ -68,7 +67,7 @@ struct GroupMemory {
   float* rotated;
   Ranked* thresholds;
   uint32_t* counts;   // (3, nq): of `first`, of `best`, and what reaches thresholds of `first`
-  RankedLists first;  // candidates, or matches that are to be bounded
+  RankedLists first;  // candidates, or matches that get bounds
   RankedLists best;
   Ranked* promising;  // (nq, warps of the sketch scan) or (nq, sampled groups)
   Ranked* chosen;     // (nq, k)
@@ -126,7 +125,7 @@ class GroupSearch {
     }
   }
 
-  /// Bytes of a workspace: of the device, and of the host.
+  /// Bytes of a workspace: on the device, and on the host.
   size_t device_bytes(const GroupPlan& plan) { return carve_parts(plan, nullptr); }
   size_t pinned_bytes(const GroupPlan& plan) const {
     return input_bytes(plan) + output_bytes(plan);
@@ -160,10 +159,10 @@ class GroupSearch {
     Carver carver(base);
     const auto nq = static_cast<size_t>(plan.nq);
     const auto k = static_cast<size_t>(request_.k);
-    const auto lanes = static_cast<size_t>(code_.padded_dim());
+    const auto padded_dim = static_cast<size_t>(code_.padded_dim());
     memory_.constants = carver.take<QueryConstants>(nq);
-    memory_.raw_values = carver.take<int8_t>(nq * lanes);
-    memory_.values = carver.take<int8_t>(nq * lanes);
+    memory_.raw_values = carver.take<int8_t>(nq * padded_dim);
+    memory_.values = carver.take<int8_t>(nq * padded_dim);
     memory_.rotated = carver.take<float>(nq * static_cast<size_t>(code_.dim));
     memory_.thresholds = carver.take<Ranked>(nq);
     memory_.counts = carver.take<uint32_t>(3 * nq);
@@ -187,9 +186,9 @@ class GroupSearch {
   }
 
   size_t input_bytes(const GroupPlan& plan) const {
-    const auto lanes = static_cast<size_t>(code_.padded_dim());
+    const auto padded_dim = static_cast<size_t>(code_.padded_dim());
     const size_t query =
-        sizeof(QueryConstants) + lanes + static_cast<size_t>(code_.dim) * sizeof(float);
+        sizeof(QueryConstants) + padded_dim + static_cast<size_t>(code_.dim) * sizeof(float);
     return static_cast<size_t>(plan.nq) * query;
   }
   bool wants_similarity() const { return request_.similarity != nullptr; }
@@ -199,7 +198,7 @@ class GroupSearch {
            (static_cast<size_t>(request_.k) * row + 3 * sizeof(uint32_t));
   }
 
-  /// Through pinned memory, so that the copy is the stream's.
+  /// Through pinned memory, so that the stream copies.
   template <typename T>
   void upload_part(T* to, const T* from, size_t count, size_t* used) {
     uint8_t* staged = workspace_.pinned.as<uint8_t>() + *used;
@@ -212,12 +211,12 @@ class GroupSearch {
   void upload(int64_t first_query) {
     const auto first = static_cast<size_t>(first_query);
     const auto nq = static_cast<size_t>(plan_.nq);
-    const auto lanes = static_cast<size_t>(code_.padded_dim());
+    const auto padded_dim = static_cast<size_t>(code_.padded_dim());
     const auto dim = static_cast<size_t>(code_.dim);
     size_t used = 0;
     upload_part(memory_.constants, request_.constants + first, nq, &used);
     upload_part(memory_.rotated, request_.rotated + first * dim, nq * dim, &used);
-    upload_part(memory_.raw_values, request_.values + first * lanes, nq * lanes, &used);
+    upload_part(memory_.raw_values, request_.values + first * padded_dim, nq * padded_dim, &used);
     arrange_values(code_, static_cast<int>(nq), memory_.raw_values, memory_.values, stream_);
     POLAR_CUDA_CHECK(cudaMemsetAsync(memory_.thresholds, 0, nq * sizeof(Ranked), stream_));
   }
@@ -249,7 +248,8 @@ class GroupSearch {
               index_.multiprocessors(), stream_);
   }
 
-  /// Copies results and counts; whether every list had room, and every candidate was ranked.
+  /// Copies results and counts; returns whether every list was long enough and every candidate was
+  /// ranked.
   bool finish(int64_t first_query) {
     const auto nq = static_cast<size_t>(plan_.nq);
     const auto k = static_cast<size_t>(request_.k);
@@ -275,7 +275,7 @@ class GroupSearch {
     const double capacity = memory_.first.capacity;
     for (size_t q = 0; q < nq; ++q) {
       all_fit = all_fit && counts[nq + q] <= memory_.best.capacity;
-      // Of those without room no larger part reaches the threshold.
+      // No larger share of the rows that did not fit reaches the threshold.
       const double reaching = counts[2 * nq + q] * std::max(1.0, counts[q] / capacity);
       const bool few_reach = !plan_.staged || reaching <= plan_.ranked_rows;
       candidates_will_fit_ = candidates_will_fit_ && few_reach;
@@ -290,7 +290,7 @@ class GroupSearch {
     return true;
   }
 
-  /// False where too many rows survive; thresholds are then those found so far.
+  /// False where too many rows are candidates; thresholds are then those found so far.
   bool search_by_stages(int64_t first_query) {
     const int64_t blocks = code_.blocks();
     const BlockRange all = {blocks, 1};
@@ -307,7 +307,7 @@ class GroupSearch {
       rank(memory_.first, memory_.best, {reaching, plan_.ranked_rows});
       if (finish(first_query)) return true;
       // A sample may have had few of a query's best rows, where such rows are few. This scan has
-      // seen them all, and raised the threshold.
+      // read them all, and raised the threshold.
       if (!candidates_fit_ && (again || !candidates_will_fit_)) return false;
     }
   }
@@ -316,8 +316,8 @@ class GroupSearch {
     if (plan_.sampled_groups > 0) sample();
     const BlockRange all = {code_.blocks(), 1};
     const RankedLists& matches = plan_.bounded ? memory_.first : memory_.best;
-    // Rows too long for tiles are ranked one by one; so are all where more reach the threshold by
-    // score than have room again and again, since few of them may reach it by their bounds.
+    // Rows too long for tiles are ranked one by one. So are all where again and again more rows
+    // reach the threshold by score than fit, since few of them may reach it by their bounds.
     bool one_by_one = plan_.tile.queries == 0;
     int overflows = 0;
     while (true) {
@@ -357,7 +357,7 @@ class GroupSearch {
   GroupMemory memory_ = {};
   QueryView queries_ = {};
   bool candidates_fit_ = true;
-  bool candidates_will_fit_ = true;  // with thresholds as they are now
+  bool candidates_will_fit_ = true;  // with the current thresholds
 };
 
 }  // namespace
@@ -382,7 +382,7 @@ void search(const DeviceIndex& index, const SearchRequest& request) {
       request.allowed != nullptr
           ? (static_cast<size_t>(index.code().blocks()) * sizeof(uint64_t) + 255) / 256 * 256
           : 0;
-  // The largest group whose lists have room.
+  // The largest group whose lists fit.
   GroupSearch sizes(index, request, nullptr, workspace);
   int64_t group = std::min(request.nq, kMaxGroupQueries);
   while (group > 1 &&

@@ -6,10 +6,10 @@
 
 namespace polarquant::cuda {
 
-/// What a search of no rows returns.
+/// The results of a search of no rows.
 void write_no_results(const DeviceIndex& index, const SearchRequest& request);
 
-/// The search of the function table (interface.h), of all rows. Waits for the stream before it
+/// The search of the function table (interface.h), for all rows. Waits for the stream before it
 /// returns.
 void search(const DeviceIndex& index, const SearchRequest& request);
 

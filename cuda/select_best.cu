@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Radix select, a thread block a list: eight bits of the k-th best entry a pass, by counting
-// entries that begin with the bits known so far. Entries are all different, so that it is one of
-// them.
+// entries that begin with the bits known so far. Entries are all different, so that exactly one is
+// the k-th.
 #include "cuda/cuda_check.h"
 #include "cuda/row_terms.cuh"
 #include "cuda/select_best.h"
@@ -22,7 +22,7 @@ struct Selection {
   bool found;
 };
 
-/// Called by the first warp: the digit in which the wanted entry is, from the largest down.
+/// Called by the first warp: finds the digit of the wanted entry, from the largest down.
 __device__ void take_digit(Selection* selection) {
   const int lane = threadIdx.x;
   constexpr int kPerLane = kDigits / 32;

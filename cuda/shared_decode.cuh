@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // group8_decode.cuh for rows and tables in shared memory, where every instruction counts: addresses
-// of 32 bits, windows shifted to where they are a table's address with one mask, for any step.
+// of 32 bits, windows are shifted so that one mask makes them a table's address, for any step.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct Bits64 {
   uint32_t high;
 };
 
-/// From a multiple of eight bytes.
+/// From an address that is a multiple of eight.
 __device__ inline Bits64 load_two_words(uint32_t address) {
   Bits64 words;
   asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];"
@@ -61,7 +61,7 @@ struct SharedTable {
   uint32_t index_mask;
   int index_shift;
 
-  /// `bits`: an index from bit index_shift on, with anything around it.
+  /// `bits`: an index from bit index_shift on, with any bits around it.
   __device__ uint32_t entry(uint32_t bits) const { return load_word((bits & index_mask) | place); }
 };
 
@@ -74,11 +74,11 @@ __device__ inline void look_up_four(const SharedTable& table, const Bits64& indi
     entries[i] = table.entry(__funnelshift_r(placed.low, placed.high, i * step));
 }
 
-/// One row of a stage, as the thread of its groups8 c (of every segment) walks over it.
+/// One row of a stage, for the thread that decodes its groups8 c (of every segment).
 struct SharedRow {
-  uint32_t codes;         // group8 c of segment 0: where its windows' bits begin, or bytes of x
+  uint32_t codes;         // group8 c of segment 0: where its windows' bits, or bytes of x, begin
   uint32_t sketch_word;   // signs of the segments in the sketch, byte c
-  uint32_t payload_word;  // those behind, as if segment 0 were there
+  uint32_t payload_word;  // those after, as if segment 0 were there
   uint32_t plane;         // signs in coordinate order
   uint32_t ring;
 };
@@ -107,14 +107,14 @@ __device__ inline uint32_t shared_signs(const CodeView& code, const StageView& s
                                        : row.payload_word + 8 * segment;
   } else {
     const int count = segment_count(code.dim, segment);
-    if (count != kSegmentLanes)
+    if (count != kSegmentDims)
       return plane_signs(bytes.payload + stage.signs_offset + 8 * segment, c, count);
     word = row.plane + 8 * segment + c;
   }
   return load_byte(word) | load_byte(word + 4) << 8;
 }
 
-/// The group8's four words; see decode_group8.
+/// Decodes the group8's four words; see decode_group8.
 __device__ inline void decode_shared(const CodeView& code, const StageView& stage,
                                      const SharedTable& table, const SharedRow& row,
                                      const RowBytes& bytes, int segment, int c, uint32_t words[4]) {
@@ -133,15 +133,15 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     look_up_four(table, bits, step, entries);
     look_up_four(table, shift_right(bits, 4 * step), step, entries + 4);
   } else {
-    const uint32_t x = row.codes + segment * kSegmentLanes;
+    const uint32_t x = row.codes + segment * kSegmentDims;
     const uint32_t y = x + (segment_count(code.dim, segment) + 1) / 2;
-    const Bits64 of_x = load_bits_shared(x);
-    const Bits64 of_y = load_bits_shared(y);
+    const Bits64 x_fields = load_bits_shared(x);
+    const Bits64 y_fields = load_bits_shared(y);
     uint32_t other[kGroupPairs];
-    look_up_four(table, {of_x.low, 0}, 8, entries);
-    look_up_four(table, {of_x.high, 0}, 8, entries + 4);
-    look_up_four(table, {of_y.low, 0}, 8, other);
-    look_up_four(table, {of_y.high, 0}, 8, other + 4);
+    look_up_four(table, {x_fields.low, 0}, 8, entries);
+    look_up_four(table, {x_fields.high, 0}, 8, entries + 4);
+    look_up_four(table, {y_fields.low, 0}, 8, other);
+    look_up_four(table, {y_fields.high, 0}, 8, other + 4);
 #pragma unroll
     for (int i = 0; i < kGroupPairs; ++i) entries[i] = __byte_perm(entries[i], other[i], 0x5410);
   }
@@ -150,15 +150,15 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     words[u] = __byte_perm(entries[u], entries[u + 4], signed_selector(signs, u));
 }
 
-/// Two rows of a plain code (tile_plan.h), as the thread of their groups8 c walks over them:
-/// nothing in a segment depends on the code but two numbers, which the compiler knows here. The
-/// shifts it then knows, and words that it sees need not be read, make this half as many
-/// instructions as decode_shared. A segment's bits are loaded ahead of their use.
+/// Two rows of a plain code (tile_plan.h), for the thread that decodes their groups8 c: nothing in
+/// a segment depends on the code but two numbers, which the compiler knows here. It then knows the
+/// shifts, and which words need not be read, so that this takes half as many instructions as
+/// decode_shared. A segment's bits are loaded ahead of their use.
 template <int kStep, bool kSigns>
 class PlainRows {
  public:
-  /// `mask`: kSignMask, from memory, so that it stays in a register: then what selects a pair's
-  /// signs is one instruction. The walk begins at `segment`, an even one.
+  /// `mask`: kSignMask, from memory, so that it stays in a register: selecting a pair's signs is
+  /// then one instruction. Begins at `segment`, an even one.
   __device__ PlainRows(const CodeView& code, const RowBytes (&rows)[2], uint32_t table,
                        uint32_t mask, int segment)
       : table_(table), mask_(mask), sketch_words_(code.sketch_words), segment_(segment) {
@@ -185,7 +185,7 @@ class PlainRows {
     }
   }
 
-  /// The words of the segment that is loaded, as two products take them.
+  /// The words of the loaded segment, in the order of two products.
   __device__ void decode(uint32_t (&words)[2][4]) const {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -205,7 +205,7 @@ class PlainRows {
     }
   }
 
-  /// Loads segment `half`, 0 or 1, of the two that the walk is at.
+  /// Loads segment `half`, 0 or 1, of the current two.
   __device__ void load(int half) {
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
@@ -224,28 +224,28 @@ class PlainRows {
       }
     }
   }
-  /// On to the next two segments.
+  /// Goes on to the next two segments.
   __device__ void advance() {
     segment_ += 2;
-    // Where words lie in sketch and payload, those in the sketch are two or four.
-    const bool behind_sketch = segment_ == sketch_words_;
-    if (behind_sketch) sign_stride_ = 8;
+    // Words in the sketch are two or four; how far apart they lie differs from the payload.
+    const bool after_sketch = segment_ == sketch_words_;
+    if (after_sketch) sign_stride_ = 8;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
       codes_[r] += 2 * kSegmentBytes;
       if constexpr (kSigns)
-        signs_[r] = behind_sketch ? payload_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
+        signs_[r] = after_sketch ? payload_signs_[r] + segment_ * 8 : signs_[r] + 2 * sign_stride_;
     }
   }
 
  private:
   static constexpr int kSegmentBytes = kGroupsPerSegment * kStep;
-  /// From an group8's first window to its last.
+  /// From a group8's first window to its last.
   static constexpr int kBits = 7 * kStep + 8;
-  /// Behind this many bits of a four-byte word, at most.
+  /// The most bits of a four-byte word before the first window.
   static constexpr int kMostBefore = 24 + kStep;
 
-  /// Of the ring's first group8, whose first bits are the ring's last.
+  /// The bits of the ring's first group8, which begin with the ring's last.
   __device__ static Bits64 first_windows_shared(uint32_t ring, int ring_bits,
                                                 const uint8_t* bytes) {
     constexpr int kBefore = 8 - kStep;
@@ -277,7 +277,7 @@ class PlainRows {
     }
     return load_word((placed & (255U << kPlainIndexShift)) | table_);
   }
-  /// Bit kFirst comes to where a table's index begins.
+  /// Bit kFirst goes to where a table's index begins.
   template <int kFirst>
   __device__ static uint32_t shifted(uint32_t bits) {
     if constexpr (kFirst >= kPlainIndexShift) {
@@ -295,7 +295,7 @@ class PlainRows {
   uint32_t codes_[2];      // group8 c of the segment: the four-byte word that its windows begin in,
   uint32_t first_bit_[2];  // and where in it
   uint32_t signs_[2];      // byte c of the segment's signs
-  uint32_t payload_signs_[2];  // of those behind the sketch, as if segment 0 were there
+  uint32_t payload_signs_[2];  // of those after the sketch, as if segment 0 were there
   Bits64 bits_[2];
   uint32_t sign_low_[2];
   uint32_t sign_high_[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that take more shared memory than a block gets unasked.
+// For kernels that need more shared memory than a block gets by default.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,9 +11,9 @@
 
 namespace polarquant::cuda {
 
-/// Lets blocks of `kernel` take all the shared memory there is on the current device, less the
-/// `static_bytes` that the kernel has of its own. Set once a device, and to the most there is:
-/// setting it and launching are two steps, and others may launch between them.
+/// Lets blocks of `kernel` take all the shared memory of the current device, less the kernel's own
+/// `static_bytes`. Set once for each device, and to the most there is: setting it and launching are
+/// two steps, and others may launch between them.
 template <auto kernel>
 void allow_shared_memory(size_t static_bytes = 0) {
   constexpr int kDevices = 64;

@@ -14,9 +14,9 @@ constexpr int kThreads = 256;
 constexpr int kMostBlocksPerMultiprocessor = 8;
 constexpr int kLaneRows = kBlockRows / 32;
 
-/// Candidates of a warp that wait until a whole warp of them is listed at once: where one row of
-/// twenty survives, as behind a poor threshold, appending each by itself took as long as the scan,
-/// since all add to one counter.
+/// Candidates of a warp that wait until a whole warp of them is listed at once: all warps add to
+/// one counter, so that appending each by itself is slow where many rows are candidates
+/// (docs/dev/tuning.md, "CUDA").
 template <int kQueries>
 struct WaitingRows {
   Ranked rows[kThreads / 32][kQueries][64];
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   const uint32_t sketch_bytes = code.sketch_bytes();
   const uint32_t factor_bytes = code.factor_bytes();
-  // A block at a time, two rows a lane: all its loads are under way before the first is waited for.
+  // A block at a time, two rows a lane: all its loads are under way before it waits for the first.
   for (int64_t at = warp; at < range.blocks; at += warps) {
     const int64_t block = at * range.stride;
     const uint8_t* sketch = code.sketches + block * sketch_bytes;
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 #pragma unroll
   for (int q = 0; q < kQueries; ++q) {
-    // A lane that saw no row has the least of bounds.
+    // A lane that read no row has the least of bounds.
     Ranked mine = best[q] > -INFINITY ? ranked_row(best[q], best_row[q]) : 0;
     for (int distance = 16; distance > 0; distance /= 2) {
       const Ranked other = __shfl_xor_sync(~0U, mine, distance);
@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// As many as run at once: of eight a multiprocessor of which five do, three begin behind them, and
-/// the others wait.
+/// As many blocks as run at once: with more, the last ones begin after all others and are waited
+/// for.
 template <typename Kernel>
 int grid_of(Kernel kernel, int multiprocessors) {
   int resident = 0;
@@ -151,7 +151,8 @@ void launch(const CodeView& code, const QueryView& queries, int first, const Row
 }
 
 using Launch = decltype(&launch<1, 1>);
-/// By words of a sketch, 1 to 4, and by queries, 1, 2 and 4; three are scanned as two and one.
+/// By words of a sketch, 1 to 4, and by queries, 1, 2 and 4; three queries are scanned as two and
+/// one.
 constexpr Launch kLaunches[4][3] = {{launch<1, 1>, launch<1, 2>, launch<1, 4>},
                                     {launch<2, 1>, launch<2, 2>, launch<2, 4>},
                                     {launch<3, 1>, launch<3, 2>, launch<3, 4>},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The products of a warp group's 64 rows with a tile of queries: codes in shared memory, decoded by
-// every thread for its two rows, segment by segment, straight into the registers of a product.
+// Products of a warp group's 64 rows with a tile of queries: codes are in shared memory, and every
+// thread decodes its two rows, segment by segment, straight into the registers of a product.
 #pragma once
 
 #include "cuda/matrix_product.cuh"
@@ -10,7 +10,7 @@
 
 namespace polarquant::cuda {
 
-/// What a thread decodes from: its two rows, and tables.
+/// The inputs of a thread: its two rows, and tables.
 struct ThreadRows {
   RowBytes row[2];
   uint32_t tables;  // this lane's copies
@@ -22,7 +22,7 @@ struct ThreadRows {
   }
 };
 
-/// The words of one segment of both rows, as two products take them.
+/// The words of one segment of both rows, in the order of two products.
 __device__ inline void decode_segment(const CodeView& code, const StageView& stage,
                                       const ThreadRows& rows, const SharedRow (&shared)[2],
                                       const SharedTable& table, int segment,
@@ -43,8 +43,9 @@ __device__ inline void decode_segment(const CodeView& code, const StageView& sta
 template <int N>
 __device__ inline void multiply_segment(int32_t (&sums)[N / 8][4], uint32_t (&words)[2][4],
                                         const QueryMatrix<N>& queries, int segment) {
-  // All words are there before the products begin. A compiler that makes some later begins them
-  // anew in between, or, where it does not see that a warp's threads are together, one by one.
+  // All words are ready before the products begin. Otherwise a compiler begins the products anew
+  // for each word, or, where it does not see that a warp's threads are together, runs them one by
+  // one.
 #pragma unroll
   for (int i = 0; i < 2; ++i)
     asm volatile("" : "+r"(words[i][0]), "+r"(words[i][1]), "+r"(words[i][2]), "+r"(words[i][3]));
@@ -60,7 +61,7 @@ __device__ inline void sweep(int segments, const Decode& decode, const QueryMatr
                              int32_t (&sums)[N / 8][4]) {
   uint32_t first[2][4];
   uint32_t second[2][4];
-  // While one segment is multiplied the next is decoded. The one behind an odd last segment is
+  // While one segment is multiplied the next is decoded. The one after an odd last segment is
   // multiplied by zeros.
 #pragma unroll 1
   for (int segment = 0; segment < segments; segment += 2) {
@@ -91,8 +92,8 @@ __device__ inline void multiply_stage(const CodeView& code, int s, const ThreadR
       QueryMatrix<N>(queries), sums);
 }
 
-/// The same for plain codes, of which the first segments are decoded in `quads` fours. `done` is
-/// called when the rows' codes have been read.
+/// The same for plain codes, whose first segments are decoded in `quads` fours. `done` is called
+/// when the rows' codes have been read.
 template <int N, int kStep, bool kSigns, typename Done>
 __device__ inline void multiply_plain(const CodeView& code, int quads, const ThreadRows& rows,
                                       uint32_t mask, const int8_t* queries,
@@ -110,7 +111,7 @@ __device__ inline void multiply_plain(const CodeView& code, int quads, const Thr
       wait_products<1>();
       walk.template decode<1>(second);
       const bool is_last = segment + kQuadSegments == quad_segments;
-      // What is loaded has been looked at, and so is there.
+      // All loads have been used, and so have arrived.
       if (is_last && quad_segments == code.segments) done();
       multiply_segment<N>(sums, second, matrix, segment + 1);
       wait_products<1>();
@@ -127,7 +128,7 @@ __device__ inline void multiply_plain(const CodeView& code, int quads, const Thr
   }
   if (quad_segments < code.segments) {
     PlainRows<kStep, kSigns> walk(code, rows.row, rows.tables, mask, quad_segments);
-    // As sweep; what is behind an odd last segment is read, whatever it is.
+    // Like sweep; the bytes after an odd last segment are read, whatever they are.
 #pragma unroll 1
     for (int segment = quad_segments;; segment += 2) {
       walk.decode(first);

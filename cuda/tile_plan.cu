@@ -8,12 +8,12 @@ namespace {
 
 constexpr int kTileQueries[] = {8, 64, 128};
 
-/// With as many warp groups as have room; none: it does not fit.
+/// With as many warp groups as fit; none: it does not fit.
 TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_bytes) {
   const size_t query_bytes =
-      static_cast<size_t>(even(code.segments)) * kSegmentLanes * static_cast<size_t>(queries);
+      static_cast<size_t>(even(code.segments)) * kSegmentDims * static_cast<size_t>(queries);
   const size_t warp_bytes = static_cast<size_t>(buffers) * WarpBuffer(code).bytes();
-  // What the system keeps of the first kilobyte is in front of the tables too.
+  // The system's part of the first kilobyte is before the tables too.
   constexpr size_t kSystemBytes = 1024;
   const size_t sketch_bytes = kTableBytes - kSystemBytes -
                               static_cast<size_t>(queries) * sizeof(ReachTest) -
@@ -22,9 +22,9 @@ TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_
   TilePlan plan;
   for (int groups = max_warp_groups(queries); groups >= 1; --groups) {
     const auto warps = static_cast<size_t>(groups) * kGroupWarps;
-    const size_t behind = warps - std::min(warps, sketch_warps);
+    const size_t payload_warps = warps - std::min(warps, sketch_warps);
     const size_t bytes = 2 * kTableBytes + query_bytes + warps * kWaitingMatches * sizeof(Match) +
-                         behind * warp_bytes;
+                         payload_warps * warp_bytes;
     if (bytes > most_shared_bytes) continue;
     plan.queries = queries;
     plan.buffers = buffers;
@@ -40,8 +40,7 @@ TilePlan fit(const CodeView& code, int queries, int buffers, size_t most_shared_
 
 TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes) {
   // The least tile that has all queries, or else the largest that fits. More warp groups hide more
-  // than a second buffer for each: 128 queries, 4 bits and 768 dimensions took 2.9 ms with three
-  // groups and one buffer, 3.4 ms with two and two.
+  // than a second buffer for each (docs/dev/tuning.md, "CUDA").
   TilePlan best;
   for (const int queries : kTileQueries) {
     if (queries > kMostQueriesUnlessPlain && !is_plain(code)) break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a tile scan uses a thread block and its shared memory: what kernel and host must agree on.
+// How a tile scan uses a thread block and its shared memory: kernel and host must agree on this.
 #pragma once
 
 #include <cstddef>
@@ -12,29 +12,30 @@
 namespace polarquant::cuda {
 
 /// Tables lie on a boundary of their size in shared memory, so that an entry's address is made of
-/// its index, and what else decides its place, without an addition.
+/// its index and the other parts of its place without an addition.
 inline constexpr uint32_t kTableBytes = 256 * 32 * 4;
 
 inline constexpr int kWarpRows = kSampleRows;
 inline constexpr int kGroupWarps = kGroupThreads / 32;
 inline constexpr int kChunkBytes = 16;
-inline constexpr int kChunksPerSegment = kSegmentLanes / kChunkBytes;
+inline constexpr int kChunksPerSegment = kSegmentDims / kChunkBytes;
 
-/// Accumulators take registers, and more warp groups hide more of what each waits for: a fourth one
-/// with 64 queries or more leaves each thread 128, which took an eighth longer with 128 queries.
+/// Accumulators take registers, and more warp groups hide more of each one's waiting: a fourth
+/// group with 64 queries or more would leave each thread 128 registers, which is slower
+/// (docs/dev/tuning.md, "CUDA").
 inline constexpr int max_warp_groups(int queries) { return queries >= 64 ? 3 : 4; }
 
 inline constexpr int kMaxWarps = 16;
 inline constexpr int kMaxBuffers = 2;  // of a warp
 
-/// Of codes that are not plain, which compile to more and are decoded more slowly anyway.
+/// For codes that are not plain, which compile to more code and are decoded more slowly anyway.
 inline constexpr int kMostQueriesUnlessPlain = 64;
 
 /// Segments are decoded two at a time.
 __host__ __device__ constexpr int even(int segments) { return (segments + 1) / 2 * 2; }
 
 /// A warp's rows in shared memory: factors, then sign words, then payloads. A row's cells are read
-/// from a few bytes before its payloads to kReadAhead behind them: all of that is of this buffer,
+/// from a few bytes before its payloads to kReadAhead after them: all of that lies in this buffer,
 /// while the next rows arrive in another.
 struct WarpBuffer {
   uint32_t payloads_bytes;
@@ -52,7 +53,7 @@ struct WarpBuffer {
   }
 };
 
-/// A row that reached its query's threshold, until it is looked at with others.
+/// A row that reached its query's threshold, which waits to be ranked with others.
 struct Match {
   uint32_t row;
   int32_t query;
@@ -61,14 +62,14 @@ struct Match {
 inline constexpr int kWaitingMatches = 32;  // of a warp
 
 /// A row can reach its query's threshold where scale·x + slope·constant + intercept ≥ 0; x is the
-/// dot product, or Σ dot_scale·dot of two stages. A little less than that is tested.
+/// dot product, or Σ dot_scale·dot of two stages. The test is a little weaker.
 struct ReachTest {
   float slope;
   float intercept;
 };
 
-/// What most codes are: windows of up to 7 bits a pair, one table, and signs in words or none. Then
-/// nothing in a segment depends on the code but numbers.
+/// The kind of most codes: windows of up to 7 bits a pair, one table, and signs in words or none.
+/// Nothing in a segment then depends on the code but numbers.
 inline bool is_plain(const CodeView& code) {
   const StageView& stage = code.stage[0];
   return code.stages == 1 && stage.kind == CodeKind::windows && stage.step_bits < 8 &&
@@ -78,7 +79,7 @@ inline bool is_plain(const CodeView& code) {
 /// Segments of a plain code that are decoded in fours (quad_decode.cuh), the first ones: they are
 /// whole, and the ring's end is the end of a word.
 inline int quads(const CodeView& code) {
-  return code.dim % kSegmentLanes == 0 ? code.segments / 4 : 0;
+  return code.dim % kSegmentDims == 0 ? code.segments / 4 : 0;
 }
 
 }  // namespace polarquant::cuda

@@ -8,7 +8,7 @@
 
 namespace polarquant::cuda {
 
-/// Rows of which a tile scan names one, about the best, in a sample.
+/// A tile scan of a sample names one of so many rows, about the best.
 inline constexpr int kSampleRows = 16;
 
 /// How a tile scan is cut: chosen for a code and a number of queries.
@@ -16,14 +16,14 @@ struct TilePlan {
   int queries = 0;  // of a tile; 0: rows of this code are too long
   int warp_groups = 0;
   int buffers = 0;       // of a warp
-  int sketch_warps = 0;  // whose buffers lie in front of the tables
+  int sketch_warps = 0;  // whose buffers lie before the tables
   size_t shared_bytes = 0;
 };
 TilePlan plan_tile_scan(const CodeView& code, int nq, size_t most_shared_bytes);
 
-/// Scores every row of the range for all queries, without bounds. With `maxima` null, rows whose
-/// score ranks at least as the query's threshold go into `matches`; else one of every kSampleRows
-/// rows is written, about the best, (nq, 4·range.blocks), 0 where none takes part.
+/// Scores every row of the range for all queries, without bounds. With `maxima` null, rows that
+/// rank no lower than the query's threshold go into `matches`; else it writes one of every
+/// kSampleRows rows, about the best, (nq, 4·range.blocks), 0 where none takes part.
 void tile_scan(const CodeView& code, const QueryView& queries, const RowMask& mask,
                BlockRange range, const TilePlan& plan, const Ranked* thresholds,
                const RankedLists& matches, Ranked* maxima, int multiprocessors,

@@ -2,11 +2,11 @@
 // Every row scored against a tile of queries by matrix products, thresholds applied to the sums in
 // registers: no score that is below its query's threshold leaves a multiprocessor.
 //
-// A thread block holds a tile of queries, and tables, in shared memory and streams blocks of rows
-// past it, a block at a time for each of its warp groups and 16 rows for each warp. Codes are
-// copied to shared memory ahead of their use; every thread decodes those bytes of its two rows that
-// it holds for the products, straight into registers. Tables are there once for each lane of a warp
-// (or several lanes, where a code has several tables), so that lookups do not wait for each other.
+// A thread block has a tile of queries, and tables, in shared memory and goes through blocks of
+// rows, a block at a time for each of its warp groups and 16 rows for each warp. Codes are copied
+// to shared memory ahead of their use; every thread decodes its bytes of two rows straight into the
+// registers of the products. Each lane of a warp has a copy of the tables (or several lanes share
+// one, where a code has several tables), so that lookups do not wait for each other.
 #pragma once
 
 #include "cuda/cuda_check.h"
@@ -19,7 +19,7 @@
 
 namespace polarquant::cuda {
 
-/// Without a threshold, so that rows are compared with each other.
+/// The test without a threshold, so that rows are compared with each other.
 template <int kStages>
 __device__ ReachTest make_test(const QueryConstants& query) {
   const ReachTest test = {query.weight / (kStages == 2 ? 1 : query.dot_scale[0]), 0};
@@ -28,7 +28,7 @@ __device__ ReachTest make_test(const QueryConstants& query) {
 template <int kStages>
 __device__ ReachTest make_reach_test(const CodeView& code, const QueryConstants& query,
                                      Ranked threshold) {
-  // Of what is added: over ten times a float's.
+  // Of each term: over ten times a float's.
   constexpr float kRounding = 4e-6F;
   if (threshold == 0) return {0, INFINITY};
   const float wanted = similarity_of(threshold);
@@ -37,7 +37,7 @@ __device__ ReachTest make_reach_test(const CodeView& code, const QueryConstants&
   const float missing = wanted - query.base - kRounding * sizes;
   const float unit = kStages == 2 ? 1 : query.dot_scale[0];
   const ReachTest test = {query.weight / unit, -missing / unit};
-  // A query of zeros: every row is looked at.
+  // For a query of zeros every row passes.
   return isfinite(test.slope) && isfinite(test.intercept) ? test : ReachTest{0, INFINITY};
 }
 
@@ -51,12 +51,12 @@ struct TileScan {
   Ranked* maxima;
   int32_t tiles;
   int32_t buffers;
-  int32_t sketch_warps;  // whose buffers lie in front of the tables
+  int32_t sketch_warps;  // whose buffers lie before the tables
   int32_t quads;
 };
 
-/// Puts a warp's matches into their queries' lists if they rank high enough, one a lane. Rare, and
-/// so out of the way.
+/// Puts a warp's matches into their queries' lists if they rank high enough, one for each lane.
+/// Rare, and so not inlined.
 template <int kStages>
 __device__ __noinline__ void take_matches(const TileScan& scan, const Match* matches, int count) {
   __syncwarp();
@@ -83,10 +83,10 @@ struct Promising {
   int32_t dots[kStages][kCount];
 };
 
-/// Halves a lane's queries: it goes on with those of one half, its partner with the others. One
-/// query is both's.
-template <int kCount, int kStages, int kRoom>
-__device__ inline void share_promising(int distance, Promising<kStages, kRoom>* of) {
+/// Halves a lane's queries: it goes on with those of one half, its partner with the others. A
+/// single query is both's.
+template <int kCount, int kStages, int kCapacity>
+__device__ inline void share_promising(int distance, Promising<kStages, kCapacity>* promising) {
   constexpr int kHalf = kCount > 1 ? kCount / 2 : 0;
   const bool upper = (threadIdx.x & static_cast<unsigned>(distance)) != 0;
 #pragma unroll
@@ -95,21 +95,21 @@ __device__ inline void share_promising(int distance, Promising<kStages, kRoom>* 
     const auto given = [&](const auto& values) {
       return __shfl_xor_sync(~0U, upper ? values[i] : values[i + kHalf], distance);
     };
-    const uint32_t own = kept(of->keys);
-    const uint32_t other = given(of->keys);
-    of->keys[i] = max(own, other);
+    const uint32_t own = kept(promising->keys);
+    const uint32_t other = given(promising->keys);
+    promising->keys[i] = max(own, other);
 #pragma unroll
     for (int s = 0; s < kStages; ++s) {
-      const int32_t own_dot = kept(of->dots[s]);
-      const int32_t other_dot = given(of->dots[s]);
-      of->dots[s][i] = other > own ? other_dot : own_dot;
+      const int32_t own_dot = kept(promising->dots[s]);
+      const int32_t other_dot = given(promising->dots[s]);
+      promising->dots[s][i] = other > own ? other_dot : own_dot;
     }
   }
 }
 
-/// Names one of the warp's rows for each query of the tile: about the best, `value(j, e)` says
-/// which, but with its own rank, to places kGroupWarps·blocks apart. With the ranks of all rows a
-/// sample took half as long again.
+/// Names one of the warp's rows for each query of the tile: about the best, by `value(j, e)`, but
+/// with its own rank, to places kGroupWarps·blocks apart. Computing the ranks of all rows is slower
+/// (docs/dev/tuning.md, "CUDA").
 template <int N, int kStages, typename Value>
 __device__ inline void name_promising(const TileScan& scan, int first_query, int64_t first_row,
                                       const int32_t (&sums)[kStages][N / 8][4], Ranked* maxima,
@@ -159,8 +159,8 @@ __device__ inline void name_promising(const TileScan& scan, int first_query, int
   }
 }
 
-/// Puts 16 bytes of a query's values, `chunk` of a segment's after the other, to where products
-/// want them in a tile of N queries.
+/// Puts 16 bytes of a query's values, `chunk` of a segment's after the other, to their place for
+/// products in a tile of N queries.
 template <int N>
 __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* query) {
   const int segment = chunk / kChunksPerSegment;
@@ -171,7 +171,7 @@ __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* qu
     *reinterpret_cast<uint4*>(place(chunk)) = bytes;
     return;
   }
-  // Of a quad, a segment's words are of its four groups8, which are in as many products.
+  // In a quad a segment's words come from its four groups8, which are in as many products.
   const int c = segment % kQuadSegments;
   const int first = chunk - c * kChunksPerSegment;
   place(first)[c] = bytes.x;
@@ -183,24 +183,24 @@ __device__ inline void place_chunk(uint4 bytes, int chunk, int quads, int8_t* qu
 /// Steps of codes that are not plain.
 inline constexpr int kNotPlain = 0;
 
-/// kStep, kSigns: of a plain code (tile_plan.h).
+/// kStep, kSigns: those of a plain code (tile_plan.h).
 template <int N, int kStages, int kStep, bool kSigns>
 __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     tile_scan_kernel(const __grid_constant__ TileScan scan) {
   extern __shared__ __align__(128) uint8_t shared[];
   const CodeView& code = scan.code;
   const WarpBuffer buffer(code);
-  const int lanes = even(code.segments) * kSegmentLanes;
-  // In front of the tables, which lie on a boundary of their size: tests, what tells that rows have
-  // arrived, a mask, and the buffers of as many warps as have room. Behind them: queries, matches,
-  // then the other warps' buffers.
+  const int lanes = even(code.segments) * kSegmentDims;
+  // Before the tables, which lie on a boundary of their size: tests, the barriers of arriving rows,
+  // a mask, and the buffers of as many warps as fit. After them: queries, matches, then the other
+  // warps' buffers.
   uint8_t* tables_at = shared + (kTableBytes - shared_address(shared) % kTableBytes);
   auto* tables = reinterpret_cast<uint32_t*>(tables_at);
   auto* tests = reinterpret_cast<ReachTest*>(shared);
   auto* arrivals = reinterpret_cast<uint64_t*>(tests + N);
   uint64_t* sign_mask = arrivals + kMaxWarps * kMaxBuffers;
   auto* queries = reinterpret_cast<int8_t*>(tables_at + kTableBytes);
-  // The same in a whole warp, which compilers see when one lane gives it.
+  // The same number in a whole warp, which compilers see when one lane gives it.
   const uint32_t warp_number = __shfl_sync(~0U, threadIdx.x / 32, 0);
   auto* matches_at = reinterpret_cast<Match*>(queries + static_cast<size_t>(lanes) * N);
   Match* waiting_matches = matches_at + warp_number * kWaitingMatches;
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
                       : reinterpret_cast<uint8_t*>(matches_at + blockDim.x / 32 * kWaitingMatches) +
                             (warp_number - sketch_warps) * warp_bytes;
   if (threadIdx.x == 0) *sign_mask = kSignMask;
-  const int warp = static_cast<int>(warp_number) % kGroupWarps;  // of the group
+  const int warp = static_cast<int>(warp_number) % kGroupWarps;  // in the group
   const int group = static_cast<int>(warp_number) / kGroupWarps;
   const int groups = static_cast<int>(blockDim.x) / kGroupThreads;
   const int64_t step = static_cast<int64_t>(gridDim.x) / scan.tiles * groups;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
 
   const int tile = static_cast<int>(blockIdx.x) % scan.tiles;
   const int first_query = tile * N;
-  const int held = min(N, scan.queries.nq - first_query);
+  const int query_count = min(N, scan.queries.nq - first_query);
   // Queries, by columns of 16 bytes; 0 where there is none.
   const int query_chunks = code.padded_dim() / kChunkBytes;
   const int chunks = lanes / kChunkBytes;
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     const int n = i % N;
     const int chunk = i / N;
     uint4 bytes = {0, 0, 0, 0};
-    if (n < held && chunk < query_chunks)
+    if (n < query_count && chunk < query_chunks)
       bytes = reinterpret_cast<const uint4*>(
           scan.queries.values)[static_cast<size_t>(first_query + n) * query_chunks + chunk];
     place_chunk<N>(bytes, chunk, scan.quads, queries + n * kChunkBytes);
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     tables[i] = code.tables[i / copies];
   for (int n = threadIdx.x; n < N; n += blockDim.x) {
     tests[n] = {0, -INFINITY};
-    if (n >= held) continue;
+    if (n >= query_count) continue;
     const QueryConstants& constants = scan.queries.constants[first_query + n];
     tests[n] = scan.maxima != nullptr
                    ? make_test<kStages>(constants)
@@ -275,7 +275,7 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
       return at * scan.range.stride * kBlockRows + warp * kWarpRows + in_warp + 8 * r;
     };
 
-    // Where there is one buffer the next rows come into it as soon as these have been read.
+    // With one buffer the next rows come into it as soon as these have been read.
     const auto begin_next = [&] {
       __syncwarp();
       if (ahead || !more) return;
@@ -292,10 +292,10 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
     }
 
     const int first_column = lane % 4 * 2;
-    // How far a sum is above what it must reach.
+    // How far a sum is above the least that reaches.
     const auto above = [&](int j, int e) {
       const auto* test = reinterpret_cast<const ReachTest*>(tests) + 8 * j + first_column + e % 2;
-      const RowTerms& of_row = terms[e / 2];
+      const RowTerms& row = terms[e / 2];
       float x = static_cast<float>(sums[0][j][e]);
       if constexpr (kStages == 2) {
         // Two stages' products are weighed by the query.
@@ -304,14 +304,14 @@ __global__ void __launch_bounds__(max_warp_groups(N) * kGroupThreads, 1)
         x = constants.dot_scale[0] * x +
             constants.dot_scale[1] * static_cast<float>(sums[kStages - 1][j][e]);
       }
-      return __fmaf_rn(of_row.scale, x, __fmaf_rn(test->slope, of_row.constant, test->intercept));
+      return __fmaf_rn(row.scale, x, __fmaf_rn(test->slope, row.constant, test->intercept));
     };
     if (scan.maxima != nullptr) {
       name_promising<N, kStages>(scan, first_query, row_number(0) - in_warp, sums,
                                  scan.maxima + at * kGroupWarps + warp, above);
     } else {
-      // By groups, so that few are looked at again. What reaches waits for others: scored at once,
-      // from memory, each holds up its whole warp group, and the scan took a tenth longer.
+      // By groups, so that few sums are tested again. Matches wait for others: ranking each at
+      // once, from memory, would hold up its whole warp group (docs/dev/tuning.md, "CUDA").
       constexpr int kGroupColumns = N / 8 < 4 ? N / 8 : 4;
       constexpr int kColumnGroups = N / 8 / kGroupColumns;
       uint32_t below[kColumnGroups];  // its sign
@@ -361,7 +361,7 @@ void launch_tile_scan(const TileScan& scan, const TilePlan& plan, int grid, cuda
   POLAR_CUDA_CHECK_LAUNCH(tile_scan_kernel);
 }
 
-/// Of plain codes, in tile_scan_plain.cu.
+/// For plain codes, in tile_scan_plain.cu.
 void launch_plain_tile_scan(const TileScan& scan, const TilePlan& plan, int grid,
                             cudaStream_t stream);
 

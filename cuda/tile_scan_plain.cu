@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tile scan of plain codes, one kernel a rate.
+// The tile scan of plain codes, one kernel for each rate.
 #include <string>
 
 #include "cuda/tile_scan_kernel.cuh"

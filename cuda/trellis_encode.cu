@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Half a warp codes a row: the path's choices lie in shared memory, 16 bytes a pair, until its
-// lanes walk back over them, each over a part. A search for the start state comes first, as in
-// TrellisEncoder (src/codec/trellis.cc); rings of up to 32 pairs, which that searches in another
-// way, are not for this kernel.
+// lanes trace them back, each over a part. A search for the start state comes first, as in
+// TrellisEncoder (src/codec/trellis.cc); this kernel does not code rings of up to 32 pairs, which
+// TrellisEncoder searches in another way.
 #include <algorithm>
 
 #include <cuda_fp16.h>
@@ -26,7 +26,7 @@ __host__ __device__ constexpr uint32_t div_up(uint32_t a, uint32_t b) { return (
 
 /// A row's part of shared memory.
 struct RowScratch {
-  uint32_t costs_bytes;  // before and after a pair; the path's windows when costs are done with
+  uint32_t costs_bytes;  // before and after a pair; later the path's windows
   uint32_t points_bytes;
   uint32_t trail_bytes;
 
@@ -69,16 +69,15 @@ class RowSearch {
     Step::start(costs_, lane_);
     __syncwarp();
     int state = 0;
-    // Up to the ring's joint, on behind it, and round. One loop, so that the code of a pass is
-    // there once: three times it is more than the instruction cache has, which took a fifth of the
-    // time.
+    // Up to the ring's joint, on after it, and round. One loop, so that the code of a pass is there
+    // once: three copies exceed the instruction cache (docs/dev/tuning.md, "CUDA").
 #pragma unroll 1
     for (int pass = 0; pass < 3; ++pass) {
       const int count = pass == 2 ? view_.pairs : reach;
       advance(pass == 0 ? view_.pairs - reach : 0, count);
       if (pass == 0) continue;
       if (pass == 1) state = least_state();
-      // Costs are done with, and windows lie in their place.
+      // Costs are no longer needed, and windows take their place.
       __syncwarp();
       state = trace(count, state);
       __syncwarp();
@@ -96,7 +95,7 @@ class RowSearch {
       cells_.y[i] = view_.cell_y[Step::window(lane_, i)];
     }
   }
-  /// What is coded of a coordinate.
+  /// The coded part of a coordinate.
   __device__ float coded(float value) const { return view_.has_signs != 0 ? fabsf(value) : value; }
   __device__ float2 point(int pair) const {
     if (pair >= view_.pairs) return {0, 0};
@@ -114,18 +113,19 @@ class RowSearch {
     __syncwarp();
   }
 
-  /// Over pairs first … first+count−1, from costs_ to costs_; the trail is of pairs from 0 on.
+  /// Advances over pairs first … first+count−1, from costs_ to costs_; the trail has pairs from 0
+  /// on.
   __device__ void advance(int first, int count) {
     float* const other = costs_ + Step::kCostStride;
     const int end = first + count;
-    // Where the last pair has no second coordinate, its distance counts for nothing.
+    // Where the last pair has no second coordinate, that distance does not count.
     const int whole_end = view_.dim % 2 != 0 && end == view_.pairs ? end - 1 : end;
     float2 next = point(first + lane_);
 #pragma unroll 1
     for (int chunk = first; chunk < end; chunk += kHalfWarp) {
       points_[lane_] = {coded(next.x), coded(next.y)};
       __syncwarp();
-      // Loaded a chunk ahead, and not touched before.
+      // Loaded a chunk ahead, and used only then.
       next = point(chunk + kHalfWarp + lane_);
       const auto* two = reinterpret_cast<const float4*>(points_);
       uint32_t* word = trail_ + chunk / kWordPairs * kWordStride + lane_;
@@ -149,8 +149,8 @@ class RowSearch {
     }
     __syncwarp();
   }
-  /// Of a pass's last few pairs, of which the first `whole` have two coordinates. Where they are
-  /// odd in number, costs are not in their place, but then the state is known.
+  /// Advances over a pass's last few pairs, of which the first `whole` have two coordinates. After
+  /// an odd number costs are in the other buffer, but then the state is known.
   __device__ uint32_t advance_last(const float2* points, int count, int whole) {
     static_assert(kWarmupPairs % kWordPairs == 0);
     float* before = costs_;
@@ -175,7 +175,7 @@ class RowSearch {
   __device__ int least_state() const {
     unsigned long long least = ~0ULL;
     for (int state = lane_; state < Step::kStates; state += kHalfWarp) {
-      // Costs are not negative, so that their bits have their order.
+      // Costs are not negative, so that they sort like their bits.
       const unsigned long long mine =
           static_cast<unsigned long long>(__float_as_uint(costs_[state])) << 32 |
           static_cast<unsigned>(state);
@@ -188,11 +188,12 @@ class RowSearch {
     return static_cast<int>(least & 0xffffffffU);
   }
 
-  /// Back over pairs count−1 … 0 from the state behind them; the state before the first.
+  /// Goes back over pairs count−1 … 0 from the state after them; returns the state before the
+  /// first.
   ///
-  /// Every lane goes back over a part of its own, from a guess of the state behind it, and again
+  /// Every lane goes back over a part of its own, from a guess of the state after it, and again
   /// until the guess is where the next lane's way began: paths meet within a few pairs, so that
-  /// twice is mostly enough. One lane going all the way took an eighth of a row's instructions.
+  /// twice is mostly enough. One lane alone would take far longer (docs/dev/tuning.md, "CUDA").
   __device__ int trace(int count, int state) {
     const int words = static_cast<int>(div_up(static_cast<uint32_t>(count), kWordPairs));
     const int part = static_cast<int>(div_up(static_cast<uint32_t>(words), kHalfWarp)) * kWordPairs;
@@ -226,7 +227,7 @@ class RowSearch {
   const EncodeView& view_;
   const float* u_;
   int lane_;
-  float* costs_;  // before a pair, then room for those after it
+  float* costs_;  // before a pair, then those after it
   uint8_t* windows_;
   float2* points_;
   uint32_t* trail_;
@@ -248,7 +249,7 @@ __device__ void write_ring(const EncodeView& view, const uint8_t* windows, uint8
   }
 }
 
-/// store_factors: whether they fit what they are stored in.
+/// store_factors: returns whether they fit their form.
 __device__ bool store_factors(const EncodeView& view, double scale, double bias, uint8_t* to) {
   constexpr float kHalfMin = 0x1p-16F;
   constexpr float kHalfMax = 65504.0F;
@@ -290,16 +291,16 @@ __global__ void __launch_bounds__(kMostWarps * 32)
   const RowScratch sizes(TrellisStep<kStep>::kCostStride, view.pairs);
   uint8_t* scratch = shared + kCells * sizeof(float2) + in_block * sizes.bytes();
   const int64_t own = static_cast<int64_t>(blockIdx.x) * rows + in_block;
-  // A warp's second row may be none: its lanes do the last one again, and write nothing.
+  // A warp may have no second row: its lanes then repeat the last one, and write nothing.
   const int64_t row = min(own, n - 1);
-  const float* of_row = u + row * view.dim;
-  RowSearch<kStep> search(view, of_row, scratch);
+  const float* row_values = u + row * view.dim;
+  RowSearch<kStep> search(view, row_values, scratch);
   const uint8_t* windows = search.search();
   const RowLength length = lengths[row];
   const bool is_code = length.norm != 0;
   uint8_t* code = codes + row * view.row_bytes;
-  const double along =
-      write_signs(view, {of_row, windows, cells, view.has_signs != 0}, own < n && is_code, code);
+  const double along = write_signs(view, {row_values, windows, cells, view.has_signs != 0},
+                                   own < n && is_code, code);
   if (own >= n) return;
   if (!is_code) {
     for (uint32_t i = lane; i < view.row_bytes; i += kHalfWarp) code[i] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A row's plane of signs, and its product with what its path says, by half a warp.
+// A row's plane of signs, and its product with the path's cells, by half a warp.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 
 namespace polarquant::cuda {
 
-inline constexpr int kSegmentDims = 64;
 inline constexpr int kSegmentPairs = 32;
 
 /// A bit for each lane of this half of the warp.
@@ -16,7 +15,8 @@ __device__ inline uint64_t half_ballot(bool value) {
   return __ballot_sync(~0U, value) >> (threadIdx.x % 32 / kHalfWarp * kHalfWarp) & 0xffffU;
 }
 
-/// What a row's ⟨u, û⟩ (dot_exact) is summed from: coordinate j in sum j mod 16, one a lane.
+/// The inputs of a row's ⟨u, û⟩ (dot_exact): coordinate j goes into sum j mod 16, one for each
+/// lane.
 struct SignedRow {
   const float* u;
   const uint8_t* windows;
@@ -30,7 +30,7 @@ struct SignedRow {
   }
 };
 
-/// Of segment `segment` of 64 coordinates: the sum goes on, its signs are `signs`.
+/// Segment `segment` of 64 coordinates: continues the sum, and sets `signs`.
 __device__ inline double add_segment(const SignedRow& row, int segment, double sum,
                                      uint64_t* signs) {
   const int lane = threadIdx.x % kHalfWarp;
@@ -48,7 +48,7 @@ __device__ inline double add_segment(const SignedRow& row, int segment, double s
   return sum;
 }
 
-/// Of the last segment, where it is shorter.
+/// The last segment, where it is shorter.
 __device__ inline double add_last_segment(const SignedRow& row, int segment, int count, double sum,
                                           uint64_t* signs) {
   const int lane = threadIdx.x % kHalfWarp;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One pair of the Viterbi search (src/codec/trellis.h) by half a warp: 16 of the 256 windows a
-// lane, their cells in registers. Costs are sums of the plain code's floats in its order, and ties
-// go to the same windows, so that the path is the same.
+// One pair of the Viterbi search (src/codec/trellis.h) by half a warp: each lane has 16 of the 256
+// windows, with their cells in registers. Costs are sums of the plain code's floats in its order,
+// and ties go to the same windows, so that the path is the same.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct LaneCells {
   }
 };
 
-/// The least of 2^kBits totals, the first of them where several are; bit b of its number is the
-/// sign of bits[b].
+/// The least of 2^kBits totals, the first of equal ones; bit b of its number is the sign of
+/// bits[b].
 template <int kBits>
 struct Least {
   float total;
@@ -44,7 +44,7 @@ __device__ inline Least<kBits> least_of(const float* totals) {
     constexpr int kTop = kBits - 1;
     const Least<kTop> low = least_of<kTop>(totals);
     const Least<kTop> high = least_of<kTop>(totals + (1 << kTop));
-    // Negative exactly where the other is less; of two that are infinite either will do.
+    // Negative exactly where the other is less; of two infinite ones either will do.
     const int32_t other = __float_as_int(high.total - low.total);
     least.total = fminf(low.total, high.total);
     least.bits[kTop] = other;
@@ -62,7 +62,7 @@ class TrellisStep {
   static constexpr int kStates = trellis_states(kStep);
   static constexpr int kBranches = 1 << kStep;
   static constexpr int kLaneStates = kStates / kHalfWarp;
-  static constexpr int kChoiceBits = kLaneStates * kStep;  // of a lane
+  static constexpr int kChoiceBits = kLaneStates * kStep;  // for each lane
   static_assert(kChoiceBits <= 8);
   static constexpr int kCostStride = kStates;  // floats of a row's costs
 
@@ -81,10 +81,10 @@ class TrellisStep {
       costs[lane + kHalfWarp * m] = lane + kHalfWarp * m == state ? 0.0F : INFINITY;
   }
 
-  /// From the costs before a pair to those after it. `choices` takes in the lane's 8 bits.
+  /// Makes the costs after a pair from those before it. `choices` gets the lane's 8 bits.
   __device__ static void advance(const LaneCells& cells, float x, float y, int lane,
                                  const float* before, float* after, uint32_t* choices) {
-    // States 2^(8−2·step) apart or more are reached from the same ones.
+    // States 2^(8−2·step) or more apart are reached from the same ones.
     constexpr int kGroups = kLaneStates > kBranches ? kLaneStates / kBranches : 1;
     float costs[kGroups][kBranches];
 #pragma unroll
@@ -121,15 +121,15 @@ class TrellisStep {
     *choices = chosen;
   }
 
-  /// What `advance` chose for a state, from its lane's 8 bits.
+  /// The choice of `advance` for a state, from its lane's 8 bits.
   __device__ static int lane_of(int state) { return state % kHalfWarp; }
   __device__ static int branch(uint32_t choices, int state) {
     return static_cast<int>(choices >> (state / kHalfWarp * kStep)) & (kBranches - 1);
   }
 };
 
-/// Codes of more bits: as many lanes as windows need share a state, and the nearest of parallel
-/// windows is taken before costs are looked at.
+/// Codes of more bits: as many lanes as there are windows share a state, and the nearest of
+/// parallel windows is found before costs are read.
 template <int kStep>
 class TrellisStep<kStep, true> {
  public:
@@ -183,7 +183,7 @@ class TrellisStep<kStep, true> {
         branch = (nearest & kNumberMask) * kStates + static_cast<uint32_t>(source);
       }
     }
-    // Sources rise with lanes: the lower lane's is taken where both are as near.
+    // Sources rise with lanes: of equal ones the lower lane's is taken.
 #pragma unroll
     for (int apart = kSourceLanes; apart < kStateLanes; apart *= 2) {
       const float other = __shfl_xor_sync(~0U, least, apart);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// 16-bit floats of 7 exponent bits; src/codec/wide16.h, whose bits these make.
+// 16-bit floats of 7 exponent bits, the same bits as those of src/codec/wide16.h.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ inline constexpr uint32_t kExponentOne = 0x00800000U;
 __device__ inline float wide_to_float(uint32_t wide) {
   return __uint_as_float(wide << 14) * kWideUnit;
 }
-/// Of the two in 32 bits, the lower one first.
+/// The lower of the two in 32 bits.
 __device__ inline float lower_wide(uint32_t both) {
   return __uint_as_float(both << 14 & 0x3FFFC000U) * kWideUnit;
 }
@@ -24,7 +24,7 @@ __device__ inline float upper_wide(uint32_t both, bool has_sign) {
   return __uint_as_float(bits) * kWideUnit;
 }
 
-/// To nearest, ties to even, without `dropped` bits of the mantissa; of a magnitude.
+/// Rounds a magnitude to nearest, ties to even, with `dropped` bits less of mantissa.
 __device__ inline uint32_t rounded_wide(float magnitude, int dropped) {
   const uint32_t float_bits = __float_as_uint(magnitude);
   if (float_bits < kWideLeastBits)
@@ -32,7 +32,7 @@ __device__ inline uint32_t rounded_wide(float magnitude, int dropped) {
   const uint32_t bits = float_bits - kWideLeastBits + kExponentOne;
   return (bits + (1U << (dropped - 1)) - 1 + (bits >> dropped & 1U)) >> dropped;
 }
-/// Both factors; false where one is beyond what its form holds. A scale is not negative.
+/// Makes both factors; false where one is beyond its form. A scale is not negative.
 __device__ inline bool to_wide_factors(float scale, float bias, bool has_sign, uint32_t* both) {
   const uint32_t lower = rounded_wide(scale, 14);
   const uint32_t upper = rounded_wide(fabsf(bias), has_sign ? 15 : 14);

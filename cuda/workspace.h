@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that calls work in: taken once, grown to what they need, and kept for the next one.
+// Scratch memory of calls: taken once, grown to their needs, and kept for the next one.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@
 
 namespace polarquant::cuda {
 
-/// Of one call at a time.
+/// The memory of one call at a time.
 struct Workspace {
   DeviceBuffer device;
   PinnedBuffer pinned;
@@ -21,7 +21,7 @@ struct Workspace {
 
 class WorkspacePool {
  public:
-  /// A workspace that nobody else uses until it is put back.
+  /// Takes a workspace that nobody else uses until it is put back.
   std::unique_ptr<Workspace> take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (idle_.empty()) return std::make_unique<Workspace>();
@@ -46,7 +46,7 @@ class WorkspacePool {
   std::vector<std::unique_ptr<Workspace>> idle_;
 };
 
-/// Gives its workspace back once nothing that was started uses it.
+/// Puts its workspace back once nothing that was started uses it.
 class WorkspaceLease {
  public:
   WorkspaceLease(WorkspacePool& pool, cudaStream_t stream)

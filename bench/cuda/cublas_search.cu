@@ -26,10 +26,10 @@ __global__ void group_maxima(const __half* scores, int64_t rows, int64_t first_r
                              uint32_t first_group, Ranked* maxima, uint32_t groups) {
   const int64_t group = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (group * kGroupRows >= rows) return;
-  const __half* of_query = scores + blockIdx.y * rows;
+  const __half* query_scores = scores + blockIdx.y * rows;
   Ranked best = 0;
   for (int64_t row = group * kGroupRows; row < min(rows, (group + 1) * kGroupRows); ++row)
-    best = max(best, cuda::ranked_row(__half2float(of_query[row]), first_row + row));
+    best = max(best, cuda::ranked_row(__half2float(query_scores[row]), first_row + row));
   maxima[static_cast<size_t>(blockIdx.y) * groups + first_group + group] = best;
 }
 
@@ -124,12 +124,13 @@ void CublasSearch::search(int64_t nq, const float* queries, int64_t k, int64_t* 
   POLAR_CUDA_CHECK_LAUNCH(take_reaching);
   cuda::select_best(lists, static_cast<int>(nq), k, best_.as<Ranked>(), thresholds, nullptr);
   std::vector<Ranked> best(static_cast<size_t>(nq * k));
-  std::vector<uint32_t> held(static_cast<size_t>(nq));
+  std::vector<uint32_t> found_counts(static_cast<size_t>(nq));
   POLAR_CUDA_CHECK(cudaMemcpy(best.data(), best_.as<void>(), best.size() * sizeof(Ranked),
                               cudaMemcpyDeviceToHost));
-  POLAR_CUDA_CHECK(
-      cudaMemcpy(held.data(), counts, held.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost));
-  overflows_ = std::count_if(held.begin(), held.end(), [](uint32_t n) { return n > kListRows; });
+  POLAR_CUDA_CHECK(cudaMemcpy(found_counts.data(), counts, found_counts.size() * sizeof(uint32_t),
+                              cudaMemcpyDeviceToHost));
+  overflows_ = std::count_if(found_counts.begin(), found_counts.end(),
+                             [](uint32_t n) { return n > kListRows; });
   for (size_t i = 0; i < best.size(); ++i)
     ids[i] = best[i] == 0 ? -1 : static_cast<int64_t>(~static_cast<uint32_t>(best[i]));
 }

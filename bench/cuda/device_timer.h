@@ -14,7 +14,7 @@ namespace polarquant::bench {
 inline constexpr int kTimedRuns = 15;
 
 /// Milliseconds of device time of `body`, which puts work on the default stream: the median of
-/// `runs`, behind two that are not counted.
+/// `runs`, after two that are not counted.
 template <typename Body>
 double time_device(const Body& body, int runs = kTimedRuns) {
   cudaEvent_t begin;

@@ -29,8 +29,9 @@ class OnlyTarget {
 /// Every target that is compiled and can run here, best first.
 inline std::vector<int64_t> targets() {
   std::vector<int64_t> all;
-  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
-    all.push_back(rest & -rest);
+  for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0;
+       targets &= targets - 1) {
+    all.push_back(targets & -targets);
   }
   return all;
 }

@@ -47,16 +47,16 @@ HWY_ATTR int64_t dot_rounds(int64_t rounds, int32_t* sink) {
   const hn::ScalableTag<int16_t> d16;
   const hn::RepartitionToWide<decltype(d16)> d32;
   const auto words = hn::Set(d16, static_cast<int16_t>(*sink + 3));
-  auto s0 = hn::Zero(d32), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, rest = s0;
+  auto s0 = hn::Zero(d32), s1 = s0, s2 = s0, s3 = s0, s4 = s0, s5 = s0, s6 = s0;
   for (int64_t round = 0; round < rounds; ++round) {
-    s0 = hn::ReorderWidenMulAccumulate(d32, words, words, s0, rest);
-    s1 = hn::ReorderWidenMulAccumulate(d32, words, words, s1, rest);
-    s2 = hn::ReorderWidenMulAccumulate(d32, words, words, s2, rest);
-    s3 = hn::ReorderWidenMulAccumulate(d32, words, words, s3, rest);
-    s4 = hn::ReorderWidenMulAccumulate(d32, words, words, s4, rest);
-    s5 = hn::ReorderWidenMulAccumulate(d32, words, words, s5, rest);
+    s0 = hn::ReorderWidenMulAccumulate(d32, words, words, s0, s6);
+    s1 = hn::ReorderWidenMulAccumulate(d32, words, words, s1, s6);
+    s2 = hn::ReorderWidenMulAccumulate(d32, words, words, s2, s6);
+    s3 = hn::ReorderWidenMulAccumulate(d32, words, words, s3, s6);
+    s4 = hn::ReorderWidenMulAccumulate(d32, words, words, s4, s6);
+    s5 = hn::ReorderWidenMulAccumulate(d32, words, words, s5, s6);
   }
-  s0 = hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(hn::Add(s4, s5), rest));
+  s0 = hn::Add(hn::Add(hn::Add(s0, s1), hn::Add(s2, s3)), hn::Add(hn::Add(s4, s5), s6));
   *sink += hn::GetLane(s0);
   return rounds * 6 * static_cast<int64_t>(hn::Lanes(d16));
 }

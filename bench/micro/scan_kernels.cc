@@ -68,15 +68,15 @@ void set_rate(benchmark::State& state, double codes) {
 void sign_candidates(benchmark::State& state, int64_t target, int dim) {
   const OnlyTarget only(target);
   const Rows rows("Polar2", dim);
-  constexpr int kRoom = kRows + 16;
-  std::vector<uint32_t> lists(kQueries * kRoom);
-  std::vector<float> bounds(kQueries * kRoom);
+  constexpr int kCapacity = kRows + 16;
+  std::vector<uint32_t> lists(kQueries * kCapacity);
+  std::vector<float> bounds(kQueries * kCapacity);
   CandidateSearch searches[kQueries];
   for (int i = 0; i < kQueries; ++i) {
     searches[i].query = &rows.queries[static_cast<size_t>(i)];
     searches[i].threshold = static_cast<float>(dim);  // few rows reach it
-    searches[i].found.candidates = lists.data() + static_cast<ptrdiff_t>(i) * kRoom;
-    searches[i].found.bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kRoom;
+    searches[i].found.candidates = lists.data() + static_cast<ptrdiff_t>(i) * kCapacity;
+    searches[i].found.bounds = bounds.data() + static_cast<ptrdiff_t>(i) * kCapacity;
   }
   for (auto _ : state) {
     for (CandidateSearch& search : searches) search.found.count = 0;
@@ -125,26 +125,26 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   constexpr int kQueryTiles = 6;
   const OnlyTarget only(target);
   const Rows rows("Polar4", dim);
-  const int lanes = rows.scan_codec.padded_dim();
+  const int padded_dim = rows.scan_codec.padded_dim();
   allow_amx(amx);
   const double roof = amx ? amx_products_per_second() : dot_products_per_second();
-  AlignedVector<int8_t> query_tiles(static_cast<size_t>(lanes) * kTileQueries * kQueryTiles);
+  AlignedVector<int8_t> query_tiles(static_cast<size_t>(padded_dim) * kTileQueries * kQueryTiles);
   for (int slot = 0; slot < kQueryTiles * kTileQueries; ++slot) {
-    put_in_query_tile(
-        rows.queries[static_cast<size_t>(slot % kQueries)].values.data(), lanes,
-        slot % kTileQueries,
-        query_tiles.data() + static_cast<ptrdiff_t>(slot / kTileQueries) * lanes * kTileQueries);
+    put_in_query_tile(rows.queries[static_cast<size_t>(slot % kQueries)].values.data(), padded_dim,
+                      slot % kTileQueries,
+                      query_tiles.data() +
+                          static_cast<ptrdiff_t>(slot / kTileQueries) * padded_dim * kTileQueries);
   }
   uint32_t list[kChunkRows];
   std::iota(list, list + kChunkRows, 0U);
-  AlignedVector<int8_t> values(static_cast<size_t>(lanes) * kChunkRows);
+  AlignedVector<int8_t> values(static_cast<size_t>(padded_dim) * kChunkRows);
   AlignedVector<int32_t> dots(static_cast<size_t>(kChunkRows) * kQueryTiles * kTileQueries);
   {
     const QueryTileSession session;
     for (auto _ : state) {
       decode_int8_rows(rows.tile, rows.scan_codec, rows.scan_codec.stages()[0], list, kChunkRows,
                        values.data());
-      query_tile_dots(values.data(), lanes, query_tiles.data(), kQueryTiles, dots.data());
+      query_tile_dots(values.data(), padded_dim, query_tiles.data(), kQueryTiles, dots.data());
       benchmark::DoNotOptimize(dots.data());
     }
   }
@@ -152,7 +152,7 @@ void dense(benchmark::State& state, int64_t target, bool amx, int dim) {
   const double codes = kChunkRows * kQueryTiles * kTileQueries;
   set_rate(state, codes);
   state.counters["of_roof"] =
-      benchmark::Counter(codes * lanes / roof, benchmark::Counter::kIsIterationInvariantRate);
+      benchmark::Counter(codes * padded_dim / roof, benchmark::Counter::kIsIterationInvariantRate);
 }
 
 template <typename Run>

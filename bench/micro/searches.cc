@@ -58,8 +58,8 @@ struct Index {
     const auto different = static_cast<int64_t>(x.size()) / kDim;
     std::vector<uint8_t> codes(codec.layout().bytes(different));
     codec.encode(different, x.data(), codes.data(), 1);
-    for (int64_t held = 0; held < rows; held += different)
-      blocks.append(std::min(different, rows - held), codes.data());
+    for (int64_t added = 0; added < rows; added += different)
+      blocks.append(std::min(different, rows - added), codes.data());
     spans = blocks.spans();
   }
 

@@ -79,7 +79,7 @@ def parse_arguments():
         "--clock",
         choices=("wall", "cpu"),
         default="wall",
-        help="time behind tables and charts; cpu where others use the machine too",
+        help="time after tables and charts; cpu where others use the machine too",
     )
     run.add_argument("--json", metavar="FILE", help="every figure of every run")
     run.add_argument(
@@ -130,19 +130,19 @@ def load(parser, options, peer_data):
         )
     hashes = [peer_data.array_hash(x) for x in (base, queries)]
     cached = peer_data.cached_neighbours(hashes, options.k, CACHE)
-    if gt_path and not options.nb:  # a list for the whole base says nothing about a part of it
+    if gt_path and not options.nb:  # a list for the whole base says nothing data_info a part of it
         truth = peer_data.load_neighbours(gt_path, len(queries), len(base), options.k)
         peer_data.save_neighbours(cached, truth)
         source = "given"
     else:
         truth = peer_data.neighbours(base, queries, options.k, cached, say)
         source = "computed: float32, scored again in float64"
-    about = {"name": name, "metric": "inner product", "true_neighbours": source}
-    about["true_neighbours_blake2b"] = peer_data.array_hash(truth)
+    data_info = {"name": name, "metric": "inner product", "true_neighbours": source}
+    data_info["true_neighbours_blake2b"] = peer_data.array_hash(truth)
     for what, x, digest in zip(("base", "query"), (base, queries), hashes):
-        about[what] = {"rows": x.shape[0], "dim": x.shape[1], "blake2b": digest}
+        data_info[what] = {"rows": x.shape[0], "dim": x.shape[1], "blake2b": digest}
     paths = {"base": base_path, "query": query_path, "truth": cached}
-    return base, queries, truth, paths, about
+    return base, queries, truth, paths, data_info
 
 
 def command_shown():
@@ -225,7 +225,7 @@ def main():
     import suites
 
     try:
-        base, queries, truth, paths, about = load(parser, options, peer_data)
+        base, queries, truth, paths, data_info = load(parser, options, peer_data)
         suite = suites.SUITES[options.suite or DEFAULT_SUITES[options.mode]]
         contenders = (
             suites.parse(options.contenders) if options.contenders else suite(base.shape[1])
@@ -244,7 +244,7 @@ def main():
         "command": command_shown(),
         "machine": peer_report.machine(),
         "commit": peer_report.commit(ROOT),
-        "data": about,
+        "data": data_info,
         "settings": {name: getattr(options, name) for name in names[options.mode]},
         "contenders": [],
     }

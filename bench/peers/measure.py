@@ -48,7 +48,7 @@ def error_text(error):
     lines = str(error).strip().splitlines() or ["no message"]
     # FAISS puts the signature and place of its function in front.
     text = re.sub(r"^Error in .* at \S+:\d+: ", "", lines[-1])
-    # SVS puts the place in its build behind.
+    # SVS puts the place in its build after.
     return f"{type(error).__name__}: " + re.sub(r" \(line \d+ in .*\)$", "", text)
 
 

@@ -116,5 +116,5 @@ def _best(scores, ids, count):
 
 
 def recall(found, truth):
-    hits = sum(len(np.intersect1d(f, t)) for f, t in zip(found, truth))
-    return hits / truth.size
+    matches = sum(len(np.intersect1d(f, t)) for f, t in zip(found, truth))
+    return matches / truth.size

@@ -139,7 +139,7 @@ def line_through(result, series):
 
 
 def at(line, x):
-    """The line at x, straight between its points; None in front of the first, the last behind it."""
+    """The line at x, straight between its points; None in front of the first, the last after it."""
     if not line or x < line[0][0]:
         return None
     for (x0, y0), (x1, y1) in zip(line, line[1:]):

@@ -55,21 +55,21 @@ SourceFile describe(const std::string& path, const char* what, const ProgressFac
 /// Decides the distance, and whether the HDF5 file's own neighbours were made by it.
 Distance choose_distance(const DataRequest& request, const std::optional<std::string>& attribute,
                          bool* neighbours_hold, std::string* note) {
-  std::optional<Distance> of_file;
-  if (attribute) of_file = distance_of_attribute(*attribute);
+  std::optional<Distance> file_distance;
+  if (attribute) file_distance = distance_of_attribute(*attribute);
   if (!request.distance) {
     if (attribute) {
       require(
-          of_file.has_value(), StatusCode::unsupported,
+          file_distance.has_value(), StatusCode::unsupported,
           "{}: attribute distance '{}' is none this program measures (allowed: angular, cosine, "
           "euclidean, l2, ip, dot, normalized; or give --metric)",
           request.base, *attribute);
-      return *of_file;
+      return *file_distance;
     }
     fail(StatusCode::bad_argument, "--metric is missing (allowed: ip, l2, cos)");
   }
   const bool any_ranks_alike = attribute && *attribute == "normalized";
-  *neighbours_hold = any_ranks_alike || of_file == request.distance;
+  *neighbours_hold = any_ranks_alike || file_distance == request.distance;
   if (attribute && !*neighbours_hold) {
     *note = fmt::format("the file's neighbours are by '{}', --metric is {}", *attribute,
                         distance_name(*request.distance));

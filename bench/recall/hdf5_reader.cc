@@ -77,8 +77,8 @@ Shape checked_shape(const Handle& dataset, H5T_class_t wanted, const char* allow
   const Handle plan(H5Dget_create_plist(dataset.get()), &H5Pclose);
   const bool filtered = plan.ok() && H5Pget_nfilters(plan.get()) > 0;
   const uint64_t stored = H5Dget_storage_size(dataset.get());
-  const uint64_t room = std::min(stored, file_size) * (filtered ? kMaxCompression : 1);
-  if (extent[0] > room / row_bytes) {
+  const uint64_t most_bytes = std::min(stored, file_size) * (filtered ? kMaxCompression : 1);
+  if (extent[0] > most_bytes / row_bytes) {
     fail(StatusCode::corrupt_data,
          "{}: {} rows of {} bytes, but the file ({} bytes) stores {} bytes of it", where, extent[0],
          row_bytes, file_size, stored);

@@ -47,14 +47,14 @@ uint64_t checked_data_bytes(const InputFile& file, const MatrixLayout& layout) {
           "{}: dimension {} (allowed: 1 to {})", file.path(), layout.dim, kMaxColumns);
   require(layout.rows >= 1, StatusCode::corrupt_data, "{}: {} rows (allowed: 1 and more)",
           file.path(), layout.rows);
-  const uint64_t room = file.size() - layout.data_offset;
-  if (static_cast<uint64_t>(layout.rows) > room / layout.row_bytes()) {
+  const uint64_t data_bytes = file.size() - layout.data_offset;
+  if (static_cast<uint64_t>(layout.rows) > data_bytes / layout.row_bytes()) {
     fail(
         StatusCode::corrupt_data,
         "{}: {} rows x {} {} need {} bytes a row, but only {} bytes follow the header (room for {} "
         "rows)",
-        file.path(), layout.rows, layout.dim, element_name(layout.type), layout.row_bytes(), room,
-        room / layout.row_bytes());
+        file.path(), layout.rows, layout.dim, element_name(layout.type), layout.row_bytes(),
+        data_bytes, data_bytes / layout.row_bytes());
   }
   return static_cast<uint64_t>(layout.rows) * layout.row_bytes();
 }
@@ -83,12 +83,12 @@ MatrixLayout big_ann_layout(const InputFile& file, ElementType type) {
                             .data_offset = sizeof header,
                             .row_prefix_bytes = 0};
   const uint64_t bytes = checked_data_bytes(file, layout);
-  const uint64_t rest = file.size() - sizeof header - bytes;
-  const bool distances_follow = type == ElementType::int32 && rest == bytes;
-  require(rest == 0 || distances_follow, StatusCode::corrupt_data,
+  const uint64_t remaining_bytes = file.size() - sizeof header - bytes;
+  const bool distances_follow = type == ElementType::int32 && remaining_bytes == bytes;
+  require(remaining_bytes == 0 || distances_follow, StatusCode::corrupt_data,
           "{}: {} rows x {} {} take {} bytes after the header, but {} follow (allowed: exactly as "
           "many{})",
-          file.path(), layout.rows, layout.dim, element_name(type), bytes, bytes + rest,
+          file.path(), layout.rows, layout.dim, element_name(type), bytes, bytes + remaining_bytes,
           type == ElementType::int32 ? ", or twice as many: ids, then float32 distances" : "");
   return layout;
 }

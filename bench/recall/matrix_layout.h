@@ -38,11 +38,11 @@ inline constexpr int64_t kMaxColumns = int64_t{1} << 20;
 MatrixLayout npy_layout(const InputFile& file);
 /// TEXMEX .fvecs and .ivecs: per row an int32 dimension, then that many values.
 MatrixLayout texmex_layout(const InputFile& file, ElementType type);
-/// big-ann .fbin, .f16bin, .ibin: uint32 rows, uint32 dim, then the rows. Behind the ids of an
+/// big-ann .fbin, .f16bin, .ibin: uint32 rows, uint32 dim, then the rows. After the ids of an
 /// .ibin the same number of float32 distances may follow, as in that project's ground truth.
 MatrixLayout big_ann_layout(const InputFile& file, ElementType type);
 
-/// Throws corrupt_data unless 1 ≤ dim ≤ kMaxColumns, rows ≥ 1 and the rows fit behind data_offset;
+/// Throws corrupt_data unless 1 ≤ dim ≤ kMaxColumns, rows ≥ 1 and the rows fit after data_offset;
 /// returns the bytes they take. No product here can wrap.
 uint64_t checked_data_bytes(const InputFile& file, const MatrixLayout& layout);
 

@@ -48,8 +48,8 @@ std::vector<int64_t> search(const faiss::Index& index,
 double recall(const std::vector<int64_t>& ids, const std::vector<int64_t>& exact) {
   int found = 0;
   for (int i = 0; i < kQueries * kResults; ++i) {
-    const int64_t* of_query = &exact[i / kResults * kResults];
-    for (int j = 0; j < kResults; ++j) found += ids[i] == of_query[j] ? 1 : 0;
+    const int64_t* expected = &exact[i / kResults * kResults];
+    for (int j = 0; j < kResults; ++j) found += ids[i] == expected[j] ? 1 : 0;
   }
   return static_cast<double>(found) / (kQueries * kResults);
 }

@@ -132,12 +132,12 @@ struct IndexPolar : ::faiss::Index {
 
   /// Removes the rows whose ids the selector names and returns how many they were; the others keep
   /// their order. Rows with ids of their own keep these; other rows' ids are their positions, which
-  /// close up, as in FAISS's flat indexes. Cost: a copy of the codes behind the first that goes.
+  /// close up, as in FAISS's flat indexes. Cost: a copy of the codes after the first that goes.
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
   /// Codes x, (n, d), in the place of the rows with these ids, keys (n), each in the index; the
   /// last of equal keys counts. Needs sole use.
   void update_vectors(idx_t n, const idx_t* keys, const float* x);
-  /// Moves all rows of another IndexPolar of the same codec state behind the rows held; it is empty
+  /// Moves all rows of another IndexPolar of the same codec state after the rows held; it is empty
   /// afterwards. Rows that other keeps as floats are added as add would; an index that learned
   /// nothing yet takes over the state of other's codes, and codes by it what it holds. Ids of their
   /// own grow by add_id and must be new; rows without get the next positions, add_id 0 (or ntotal).
@@ -192,13 +192,13 @@ struct IndexPolar : ::faiss::Index {
 
 /// faiss::index_factory with our names in it. They can stand
 /// - alone: "Polar2";
-/// - behind vector transforms: "PCA128,Polar4", "L2norm,Polar4";
-/// - inside an id map, written before or behind: "IDMap,Polar4", "PCA64,IDMap2,Polar4";
+/// - after vector transforms: "PCA128,Polar4", "L2norm,Polar4";
+/// - inside an id map, written before or after: "IDMap,Polar4", "PCA64,IDMap2,Polar4";
 /// - with a refinement: "Polar2,RFlat", "Polar2,Refine(SQ8)", "Polar2,Refine(Polar8)",
 ///   "SQ4,Refine(Polar8)"; "IDMap,Polar2,RFlat" is the id map of the refinement, since FAISS's
 ///   reading, a refinement of an id map, could not add;
 /// - in an inverted file: "IVF1024,Polar4", "IVF1024_HNSW32,Polar2",
-///   "IMI2x8,Polar4" (L2 alone), "IVF1024(Polar8),Polar4", and behind transforms:
+///   "IMI2x8,Polar4" (L2 alone), "IVF1024(Polar8),Polar4", and after transforms:
 ///   "OPQ16,IVF1024,Polar4";
 /// - as the rows of a graph: "HNSW32,Polar4", also written "HNSW32_Polar4", and "NSG32,Polar4";
 /// - as the coarse quantizer of FAISS's inverted files: "IVF1024(Polar8),SQ8".
@@ -206,7 +206,7 @@ struct IndexPolar : ::faiss::Index {
 /// and what could not be used or written is refused (docs/faiss.md). Around our names the result
 /// has FAISS's classes, or subclasses of them that differ in this: id maps and refinements accept
 /// search parameters (a selector of ids) where FAISS's own refuse them; train also trains our index
-/// behind transforms that need no training; a search in a fork()ed child does not wait for OpenMP
+/// after transforms that need no training; a search in a fork()ed child does not wait for OpenMP
 /// threads that the child does not have. Searches are tuned by the fields that FAISS and our
 /// classes have (nprobe, hnsw.efSearch, k_factor, exactness, …), by search parameters, or by name
 /// (set_index_parameters). Throws faiss::FaissException naming the part that is wrong
@@ -237,7 +237,7 @@ void train_index(::faiss::Index& index, int64_t n, const float* x);
 void add_to_index(::faiss::Index& index, int64_t n, const float* x, const int64_t* ids = nullptr);
 
 /// Codes x, (n, index.d), in the place of the rows with these ids, keys (n): of an IndexPolar, also
-/// behind vector transforms and in id maps. As IndexPolar::update_vectors.
+/// after vector transforms and in id maps. As IndexPolar::update_vectors.
 void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
 
 // ---- Files ------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ struct WriteOptions {
 ///
 /// To a path (the system's bytes) the file appears whole or not at all: it is written beside its
 /// place, synced and renamed. After a failure, a full disk or a crash, a file of that name is as it
-/// was, but for one failure: where the folder cannot be synced behind the rename, the new file is
+/// was, but for one failure: where the folder cannot be synced after the rename, the new file is
 /// in place, and the text says so. A symbolic link stays, and what it names is made or replaced. A
 /// process that is killed can leave a file ".polar-" with 16 hexadecimal digits in the folder.
 /// Cost: every byte is read twice, first for its checksum. FaissException: no such folder, no room,
@@ -293,7 +293,7 @@ struct ReadOptions {
 /// in memory twice meanwhile.
 std::unique_ptr<::faiss::Index> read_index(const std::string& path,
                                            const ReadOptions& options = {});
-/// The same by calls, front to back; reads no byte behind the index.
+/// The same by calls, front to back; reads no byte after the index.
 std::unique_ptr<::faiss::Index> read_index(const ReadBytes& read, const ReadOptions& options = {});
 
 /// Reads all that an index has in a mapped file, and throws FaissException unless it is what was

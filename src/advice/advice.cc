@@ -20,14 +20,14 @@
 namespace polarquant {
 namespace {
 
-/// Rows encoded between two words of progress.
+/// Rows encoded between two reports of progress.
 constexpr int64_t kEncodedRows = 2048;
-/// Rows whose error is measured: within 2 %.
+/// Rows that the error is measured on: they tell it within 2 %.
 constexpr int64_t kErrorRows = 1000;
 constexpr int64_t kMostRows = int64_t{1} << 40;
 
-/// Rough nanoseconds of one thread, for the share of the work that is done: an exact product, an
-/// encoded coordinate, and an element of a second moment.
+/// Rough costs on one thread in nanoseconds, which only weigh the steps of progress: an exact
+/// product, an encoded coordinate, and an element of a second moment.
 constexpr double kExactNanoseconds = .2;
 constexpr double kEncodeNanoseconds = 40;
 constexpr double kMomentNanoseconds = .3;
@@ -147,7 +147,7 @@ class Advisor {
     return found;
   }
 
-  /// Rows are numbered as they were drawn, which says nothing to the caller.
+  /// Rows are numbered in the order they were drawn in, which tells the caller nothing.
   void append(const Codec& codec, const float* x, int64_t rows, RowStore* store) const {
     try {
       store->append(codec, rows, x, options_.threads);
@@ -218,8 +218,8 @@ std::vector<std::string> names_of(const AdviceOptions& options) {
   return {names.begin(), names.end()};
 }
 
-/// Says of trained codes whether they gain recall that noise does not explain; found[i] is what
-/// rows[i] found for each query.
+/// Decides for each trained code whether it gains recall that noise does not explain; found[i] is
+/// what rows[i] found for each query.
 void judge_training(std::span<const Spec> specs, const std::vector<std::vector<int64_t>>& found,
                     int64_t k, std::vector<AdviceRow>* rows) {
   for (size_t i = 0; i < specs.size(); ++i) {

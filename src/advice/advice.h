@@ -18,12 +18,12 @@ struct AdviceOptions {
   AdviceWish wish;
   /// Names of codes; empty: advice_candidates(). The counterpart of a trained one is measured too.
   std::vector<std::string> specs;
-  /// Rows searched, and queries, at most; the rest of the sample is not looked at but for training.
+  /// The most rows to search, and queries; other rows of the sample are for training alone.
   int64_t max_rows = 20000;
   int64_t max_queries = 1000;
-  /// Rows that there will be, of which the sample is a part; 0: n.
+  /// The rows of the whole collection, of which the sample is a part; 0: n.
   int64_t total_rows = 0;
-  /// Of the drawing and of rotations.
+  /// The seed of the drawing and of rotations.
   uint64_t seed = 1;
   int threads = 0;  // as core/parallel.h
   /// As SearchRequest::progress. Training one code is not interrupted.

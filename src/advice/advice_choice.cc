@@ -38,11 +38,12 @@ int best_row(std::span<const AdviceRow> rows,
     const AdviceRow& row = rows[i];
     if (!can_be_chosen(row) || std::isnan(value(row))) continue;
     if (best >= 0) {
-      const AdviceRow& held = rows[static_cast<size_t>(best)];
-      const double difference = value(row) - value(held);
-      const bool better = difference != 0           ? difference > 0
-                          : row.bytes != held.bytes ? row.bytes < held.bytes
-                                                    : row.expected_recall > held.expected_recall;
+      const AdviceRow& chosen = rows[static_cast<size_t>(best)];
+      const double difference = value(row) - value(chosen);
+      const bool better = difference != 0 ? difference > 0
+                          : row.bytes != chosen.bytes
+                              ? row.bytes < chosen.bytes
+                              : row.expected_recall > chosen.expected_recall;
       if (!better) continue;
     }
     best = static_cast<int>(i);

@@ -51,7 +51,7 @@ class Nearest {
 double exact_cost(Metric metric, int dim, const float* query, const float* row) {
   const auto dot = simd_codec_kernels().dot_exact;
   const double product = dot(query, row, dim);
-  // ‖q−x‖² without ‖q‖², which all rows of a query share.
+  // ‖q−x‖² without ‖q‖², which is the same for all rows.
   return metric == Metric::l2 ? dot(row, row, dim) - 2 * product : -product;
 }
 
@@ -68,7 +68,7 @@ void exact_search(const RowsAndQueries& vectors, int64_t k, int threads,
     const float* values = x + static_cast<int64_t>(row) * dim;
     norms2[row] = dot(values, values, dim);
   }
-  // As exact_cost, with the squares at hand.
+  // exact_cost with squares that are known.
   const auto cost = [&](const float* query, int64_t row) {
     const double product = dot(query, x + row * dim, dim);
     return l2 ? norms2[static_cast<size_t>(row)] - 2 * product : -product;

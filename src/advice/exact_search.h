@@ -28,8 +28,8 @@ struct RowsAndQueries {
 void exact_search(const RowsAndQueries& vectors, int64_t k, int threads,
                   const std::function<void(int64_t queries)>& advance, int64_t* ids);
 
-/// What a row, (dim), is away from a query as exact_search compares them: less is nearer, and equal
-/// rows are equally near.
+/// The distance of a row, (dim), from a query as exact_search compares them: less is nearer, and
+/// equal rows are equally near.
 double exact_cost(Metric metric, int dim, const float* query, const float* row);
 
 }  // namespace polarquant

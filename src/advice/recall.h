@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What recall counts. Where rows are equally near, as copies of one row are, which of them are the
-// true k is chance: every row as near as the k-th counts as found.
+// How recall counts. Where rows are equally near, as copies of one row are, chance decides which of
+// them are the true k: every row as near as the k-th counts as found.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace polarquant {
 
-/// What a row is away from the query; less is nearer. The same number for rows that are equal.
+/// The distance of a row from the query; less is nearer. Equal rows have the same.
 using RowCost = std::function<double(int64_t row)>;
 
 /// How many of the rows in `wanted`, which are all different and best first, are among `got`, or

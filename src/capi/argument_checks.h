@@ -17,7 +17,7 @@ inline constexpr int32_t kMaxThreads = 1024;
 /// longest sensible name is far shorter.
 inline constexpr size_t kMaxNameBytes = 1000;
 
-/// The object behind a pointer that must not be NULL: a handle, a struct or one output value.
+/// The object of a pointer that must not be NULL: a handle, a struct or one output value.
 template <typename T>
 T& require_object(const char* name, T* pointer) {
   require(pointer != nullptr, StatusCode::bad_argument, "{}: NULL is not allowed", name);

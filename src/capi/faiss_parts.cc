@@ -53,7 +53,7 @@ MapForReconstruct::MapForReconstruct(::faiss::Index& index, bool rows_have_ids) 
   if (ivf == nullptr) return;
   changed_ = ivf;
   type_before_ = ivf->direct_map.type;
-  // Behind an IDMap the inverted file itself counts its rows.
+  // In an IDMap the inverted file itself counts its rows.
   const bool ids_reach_it = rows_have_ids && id_support(index) == IdSupport::optional;
   // Without rows there is nothing to fill it with.
   ivf->direct_map.clear();

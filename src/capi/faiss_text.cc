@@ -20,8 +20,8 @@ bool is_place(std::string_view text) {
          std::all_of(text.begin() + static_cast<std::ptrdiff_t>(colon) + 1, text.end(), is_digit);
 }
 
-/// Where what was thrown begins, behind " at FILE:LINE: "; npos where there is no such place.
-size_t behind_place(std::string_view text) {
+/// Where the thrown text begins, after " at FILE:LINE: "; npos without such a place.
+size_t after_place(std::string_view text) {
   constexpr std::string_view kAt = " at ";
   for (size_t at = text.find(kAt); at != text.npos; at = text.find(kAt, at + 1)) {
     const size_t begin = at + kAt.size();
@@ -37,21 +37,21 @@ void append_reason(std::string_view thrown, std::string* out) {
     out->append(thrown);
     return;
   }
-  std::string_view rest = thrown.substr(failed + kFailed.size());
-  if (rest.substr(0, 2) == ": " && rest.size() > 2) {
-    out->append(rest.substr(2));
+  std::string_view remaining = thrown.substr(failed + kFailed.size());
+  if (remaining.substr(0, 2) == ": " && remaining.size() > 2) {
+    out->append(remaining.substr(2));
     return;
   }
   out->append("FAISS requires ");
   out->append(thrown.substr(kCondition.size(), failed - kCondition.size()));
-  out->append(rest);
+  out->append(remaining);
 }
 
 }  // namespace
 
 std::string without_faiss_places(std::string_view text) {
   const size_t begin = text.find(kBegin);
-  const size_t thrown = begin == text.npos ? begin : behind_place(text.substr(begin));
+  const size_t thrown = begin == text.npos ? begin : after_place(text.substr(begin));
   if (thrown == text.npos) return std::string(text);
   std::string out(text.substr(0, begin));
   // One inside another has its own.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands behind the index handle of the C ABI, in builds with FAISS.
+// The object of an index handle of the C ABI, in builds with FAISS.
 #pragma once
 
 #include <faiss/Index.h>

@@ -36,7 +36,7 @@ inline uint32_t read_bits(const uint8_t* data, size_t first_bit, int width) noex
   return (window >> shift) & ((1U << width) - 1);
 }
 
-/// Reads `count` fields that lie one behind the other.
+/// Reads `count` fields that lie one after the other.
 inline void read_fields(const uint8_t* data, size_t first_bit, int width, int count,
                         uint16_t* fields) noexcept {
   const auto step = static_cast<size_t>(width);
@@ -44,7 +44,7 @@ inline void read_fields(const uint8_t* data, size_t first_bit, int width, int co
   const size_t end = bytes_of_bits(first_bit + static_cast<size_t>(count) * step);
   size_t bit = first_bit;
   int done = 0;
-  // Many from 64 bits, while these hold nothing but fields.
+  // Many fields from 64 bits, while these hold nothing else.
   const auto read_together = [&](auto fields_together) {
     constexpr int kTogether = decltype(fields_together)::value;
     for (; done + kTogether <= count && bit / 8 + sizeof(uint64_t) <= end; done += kTogether) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // "Polar8": one byte a coordinate, the nearest of the 256 Lloyd-Max levels of the standard normal.
 // Max, IRE Trans. Inf. Theory 6, 1960; error 4.12e-5 per dimension on the unit Gaussian. At this
-// rate a trellis gains little and costs the byte its meaning.
+// rate a trellis gains little, and a byte would no longer be a coordinate.
 //
 // Code: byte j is the level index of coordinate j, 0 the most negative. No padding.
 #pragma once

@@ -20,7 +20,7 @@ size_t full_groups_bytes(const CodeLayout& layout, int64_t rows) {
   return static_cast<size_t>(rows / layout.group_rows) * layout.group_bytes;
 }
 
-/// Codes a full group of rows, kept as the vectors that the quantizer takes, in their place.
+/// Codes a full group of rows, which are kept as the vectors that the quantizer takes, in place.
 void close_group(const Codec& codec, uint8_t* group) {
   const auto rows = static_cast<size_t>(codec.layout().group_rows);
   AlignedVector<float> vectors(rows * static_cast<size_t>(codec.dim()));
@@ -35,16 +35,16 @@ void CodeBuffer::append(const Codec& codec, int64_t n, const float* x, int threa
   const CodeLayout& layout = codec.layout();
   const size_t size_before = bytes_.size();
   const size_t size_after = layout.bytes(static_cast<int64_t>(checked_add(rows_, n, "rows")));
-  // Of the unfinished group: rows held, and new rows that join them.
-  const int64_t held = rows_ % layout.group_rows;
-  const int64_t joining = held == 0 ? 0 : std::min(n, layout.group_rows - held);
+  // Rows of the unfinished group, and new rows that join them.
+  const int64_t tail_rows = rows_ % layout.group_rows;
+  const int64_t joining = tail_rows == 0 ? 0 : std::min(n, layout.group_rows - tail_rows);
   const size_t size_joined =
       size_before + checked_mul(joining, layout.tail_row_bytes, "bytes of the unfinished group");
   const Mark before = mark(codec);
   // A group's code is shorter than its rows: closing one can leave fewer bytes than there were.
   resize_by_an_eighth(bytes_, std::max(size_joined, size_after));
   try {
-    if (held + joining < layout.group_rows || held == 0) {
+    if (tail_rows + joining < layout.group_rows || tail_rows == 0) {
       codec.encode(n, x, bytes_.data() + size_before, threads);
     } else {
       codec.encode(joining, x, bytes_.data() + size_before, threads);

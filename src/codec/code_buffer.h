@@ -12,18 +12,19 @@ namespace polarquant {
 
 class CodeBuffer {
  public:
-  /// Encodes x, (n, dim), behind the rows held. Rows of an unfinished group are coded together with
+  /// Encodes x, (n, dim), after the rows held. Rows of an unfinished group are coded together with
   /// the new ones once the group is full, so the bytes equal those of one encode of all rows. The
   /// buffer is unchanged after an error. Growth is by at most an eighth, never a doubling.
   void append(const Codec& codec, int64_t n, const float* x, int threads);
   void clear();
-  /// Takes over layout().bytes(rows) bytes of codes in the place of all held.
+  /// Replaces all codes by layout().bytes(rows) bytes of codes.
   void restore(int64_t rows, std::vector<uint8_t> codes) {
     bytes_ = std::move(codes);
     rows_ = rows;
   }
 
-  // Of codecs whose rows have codes of their own (layout().group_rows is 1); row < size().
+  // For codecs whose rows have codes of their own (layout().group_rows is 1); row < size().
+  // Unchanged after an error (out of memory).
   /// Unchanged after an error (out of memory).
   void append_codes(const Codec& codec, int64_t n, const uint8_t* codes);
   void get(const Codec& codec, int64_t row, uint8_t* code) const;

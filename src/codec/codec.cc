@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Encoding, decoding and scoring rows. Learning and saving the state is codec_state.cc.
+// Encoding, decoding and scoring rows. codec_state.cc and its neighbours have the state.
 #include "src/codec/codec.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace polarquant {
 namespace {
 
-// Rows of one task of encode: long enough to hide the task's cost, short enough to share evenly.
+// Rows of one task of encode: enough to hide the task's cost, few enough to share evenly.
 constexpr int64_t kRowsPerTask = 64;
 // A direction whose code points away from it, or nearly so (possible in few dimensions), would get
 // a negative or huge scale; its alignment ⟨u,û⟩/dim is taken as at least this share of the usual 1
@@ -25,12 +25,12 @@ constexpr double kAlignmentFloor = 0.25;
 constexpr double kCentreRounding = 0x1p-22;
 // Longer queries could overflow float sums.
 constexpr double kMaxQueryNorm = 0x1p63;
-// The inverse of a shorter one's levels of 8 bits could overflow a float. Distances do not depend
+// For a shorter query the inverse of its 8-bit step could overflow a float. Distances do not depend
 // on it, as the rows' own lengths decide them.
 constexpr double kMinQueryNorm = 0x1p-112;
 
 void require_finite(const float* x, int dim, const char* name, int64_t row) {
-  // Without a branch a number: the exponent of what is not finite carries into the sign's place.
+  // No branch for each number: the exponent of what is not finite carries into the sign's place.
   uint32_t carries = 0;
   for (int j = 0; j < dim; ++j)
     carries |= (std::bit_cast<uint32_t>(x[j]) & 0x7fffffffU) + 0x00800000U;
@@ -117,13 +117,13 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
   quantizer_->encode_and_decode(u, code, decoded);
 
   const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, least_alignment());
-  // Only a floored scale of a long row can pass what is stored.
+  // Only a long row's scale that was raised to the floor can pass what is stored.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
   const double bias =
       metric_ == Metric::l2 ? norm : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_);
   const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
   const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
-  // Of training's tables they always can.
+  // Tables from training can always be stored.
   require(stored, StatusCode::corrupt_data,
           "its factors {} and {} cannot be stored; the tables of the codec's state are not such as "
           "training makes",
@@ -152,7 +152,7 @@ void Codec::encode_group(int64_t first_row, const float* x, const Centre& centre
   }
 }
 
-// centre_of(row): what the row is coded about.
+// centre_of(row): the centre that the row is coded about.
 template <typename CentreOf>
 void Codec::encode_rows(int64_t n, const float* x, const CentreOf& centre_of, uint8_t* codes,
                         int threads) const {
@@ -316,7 +316,7 @@ ListCentre Codec::list_centre(const float* centre, float* rotated) const {
   return {rotated, static_cast<float>(std::sqrt(kernels_.dot_exact(centre, centre, dim_)))};
 }
 
-// As centre_query, in the rotated domain: R(q − βc) = Rq − βRc. With b = ⟨c, x−c⟩/‖c‖ its weight is
+// centre_query for the rotated domain: R(q − βc) = Rq − βRc. With b = ⟨c, x−c⟩/‖c‖ its weight is
 // β‖c‖ = ⟨q, c⟩/‖c‖.
 void Codec::residual_query(const PreparedQuery& query, const ListCentre& centre,
                            PreparedQuery* residual) const {

@@ -59,7 +59,7 @@ enum class StateOrigin : uint8_t { initial = 0, first_rows = 1, trained = 2 };
 /// products are unbiased. The same for codecs of vectors.
 enum class Reconstruction : int32_t { least_error = 0, unbiased = 1 };
 
-/// A query as the scores need it: score(row) = offset + bias_weight·constant + scale·⟨rotated, ŷ⟩
+/// A query as scores need it: score(row) = offset + bias_weight·constant + scale·⟨rotated, ŷ⟩
 /// (RowTerms).
 struct PreparedQuery {
   AlignedVector<float> rotated;  // (dim): R(q−βc), or Rq where the row has no bias term
@@ -68,14 +68,13 @@ struct PreparedQuery {
   uint64_t state_id = 0;  // of the codec it was prepared by
 };
 
-/// A centre that rows are coded about in place of the codec's own: that of a list of an inverted
-/// file.
+/// A centre for rows instead of the codec's own: that of a list of an inverted file.
 struct ListCentre {
   const float* rotated = nullptr;  // (dim): Rc
   float norm = 0;                  // ‖c‖
 };
 
-/// What stands beside a decoded row ŷ; see PreparedQuery.
+/// The numbers beside a decoded row ŷ; see PreparedQuery.
 struct RowTerms {
   float constant = 0;
   float scale = 0;
@@ -84,8 +83,7 @@ struct RowTerms {
 class Codec {
  public:
   Codec(const Spec& spec, int dim, Metric metric, const CodecOptions& options);
-  /// A codec from save_state's bytes; throws corrupt_data or newer_format. Nothing in the bytes is
-  /// trusted.
+  /// A codec from save_state's bytes; throws corrupt_data or newer_format. Trusts no byte.
   static std::unique_ptr<Codec> load_state(const uint8_t* data, size_t bytes);
   std::vector<uint8_t> save_state() const;
   /// Puts faster functions in the place of plain ones; no byte changes.
@@ -107,7 +105,7 @@ class Codec {
   const Rotation& rotation() const { return rotation_; }
   const CodeLayout& layout() const { return layout_; }
   const FactorFormat& factor_format() const { return factor_format_; }
-  /// The form of 16-bit floats in codes, where there are any.
+  /// The form of 16-bit floats in codes that have any.
   ShortFloat short_float() const { return short_float_; }
   /// x−c of no more than this squared length is the rounding of float inputs: x is the centre.
   double least_norm2() const;
@@ -115,7 +113,7 @@ class Codec {
   /// other are refused.
   double least_norm() const;
   double most_norm() const;
-  /// What a direction's alignment ⟨u,û⟩/dim counts as at least.
+  /// The least that a direction's alignment ⟨u,û⟩/dim counts as.
   double least_alignment() const;
   bool has_factors() const { return quantizer_->input() == Quantizer::Input::direction; }
   /// False only for codecs that cannot encode before train() (…-pca, PolarPair…,
@@ -136,25 +134,25 @@ class Codec {
   void mark_encoded() { encoded_anything_.store(true, std::memory_order_relaxed); }
   /// How much worse rows x, (n, dim), are coded than those that training held out: the error of
   /// these (CodingError) divided by the error then. Throws unsupported unless the spec is …-pca,
-  /// and bad_argument when all of them equal the centre.
+  /// and bad_argument when all rows equal the centre.
   double drift(int64_t n, const float* x) const;
 
-  /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Rows far beyond the others have no
-  /// say (typical_rows.h), and a centre that is no nearer to the rows than the origin is not taken.
+  /// Learns centre, unit and tables from n ≥ 1 rows x (n, dim). Rows far beyond the others are left
+  /// out (typical_rows.h), and a centre that is no nearer to the rows than the origin is not taken.
   /// Throws bad_argument for a row longer than kMaxRowNorm, and state_mismatch once anything was
-  /// encoded: those codes would be of another state. `measure` is asked where a rotation was found,
-  /// about the typical rows.
+  /// encoded: those codes would be of another state. `measure` is called with the typical rows
+  /// where a rotation was found.
   void train(int64_t n, const float* x, const MeasureMargins& measure = {});
 
-  /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Every finite
-  /// row is coded that is no further than most_norm() from the centre, whatever the unit was
-  /// learned from. Throws bad_argument naming the row that is not, or not_trained.
+  /// Codes x, (n, dim), into layout().bytes(n) bytes; `threads` as core/parallel.h. Codes every
+  /// finite row that is no further than most_norm() from the centre, whatever the unit was learned
+  /// from. Throws bad_argument naming the row that is not, or not_trained.
   void encode(int64_t n, const float* x, uint8_t* codes, int threads) const;
   /// The same, each row about a centre of the caller's, (dim), asked for from any thread and read
-  /// before the thread asks for another. Such codes mean something beside their centre alone:
-  /// queries meet them by about(), and decode gives x̂ − centre. For codecs without a centre of
-  /// their own, whose rows have codes of their own. For inner product and cosine b is
-  /// ⟨c, x−c⟩/‖c‖, so that it is in the range of ‖x−c‖ whatever the centres are.
+  /// before the thread asks for another. Such codes need their centre: queries meet them by
+  /// residual_query(), and decode gives x̂ − centre. For codecs without a centre of their own,
+  /// whose rows have codes of their own. For inner product and cosine b is ⟨c, x−c⟩/‖c‖, so that it
+  /// is in the range of ‖x−c‖ whatever the centres are.
   void encode_residuals(int64_t n, const float* x,
                         const std::function<const float*(int64_t row)>& centre_of, uint8_t* codes,
                         int threads) const;
@@ -163,18 +161,18 @@ class Codec {
 
   /// q: (dim), finite.
   PreparedQuery prepare_query(const float* q) const;
-  /// `coded`: those that the code has no bits of, which no score about the codec's own centre
-  /// meets, are 0 and cost nothing.
+  /// coded: coordinates without bits become 0 and cost nothing. No score about the codec's own
+  /// centre needs them.
   enum class Coordinates { all, coded };
   /// The same of n queries, (n, dim), which costs less where the rotation is a matrix.
   std::vector<PreparedQuery> prepare_queries(int64_t n, const float* q,
                                              Coordinates wanted = Coordinates::all) const;
-  /// A prepared query as it meets codes about `centre`.
+  /// Makes of a prepared query the one for codes about `centre`.
   void residual_query(const PreparedQuery& query, const ListCentre& centre,
                       PreparedQuery* residual) const;
   /// Rc and ‖c‖ of a centre, (dim); `rotated`, (dim), is written and pointed to.
   ListCentre list_centre(const float* centre, float* rotated) const;
-  /// The row's code standing for its vector as a query: c + s·Rᵀû with the exact b.
+  /// Takes the row's code for a query: the vector is c + s·Rᵀû with the exact b.
   PreparedQuery prepare_query_from_code(CodeRows codes, int64_t row) const;
   /// Decodes one row to ŷ, (dim), in the rotated domain, with what scores need beside it.
   RowTerms decode_for_score(CodeRows codes, int64_t row, float* y) const;
@@ -191,15 +189,15 @@ class Codec {
   float score_codes(CodeRows a, int64_t row_a, CodeRows b, int64_t row_b) const;
   /// out (dim) := Σ weights_i·x̂_i over all rows, x̂ of least error, decoded one row at a time.
   void combine(CodeRows codes, const float* weights, float* out) const;
-  /// The end of it: out of `sum`, (dim), Σ weights_i·(R(x̂_i − c)), and of Σ weights_i.
+  /// The end of combine: writes `out` from `sum`, (dim), Σ weights_i·(R(x̂_i − c)), and Σ
+  /// weights_i.
   void finish_combine(const double* sum, double weight_sum, float* out) const;
 
   /// Throws state_mismatch unless `query` was prepared by a codec of this state.
   void require_same_state(const PreparedQuery& query) const;
 
  private:
-  /// What training may change; built aside and residual in whole, so that a failure changes
-  /// nothing.
+  /// What training may change; made aside and adopted whole, so that a failure changes nothing.
   struct Learned {
     std::vector<float> centre;  // (dim)
     int unit_exponent = 0;
@@ -216,7 +214,7 @@ class Codec {
   void train_quantizer(int64_t n, const float* x, Learned* learned) const;
   void measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
                        Learned* learned) const;
-  /// What a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
+  /// The centre that a row is coded about. b is bias_scale·⟨c, x−c⟩ for inner product and cosine.
   struct Centre {
     const float* vector;
     double norm2;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The functions that most of a codec's time goes into, as a table. The plain ones are the default
-// and the truth; a layer above has faster ones, which give the same bits for the same arguments, on
-// every machine. So which a codec uses is no part of its state.
+// The functions that take most of a codec's time, as a table. The plain ones are the default and
+// the truth; a layer above has faster ones, which give the same bits for the same arguments on
+// every machine. So the choice of functions is no part of a codec's state.
 #pragma once
 
 #include "src/codec/dot.h"

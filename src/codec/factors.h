@@ -32,7 +32,7 @@ struct FactorFormat {
   float bias_unit = 1;
 
   size_t bytes() const { return form == FactorForm::float32 ? 8 : 4; }
-  /// Of lengths ‖x−c‖, in units: what is shorter is coded as 0, what is longer is refused.
+  /// Lengths ‖x−c‖ in units: shorter rows are coded as 0, longer ones are refused.
   double min_norm_units() const { return form == FactorForm::float16 ? 0x1p-13 : 0x1p-61; }
   double max_norm_units() const { return form == FactorForm::float16 ? 0x1p14 : 0x1p61; }
   /// The largest scale that can be stored.

@@ -17,9 +17,9 @@ uint16_t float_to_half(float value) noexcept {
   // Subnormal halves keep fewer bits: drop 13 + the places the exponent is under −14.
   const int drop = exponent < -14 ? 13 + (-14 - exponent) : 13;
   uint32_t kept = mantissa >> drop;
-  const uint32_t rest = mantissa & ((1U << drop) - 1);
+  const uint32_t dropped = mantissa & ((1U << drop) - 1);
   const uint32_t half_way = 1U << (drop - 1);
-  if (rest > half_way || (rest == half_way && (kept & 1U) != 0)) ++kept;
+  if (dropped > half_way || (dropped == half_way && (kept & 1U) != 0)) ++kept;
   // kept holds the implicit bit for normals; adding it to exponent−1 lets a carry raise the
   // exponent.
   if (exponent >= -14) kept += static_cast<uint32_t>(exponent + 14) << 10;

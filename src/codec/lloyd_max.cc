@@ -16,8 +16,8 @@
 namespace polarquant {
 namespace {
 
-/// An even density, not normalized, where it matters: at |x| ≤ end. Nine standard deviations cut
-/// off less than 1e-17 of it.
+/// An even density, not normalized, for |x| ≤ end. Nine standard deviations cut off less than 1e-17
+/// of it.
 struct EvenDensity {
   std::function<double(double)> log_value;
   double spread;  // about its standard deviation
@@ -34,7 +34,7 @@ EvenDensity angle_density(int level) {
   const double spread = 1 / (2 * std::sqrt(power));
   const auto log_value = [power](double delta) {
     const double cosine = portable_sincos(2 * delta).cosine;
-    // portable_exp takes no less than −700; the density is 0 to any purpose long before.
+    // portable_exp takes no less than −700, where the density is practically 0.
     return cosine < 1e-300 ? -700.0 : std::max(-700.0, power * portable_log(cosine));
   };
   return {log_value, spread, std::min(9 * spread, kPi / 4)};
@@ -46,7 +46,7 @@ struct CellIntegrals {
   double error = 0;  // ∫ (c−x)² f
 };
 
-/// Gauss-Legendre quadrature of five nodes on panels of at most a quarter of the spread.
+/// Gauss-Legendre quadrature of five nodes on intervals of at most a quarter of the spread.
 CellIntegrals integrate_cell(const EvenDensity& density, double from, double to, double level) {
   const double near = std::sqrt(5 - 2 * std::sqrt(10.0 / 7)) / 3;
   const double far = std::sqrt(5 + 2 * std::sqrt(10.0 / 7)) / 3;
@@ -55,11 +55,11 @@ CellIntegrals integrate_cell(const EvenDensity& density, double from, double to,
   const double nodes[] = {-far, -near, 0, near, far};
   const double weights[] = {far_weight, near_weight, 128.0 / 225, near_weight, far_weight};
 
-  const int panels = 1 + static_cast<int>(4 * (to - from) / density.spread);
-  const double half_width = (to - from) / panels / 2;
+  const int intervals = 1 + static_cast<int>(4 * (to - from) / density.spread);
+  const double half_width = (to - from) / intervals / 2;
   CellIntegrals sums;
-  for (int panel = 0; panel < panels; ++panel) {
-    const double middle = from + (2 * panel + 1) * half_width;
+  for (int interval = 0; interval < intervals; ++interval) {
+    const double middle = from + (2 * interval + 1) * half_width;
     for (int node = 0; node < 5; ++node) {
       const double x = middle + half_width * nodes[node];
       const double mass = weights[node] * half_width * portable_exp(density.log_value(x));
@@ -136,21 +136,22 @@ double improve_levels(const EvenDensity& density, std::vector<double>& levels) {
     }
     solvable = solvable && pivots[i] > 0;
   }
-  std::vector<double> moved = levels;
+  std::vector<double> improved = levels;
   if (solvable) {
     for (size_t i = count; i-- > 0;) {
       if (i + 1 < count) moves[i] += coupling[i + 1] * moves[i + 1];
       moves[i] /= pivots[i];
-      moved[i] += moves[i];
+      improved[i] += moves[i];
     }
   }
-  if (!solvable || !is_ascending_inside(moved, density.end)) {
-    for (size_t i = 0; i < count; ++i) moved[i] = levels[i] - cells[i].pull / cells[i].mass;
+  if (!solvable || !is_ascending_inside(improved, density.end)) {
+    for (size_t i = 0; i < count; ++i) improved[i] = levels[i] - cells[i].pull / cells[i].mass;
   }
 
   double largest = 0;
-  for (size_t i = 0; i < count; ++i) largest = std::max(largest, std::fabs(moved[i] - levels[i]));
-  levels = std::move(moved);
+  for (size_t i = 0; i < count; ++i)
+    largest = std::max(largest, std::fabs(improved[i] - levels[i]));
+  levels = std::move(improved);
   return largest;
 }
 

@@ -25,7 +25,7 @@ class MagnitudePlanes {
   static double mse(int bits);
 
   int dim() const { return dim_; }
-  /// Of a magnitude: one fewer than of a coordinate.
+  /// Bits of a magnitude: one fewer than of a coordinate.
   int magnitude_bits() const { return bits_ - 1; }
   size_t sign_bytes() const { return (static_cast<size_t>(dim_) + 7) / 8; }
   size_t cell_bytes() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Learns what "-pca" stands for from a sample: the axes along which directions x−c spread, how much
 // variance each segment of 64 of them has, and so which rate. Within a segment the axes are rotated
-// at random, which heavy-tailed coordinates need. Rows that are held out say whether all that is
+// at random, which heavy-tailed coordinates need. Rows that are held out tell whether this is
 // better than the untrained code.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace polarquant {
 
-/// Fewer rows than this a dimension say too little, and are refused.
+/// Fewer rows for each dimension say too little, and are refused.
 inline constexpr int64_t kMinRowsPerDim = 2;
 inline constexpr int64_t kGoodRowsPerDim = 10;
 

@@ -11,7 +11,7 @@
 namespace polarquant {
 namespace {
 
-/// Scales lie within, so that no float over- or underflows.
+/// Scales are kept in this range, so that no float over- or underflows.
 constexpr float kLargestScale = 0x1p20F;
 
 std::variant<TrellisPlanes, MagnitudePlanes> make_planes(int dim, int twice_bits) {
@@ -119,7 +119,7 @@ void PlannedQuantizer::decode(const uint8_t* code, int row, float* y) const {
   for (int first = 0; first < coded; first += kSegmentDims) {
     const float scale = plan_[static_cast<size_t>(first / kSegmentDims)].scale;
     if (coded - first >= kSegmentDims) {
-      // The compiler unrolls a constant count.
+      // Compilers unroll a constant count.
       for (int j = first; j < first + kSegmentDims; ++j) y[j] *= scale;
     } else {
       for (int j = first; j < coded; ++j) y[j] *= scale;
@@ -152,7 +152,7 @@ void PlannedQuantizer::load_tables(ByteReader& in) {
   if (rates.empty()) return;
   SegmentPlan plan(rates.size());
   for (size_t i = 0; i < plan.size(); ++i) plan[i] = {rates[i], scales[i]};
-  // Training never leaves such a plan: what it reads would be the same for every row.
+  // Training never leaves such a plan, which would read the same for every row.
   require(plan.front().twice_bits > 0, StatusCode::corrupt_data, "plan: no segment has bits");
   set_plan(std::move(plan), errors);
 }

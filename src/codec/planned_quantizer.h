@@ -17,7 +17,7 @@
 
 namespace polarquant {
 
-/// The eigenproblem of training takes minutes from here on: its time grows with dim³.
+/// From here on the eigenproblem of training takes minutes: its time grows with dim³.
 inline constexpr int kMaxPlannedDim = 8192;
 
 /// What training measured on rows that it held out.
@@ -37,14 +37,14 @@ class PlannedQuantizer final : public Quantizer {
   /// Throws bad_argument for a plan that does not fit.
   void set_plan(SegmentPlan plan, const PlanErrors& errors);
 
-  /// Segments of one rate, above 0.
+  /// Segments with one rate, above 0.
   struct Run {
     int first = 0;            // coordinate
     size_t cells_offset = 0;  // in the code
     std::variant<TrellisPlanes, MagnitudePlanes> planes;
   };
   const std::vector<Run>& runs() const { return runs_; }
-  /// Coordinates before those without bits, which are 0 in every vector decoded.
+  /// Coordinates before those without bits, which are 0 in every decoded vector.
   int coded_dims() const;
   /// (dim), of the coordinates.
   const std::vector<float>& scales() const { return scales_; }

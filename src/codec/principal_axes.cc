@@ -7,7 +7,7 @@
 #include "src/core/checked_size.h"
 #include "src/core/status.h"
 
-// Fortran's: every BLAS and LAPACK has these, not every one has C headers.
+// Fortran names: every BLAS and LAPACK has these, not every one has C headers.
 extern "C" {
 void dsyrk_(const char* uplo, const char* trans, const int* n, const int* k, const double* alpha,
             const double* a, const int* lda, const double* beta, double* c, const int* ldc);
@@ -38,7 +38,7 @@ std::vector<double> solve_eigen(int n, std::vector<double>* matrix) {
   return values;
 }
 
-/// An eigenvector is one up to its sign.
+/// An eigenvector's sign is free.
 void fix_sign(double* axis, int dim) {
   const double* largest = std::max_element(
       axis, axis + dim, [](double a, double b) { return std::fabs(a) < std::fabs(b); });
@@ -71,7 +71,7 @@ SecondMoments::Axes SecondMoments::axes() {
   Axes axes;
   axes.variances = solve_eigen(dim_, &sums_);
   axes.rows = std::move(sums_);
-  // Columns of Fortran's are rows here; variances rise, and must fall.
+  // Fortran's columns are rows here; its variances rise, and ours must fall.
   const auto dim = static_cast<size_t>(dim_);
   std::reverse(axes.variances.begin(), axes.variances.end());
   for (size_t low = 0, high = dim - 1; low < high; ++low, --high)

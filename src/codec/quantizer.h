@@ -16,7 +16,7 @@ struct CodecKernels;
 
 class Quantizer {
  public:
-  /// direction: gets u = √dim · R(x−c)/‖x−c‖, and the codec stores two factors behind each code.
+  /// direction: gets u = √dim · R(x−c)/‖x−c‖, and the codec stores two factors after each code.
   /// vector: gets R(x−c)/unit and keeps lengths itself; no factors.
   enum class Input { direction, vector };
 
@@ -52,14 +52,13 @@ class Quantizer {
   virtual bool is_trained() const { return true; }
   /// Learns tables from n ≥ 1 rotated, centred, scaled rows, (n, dim); called once.
   virtual void train(int64_t n, const float* v, uint64_t seed) { (void)n, (void)v, (void)seed; }
-  /// Trained tables, as part of the codec's state; load checks every value it reads.
+  /// Trained tables, as part of the codec's state; loading checks every value.
   virtual void save_tables(ByteWriter& out) const { (void)out; }
   virtual void load_tables(ByteReader& in) { (void)in; }
-  /// Whether codes have 16-bit floats of the quantizer's own, and in which of the forms from now
-  /// on.
+  /// Whether codes have 16-bit floats of the quantizer's own, and which form it writes from now on.
   virtual bool has_short_floats() const { return false; }
   virtual void set_short_float(ShortFloat form) { (void)form; }
-  /// Whatever of `kernels` this quantizer has a use for.
+  /// Takes those of `kernels` that this quantizer can use.
   virtual void use_kernels(const CodecKernels& kernels) { (void)kernels; }
   /// Memory of this quantizer's own tables.
   virtual size_t memory_bytes() const = 0;

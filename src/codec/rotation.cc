@@ -64,12 +64,12 @@ void rotate_transpose(const HadamardTables& tables, float* x) {
 
 void multiply_rows(const int16_t* rows, int dim, int wanted, int64_t count, const float* x,
                    float* y) {
-  std::vector<int16_t> levels(static_cast<size_t>(dim));
+  std::vector<int16_t> values(static_cast<size_t>(dim));
   for (int64_t n = 0; n < count; ++n, x += dim, y += dim) {
-    const float unit = round_for_basis(x, dim, levels.data()) / kBasisOne;
+    const float unit = round_for_basis(x, dim, values.data()) / kBasisOne;
     for (int i = 0; i < wanted; ++i) {
       const int16_t* row = rows + static_cast<int64_t>(i) * dim;
-      const int64_t sum = std::inner_product(levels.begin(), levels.end(), row, int64_t{0});
+      const int64_t sum = std::inner_product(values.begin(), values.end(), row, int64_t{0});
       y[i] = unit * static_cast<float>(sum);
     }
   }
@@ -85,21 +85,21 @@ void multiply_columns(const int16_t* rows, int dim, const float* x, float* y) {
 
 }  // namespace
 
-int most_basis_level(int dim) {
+int most_basis_value(int dim) {
   const double most = 0x1p31 / kBasisOne / kLongestBasisRow / std::sqrt(static_cast<double>(dim));
   return static_cast<int>(std::min<double>(most, std::numeric_limits<int16_t>::max()));
 }
 
-float round_for_basis(const float* x, int dim, int16_t* levels) {
+float round_for_basis(const float* x, int dim, int16_t* values) {
   float most = 0;
   for (int j = 0; j < dim; ++j) most = std::max(most, std::fabs(x[j]));
-  const auto largest = static_cast<float>(most_basis_level(dim));
-  const float to_levels = largest / most;
-  if (!(to_levels <= std::numeric_limits<float>::max())) {
-    std::fill_n(levels, dim, int16_t{0});
+  const auto largest = static_cast<float>(most_basis_value(dim));
+  const float to_values = largest / most;
+  if (!(to_values <= std::numeric_limits<float>::max())) {
+    std::fill_n(values, dim, int16_t{0});
     return 0;
   }
-  for (int j = 0; j < dim; ++j) levels[j] = static_cast<int16_t>(std::lrint(x[j] * to_levels));
+  for (int j = 0; j < dim; ++j) values[j] = static_cast<int16_t>(std::lrint(x[j] * to_values));
   return most / largest;
 }
 
@@ -137,8 +137,8 @@ void Rotation::draw_signs(int layers, uint64_t seed) {
   }
 }
 
-// The reflection that takes a normal vector x to the first axis is I − v·vᵀ with
-// v = (x + sign(x₁)‖x‖e₁)·√2/‖…‖; with random signs behind them the product is Haar-distributed.
+// The reflection that takes a normal vector x to the first axis is I − v·vᵀ with v = (x +
+// sign(x₁)‖x‖e₁)·√2/‖…‖; with random signs as the last factor the product is Haar-distributed.
 void Rotation::draw_reflectors(uint64_t seed) {
   Random random(seed, kReflectorStream);
   reflectors_.resize(reflector_offset(dim_ - 1));
@@ -160,7 +160,7 @@ void Rotation::draw_reflectors(uint64_t seed) {
 }
 
 size_t Rotation::reflector_offset(int first) const {
-  // dim + (dim−1) + … : `first` reflectors stand before this one.
+  // The numbers of reflectors before this one: dim + (dim−1) + … of `first` reflectors.
   const auto dim = static_cast<size_t>(dim_);
   const auto count = static_cast<size_t>(first);
   return count * dim - (count * count - count) / 2;

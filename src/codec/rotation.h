@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The random orthogonal matrix R in front of every codec, made from one seed.
+// The random orthogonal matrix R that every codec begins with, made from one seed.
 //
 // hadamard: three rounds of {random signs, Walsh-Hadamard over the front 2^m coordinates, signs,
 // one butterfly (x_i ± x_{i+h})/√2 with h = ⌊dim/2⌋ at offset 0 and dim−2h in turn, signs,
@@ -33,20 +33,20 @@ inline constexpr float kSqrtHalf = 0.70710678F;
 
 enum class RotationKind : uint8_t { none = 0, hadamard = 1, dense = 2, pca = 3 };
 
-/// What 1 is in a basis, whose numbers are integers.
+/// The integer that stands for 1 in a basis.
 inline constexpr int kBasisOne = 1 << 14;
 inline int16_t basis_number(float value) {
   return static_cast<int16_t>(std::lrint(value * float{kBasisOne}));
 }
-/// Rows of a basis are at most so long: 1 but for rounding, which is half a unit for each number.
+/// The longest that a row of a basis may be: 1 but for rounding, half a unit for each number.
 inline constexpr double kLongestBasisRow = 1.02;
-/// A vector that a basis of `dim` dimensions is multiplied with is rounded to integers of at most
-/// this magnitude: the largest with which no sum of some of a row's products leaves 32 bits, by
+/// The largest magnitude of the integers that a vector is rounded to before it is multiplied with a
+/// basis of `dim` dimensions. No sum of some of a row's products then leaves 32 bits, by
 /// Cauchy-Schwarz.
-int most_basis_level(int dim);
-/// Rounds x, (dim), so, and returns what a level stands for; 0, with all levels 0, where x has
-/// nothing that a float can be divided by.
-float round_for_basis(const float* x, int dim, int16_t* levels);
+int most_basis_value(int dim);
+/// Rounds x, (dim), to these integers, and returns what 1 of them stands for; 0, with all values 0,
+/// where x is too small for a float's inverse.
+float round_for_basis(const float* x, int dim, int16_t* values);
 
 /// A hadamard rotation's numbers: nine layers of dim masks, three for each round, in order.
 struct HadamardTables {
@@ -55,7 +55,7 @@ struct HadamardTables {
   int transform_size;  // 2^m
 };
 
-/// x := R·x and x := Rᵀ·x as functions that may be replaced by faster ones of the same results
+/// x := R·x and x := Rᵀ·x as functions that may be replaced by faster ones with the same results
 /// (codec_kernels.h). These are the plain ones.
 struct RotationKernels {
   const char* target = "plain";
@@ -83,15 +83,15 @@ class Rotation {
   const AlignedVector<int16_t>& basis() const { return basis_; }
 
   RotationKind kind() const { return kind_; }
-  /// Of a hadamard rotation.
+  /// For a hadamard rotation.
   HadamardTables tables() const { return {sign_masks_.data(), dim_, transform_size_}; }
 
   void use_kernels(const RotationKernels& kernels) { kernels_ = kernels; }
 
-  /// x := R·x and x := Rᵀ·x in place, x of dim floats, or (count, dim), of which several cost less
+  /// x := R·x and x := Rᵀ·x in place, x of dim floats, or (count, dim): several together cost less
   /// than one by one where R is a matrix. Thread-safe.
   void apply(float* x) const { apply(x, 1, dim_); }
-  /// Of a matrix only the first `wanted` coordinates cost anything, and the others become 0.
+  /// For a matrix only the first `wanted` coordinates cost anything, and the others become 0.
   void apply(float* x, int64_t count, int wanted) const;
   void apply_transpose(float* x) const;
 
@@ -106,8 +106,8 @@ class Rotation {
   int dim_;
   int transform_size_ = 1;            // hadamard: 2^m
   std::vector<uint32_t> sign_masks_;  // layers of dim masks: 0, or the float's sign bit
-  AlignedVector<float> reflectors_;  // dense: of lengths dim, dim−1, …, 2, one behind the other
-  AlignedVector<int16_t> basis_;     // pca
+  AlignedVector<float> reflectors_;   // dense: of lengths dim, dim−1, …, 2, one after the other
+  AlignedVector<int16_t> basis_;      // pca
   RotationKernels kernels_;
 };
 

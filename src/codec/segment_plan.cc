@@ -11,7 +11,7 @@ namespace polarquant {
 namespace {
 
 constexpr int kMaxTrellisTwiceBits = 10;
-/// Less than float32 resolves beside the others; scales would leave their range.
+/// Float32 resolves no smaller variance beside the others; scales would leave their range.
 constexpr double kLeastVariance = 0x1p-38;
 
 std::vector<Rate> make_rates() {

@@ -13,7 +13,7 @@ namespace polarquant {
 
 inline constexpr int kSegmentDims = 64;
 
-/// What a segment can be coded at: the trellis codes of up to 5 bits a dimension, magnitudes
+/// A rate that a segment can be coded at: the trellis codes of up to 5 bits a dimension, magnitudes
 /// (magnitude_planes.h) above.
 struct Rate {
   int twice_bits;  // 2 × bits per dimension
@@ -40,7 +40,7 @@ constexpr int segments_of(int dim) { return (dim + kSegmentDims - 1) / kSegmentD
 /// Coordinates of a segment: 64, or what is left for the last.
 int segment_dims(int dim, int segment);
 
-/// Magnitudes are for full segments.
+/// Only full segments can have magnitudes.
 bool can_have_rate(int dims, int twice_bits);
 /// Bytes of a segment's planes at a rate.
 size_t segment_bytes(int dims, int twice_bits);
@@ -49,13 +49,13 @@ size_t plan_bytes(int dim, const SegmentPlan& plan);
 
 /// One rate everywhere: of a trellis code's rate, the plan of the untrained code.
 SegmentPlan uniform_plan(int dim, int twice_bits);
-/// The same, or where a short last segment cannot have that rate, what spends `bytes` most evenly.
+/// The same; where a short last segment cannot have that rate, `bytes` spent most evenly.
 SegmentPlan even_plan(int dim, int twice_bits, size_t bytes);
 /// Error per dimension on the unit Gaussian of a plan with equal scales.
 double plan_mse(int dim, const SegmentPlan& plan);
 /// The plan of the least error in at most `bytes`, for segments of these variances (variance per
-/// coordinate, falling): from 0 bits on, the step that removes most error a byte, again and again
-/// (greedy; the rates' errors are nearly convex, so that little is left to gain).
+/// coordinate, falling): starting with 0 bits, take the step that removes most error a byte, again
+/// and again (greedy; the rates' errors are nearly convex, so that little is left to gain).
 SegmentPlan allocate_rates(int dim, std::span<const double> variances, size_t bytes);
 
 }  // namespace polarquant

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two forms of 16-bit floats in codes. States of format 4 have the one that reaches further;
-// those that older libraries wrote keep binary16, and so do their codes.
+// The two forms of 16-bit floats in codes. States of format 4 have the one with the wider range;
+// states of older libraries keep binary16, and so do their codes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace polarquant {
 
 enum class ShortFloat : uint8_t { float16, wide16 };
 
-/// Writes a value ≥ 0. Those beyond what the form holds are the caller's to refuse.
+/// Writes a value ≥ 0. The caller refuses values beyond what the form holds.
 inline void write_short_float(ShortFloat form, float value, uint8_t* data) noexcept {
   uint16_t bits = 0xFFFF;  // the largest wide one
   if (form == ShortFloat::float16) {

@@ -17,13 +17,13 @@ void store_signs(const float* u, int dim, uint8_t* signs) {
     for (int i = 0; i < count; ++i) byte |= static_cast<unsigned>(u[first + i] < 0) << i;
     return static_cast<uint8_t>(byte);
   };
-  // The compiler unrolls a constant count.
+  // Compilers unroll a constant count.
   int first = 0;
   for (; first + 8 <= dim; first += 8) signs[first / 8] = byte_of(first, 8);
   if (first < dim) signs[first / 8] = byte_of(first, dim - first);
 }
 
-// Without a branch: signs are as random as can be.
+// No branch for each sign: they are random.
 void apply_signs(const uint8_t* signs, int dim, float* u) {
   for (int first = 0; first < dim; first += 8) {
     const uint32_t byte = signs[first / 8];

@@ -8,7 +8,7 @@ namespace polarquant {
 
 /// Writes ⌈dim/8⌉ bytes.
 void store_signs(const float* u, int dim, uint8_t* signs);
-/// Changes the sign of the coordinates that are negative.
+/// Negates the coordinates that are negative.
 void apply_signs(const uint8_t* signs, int dim, float* u);
 
 }  // namespace polarquant

@@ -28,8 +28,7 @@ constexpr std::string_view kOnline = "online";
 constexpr std::string_view kPca = "pca";
 constexpr int kMaxPlannedTwiceBits = 14;
 
-// Where a parser stands: the whole spec for error texts, and the body between "Polar" and the
-// options.
+// The parser's input: the whole spec for error texts, and the body between "Polar" and the options.
 struct Body {
   std::string_view spec;
   std::string_view text;
@@ -130,12 +129,12 @@ std::string print_tree(const std::vector<int>& bits) {
 
 std::vector<int> parse_tree(const Body& body) {
   std::vector<int> bits;
-  std::string_view rest = body.text.substr(kTree.size());
+  std::string_view level_texts = body.text.substr(kTree.size());
   for (;;) {
-    const size_t dot = rest.find('.');
-    bits.push_back(parse_bits(body, rest.substr(0, dot), 1, 8));
+    const size_t dot = level_texts.find('.');
+    bits.push_back(parse_bits(body, level_texts.substr(0, dot), 1, 8));
     if (dot == std::string_view::npos) return bits;
-    rest.remove_prefix(dot + 1);
+    level_texts.remove_prefix(dot + 1);
   }
 }
 
@@ -328,12 +327,12 @@ Spec parse_spec(std::string_view text) {
   for (const Row& row : rows()) {
     if (!row.owns(body.text)) continue;
     Spec spec{row.family, row.parse(body), row.default_rotation, false};
-    std::string_view rest = dash == std::string_view::npos ? "" : text.substr(dash);
-    while (!rest.empty()) {
-      rest.remove_prefix(1);
-      const size_t next = rest.find('-');
-      parse_option(body, row, rest.substr(0, next), &spec);
-      rest = next == std::string_view::npos ? "" : rest.substr(next);
+    std::string_view options = dash == std::string_view::npos ? "" : text.substr(dash);
+    while (!options.empty()) {
+      options.remove_prefix(1);
+      const size_t next = options.find('-');
+      parse_option(body, row, options.substr(0, next), &spec);
+      options = next == std::string_view::npos ? "" : options.substr(next);
     }
     return spec;
   }

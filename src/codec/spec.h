@@ -39,7 +39,7 @@ std::string print_spec(const Spec& spec);
 bool looks_like_spec(std::string_view text);
 /// Twice the bits a dimension of a trellis, byte or residual code, both stages together.
 int twice_bits_of(const Spec& spec);
-/// Of a trained code, the one whose bytes it has; of others, themselves.
+/// For a trained code, the one whose bytes it has; for others, the code itself.
 Spec untrained_counterpart(const Spec& spec);
 /// Makes the quantizer of a spec; throws bad_argument when the spec does not fit `dim`.
 std::unique_ptr<Quantizer> make_quantizer(const Spec& spec, int dim);

@@ -16,9 +16,9 @@ namespace {
 
 constexpr float kUnreachable = std::numeric_limits<float>::infinity();
 
-// The plain kernels. The trail of a pair is the cost of every state before it.
+// The plain kernels. A pair's trail is the cost of every state before it.
 
-// Branch by branch: see advance_by.
+// The order of advance_by: branch by branch.
 int place_by_branch(int window, int step) {
   return (window % (1 << step)) * trellis_states(step) + (window >> step);
 }
@@ -87,7 +87,7 @@ void advance_plain(const Cells& cells, int step, const TrellisPoints& points, Tr
   }
 }
 
-// Costs are not negative, so that their bits have their order; two loops without a branch a number.
+// Costs are not negative, so that their bits sort alike; two loops without branches on numbers.
 int first_least(const float* costs, int count) {
   int32_t least = std::numeric_limits<int32_t>::max();
   for (int i = 0; i < count; ++i) least = std::min(least, std::bit_cast<int32_t>(costs[i]));
@@ -100,7 +100,7 @@ int trace_plain(const Cells& cells, int step, const TrellisPoints& points, Trell
                 int state, uint8_t* windows) {
   for (int i = pass.count - 1; i >= 0; --i) {
     const auto* before = reinterpret_cast<const float*>(pass.trail + i * trail_bytes(step));
-    // Found again from the costs before it instead of being kept for every state.
+    // Found again from the costs before it, which is cheaper than keeping it for every state.
     const TrellisChoice choice =
         best_branch(cells, step, points[pass.first + i], before, state,
                     [step](int window) { return place_by_branch(window, step); });

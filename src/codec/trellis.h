@@ -69,7 +69,7 @@ struct TrellisPass {
 /// results (codec_kernels.h). These are the plain ones.
 struct TrellisKernels {
   const char* target = "plain";
-  /// Lays cells out as the other functions want them.
+  /// Orders cells as the other functions want them.
   void (*arrange_cells)(const Cells& cells, int step, Cells* arranged);
   /// costs, one a state: before the pass, then after it. 64-byte aligned, as the trail is.
   void (*advance)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
@@ -78,8 +78,8 @@ struct TrellisKernels {
   int (*trace)(const Cells& arranged, int step, const TrellisPoints& points, TrellisPass pass,
                int state, uint8_t* windows);
 
-  /// Decodes coordinates from the first on, as many as it likes of whole segments; returns how
-  /// many. Nothing beyond the planes is read.
+  /// Decodes coordinates from the first on, as many whole segments as it likes; returns how many.
+  /// Reads nothing beyond the planes.
   int (*decode_segments)(const CellBytes& cells, int step, const TrellisCode& code, float* u);
 
   TrellisKernels();
@@ -103,18 +103,18 @@ inline uint32_t rank_among_parallel(float distance, int step, int window) {
 inline int window_of_rank(uint32_t rank, int step) {
   return static_cast<int>(rank & static_cast<uint32_t>(parallel_windows(step) - 1));
 }
-/// What the path's cost grows by.
+/// The cost that it adds to a path.
 inline float distance_of_rank(uint32_t rank, int step) {
   return std::bit_cast<float>(rank & ~static_cast<uint32_t>(parallel_windows(step) - 1));
 }
 
-/// How a state is best reached, and from where; `branch` is the window's below the state's bits.
+/// The best way to a state, and from which one; `branch`: the window's part below its bits.
 struct TrellisChoice {
   float total = std::numeric_limits<float>::infinity();
   int branch = 0;
 };
-/// After a point, from the costs before it. `place(window)` is where `cells` have a window. This is
-/// the definition: what passes over all states do faster must come to the same bits.
+/// The cost after a point, from the costs before it. `place(window)` is where `cells` have a
+/// window. This is the definition: functions that do all states faster must give the same bits.
 template <class Place>
 TrellisChoice best_branch(const Cells& cells, int step, TrellisPoint point, const float* before,
                           int state, const Place& place) {
@@ -138,7 +138,7 @@ TrellisChoice best_branch(const Cells& cells, int step, TrellisPoint point, cons
   return best;
 }
 
-/// What a pass may keep of each pair.
+/// The most that a pass may keep of each pair.
 constexpr size_t trail_bytes(int step) {
   return std::max<size_t>(64, sizeof(float) * static_cast<size_t>(trellis_states(step)));
 }
@@ -177,8 +177,7 @@ class TrellisEncoder {
   Cells cells_;  // as the kernels arrange them
 };
 
-/// Writes the ring of bits that windows of consecutive pairs stand for: ⌈pairs·step/8⌉ bytes,
-/// padding bits 0.
+/// Writes the ring of bits of windows of consecutive pairs: ⌈pairs·step/8⌉ bytes, padding bits 0.
 void pack_windows(const uint8_t* windows, int pairs, int step, uint8_t* ring);
 /// The window of pair `pair` of a ring of pairs·step bits.
 int read_window(const uint8_t* ring, int pairs, int step, int pair);

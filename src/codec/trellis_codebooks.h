@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The constant codebooks of the flagship codec and what they reach. trellis_codebooks.cc is written
-// by tools/train_codebooks, which says how; a change there changes stored bytes.
+// The constant codebooks of the flagship codec and their errors. trellis_codebooks.cc is written by
+// tools/train_codebooks, which says how; a change there changes stored bytes.
 #pragma once
 
 #include <cstdint>

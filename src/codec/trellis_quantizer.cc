@@ -11,7 +11,7 @@
 namespace polarquant {
 namespace {
 
-// A window path is found in scratch memory that is kept per thread: encode is called row by row.
+// Scratch memory of a window path, kept for each thread: encode is called row by row.
 struct EncodeScratch {
   std::vector<float> points;
   std::vector<uint8_t> windows;
@@ -79,13 +79,13 @@ void TrellisPlanes::read_cells(const uint8_t* windows, int first, float* u) cons
 
 void TrellisPlanes::decode(const uint8_t* signs, const uint8_t* cells, float* u) const {
   const TrellisCode code = {codebook_.quadrant ? signs : nullptr, cells, dim_};
-  const int front = encoder_.kernels().decode_segments(cell_bytes_, codebook_.step, code, u);
-  if (front == dim_) return;
+  const int decoded = encoder_.kernels().decode_segments(cell_bytes_, codebook_.step, code, u);
+  if (decoded == dim_) return;
   thread_local std::vector<uint8_t> windows;
-  windows.resize(pairs() - front / 2);
-  read_windows(cells, pairs(), codebook_.step, front / 2, windows.data());
-  read_cells(windows.data(), front, u);
-  if (codebook_.quadrant) apply_signs(signs + front / 8, dim_ - front, u + front);
+  windows.resize(pairs() - decoded / 2);
+  read_windows(cells, pairs(), codebook_.step, decoded / 2, windows.data());
+  read_cells(windows.data(), decoded, u);
+  if (codebook_.quadrant) apply_signs(signs + decoded / 8, dim_ - decoded, u + decoded);
 }
 
 TrellisQuantizer::TrellisQuantizer(int dim, int twice_bits)

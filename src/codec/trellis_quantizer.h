@@ -36,7 +36,7 @@ class TrellisPlanes {
 
   void encode(const float* u, uint8_t* signs, uint8_t* cells) const;
   void decode(const uint8_t* signs, const uint8_t* cells, float* u) const;
-  /// With the cell plane right behind the quadrant plane.
+  /// With the cell plane right after the quadrant plane.
   void encode(const float* u, uint8_t* planes) const {
     encode(u, planes, planes + quadrant_bytes());
   }
@@ -46,7 +46,7 @@ class TrellisPlanes {
   }
 
  private:
-  /// Of the coordinates from `first` on, a segment's first; windows are those of their pairs.
+  /// Reads coordinates from `first` on, which begins a segment; windows: those of their pairs.
   void read_cells(const uint8_t* windows, int first, float* u) const;
 
   int dim_;

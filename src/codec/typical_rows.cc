@@ -11,12 +11,12 @@ constexpr double kMostTimes = 8;
 constexpr double kShare = .9;
 /// Rows, evenly spread, whose coordinates' medians are the first centre.
 constexpr int64_t kMedianRows = 200;
-/// A mean is its own typical rows' after one round nearly always.
+/// Nearly always a mean has the same typical rows again after one round.
 constexpr int kMostRounds = 4;
 /// Rows around the origin are about as far from their mean as from it, some a little further.
-constexpr double kAboutAsFar = 1 + 0x1p-7;
+constexpr double kAsFar = 1 + 0x1p-7;
 
-/// The one that `share` of the others are at most.
+/// The value that a `share` of them do not exceed.
 double ranked(std::vector<double> values, double share) {
   const auto at =
       values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
@@ -24,7 +24,7 @@ double ranked(std::vector<double> values, double share) {
   return *at;
 }
 
-/// Of two middle ones the mean.
+/// The mean of the two middle ones where the count is even.
 float median(std::vector<float>* values) {
   const auto middle = values->begin() + std::ssize(*values) / 2;
   std::nth_element(values->begin(), middle, values->end());
@@ -68,7 +68,7 @@ std::vector<float> mean_of(const TypicalRows& typical, int64_t n, int dim,
   }
   const auto count = static_cast<double>(typical.count(n));
   std::vector<float> mean;
-  for (const double of_column : sum) mean.push_back(static_cast<float>(of_column / count));
+  for (const double column : sum) mean.push_back(static_cast<float>(column / count));
   return mean;
 }
 
@@ -95,14 +95,14 @@ std::vector<float> typical_mean(int64_t n, int dim, const RowReader& row_of,
   std::vector<float> mean = mean_of(typical, n, dim, row_of);
   for (int round = 0; round < kMostRounds; ++round) {
     distances2 = distances2_from(mean, n, row_of, kernels);
-    TypicalRows of_mean(distances2);
-    if (of_mean == typical) break;
-    typical = std::move(of_mean);
+    TypicalRows near_mean(distances2);
+    if (near_mean == typical) break;
+    typical = std::move(near_mean);
     mean = mean_of(typical, n, dim, row_of);
   }
   const double by_mean = ranked(distances2, .5);
   const double by_origin = ranked(distances2_from(origin, n, row_of, kernels), .5);
-  return by_mean > kAboutAsFar * kAboutAsFar * by_origin ? origin : mean;
+  return by_mean > kAsFar * kAsFar * by_origin ? origin : mean;
 }
 
 }  // namespace polarquant

@@ -4,12 +4,12 @@
 namespace polarquant {
 namespace {
 
-/// The bits of a float ≥ 0 without `dropped` of its mantissa's, exponents counted from 2^-63 as 1.
+/// The bits of a float ≥ 0, `dropped` fewer of mantissa, exponents counted from 2^-63 as 1.
 uint32_t rounded(uint32_t float_bits, int dropped) {
   constexpr uint32_t kLeast = std::bit_cast<uint32_t>(kWideLeast);
   constexpr uint32_t kExponentOne = 0x00800000U;
   if (float_bits < kLeast) {
-    // Half of it is the even of the two, 0.
+    // Exactly half of it rounds to the even one, 0.
     return float_bits > kLeast - kExponentOne ? kExponentOne >> dropped : 0;
   }
   const uint32_t bits = float_bits - kLeast + kExponentOne;

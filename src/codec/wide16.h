@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // 16-bit floats of 7 exponent bits, which reach 19 decades to either side of 1 where binary16
-// reaches 4: with 9 bits of mantissa and no sign, or with 8 and a sign in front. Exponents are 64
-// above their value, numbers of exponent 0 are 0 (none else is written). A shift puts the bits
-// where a float has them, and a product with a power of two makes them the number, as cheap as
-// what converts binary16 in hardware.
+// reaches 4: with 9 bits of mantissa and no sign, or with 8 and a sign before them. Exponents are
+// 64 above their value, numbers of exponent 0 are 0 (none else is written). A shift puts the bits
+// where a float has them, and a product with a power of two makes them the number, as cheap as what
+// converts binary16 in hardware.
 #pragma once
 
 #include <bit>
@@ -11,9 +11,9 @@
 
 namespace polarquant {
 
-/// 2^-63; all from half of it on are at least that.
+/// 2^-63; numbers from half of it on become at least that.
 inline constexpr float kWideLeast = 0x1p-63F;
-/// The largest number without a sign. Of those with one it is a little smaller, 2^64 − 2^55.
+/// The largest number without a sign. With a sign it is a little smaller, 2^64 − 2^55.
 inline constexpr float kWideMost = 0x1p64F - 0x1p54F;
 
 /// Float exponents are 127 above their value.

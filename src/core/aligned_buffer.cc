@@ -19,7 +19,7 @@ std::align_val_t alignment_for(size_t bytes) {
 void* allocate_aligned(size_t bytes) {
   void* memory = ::operator new(bytes, alignment_for(bytes));
 #ifdef __linux__
-  // A wish: where it is refused, pages stay small.
+  // Only a request: where the system refuses it, pages stay small.
   if (bytes >= kHugePage) static_cast<void>(madvise(memory, bytes, MADV_HUGEPAGE));
 #endif
   return memory;

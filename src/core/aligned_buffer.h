@@ -12,8 +12,7 @@ namespace polarquant {
 inline constexpr size_t kAlignment = 64;
 
 /// Memory on a 64-byte boundary; throws std::bad_alloc. From 2 MiB on it asks the system for huge
-/// pages: rows of an index that are read out of order cost a walk through the page tables each
-/// otherwise.
+/// pages: with small ones, each row that is read out of order costs a walk through the page tables.
 void* allocate_aligned(size_t bytes);
 /// `bytes` as given to allocate_aligned.
 void free_aligned(void* memory, size_t bytes) noexcept;

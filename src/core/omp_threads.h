@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The number of threads of one call, for loops that name none: FAISS's, which take it from OpenMP's
-// setting alone, and ours. That setting belongs to the calling thread (OpenMP's nthreads-var is
-// kept per task), so that changing it here and setting it back is seen by no other thread.
+// setting alone, and ours. That setting belongs to the calling thread (OpenMP keeps nthreads-var for
+// each task), so that no other thread sees it changed here and set back.
 #pragma once
 
 #include <omp.h>
@@ -15,8 +15,8 @@ namespace polarquant {
 
 class OmpThreads {
  public:
-  /// num_threads 0: OpenMP's default. In a forked child 1, whatever is asked for: OpenMP's threads
-  /// did not survive the fork, and FAISS would wait for them for ever.
+  /// num_threads 0: OpenMP's default. In a forked child always 1: OpenMP's threads did not survive
+  /// the fork, and FAISS would wait for them for ever.
   explicit OmpThreads(int32_t num_threads) noexcept : previous_(omp_get_max_threads()) {
     omp_set_num_threads(thread_count(num_threads, std::numeric_limits<int64_t>::max()));
   }

@@ -40,7 +40,7 @@ void parallel_for(int64_t iterations, int threads,
     }
     return;
   }
-  // Thread 0 may come to no iteration.
+  // Thread 0 may get no iteration.
   if (work != nullptr) work->poll();
   std::exception_ptr first_error;
   std::mutex error_mutex;
@@ -50,7 +50,7 @@ void parallel_for(int64_t iterations, int threads,
     if (stop.load(std::memory_order_relaxed)) continue;
     try {
       const int thread = omp_get_thread_num();
-      // Thread 0 is the one whose call it is.
+      // Thread 0 is the caller's.
       if (work != nullptr && thread == 0) work->poll();
       body(i, thread);
     } catch (...) {

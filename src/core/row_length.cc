@@ -9,8 +9,8 @@
 namespace polarquant {
 namespace {
 
-/// Infinite or NaN for a row that is too long by far or not finite. Side by side, so that compilers
-/// make vectors of it.
+/// Infinite or NaN for a row that is far too long or not finite. Sums lie side by side, so that
+/// compilers make vectors of them.
 float squared_length(const float* row, int64_t d) {
   constexpr int64_t kLanes = 16;
   std::array<float, kLanes> sums{};

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// How long rows and queries may be. FAISS computes squares of lengths and of distances as floats,
-// and does not bear infinities: training on them crashes, or makes centroids that are no numbers.
+// How long rows and queries may be. FAISS computes squared lengths and distances as floats, and
+// infinities break it: training on them crashes, or makes centroids that are not numbers.
 #pragma once
 
 #include <cstdint>
 
 namespace polarquant {
 
-/// Squares of longer ones, and of distances between them, come near the end of a float's range,
-/// 2^128. Everything that takes rows as they are, codecs among it, has this limit.
+/// Squares of longer rows, and of distances between them, come near a float's limit, 2^128.
+/// Everything that takes rows as they are, codecs included, has this limit.
 inline constexpr float kMaxRowLength = 0x1p61F;
-/// Of all rows of a training together, so that sums of products of coordinates are floats too.
+/// A limit for all rows of a training together: sums of products of coordinates are floats too.
 inline constexpr double kMaxSquaredLengths = 0x1p125;
 
 /// Throws bad_argument unless each of n rows of d floats is finite and no longer than

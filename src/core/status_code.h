@@ -6,8 +6,7 @@
 
 namespace polarquant {
 
-/// Numbers are part of the ABI (POLAR_* in polarquant.h) and never change; gaps leave room by
-/// cause.
+/// Part of the ABI (POLAR_* in polarquant.h), never changed; gaps are for more of each cause.
 enum class StatusCode : int32_t {
   ok = 0,
   bad_argument = 10,

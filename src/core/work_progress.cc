@@ -10,9 +10,9 @@ namespace {
 
 thread_local WorkProgress* innermost = nullptr;
 
-/// Between two calls of the caller's function, which may take a lock that others hold.
+/// The least time between calls of the caller's function, which may take a lock of others.
 constexpr std::chrono::milliseconds kBetweenQuestions{20};
-/// The clock is looked at about this often.
+/// The clock is read about this often.
 constexpr std::chrono::milliseconds kBetweenLooks{2};
 constexpr int64_t kMostPolls = 1 << 10;
 
@@ -28,11 +28,11 @@ WorkProgress::~WorkProgress() { innermost = outer_; }
 WorkProgress* WorkProgress::current() noexcept { return innermost; }
 
 bool WorkProgress::wants_stop() {
-  // Not while the caller's function runs, which may itself call what polls.
+  // The caller's function may itself call what polls: it is not asked again meanwhile.
   if (asking_ || kept_going_ > 0) return false;
   if (stopped_) return true;
   const Clock::time_point now = Clock::now();
-  // As many polls as fit between two looks.
+  // As many polls as fit between two readings of the clock.
   const auto past = now - looked_at_clock_;
   if (past < kBetweenLooks / 2) {
     polls_between_ = std::min(polls_between_ * 2, kMostPolls);

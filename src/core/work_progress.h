@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How far a long call is, told to its caller, who may end it: training, adding, building.
-//
-// What such a call does lies many functions below the one that is told of the caller's wish, some
-// of them FAISS's. So the call is known by its thread: whoever works for long asks the progress of
-// the thread it runs on, if there is one, and parallel_for asks for all loops. Code that must not
-// be left half way holds a WorkWithoutStop.
+// Tells the caller of a long call (training, adding, building) how far it is, and lets the caller
+// end it. The work is done many functions below the one that knows the caller, in FAISS too. So
+// progress belongs to a thread: whoever works for long asks for the progress of its thread, if
+// there is one, and parallel_for asks for all loops. Code that must not be left half way holds a
+// WorkWithoutStop.
 #pragma once
 
 #include <chrono>
@@ -13,8 +12,8 @@
 
 namespace polarquant {
 
-/// One call's progress, for the thread that makes it, from construction to destruction. An empty
-/// `report` tells nobody. `what` begins the text of the error of a stopped call.
+/// One call's progress, for the thread that makes it, from construction to destruction. With an
+/// empty `report` nobody is told. `what` begins the text of the error of a stopped call.
 class WorkProgress {
  public:
   WorkProgress(const std::function<bool(double)>& report, const char* what) noexcept;
@@ -26,13 +25,13 @@ class WorkProgress {
   static WorkProgress* current() noexcept;
 
   /// Throws cancelled once the caller wants the call to stop. May be called as often as one likes:
-  /// the caller's function is called some times a second.
+  /// the caller's function is called only some times a second.
   void poll() {
     if (--polls_left_ <= 0 && wants_stop()) fail_stopped();
   }
-  /// From here on polls come in other intervals than before.
+  /// Polls come in other intervals from here on.
   void begin_loop() noexcept { polls_left_ = polls_between_ = 1; }
-  /// poll() for code that cannot throw; asks the caller's function if it is time to.
+  /// poll() for code that cannot throw; asks the caller's function when it is time.
   bool wants_stop();
   bool is_stopped() const { return stopped_; }
   /// Throws if the call is stopped, without asking.
@@ -41,7 +40,7 @@ class WorkProgress {
   }
   /// How much of the stage at hand is done, 0 to 1; what is told never falls.
   void set_share(double share) noexcept;
-  /// Tells that all is done, which stops nothing.
+  /// Tells that all is done; the caller can no longer stop the call.
   void finish();
 
  private:
@@ -77,7 +76,7 @@ inline void report_work(double share) {
   }
 }
 
-/// A part of the work of the stage around it, from `begin` to `end` of that one, 0 to 1.
+/// A part of the work: it goes from `begin` to `end`, 0 to 1, of the stage around it.
 class WorkStage {
  public:
   WorkStage(double begin, double end) noexcept;
@@ -90,7 +89,7 @@ class WorkStage {
   double outer_begin_ = 0, outer_end_ = 1;
 };
 
-/// While it lives the thread's call is not stopped.
+/// While one lives, the thread's call is not stopped.
 class WorkWithoutStop {
  public:
   WorkWithoutStop() noexcept : work_(WorkProgress::current()) {

@@ -44,7 +44,7 @@ void CudaCodec::score(const HeadRows& rows, int64_t nq, const float* queries, vo
 void CudaCodec::combine(const HeadRows& rows, int64_t nw, const float* weights, void* stream,
                         float* out) const {
   const auto count = static_cast<size_t>(rows.heads * nw);
-  const size_t width = rows_.width() + 1;  // the weights' sum behind it
+  const size_t width = rows_.width() + 1;  // and the sum of weights
   std::vector<double> sums(count * width);
   cuda::RowSumsRequest request = {};
   request.heads = rows.heads;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A codec on a CUDA device as the C ABI has it: scores and weighted sums of codes that callers
-// hold.
+// A codec on a CUDA device, for the C ABI: scores and weighted sums of codes that callers hold.
 #pragma once
 
 #include <cstdint>

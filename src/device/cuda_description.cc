@@ -92,11 +92,11 @@ cuda::Int8Description describe_values(const ScanCodec& scan_codec) {
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq)
     : DeviceQueries(scan_codec, nq, nullptr) {
   constants.resize(static_cast<size_t>(nq));
-  values.resize(static_cast<size_t>(nq) * lanes);
+  values.resize(static_cast<size_t>(nq) * padded_dim);
 }
 
 DeviceQueries::DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries)
-    : lanes(static_cast<size_t>(scan_codec.padded_dim())),
+    : padded_dim(static_cast<size_t>(scan_codec.padded_dim())),
       dim(static_cast<size_t>(scan_codec.dim())),
       given(queries),
       rotated(static_cast<size_t>(nq) * dim),
@@ -119,7 +119,7 @@ void DeviceQueries::put_values(int64_t at, const ScanQuery& scan) {
   to.sketch_slope = scan.sketch.slope;
   to.sketch_margin = scan.sketch.margin;
   to.signs_sketch_slope = scan.signs.slope;
-  to.signs_rest_slope = scan.signs.other_slope;
+  to.signs_payload_slope = scan.signs.other_slope;
   to.signs_margin = scan.signs.margin;
   to.first_slope = scan.first_stage.slope;
   to.first_margin = scan.first_stage.margin;
@@ -129,7 +129,7 @@ void DeviceQueries::put_values(int64_t at, const ScanQuery& scan) {
   std::copy(scan.sign_words.begin(), scan.sign_words.end(), to.sign_words);
   std::copy(scan.ones_words.begin(), scan.ones_words.end(), to.ones_words);
   std::copy(scan.twos_words.begin(), scan.twos_words.end(), to.twos_words);
-  std::copy(scan.values.begin(), scan.values.end(), values.data() + query * lanes);
+  std::copy(scan.values.begin(), scan.values.end(), values.data() + query * padded_dim);
 }
 
 cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
@@ -142,7 +142,7 @@ cuda::SearchRequest DeviceQueries::request(int64_t first, int64_t count) const {
     request.terms = terms.data() + from;
   } else {
     request.constants = constants.data() + from;
-    request.values = values.data() + from * lanes;
+    request.values = values.data() + from * padded_dim;
   }
   return request;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Codecs and queries in the words of cuda/interface.h.
+// Describes codecs and queries by the structs of cuda/interface.h.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +14,24 @@ namespace polarquant::device {
 /// Throws unsupported for codes that are not searched on devices.
 cuda::CodeDescription describe_code(const Codec& codec, const ScanCodec& scan_codec);
 
-/// What devices need to make values and bounds of queries themselves.
+/// The numbers by which devices make values and bounds of queries themselves.
 cuda::Int8Description describe_values(const ScanCodec& scan_codec);
 
 /// Queries side by side, as a device takes them.
 struct DeviceQueries {
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq);
-  /// Of an inverted file, which makes values itself. queries: (nq, dim), borrowed.
+  /// For an inverted file, which makes values itself. queries: (nq, dim), borrowed.
   DeviceQueries(const ScanCodec& scan_codec, int64_t nq, const float* queries);
   void put(int64_t at, const PreparedQuery& prepared);
-  /// Not of an inverted file.
+  /// Not for an inverted file.
   void put_values(int64_t at, const ScanQuery& scan);
 
-  /// These as a search's; what is to be found is not said yet.
+  /// A search's request with these queries; the caller adds what is to be found.
   cuda::SearchRequest request(int64_t first, int64_t count) const;
 
-  size_t lanes;
+  size_t padded_dim;
   size_t dim;
-  const float* given = nullptr;  // of an inverted file
+  const float* given = nullptr;  // for an inverted file
   std::vector<cuda::QueryConstants> constants;
   std::vector<int8_t> values;
   std::vector<float> rotated;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An encoder on a CUDA device as the C ABI has it.
+// An encoder on a CUDA device, for the C ABI.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,7 @@ namespace polarquant::device {
 
 class CudaEncoder {
  public:
-  /// Copies what encoding needs of the codec. Throws unsupported for codes that are not made on
-  /// devices.
+  /// Copies what encoding needs. Throws unsupported for codes that devices do not make.
   CudaEncoder(const Codec& codec, int32_t device);
 
   int dim() const { return dim_; }

@@ -85,7 +85,7 @@ std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
     }
     for (int i = 0; i < count; ++i) {
       const int64_t id = ids[static_cast<size_t>(row + i)];
-      // Nobody asks for the room behind a list, of id −1.
+      // No filter keeps the spare rows after a list, of id −1.
       const bool is_kept = id >= 0 && filter.keeps(id);
       word |= static_cast<uint64_t>(is_kept ? 1 : 0) << i;
     }
@@ -141,7 +141,7 @@ void CudaIndex::search_copies(const DeviceQueries& queries, const Request& reque
     parts_[(first_part + i) % parts_.size()]->search(own);
   });
   if (!chooses) return;
-  // The device orders what it returns by the codec's scores: of more rows the first k are the best.
+  // The device orders its results by the codec's scores: the first k of more are the best.
   for (int64_t q = 0; q < request.nq; ++q) {
     std::copy_n(scores + q * kept, request.k, request.scores + q * request.k);
     std::copy_n(rows + q * kept, request.k, request.rows + q * request.k);
@@ -177,7 +177,7 @@ void CudaIndex::search_some(const DeviceQueries& queries, const Request& request
   }
 }
 
-// Devices know rows by their numbers, so that all that they keep comes back.
+// Devices know rows by their numbers, so that all rows they keep come back.
 void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& request) const {
   std::vector<float> kept_scores(static_cast<size_t>(request.nq * request.kept));
   std::vector<int64_t> kept_rows(kept_scores.size());
@@ -200,7 +200,7 @@ void CudaIndex::search_inverted(const DeviceQueries& queries, const Request& req
 }
 
 int CudaIndex::preparing_threads(int wanted, int64_t nq) const {
-  // OpenMP's threads spin behind a loop, for milliseconds. What waits for devices needs a core too.
+  // OpenMP's threads spin on after a loop. The threads that wait for devices need a core too.
   const int threads = thread_count(wanted, std::numeric_limits<int>::max());
   const auto left = std::max<int64_t>(1, threads - (std::ssize(parts_) - 1));
   return static_cast<int>(std::min(left, std::max<int64_t>(nq, 1)));

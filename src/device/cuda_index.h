@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An index on CUDA devices as the C ABI has it: the codec that prepares queries, and the codes on
-// the devices.
+// An index on CUDA devices, for the C ABI: the codec that prepares queries, and the codes on the
+// devices.
 #pragma once
 
 #include <atomic>
@@ -38,22 +38,22 @@ class CudaIndex {
   void search(const SearchRequest& request, void* stream, const SearchResult& result) const;
 
  private:
-  /// What some queries ask for.
+  /// What a search of some queries is asked for.
   struct Request {
     int64_t nq;
     int64_t k;
     int64_t kept;     // k or more: rows that the codec's scores choose from
     bool bounded;     // rows are ranked by the least of score and bounds
-    float exactness;  // of an inverted file, as is nprobe
+    float exactness;  // for an inverted file, as is nprobe
     int64_t nprobe;
-    const uint64_t* allowed;  // a word a block of all rows, or null
+    const uint64_t* allowed;  // a word for each block of all rows, or null
     void* stream;
     int threads;
     float* scores;  // (nq, k)
     int64_t* rows;  // (nq, k)
   };
 
-  /// Lists are described where there are any.
+  /// Describes lists where there are any.
   void copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                  const ListsForDevices* lists, const CudaPlaces& places);
   std::vector<uint64_t> allowed_rows(const RowFilter& filter) const;
@@ -62,25 +62,25 @@ class CudaIndex {
                                      const Request& request) const;
   int64_t queries_at_once(int64_t kept) const;
   int preparing_threads(int wanted, int64_t nq) const;
-  /// Each of the devices, which have all rows, searches for some of the queries.
+  /// Every device has all rows: each searches for some of the queries.
   void search_copies(const DeviceQueries& queries, const Request& request) const;
-  /// Each of the devices searches its rows for all queries.
+  /// Every device has a part of the rows: each searches it for all queries.
   void search_shards(const DeviceQueries& queries, const Request& request) const;
   void search_some(const DeviceQueries& queries, const Request& request) const;
-  /// The same, into the k best by score, ties to the lower id.
+  /// The same for an inverted file, into the k best by score, ties to the lower id.
   void search_inverted(const DeviceQueries& queries, const Request& request) const;
 
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<ScanCodec> scan_codec_;
-  int64_t row_numbers_ = 0;           // rows, and the room behind lists
-  std::vector<int64_t> ids_;          // of rows that have their own
-  std::unique_ptr<CudaLists> lists_;  // of an inverted file
+  int64_t row_numbers_ = 0;           // rows, with the spare rows after lists
+  std::vector<int64_t> ids_;          // where rows have their own
+  std::unique_ptr<CudaLists> lists_;  // for an inverted file
   size_t devices_;
   bool sharded_ = false;  // else every part has all rows
   std::vector<std::unique_ptr<CudaRows>> parts_;
-  /// Of copies, the one that is next: calls of few queries so use all of them.
+  /// The copy that the next call begins with, so that calls of few queries use all copies.
   mutable std::atomic<size_t> next_part_ = 0;
-  /// Behind the parts, which they may be using.
+  /// Declared after the parts, which the threads may be using.
   mutable DeviceThreads threads_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lists of an inverted file as devices have them: every list begins with a block, so that rows
-// are numbered with room behind the last one of a list.
+// The lists of an inverted file as devices have them: every list begins a block, so that row
+// numbers count spare rows after a list's last one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ListsSource {
   InvertedFile file;
   const float* centroids;  // (lists, dim), the nearest of which are a query's lists
   Metric centroid_metric;
-  int64_t nprobe;  // where a search does not say it
+  int64_t nprobe;  // for searches that give none
 };
 
 class CudaLists {
@@ -28,9 +28,9 @@ class CudaLists {
   int64_t count() const { return std::ssize(rows_); }
   int64_t nprobe() const { return nprobe_; }
   int64_t ntotal() const { return ntotal_; }
-  /// With the room behind lists.
+  /// With the spare rows after lists.
   int64_t row_numbers() const { return first_rows_.back(); }
-  /// Of each row number, −1 for room: an index's rows have other ids.
+  /// The id of each row number, −1 for a spare row: an index's rows have other ids.
   const std::vector<int64_t>& ids() const { return ids_; }
   /// The lists as at most `parts` ranges of row numbers that are about equal. None is empty but the
   /// only one of no rows.
@@ -46,7 +46,7 @@ class CudaLists {
   int64_t ntotal_ = 0;
 };
 
-/// What devices are told of the lists beside their rows; valid while it and the source are.
+/// The description of lists for devices, beside their rows; valid while this and the source are.
 class ListsForDevices {
  public:
   explicit ListsForDevices(const ListsSource& source);

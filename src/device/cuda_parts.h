@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work of several devices: how it is parted, and put together.
+// How the work of several devices is split, and its results merged.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,17 @@ struct PartRange {
   int64_t count = 0;
 };
 
-/// `count` ≥ 0 items in order, as at most `parts` ≥ 1 ranges that begin at multiples of `unit` ≥ 1
-/// and are as equal as they then can be, longer ones first. None is empty but the only one of no
-/// items.
+/// Splits `count` ≥ 0 items, in order, into at most `parts` ≥ 1 ranges that begin at multiples of
+/// `unit` ≥ 1 and are then as equal as they can be, longer ones first. Only the single range of no
+/// items is empty.
 std::vector<PartRange> split_evenly(int64_t count, int64_t parts, int64_t unit);
 
-/// The best rows of one part of all rows, as its device gives them: (nq, k) each, row −1 for none.
+/// The best rows of a part of all rows, as its device returns them: (nq, k) each, row −1: none.
 struct PartResults {
   PartResults(int64_t nq, int64_t results, int64_t part_first_row);
 
   int64_t k;
-  int64_t first_row;  // of the part, among all rows; `rows` are counted from it
+  int64_t first_row;  // the part's first among all rows; `rows` are counted from it
   std::vector<float> scores;
   std::vector<int64_t> rows;
   std::vector<float> similarity;  // what rows are chosen by, larger is better
@@ -36,8 +36,8 @@ struct PartGoal {
   int64_t kept;  // k, and all that are kept are then returned, or more
   bool higher_is_nearer;
 };
-/// What one device with all rows gives query q: of the `kept` rows of the largest similarity the k
-/// best by score, ties to the lower row, into scores and rows, (k). Every part has
+/// Merges to what one device with all rows returns for query q: of the `kept` rows of the largest
+/// similarity the k best by score, ties to the lower row, into scores and rows, (k). Every part has
 /// min(kept, its rows) results.
 void merge_parts(std::span<const PartResults> parts, int64_t q, const PartGoal& goal, float* scores,
                  int64_t* rows);

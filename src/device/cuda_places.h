@@ -9,7 +9,7 @@
 
 namespace polarquant::device {
 
-/// The devices of an index: one or more, some perhaps more than once.
+/// The devices of an index: one or more; the same one may come several times.
 struct CudaPlaces {
   std::vector<int32_t> devices;
   bool are_listed = false;  // in options.devices, else in options.device

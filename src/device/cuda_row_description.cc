@@ -23,7 +23,7 @@ constexpr int kUnitsOfSegment = kSegmentDims / kUnitValues;
 
 int units_of(int values) { return (values + kUnitValues - 1) / kUnitValues; }
 
-/// Without a number of its own.
+/// A unit without cells of its own.
 cuda::CellUnit no_cells() {
   cuda::CellUnit unit = {};
   for (cuda::UnitPart& part : unit.part) {
@@ -134,7 +134,7 @@ uint32_t CudaRowDescription::add_points(std::span<const float> x, std::span<cons
   return static_cast<uint32_t>(first);
 }
 
-/// Numbers are coordinates in their order.
+/// The numbers are coordinates in order.
 void CudaRowDescription::count_units(int units) {
   rows_.units = units;
   coordinates_.resize(static_cast<size_t>(units) * kUnitValues);
@@ -142,7 +142,7 @@ void CudaRowDescription::count_units(int units) {
     coordinates_[i] = i < static_cast<size_t>(rows_.dim) ? static_cast<int32_t>(i) : -1;
 }
 
-/// Without any yet.
+/// Makes units without cells.
 void CudaRowDescription::begin_cells(int units) {
   rows_.kind = cuda::RowKind::cells;
   rows_.units = units;
@@ -213,7 +213,7 @@ void CudaRowDescription::describe_part(const LevelTable& table, const CodePart& 
                    .table = add_points(table.levels(), {})});
 }
 
-/// Planes begin with a segment. Signs are used where the codebook has no own.
+/// Planes begin with a segment. Signs are used where the codebook has none.
 void CudaRowDescription::describe_part(const TrellisPlanes& planes, const CodePart& from, int stage,
                                        float scale) {
   const TrellisCodebook& codebook = planes.codebook();

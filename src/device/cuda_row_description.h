@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A codec's rows in the words of cuda/row_format.h: units of 16 numbers, where their bits lie, and
+// Describes a codec's rows by cuda/row_format.h: units of 16 numbers, where their bits lie, and
 // which coordinate each number is.
 #pragma once
 
@@ -22,11 +22,11 @@ class CudaRowDescription {
   /// Points into this object.
   cuda::RowDescription view() const;
   int units() const { return rows_.units; }
-  /// Floats of a query, or of a sum: 16·units.
+  /// The floats of a query or of a sum: 16·units.
   size_t width() const { return coordinates_.size(); }
-  /// Query q, (dim), as rows are decoded: (width), 0 where a row has no coordinate.
+  /// Orders query q, (dim), as rows are decoded: (width), 0 where a row has no coordinate.
   void spread(const float* q, float* spread) const;
-  /// A sum of decoded rows, (width), as coordinates: (dim).
+  /// Orders a sum of decoded rows, (width), by coordinates: (dim).
   void gather(const double* sum, double* coordinates) const;
 
  private:
@@ -48,9 +48,9 @@ class CudaRowDescription {
   std::vector<cuda::TablePoint> table_;
   std::vector<cuda::CellUnit> cells_;
   std::vector<float> steps_;
-  /// Of each number of each unit; −1: none.
+  /// The coordinate of each number of each unit; −1: none.
   std::vector<int32_t> coordinates_;
-  /// Numbers are coordinates of Walsh-Hadamard transformed blocks of so many; 0: of none.
+  /// Numbers are coordinates of Walsh-Hadamard transformed blocks of this size; 0: of none.
   int transformed_block_ = 0;
 };
 

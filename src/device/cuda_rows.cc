@@ -33,7 +33,7 @@ class BlockCopier {
     }
     if (span.rows % kBlockRows != 0) stage_last(span, full);
   }
-  /// What was copied last.
+  /// Copies the blocks that still wait.
   void finish() { flush(); }
 
  private:
@@ -47,22 +47,22 @@ class BlockCopier {
     staged_ = 0;
   }
 
-  /// Room for one more block.
-  WritableRow next_room() {
+  /// The place of one more row.
+  WritableRow next_row() {
     if (staged_ == kStagedBlocks) flush();
     const auto at = static_cast<size_t>(staged_++);
     return {sketches_.data() + at * layout_.sketch_bytes(kBlockRows),
             payloads_.data() + at * kBlockRows * layout_.payload_bytes(), kBlockRows, 0};
   }
   void stage(const RowPlace& block) {
-    const WritableRow to = next_room();
+    const WritableRow to = next_row();
     const size_t payload_bytes = kBlockRows * layout_.payload_bytes();
     std::memcpy(to.sketch, block.sketch, layout_.sketch_bytes(kBlockRows));
     if (payload_bytes != 0) std::memcpy(to.payload, block.payload, payload_bytes);
   }
-  /// A block with room for fewer rows has its parts elsewhere.
+  /// A block with a smaller capacity has its parts elsewhere.
   void stage_last(const BlockRows& span, int64_t block) {
-    WritableRow to = next_room();
+    WritableRow to = next_row();
     std::fill_n(to.sketch, layout_.sketch_bytes(kBlockRows), uint8_t{0});
     std::fill_n(to.payload, kBlockRows * layout_.payload_bytes(), uint8_t{0});
     std::vector<uint8_t> code(layout_.row_format_bytes());

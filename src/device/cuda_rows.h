@@ -14,15 +14,15 @@ namespace polarquant::device {
 
 class CudaRows {
  public:
-  /// Copies these rows of `spans`, each of which begins with a block. `lists`: how they are those
-  /// of an inverted file, else null. Failures name the device, here and below.
+  /// Copies these rows of `spans`, each of which begins with a block. `lists`: the lists that they
+  /// form in an inverted file, else null. Failures name the device, here and below.
   CudaRows(const BlockLayout& layout, const cuda::CodeDescription& code,
            std::span<const BlockRows> spans, PartRange rows, const cuda::ListsDescription* lists,
            int32_t device);
 
   const PartRange& rows() const { return rows_; }
   size_t memory_bytes() const;
-  /// Of these rows, which are numbered from 0.
+  /// Searches these rows, which are numbered from 0.
   void search(const cuda::SearchRequest& request) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 struct Call {
   const std::function<void(size_t part)>& body;
-  size_t unfinished;  // of the parts behind the first
+  size_t unfinished;  // of the parts after the first
   std::vector<std::exception_ptr> errors;
   std::condition_variable finished;
 };
@@ -47,7 +47,7 @@ class DeviceThreads::Pool {
     for (std::thread& thread : threads_) thread.join();
   }
 
-  /// Gives the parts behind the first to threads.
+  /// Gives the parts after the first to threads.
   void begin(Call* call, size_t count) {
     const std::lock_guard<std::mutex> lock(mutex_);
     try {
@@ -55,7 +55,7 @@ class DeviceThreads::Pool {
       while (threads_.size() < busy_ + tasks_.size())
         threads_.emplace_back([this] { take_tasks(); });
     } catch (const std::exception& error) {
-      // Nobody has taken one of them: that needs the lock.
+      // Nobody has taken one of them yet: taking needs the lock.
       while (!tasks_.empty() && tasks_.back().call == call) tasks_.pop_back();
       fail(StatusCode::out_of_memory, "a thread for each of {} devices could not be started: {}",
            count, error.what());
@@ -81,7 +81,7 @@ class DeviceThreads::Pool {
       run(task);
       lock.lock();
       --busy_;
-      // Under the lock: behind the last part the call may be gone.
+      // Under the lock: once the last part has ended, the call may be gone.
       if (--task.call->unfinished == 0) task.call->finished.notify_one();
     }
   }
@@ -97,7 +97,7 @@ class DeviceThreads::Pool {
 DeviceThreads::DeviceThreads() : pool_(std::make_unique<Pool>()) {}
 
 DeviceThreads::~DeviceThreads() {
-  // Nothing could be waited for: neither threads that are gone, nor a condition that they wait on.
+  // Waiting would never end: neither the threads nor the condition that they wait on are left.
   if (in_forked_child()) static_cast<void>(pool_.release());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait for devices. They are kept from call to call: a new one costs a search of one
-// query more than its device does, since CUDA makes its own state for every thread.
+// Threads that wait for devices. They are kept from call to call: CUDA makes its own state for
+// every thread, so that a new one costs more than the device takes for a search of one query.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,9 @@ class DeviceThreads {
   ~DeviceThreads();
 
   /// Calls body(0) … body(count − 1) at the same time, all but the first on threads of their own,
-  /// not OpenMP's, which are for work and may be fewer. Returns when all have ended, and throws
-  /// what the first of those that failed, by number, threw. May be called by several threads, which
-  /// then have as many threads each. In a forked child, which has lost them, one part after the
-  /// other.
+  /// not OpenMP's, which are for work and may be fewer. Returns when all have ended, and throws the
+  /// error of the lowest number that failed. Several callers at a time have as many threads each. A
+  /// forked child, which has lost the threads, runs one part after the other.
   void run_together(size_t count, const std::function<void(size_t part)>& body);
 
  private:

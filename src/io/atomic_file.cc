@@ -21,8 +21,8 @@ constexpr size_t kBufferBytes = size_t{1} << 20;
 constexpr int kNameAttempts = 100;
 constexpr int kMaxLinks = 40;  // as Linux
 
-/// The file behind symbolic links, which need not be there yet.
-std::filesystem::path behind_links(const std::string& path) {
+/// The file that symbolic links lead to, which need not exist yet.
+std::filesystem::path follow_links(const std::string& path) {
   std::filesystem::path found = path;
   std::error_code error;
   for (int links = 0; std::filesystem::is_symlink(found, error); ++links) {
@@ -41,8 +41,8 @@ void require_file_name(const std::string& path) {
           StatusCode::io, "{}: is not a regular file; a file's name is allowed", path);
 }
 
-/// Short, so that there is one wherever there is a name at all. Random, since numbers of processes
-/// are the same in containers that share a folder.
+/// Short, so that a name is allowed wherever any is. Random, since process numbers are the same in
+/// containers that share a folder.
 std::string temporary_name() {
   std::random_device random;
   const uint64_t number = uint64_t{random()} << 32 | random();
@@ -53,21 +53,21 @@ std::string temporary_name() {
 
 AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   require_file_name(path);
-  const std::filesystem::path place = behind_links(path);
+  const std::filesystem::path place = follow_links(path);
   name_ = place.filename().string();
   const std::string folder =
       place.has_parent_path() ? place.parent_path().string() : std::string(".");
-  // Files can be made in a folder that may not be read.
+  // A folder that may not be read can still take files.
   folder_is_readable_ = ::faccessat(AT_FDCWD, folder.c_str(), R_OK, AT_EACCESS) == 0;
   const int flags = folder_is_readable_ ? O_RDONLY : O_PATH;
   folder_ = std::make_unique<PosixFile>(folder, flags | O_DIRECTORY, "open");
   struct stat old = {};
   const bool has_old = fstatat(folder_->descriptor(), name_.c_str(), &old, 0) == 0;
-  // Told now and not when all is written.
+  // Refused now and not when all is written.
   if (!has_old && errno != ENOENT) fail_with_errno(path_, "make");
   buffer_.reserve(kBufferBytes);
-  make_temporary();  // the last thing that can fail: there is no destructor before
-  // A new file has the rights of the old one where the system allows it.
+  make_temporary();  // last: where a constructor throws, no destructor removes it
+  // A new file gets the rights of the old one where the system allows it.
   if (has_old) static_cast<void>(fchmod(file_->descriptor(), old.st_mode & 07777));
 }
 
@@ -130,7 +130,7 @@ void AtomicFile::commit(const Check& check) {
 }
 
 void AtomicFile::sync_folder() const {
-  // The name is on the disk when its folder is, where the system has a way to say so.
+  // The name is on the disk once its folder is, where the system can sync folders.
   if (!folder_is_readable_) return;
   while (fsync(folder_->descriptor()) != 0) {
     if (errno == EINTR) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A file that appears whole or not at all: its bytes go to a temporary file in the same folder,
 // which takes the file's name when everything is on the disk. Until then, and after any failure, a
-// file of that name is as it was. Of several that write one file at the same time the last wins.
+// file of that name is as it was. When several write one file at the same time, the last one wins.
 #pragma once
 
 #include <functional>

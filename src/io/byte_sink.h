@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where bytes of a file go, one behind the other.
+// Where the bytes of a file go, in order.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A file's bytes in memory as the system maps them, read-only. They are there as long as the file
-// is as long as it was: reading behind the new end of a file that someone cuts short stops the
-// process (SIGBUS), as with every mapped file. Replacing it by a new file of its name is fine.
+// A file's bytes in memory as the system maps them, read-only. The file must keep its length: when
+// someone shortens it, reading past its new end stops the process (SIGBUS), as with every mapped
+// file. Replacing it by a new file of its name is fine.
 #pragma once
 
 #include <cstddef>

@@ -18,7 +18,7 @@ namespace polarquant {
 
 class MappedSection {
  public:
-  /// sums: of its chunks, themselves verified.
+  /// sums: of the section's chunks, verified before.
   MappedSection(std::shared_ptr<const MappedFile> file, const SectionEntry& entry,
                 std::vector<uint64_t> sums);
 
@@ -28,9 +28,9 @@ class MappedSection {
 
   /// Throws corrupt_data, naming section and chunk, unless these bytes are what was written.
   void require_intact(size_t offset, size_t bytes) const;
-  /// Of all bytes; costs a comparison when they are verified already.
+  /// The same for all bytes; costs one comparison when they are verified already.
   void require_intact() const;
-  /// All bytes, read again, whatever was verified before.
+  /// Reads and verifies all bytes again.
   void verify_anew() const;
 
  private:

@@ -48,7 +48,7 @@ void PosixFile::sync() const {
 }
 
 void PosixFile::close() {
-  // A close that a signal interrupts has closed: another could close a file of another thread.
+  // A close that a signal interrupts has closed the file; a second one could close another.
   if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
     fail_with_errno(path_, "close");
   }

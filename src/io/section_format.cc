@@ -24,7 +24,7 @@ std::string print_kind(SectionKind kind) {
   return text;
 }
 
-uint64_t offset_behind(uint64_t end, SectionPlace place) {
+uint64_t offset_after(uint64_t end, SectionPlace place) {
   const uint64_t alignment = place == SectionPlace::data ? kDataAlignment : kSmallAlignment;
   require(end <= UINT64_MAX - alignment, StatusCode::corrupt_data,
           "{}: a section would begin behind byte {}", kWhat, end);
@@ -101,7 +101,7 @@ std::vector<SectionEntry> parse_table(const uint8_t* header, const uint8_t* tabl
     require(place <= 1, StatusCode::corrupt_data, "{}: place {} of section {}; 0 or 1 is allowed",
             kWhat, place, name);
     entry.place = static_cast<SectionPlace>(place);
-    const uint64_t expected = offset_behind(end, entry.place);
+    const uint64_t expected = offset_after(end, entry.place);
     require(entry.offset == expected, StatusCode::corrupt_data,
             "{}: section {} begins at {}; {} expected", kWhat, name, entry.offset, expected);
     require(entry.bytes <= read.file_bytes && entry.offset <= read.file_bytes - entry.bytes,

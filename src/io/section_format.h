@@ -35,7 +35,7 @@ inline constexpr uint64_t kTableEntryBytes = 32;
 inline constexpr uint64_t kSmallAlignment = 8;
 inline constexpr uint64_t kDataAlignment = 4096;
 inline constexpr uint64_t kChunkBytes = uint64_t{1} << 20;
-/// A file of ours has tens; the table is read before anything is known to be true.
+/// A file of ours has tens; the table is read before anything in it is verified.
 inline constexpr uint32_t kMaxSections = 65536;
 /// Small sections are read whole.
 inline constexpr uint64_t kMaxSmallBytes = uint64_t{1} << 36;
@@ -56,8 +56,8 @@ constexpr uint64_t chunks_of(uint64_t bytes) {
   return bytes / kChunkBytes + (bytes % kChunkBytes != 0 ? 1 : 0);
 }
 
-/// The offset of a section behind `end`; throws corrupt_data when it wraps.
-uint64_t offset_behind(uint64_t end, SectionPlace place);
+/// The offset of a section after `end`; throws corrupt_data when it wraps.
+uint64_t offset_after(uint64_t end, SectionPlace place);
 
 /// Header and table as they stand in a file, their checksum filled in.
 std::vector<uint8_t> print_header(uint32_t version, const std::vector<SectionEntry>& table,

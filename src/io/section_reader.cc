@@ -56,7 +56,7 @@ void SectionReader::read(void* into, size_t bytes) {
   position_ += bytes;
 }
 
-// The source may promise more than it has: memory grows as bytes come.
+// A source may promise more than it has, so memory grows as bytes come.
 std::vector<uint8_t> SectionReader::read_growing(uint64_t bytes) {
   std::vector<uint8_t> out;
   while (bytes > 0) {

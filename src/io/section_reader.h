@@ -41,7 +41,7 @@ class SectionReader {
   /// of its bytes must then be taken by read_data; a chunk is verified when its last byte is taken.
   uint64_t begin_data(SectionKind kind);
   void read_data(void* into, size_t bytes);
-  /// The same into a vector that grows by `count` items, as far as bytes come.
+  /// The same into a vector that grows by `count` items as bytes come.
   template <typename Vector>
   void append_data(Vector& into, uint64_t count);
   /// The `count` numbers that the next section, a data section of this kind, consists of.

@@ -28,7 +28,7 @@ class SummingSink final : public ByteSink {
     }
   }
 
-  /// To be called once, behind the last byte.
+  /// To be called once, after the last byte.
   const std::vector<uint64_t>& finish() {
     if (total_ % kChunkBytes != 0) end_chunk();
     return sums_;
@@ -94,7 +94,7 @@ void SectionWriter::write(ByteSink& sink) const {
 
   uint64_t end = kHeaderBytes + table.size() * kTableEntryBytes;
   for (SectionEntry& entry : table) {
-    entry.offset = offset_behind(end, entry.place);
+    entry.offset = offset_after(end, entry.place);
     end = entry.offset + entry.bytes;
   }
   const std::vector<uint8_t> header = print_header(version_, table, end);

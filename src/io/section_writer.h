@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Writes a file of sections (section_format.h) front to back, into a sink that cannot seek.
 //
-// The table stands in front and has sizes and checksums, so each section's bytes are made twice:
-// once to count and sum them, once to write them. Nothing is held in memory meanwhile.
+// The table comes first and has sizes and checksums, so each section's bytes are made twice: once
+// to count and sum them, once to write them. Nothing is held in memory meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ class SectionWriter {
   /// Writes a section's bytes, the same ones each time it is called.
   using Produce = std::function<void(ByteSink&)>;
 
-  /// The file is of this format version at least, so that readers that do not know it say so.
+  /// The file's format version is at least this one, so that readers that do not know it say so.
   void need_version(uint32_t version) { version_ = std::max(version_, version); }
   void add_small(SectionKind kind, std::vector<uint8_t> bytes);
   /// What `produce` refers to must live until write().

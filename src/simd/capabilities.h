@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the instruction set has that a kernel is being compiled for, as conditions for #if; after
-// <hwy/highway.h>, in what foreach_target compiles over and over.
+// What the instruction set has that a kernel is being compiled for, as conditions for #if. Include
+// it after <hwy/highway.h>, in files that foreach_target compiles over and over.
 //
 // A kernel asks for what its special form needs, never for a target by name: a later Highway has
-// targets above AVX3_DL (AVX3_ZEN4, AVX3_SPR, AVX10_2), of which the first that the machine has is
-// chosen, and each of them has all that AVX3_DL has. Highway numbers the targets of a processor
-// family downwards, the best lowest.
+// targets above AVX3_DL (AVX3_ZEN4, AVX3_SPR, AVX10_2), Highway chooses the first that the machine
+// has, and each of them has all that AVX3_DL has. Highway numbers the targets of a processor family
+// downwards, the best lowest.
 //
 // VBMI, VNNI and VPOPCNT come together with every target of Highway that has one of them; a kernel
 // that needs several asks for the one that it is built around.

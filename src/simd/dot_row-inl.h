@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "src/simd/capabilities.h"
-#include "src/simd/lanes.h"
+#include "src/simd/int8_values.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace polarquant {
@@ -22,7 +22,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if POLAR_SIMD_AVX2 && !POLAR_SIMD_VNNI
 
 /// sums[i] + Σ of the four products of bytes 4i … 4i+3, −127 to 127: two products of magnitudes and
-/// signed bytes fit 16 bits. Half the instructions of widening both.
+/// signed bytes fit 16 bits. Widening both would take twice the instructions.
 HWY_ATTR HWY_INLINE __m256i dot_signed_bytes(__m256i sums, __m256i a, __m256i b) {
   const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a));
   return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -35,15 +35,15 @@ HWY_ATTR HWY_INLINE int32_t sum_lanes(__m256i sums) {
   return _mm_cvtsi128_si32(four);
 }
 
-/// Of `lanes` lanes, a multiple of kSegmentLanes, −127 to 127.
-HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
+/// For padded_dim values of −127 to 127, a multiple of kSegmentDims.
+HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int padded_dim) {
   __m256i sums[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-  for (int lane = 0; lane < lanes; lane += 64) {
+  for (int position = 0; position < padded_dim; position += 64) {
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i) {
-      const auto* at = reinterpret_cast<const __m256i*>(a + lane) + i;
+      const auto* at = reinterpret_cast<const __m256i*>(a + position) + i;
       const __m256i x = _mm256_load_si256(at);
-      const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(b + lane) + i);
+      const __m256i y = _mm256_load_si256(reinterpret_cast<const __m256i*>(b + position) + i);
       sums[i] = dot_signed_bytes(sums[i], x, y);
     }
   }
@@ -52,18 +52,18 @@ HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
 
 #else
 
-/// Of `lanes` lanes, a multiple of kSegmentLanes, −127 to 127.
-HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int lanes) {
-  const hn::CappedTag<int8_t, kSegmentLanes> d8;
+/// For padded_dim values of −127 to 127, a multiple of kSegmentDims.
+HWY_ATTR inline int32_t dot_row(const int8_t* a, const int8_t* b, int padded_dim) {
+  const hn::CappedTag<int8_t, kSegmentDims> d8;
   const hn::RepartitionToWide<decltype(d8)> d16;
   const hn::RepartitionToWide<decltype(d16)> d32;
   const hn::Half<decltype(d8)> d8_half;
   const int half = static_cast<int>(hn::Lanes(d8_half));
   auto sum0 = hn::Zero(d32);
   auto sum1 = hn::Zero(d32);
-  for (int lane = 0; lane < lanes; lane += half) {
-    const auto x = hn::PromoteTo(d16, hn::Load(d8_half, a + lane));
-    const auto y = hn::PromoteTo(d16, hn::Load(d8_half, b + lane));
+  for (int position = 0; position < padded_dim; position += half) {
+    const auto x = hn::PromoteTo(d16, hn::Load(d8_half, a + position));
+    const auto y = hn::PromoteTo(d16, hn::Load(d8_half, b + position));
     sum0 = hn::ReorderWidenMulAccumulate(d32, x, y, sum0, sum1);
   }
   return hn::GetLane(hn::SumOfLanes(d32, hn::Add(sum0, sum1)));

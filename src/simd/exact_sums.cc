@@ -36,7 +36,7 @@ HWY_ATTR HWY_INLINE hn::Vec<D> load_floats(D d, const float* x) {
 
 #if POLAR_SIMD_AVX512
 
-/// The plain code's tree, halving a register.
+/// The plain code's tree, which halves a register.
 HWY_ATTR HWY_INLINE float sum_of_16(__m512 sums) {
   const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(sums), _mm512_extractf32x8_ps(sums, 1));
   const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
@@ -60,7 +60,7 @@ HWY_ATTR float float_dot_in_registers(const float* a, const float* b, int n) {
 
 #endif
 
-/// The plain code's 16 partial sums, at most two registers of them in one go.
+/// The plain code's 16 partial sums, at most two registers of them at a time.
 template <typename T>
 HWY_ATTR HWY_INLINE T dot_in_registers(const float* a, const float* b, int n) {
   constexpr int kPartialSums = 16;

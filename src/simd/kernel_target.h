@@ -17,7 +17,7 @@ struct KernelCapabilities {
   friend bool operator==(const KernelCapabilities&, const KernelCapabilities&) = default;
 };
 
-/// Those of the instruction set that kernels run on: the special forms that are taken.
+/// Those of the instruction set that kernels run on, which decide the forms that are taken.
 KernelCapabilities kernel_capabilities();
 
 }  // namespace polarquant

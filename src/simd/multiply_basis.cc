@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Integers of 16 bits, whose sums are the same in any order: several rows at a time, so that
+// Sums of 16-bit integers, which are the same in any order: several rows at a time, so that
 // additions do not wait for one another, and several vectors, so that a row is read once for them.
 #include "src/simd/multiply_basis.h"
 
@@ -38,7 +38,7 @@ BasisProducts basis_products() {
 using Shorts = hn::CappedTag<int16_t, 32>;
 using Sums = hn::RepartitionToWide<Shorts>;
 constexpr int kShorts = static_cast<int>(hn::MaxLanes(Shorts()));
-/// Rows whose sums over lanes are made together.
+/// Rows whose lanes are summed together.
 constexpr int kFour = 4;
 
 /// The sums of four registers over their lanes.
@@ -51,63 +51,64 @@ HWY_ATTR HWY_INLINE void sum_four(const hn::Vec<Sums> (&sums)[kFour], int32_t* f
 #endif
 }
 
-/// What is left of a row behind its whole registers, then 0. (A loop over it would not do: GCC
-/// makes it an instruction of AVX-VNNI, which not every CPU with AVX3_DL has.)
-HWY_ATTR HWY_INLINE hn::Vec<Shorts> load_rest(const int16_t* rest, int count) {
+/// The last values of a row, which fill no whole register, then 0. (A loop over them would not do:
+/// GCC makes it an instruction of AVX-VNNI, which not every CPU with AVX3_DL has.)
+HWY_ATTR HWY_INLINE hn::Vec<Shorts> load_tail(const int16_t* tail, int count) {
   alignas(64) int16_t padded[kShorts] = {};
-  std::memcpy(padded, rest, static_cast<size_t>(count) * sizeof *rest);
+  std::memcpy(padded, tail, static_cast<size_t>(count) * sizeof *tail);
   return hn::Load(Shorts(), padded);
 }
 
-/// y[vector·dim + row] of `count` rows, four at the most, for each of the vectors, whose levels
-/// mean `units`. One vector alone waits for the rows: the next four are fetched, in the order of
-/// memory (320 × 384 from the third-level cache of Zen 4 in 3.0 µs, 3.5 row beside row, 3.7
-/// without).
+/// y[vector·dim + row] of `count` rows, four at most, for each of the vectors, whose values mean
+/// `units`. One vector alone waits for the rows: the next four are fetched, in the order of memory.
 template <int kVectors>
 HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
-                                       const int16_t* levels, const float* units, float* y) {
+                                       const int16_t* int16_values, const float* units, float* y) {
   const Shorts d;
   const Sums d32;
   const auto stride = static_cast<size_t>(dim);
-  const int rest = dim % kShorts;
-  const int whole = dim - rest;
+  const int tail = dim % kShorts;
+  const int whole = dim - tail;
   const int16_t* row_at[kFour];
   for (int row = 0; row < kFour; ++row)
     row_at[row] = rows + static_cast<size_t>(std::min(row, count - 1)) * stride;
   hn::Vec<Sums> sums[kVectors][kFour];
-  hn::Vec<Sums> more[kVectors][kFour];  // of targets that add in two places
+  hn::Vec<Sums> more[kVectors][kFour];  // for targets that add in two places
 #pragma GCC unroll 4
   for (int v = 0; v < kVectors; ++v)
 #pragma GCC unroll 4
     for (int row = 0; row < kFour; ++row) sums[v][row] = more[v][row] = hn::Zero(d32);
-  const auto add = [&](int v, int row, hn::Vec<Shorts> of_row, hn::Vec<Shorts> values) HWY_ATTR {
+  const auto add = [&](int v, int row, hn::Vec<Shorts> row_values,
+                       hn::Vec<Shorts> values) HWY_ATTR {
 #if POLAR_SIMD_VNNI
-    sums[v][row] = hn::Vec<Sums>{dot_shorts(sums[v][row].raw, of_row.raw, values.raw)};
+    sums[v][row] = hn::Vec<Sums>{dot_shorts(sums[v][row].raw, row_values.raw, values.raw)};
 #else
-    sums[v][row] = hn::ReorderWidenMulAccumulate(d32, of_row, values, sums[v][row], more[v][row]);
+    sums[v][row] =
+        hn::ReorderWidenMulAccumulate(d32, row_values, values, sums[v][row], more[v][row]);
 #endif
   };
   for (int i = 0; i < whole; i += kShorts) {
     hn::Vec<Shorts> values[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      values[v] = hn::LoadU(d, levels + static_cast<size_t>(v) * stride + i);
+      values[v] = hn::LoadU(d, int16_values + static_cast<size_t>(v) * stride + i);
 #pragma GCC unroll 4
     for (int row = 0; row < kFour; ++row) {
-      const auto of_row = hn::LoadU(d, row_at[row] + i);
+      const auto row_values = hn::LoadU(d, row_at[row] + i);
       if constexpr (kVectors == 1)
         __builtin_prefetch(rows + kFour * stride + kFour * static_cast<size_t>(i) + row * kShorts);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) add(v, row, of_row, values[v]);
+      for (int v = 0; v < kVectors; ++v) add(v, row, row_values, values[v]);
     }
   }
-  if (rest > 0) {
+  if (tail > 0) {
 #pragma GCC unroll 4
     for (int row = 0; row < kFour; ++row) {
-      const auto of_row = load_rest(row_at[row] + whole, rest);
+      const auto row_values = load_tail(row_at[row] + whole, tail);
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v)
-        add(v, row, of_row, load_rest(levels + static_cast<size_t>(v) * stride + whole, rest));
+        add(v, row, row_values,
+            load_tail(int16_values + static_cast<size_t>(v) * stride + whole, tail));
     }
   }
 #pragma GCC unroll 4
@@ -125,15 +126,16 @@ HWY_ATTR HWY_INLINE void multiply_four(const int16_t* rows, int count, int dim,
 
 template <int kVectors>
 HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, int wanted, const float* x,
-                               int16_t* levels, float* y) {
+                               int16_t* int16_values, float* y) {
   const auto stride = static_cast<size_t>(dim);
   float units[kVectors];
   for (size_t v = 0; v < kVectors; ++v)
     units[v] =
-        round_to_step(x + v * stride, dim, most_basis_level(dim), levels + v * stride) / kBasisOne;
+        round_to_step(x + v * stride, dim, most_basis_value(dim), int16_values + v * stride) /
+        kBasisOne;
   for (int row = 0; row < wanted; row += kFour) {
     multiply_four<kVectors>(rows + static_cast<size_t>(row) * stride, std::min(kFour, wanted - row),
-                            dim, levels, units, y + row);
+                            dim, int16_values, units, y + row);
   }
 }
 
@@ -141,12 +143,13 @@ HWY_ATTR void multiply_vectors(const int16_t* rows, int dim, int wanted, const f
 HWY_ATTR void multiply(const int16_t* rows, int dim, int wanted, int64_t count, const float* x,
                        float* y) {
   constexpr int kVectors = kShorts == 32 ? 4 : 2;
-  AlignedVector<int16_t> levels(static_cast<size_t>(std::min<int64_t>(count, kVectors) * dim));
+  AlignedVector<int16_t> int16_values(
+      static_cast<size_t>(std::min<int64_t>(count, kVectors) * dim));
   int64_t n = 0;
   for (; n + kVectors <= count; n += kVectors)
-    multiply_vectors<kVectors>(rows, dim, wanted, x + n * dim, levels.data(), y + n * dim);
+    multiply_vectors<kVectors>(rows, dim, wanted, x + n * dim, int16_values.data(), y + n * dim);
   for (; n < count; ++n)
-    multiply_vectors<1>(rows, dim, wanted, x + n * dim, levels.data(), y + n * dim);
+    multiply_vectors<1>(rows, dim, wanted, x + n * dim, int16_values.data(), y + n * dim);
 }
 
 HWY_ATTR void multiply_transpose(const int16_t* rows, int dim, const float* x, float* y) {
@@ -166,8 +169,8 @@ HWY_ATTR void multiply_transpose(const int16_t* rows, int dim, const float* x, f
       auto sum = hn::LoadU(d, y + j);
       for (int row = 0; row < count; ++row) {
         const int16_t* at = from + static_cast<size_t>(row) * static_cast<size_t>(dim) + j;
-        const auto of_row = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(ds, at)));
-        sum = hn::Add(sum, hn::Mul(hn::Set(d, factors[row]), of_row));
+        const auto row_values = hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(ds, at)));
+        sum = hn::Add(sum, hn::Mul(hn::Set(d, factors[row]), row_values));
       }
       hn::StoreU(sum, d, y + j);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The same float operations on each value as the plain code's, in the same order: additions and
-// subtractions at distance 1, 2, 4, …, then one multiplication.
+// The plain code's float operations on each value, in the same order: additions and subtractions at
+// distance 1, 2, 4, …, then one multiplication.
 #include "src/simd/rotate.h"
 
 #include <bit>
@@ -38,7 +38,7 @@ HWY_ATTR HWY_INLINE void cross(V& a, V& b) {
 
 #if POLAR_SIMD_AVX2
 
-/// A register's values, those that are 1, 2, 4 or 8 apart exchanged.
+/// A register with values that are 1, 2, 4 or 8 apart exchanged.
 template <int kDistance, class D, class V>
 HWY_ATTR HWY_INLINE V exchanged(D d, V v) {
   if constexpr (kDistance == 1) return hn::Shuffle2301(v);
@@ -47,22 +47,21 @@ HWY_ATTR HWY_INLINE V exchanged(D d, V v) {
   if constexpr (kDistance == 4) return hn::SwapAdjacentBlocks(v);
 }
 
-/// 1 for a value that its partner is added to, −1 for one that is taken from its partner.
+/// 1 for a value that its partner is added to, −1 for one that is subtracted from its partner.
 struct Int8Signs {
-  alignas(64) float of[16];
+  alignas(64) float factors[16];
 
-  constexpr explicit Int8Signs(int distance) : of() {
-    for (int i = 0; i < 16; ++i) of[i] = (i & distance) == 0 ? 1.0F : -1.0F;
+  constexpr explicit Int8Signs(int distance) : factors() {
+    for (int i = 0; i < 16; ++i) factors[i] = (i & distance) == 0 ? 1.0F : -1.0F;
   }
 };
 
-/// A value within a register: a fused multiplication by 1 or −1, which is exact, makes sums and
-/// differences at once. Where even and odd values are brought together from two registers 1,536
-/// dimensions take 1.2 times as long to rotate (Zen 4), with AVX2 1.4 times.
+/// Combines values within a register: a fused multiplication by 1 or −1, which is exact, makes sums
+/// and differences at once. Bringing even and odd values together from two registers is slower.
 template <int kDistance, class D, class V>
 HWY_ATTR HWY_INLINE void cross_value(D d, V& v) {
   static constexpr Int8Signs kSigns(kDistance);
-  v = hn::MulAdd(v, hn::Load(d, kSigns.of), exchanged<kDistance>(d, v));
+  v = hn::MulAdd(v, hn::Load(d, kSigns.factors), exchanged<kDistance>(d, v));
 }
 
 /// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers.
@@ -80,9 +79,9 @@ HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
 
 #else
 
-/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. A value brings partners
-/// together as even and odd values, and its sums and differences lie so that the next value can do
-/// the same; after the last value the values are in order again.
+/// Distances 1 to Lanes(d) of the 2·Lanes(d) values in two registers. Each step brings partners
+/// together as even and odd values, and puts its sums and differences where the next step can do
+/// the same; after the last step the values are in order again.
 template <class D, class V>
 HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
   const size_t lanes = hn::Lanes(d);
@@ -96,8 +95,8 @@ HWY_ATTR HWY_INLINE void cross_inside(D d, V& a, V& b) {
 
 #endif
 
-/// Three values of eight registers, `distance` values apart. kInside: the registers are neighbours,
-/// and all values inside two of them stand for the first. kLast: the multiplication comes behind.
+/// Three steps over eight registers, `distance` values apart. kInside: the registers are
+/// neighbours, and steps inside two of them stand for the first. kLast: the multiplication ends it.
 template <bool kInside, bool kLast, class D>
 HWY_ATTR HWY_INLINE void cross_eight(D d, float* x, size_t distance, float scale) {
   auto v0 = hn::LoadU(d, x);
@@ -148,7 +147,7 @@ HWY_ATTR HWY_INLINE void cross_eight(D d, float* x, size_t distance, float scale
   hn::StoreU(v7, d, x + 7 * distance);
 }
 
-/// One pass over all values: the values at distance, … of kRadix runs.
+/// One pass over all values: the steps at distance, … of kRadix runs.
 template <int kRadix, bool kLast, class D>
 HWY_ATTR void cross_pass(D d, float* x, size_t size, size_t distance, float scale) {
   const size_t lanes = hn::Lanes(d);
@@ -181,7 +180,7 @@ HWY_ATTR void cross_pass(D d, float* x, size_t size, size_t distance, float scal
   }
 }
 
-/// walsh_hadamard for size ≥ 8·Lanes(d): the first values in one pass, then three a pass.
+/// walsh_hadamard for size ≥ 8·Lanes(d): the first steps in one pass, then three steps a pass.
 template <class D>
 HWY_ATTR void transform_with(D d, float* x, size_t size, float scale) {
   const size_t lanes = hn::Lanes(d);

@@ -44,8 +44,7 @@ HWY_ATTR HWY_INLINE void round_all(const float* x, int n, float scale, Value* va
   for (; j + lanes <= n; j += lanes) {
     const auto scaled = hn::Mul(hn::LoadU(df, x + j), scales);
 #if POLAR_SIMD_AVX512
-    // Highway's form takes care of numbers beyond integers too, and packs bytes in three steps:
-    // twice the time.
+    // Highway's form also handles numbers beyond integers, and packs bytes in three steps.
     const __m512i rounded = _mm512_cvtps_epi32(scaled.raw);
     if constexpr (sizeof(Value) == 1) {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(values + j), _mm512_cvtsepi32_epi8(rounded));

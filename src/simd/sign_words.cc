@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "src/simd/lanes.h"
+#include "src/simd/int8_values.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "src/simd/sign_words.cc"
@@ -22,14 +22,13 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The largest value of a word that has a border, in root mean squares, not below it.
+/// The largest value of a word that is not above a border, which is given in root mean squares.
 inline int largest_below(float border, int32_t squares, int dims) {
   const float mean_square = static_cast<float>(squares) / static_cast<float>(std::max(dims, 1));
   return std::min(kMaxInt8, static_cast<int>(border * std::sqrt(mean_square)));
 }
 
-/// Weights of values beyond border 0, 1, … as binary numbers: beyond[i] has the values that weigh
-/// more than i.
+/// Writes weights as binary numbers: beyond[i] has the values that weigh more than i.
 inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weights) {
   uint64_t odd = 0;
   for (size_t i = 0; i < borders; ++i) odd ^= beyond[i];
@@ -42,7 +41,7 @@ inline void set_planes(const uint64_t* beyond, size_t borders, WordWeights* weig
 
 SignWord sum_word(const int8_t* values) {
   SignWord word;
-  for (int j = 0; j < kSegmentLanes; ++j) {
+  for (int j = 0; j < kSegmentDims; ++j) {
     word.negative |= static_cast<uint64_t>(values[j] < 0) << j;
     word.sum += values[j];
     word.squares += values[j] * values[j];
@@ -57,7 +56,7 @@ WordWeights weigh_word(const int8_t* values, const SignWord& word, int dims,
   for (size_t i = 0; i < borders.size(); ++i)
     below[i] = largest_below(borders[i], word.squares, dims);
   uint64_t beyond[kMostBorders] = {};
-  for (int j = 0; j < kSegmentLanes; ++j) {
+  for (int j = 0; j < kSegmentDims; ++j) {
     const int magnitude = std::abs(values[j]);
     int weight = 0;
     for (size_t i = 0; i < borders.size(); ++i) {
@@ -79,14 +78,14 @@ WordWeights weigh_word(const int8_t* values, const SignWord& word, int dims,
 struct WideWord {
   using D = hn::CappedTag<int16_t, 32>;
 
-  alignas(64) int16_t wide[kSegmentLanes];
+  alignas(64) int16_t wide[kSegmentDims];
 
-  /// Values as such numbers.
+  /// Widens values to such numbers.
   explicit HWY_ATTR HWY_INLINE WideWord(const int8_t* values) {
     const D d;
     const hn::Rebind<int8_t, D> d8;
     const int lanes = static_cast<int>(hn::Lanes(d));
-    for (int j = 0; j < kSegmentLanes; j += lanes)
+    for (int j = 0; j < kSegmentDims; j += lanes)
       hn::Store(hn::PromoteTo(d, hn::LoadU(d8, values + j)), d, wide + j);
   }
 
@@ -96,7 +95,7 @@ struct WideWord {
     const D d;
     const int lanes = static_cast<int>(hn::Lanes(d));
     uint64_t all = 0;
-    for (int j = 0; j < kSegmentLanes; j += lanes) {
+    for (int j = 0; j < kSegmentDims; j += lanes) {
       uint8_t bytes[8] = {};
       hn::StoreMaskBits(d, test(hn::Load(d, wide + j)), bytes);
       uint64_t some = 0;
@@ -114,7 +113,7 @@ struct WideWord {
     const int lanes = static_cast<int>(hn::Lanes(d));
     auto sums = hn::Zero(d32);
     auto more = hn::Zero(d32);
-    for (int j = 0; j < kSegmentLanes; j += lanes) {
+    for (int j = 0; j < kSegmentDims; j += lanes) {
       const auto value = hn::Load(d, wide + j);
       sums = hn::ReorderWidenMulAccumulate(d32, a(value), b(value), sums, more);
     }
@@ -176,19 +175,19 @@ HWY_ATTR HWY_INLINE void store(int32_t* four, __m128i values) {
 }
 
 /// Four words at a time: sums over lanes, roots and quotients cost no more than for one. Words
-/// behind the last are read as zeros.
+/// after the last are read as zeros.
 struct FourWords {
   __m512i values[4];
   __m512i magnitudes[4];
 
   HWY_ATTR HWY_INLINE FourWords(const int8_t* from, int words) {
     for (int i = 0; i < 4; ++i) {
-      values[i] = i < words ? _mm512_load_si512(from + i * kSegmentLanes) : _mm512_setzero_si512();
+      values[i] = i < words ? _mm512_load_si512(from + i * kSegmentDims) : _mm512_setzero_si512();
       magnitudes[i] = _mm512_abs_epi8(values[i]);
     }
   }
 
-  /// Of each word Σ a·b over the lanes.
+  /// Σ a·b over the lanes of each word.
   HWY_ATTR HWY_INLINE static __m128i sums(const __m512i (&a)[4], const __m512i (&b)[4]) {
     const __m512i zero = _mm512_setzero_si512();
     return sum_each(dot_bytes(zero, a[0], b[0]), dot_bytes(zero, a[1], b[1]),
@@ -201,7 +200,7 @@ HWY_ATTR void sum_words(const int8_t* values, int words, SignWord* sums) {
   const __m512i ones[4] = {one, one, one, one};
   for (int first = 0; first < words; first += 4) {
     const int count = std::min(4, words - first);
-    const FourWords four(values + first * kSegmentLanes, count);
+    const FourWords four(values + first * kSegmentDims, count);
     alignas(16) int32_t sum[4];
     alignas(16) int32_t square[4];
     store(sum, FourWords::sums(ones, four.values));
@@ -217,13 +216,13 @@ HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count
   const __m512i ones[4] = {one, one, one, one};
   for (int first = 0; first < count; first += 4) {
     const int some = std::min(4, count - first);
-    const FourWords four(values + first * kSegmentLanes, some);
+    const FourWords four(values + first * kSegmentDims, some);
     alignas(16) int32_t square[4] = {};
     alignas(16) float dims_of[4];
     for (int i = 0; i < 4; ++i) {
       if (i < some) square[i] = words[first + i].squares;
       dims_of[i] =
-          static_cast<float>(std::clamp(dims - (first + i) * kSegmentLanes, 1, kSegmentLanes));
+          static_cast<float>(std::clamp(dims - (first + i) * kSegmentDims, 1, kSegmentDims));
     }
     const __m128 root = _mm_sqrt_ps(
         _mm_div_ps(_mm_cvtepi32_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(square))),
@@ -248,11 +247,11 @@ HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count
     store(square, FourWords::sums(weight, weight));
     store(along, FourWords::sums(four.magnitudes, weight));
     for (int i = 0; i < some; ++i) {
-      WordWeights& of = weights[first + i];
-      set_planes(beyond[i], borders.size(), &of);
-      of.sum = sum[i];
-      of.squares = square[i];
-      of.along = along[i];
+      WordWeights& word_weights = weights[first + i];
+      set_planes(beyond[i], borders.size(), &word_weights);
+      word_weights.sum = sum[i];
+      word_weights.squares = square[i];
+      word_weights.along = along[i];
     }
   }
 }
@@ -260,14 +259,14 @@ HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count
 #else
 
 HWY_ATTR void sum_words(const int8_t* values, int words, SignWord* sums) {
-  for (int word = 0; word < words; ++word) sums[word] = sum_word(values + word * kSegmentLanes);
+  for (int word = 0; word < words; ++word) sums[word] = sum_word(values + word * kSegmentDims);
 }
 
 HWY_ATTR void weigh_words(const int8_t* values, const SignWord* words, int count, int dims,
                           std::span<const float> borders, WordWeights* weights) {
   for (int word = 0; word < count; ++word) {
-    const int of_word = std::min(kSegmentLanes, dims - word * kSegmentLanes);
-    weights[word] = weigh_word(values + word * kSegmentLanes, words[word], of_word, borders);
+    const int word_dims = std::min(kSegmentDims, dims - word * kSegmentDims);
+    weights[word] = weigh_word(values + word * kSegmentDims, words[word], word_dims, borders);
   }
 }
 

@@ -24,8 +24,8 @@ struct Floats64 {
   __m512i part[4];
 };
 
-/// The cells' floats of 64 windows, a byte of all at a time. Bytes are brought together inside
-/// 128-bit lanes: windows must stand in the order of `kLaneOrder`.
+/// The cells' floats of 64 windows, one byte of all at a time. Bytes are brought together inside
+/// 128-bit lanes: windows must come in the order of `kLaneOrder`.
 HWY_ATTR HWY_INLINE Floats64 look_up_floats(const uint8_t (&bytes)[4][kCells], __m512i windows) {
   const __m512i b0 = look_up(bytes[0], windows);
   const __m512i b1 = look_up(bytes[1], windows);
@@ -62,20 +62,20 @@ struct LaneOrder {
 };
 constexpr LaneOrder kLaneOrder;
 
-/// Of windows, by their step: a trained code's row has up to one for each of its segments.
+/// How windows of each step lie: a trained code's row has up to one step for each of its segments.
 struct WindowSpreads {
   constexpr WindowSpreads() {
-    for (int step = 1; step <= 8; ++step) of_step[step].set(step, step);
+    for (int step = 1; step <= 8; ++step) spreads[step].set(step, step);
   }
-  FieldSpread of_step[9];
+  FieldSpread spreads[9];
 };
 constexpr WindowSpreads kWindowSpreads;
 
 // Two segments, 64 pairs, at a time: in registers from the ring's bytes to the floats.
 HWY_ATTR int decode_segments(const CellBytes& cells, int step, const TrellisCode& code, float* u) {
-  const int segments = code.dim / kSegmentLanes;
+  const int segments = code.dim / kSegmentDims;
   if (segments == 0) return 0;
-  const WindowReader reader(step, kWindowSpreads.of_step[step]);
+  const WindowReader reader(step, kWindowSpreads.spreads[step]);
   const uint8_t before = bits_before_ring(code.ring, (code.dim + 1) / 2 * step);
   const __m512i order = _mm512_load_si512(kLaneOrder.window);
   for (int segment = 0; segment < segments; segment += 2) {
@@ -88,12 +88,12 @@ HWY_ATTR int decode_segments(const CellBytes& cells, int step, const TrellisCode
       uint64_t signs = 0;
       if (code.signs != nullptr)
         std::memcpy(&signs, code.signs + static_cast<ptrdiff_t>(segment + i) * 8, sizeof signs);
-      float* out = u + static_cast<ptrdiff_t>(segment + i) * kSegmentLanes;
+      float* out = u + static_cast<ptrdiff_t>(segment + i) * kSegmentDims;
       store_signed(x.part[2 * i], x.part[2 * i + 1], static_cast<uint32_t>(signs), out);
       store_signed(y.part[2 * i], y.part[2 * i + 1], static_cast<uint32_t>(signs >> 32), out + 32);
     }
   }
-  return segments * kSegmentLanes;
+  return segments * kSegmentDims;
 }
 
 DecodeSegments decode_segments_kernel() { return decode_segments; }

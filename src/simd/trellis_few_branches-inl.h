@@ -32,8 +32,9 @@ using WinnerLanes = hn::RebindToSigned<Lanes>;
 constexpr int kLanes = static_cast<int>(hn::MaxLanes(Lanes()));
 constexpr int kGroupsPerWord = 4;
 
-/// The costs of states before a pair, as the branches want them. Branch b leads into state a from
-/// state (a·branches + b) mod states: every branches-th state for few branches, one state for many.
+/// The costs of states before a pair, in the order of the branches. Branch b leads into state a
+/// from state (a·branches + b) mod states: every branches-th state for few branches, one state for
+/// many.
 template <int kStep>
 HWY_ATTR HWY_INLINE void spread_costs(const float* costs, float* spread) {
   const Lanes d;
@@ -79,7 +80,7 @@ HWY_ATTR HWY_INLINE void spread_costs(const float* costs, float* spread) {
   }
 }
 
-/// What register kBranch of group kGroup adds to; `costs` for 16 branches, else spread costs.
+/// What register kBranch of group kGroup is added to; `costs` for 16 branches, else spread costs.
 template <int kStep, int kBranch>
 HWY_ATTR HWY_INLINE hn::Vec<Lanes> costs_before(const float* costs, int group) {
   const Lanes d;
@@ -106,7 +107,7 @@ HWY_INLINE uint32_t winner_of(const uint8_t* masks, uint32_t state) {
     const uint32_t high = kHalf + winner_of<Branches, kHalf, 2 * kComparison + 1>(masks, state);
     uint32_t is_high = 0;
     if constexpr (Branches::kMaskBytes == sizeof(uint64_t) && kLanes >= 8) {
-      // Where it is does not depend on the state, so that it is read ahead.
+      // Its place does not depend on the state, so that it is read ahead.
       uint64_t bits = 0;
       std::memcpy(&bits, masks + (kComparison - 1) * sizeof bits, sizeof bits);
       is_high = static_cast<uint32_t>(bits >> state & 1U);
@@ -137,23 +138,23 @@ class FewBranches {
                                        ? 32 * ((kMaskBytes * (kBranches - 1) + 31) / 32)
                                        : kWords * kLanes * static_cast<int>(sizeof(int32_t));
 
-  /// Where arranged cells have the window.
+  /// The place of a window in arranged cells.
   static constexpr int place(int window) {
     const int state = window / kBranches;
     return (state / kLanes * kBranches + window % kBranches) * kLanes + state % kLanes;
   }
 
-  /// The number of each register's branch in all lanes, for each group of a word in its byte. Not
-  /// known to the compiler: it would make constants on the ports that the sums need.
+  /// The number of each register's branch in all lanes, for each group of a word in its byte.
+  /// Hidden from the compiler, which would make constants on the ports that the sums need.
   struct Numbers {
     Numbers() {
       for (int i = 0; i < few_branches::kGroupsPerWord * kBranches * kLanes; ++i) {
         const int number = i / kLanes % kBranches;
-        of_lane[i] =
+        branches[i] =
             static_cast<int32_t>(static_cast<uint32_t>(number) << (8 * (i / kLanes / kBranches)));
       }
     }
-    alignas(64) int32_t of_lane[few_branches::kGroupsPerWord * kBranches * kLanes];
+    alignas(64) int32_t branches[few_branches::kGroupsPerWord * kBranches * kLanes];
   };
 
   static HWY_ATTR HWY_INLINE void advance_pair(const Cells& cells, const Numbers& numbers, float x,
@@ -186,7 +187,7 @@ class FewBranches {
     }
   }
 
-  /// Puts down the branch that won a state; the trail's row was 0.
+  /// Writes the branch that won a state; the trail's row was 0.
   static void keep_branch(int state, int branch, uint8_t* trail) {
     if constexpr (kKeepsMasks) {
       int comparison = 1;
@@ -210,7 +211,7 @@ class FewBranches {
     }
   }
 
-  /// Where a row of masks has a comparison for a state.
+  /// The place in a row of masks of a state's comparison.
   static constexpr uint32_t mask_byte(uint32_t comparison, uint32_t state) {
     return (comparison - 1) * kMaskBytes + state / std::min(8, kLanes);
   }
@@ -224,8 +225,7 @@ class FewBranches {
     return 8 * (state / kLanes % few_branches::kGroupsPerWord);
   }
 
-  /// The least of kCount branches from kFirst on, and its number out of `numbers` or the
-  /// comparisons.
+  /// The least of kCount branches from kFirst on, and its number from `numbers` or the comparisons.
   template <int kFirst, int kCount, int kComparison = 1>
   static HWY_ATTR HWY_INLINE void find_best(const float* costs, int group, const float* cells_x,
                                             const float* cells_y, const int32_t* numbers,
@@ -258,7 +258,7 @@ class FewBranches {
     }
   }
 
-  /// Groups kGroup … of one word of the trail.
+  /// Groups from kGroup on of one word of the trail.
   template <int kGroup, int kTogether>
   static HWY_ATTR HWY_INLINE hn::Vec<WinnerLanes> advance_groups(
       const float* before, int first_group, const Cells& cells, const Numbers& numbers,
@@ -268,7 +268,7 @@ class FewBranches {
     auto best = px;
     auto winner = hn::Zero(WinnerLanes());
     find_best<0, kBranches>(before, group, cells.x + first, cells.y + first,
-                            numbers.of_lane + kGroup * kBranches * kLanes, px, py, best, winner,
+                            numbers.branches + kGroup * kBranches * kLanes, px, py, best, winner,
                             nullptr);
     hn::Store(best, Lanes(), after + group * kLanes);
     if constexpr (kGroup + 1 == kTogether) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A pair of the trellis search where branches are more than states: 5 to 8 bits a pair.
 //
-// First the nearest window between each two states, as integers that hold its number too
-// (rank_among_parallel): nothing of this waits for the pair before. Then the least total into each
-// state. Lanes are transitions, from state p to state a, register q of a group of them is each
-// transition's q-th window. Where transitions are fewer than lanes, each has several, for parts of
-// its windows.
+// First it finds the nearest window between each two states, as integers that hold its number too
+// (rank_among_parallel), which waits for nothing of the pair before. Then it finds the least total
+// into each state. Lanes are transitions, from state p to state a, register q of a group of them is
+// each transition's q-th window. Where transitions are fewer than lanes, each has several, for
+// parts of its windows.
 #if defined(POLARQUANT_TRELLIS_PARALLEL_BRANCHES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_TRELLIS_PARALLEL_BRANCHES_INL_H_
 #undef POLARQUANT_TRELLIS_PARALLEL_BRANCHES_INL_H_
@@ -38,16 +38,16 @@ class ParallelBranches {
   static constexpr int kCopies = std::max(1, kLanes / kTransitions);
   static constexpr int kGroups = std::max(1, kTransitions / kLanes);
   static constexpr int kRegisters = kWindows / kCopies;
-  /// Into parts of the states, where lanes are fewer than those.
+  /// Parts of the states, where there are fewer lanes than states.
   static constexpr int kParts = std::max(1, kStates / kLanes);
   static constexpr int kGroupsOfPart = kGroups / kParts;
-  /// Lanes of a group come from so many states before.
+  /// The states before that a group's lanes come from.
   static constexpr int kSourcesOfGroup = std::max(1, kStates / kGroupsOfPart);
 
  public:
   static constexpr int kTrailRow = std::max(4, kStates) * static_cast<int>(sizeof(int32_t));
 
-  /// Where arranged cells have the window.
+  /// The place of a window in arranged cells.
   static constexpr int place(int window) {
     const int after = window >> kStep;
     const int before = window % kStates;
@@ -58,14 +58,14 @@ class ParallelBranches {
     return (group * kRegisters + number % kRegisters) * kLanes + lane;
   }
 
-  /// The number of each register's window. Not known to the compiler: it would make constants on
+  /// The number of each register's window. Hidden from the compiler, which would make constants on
   /// the ports that the sums need.
   struct Numbers {
     Numbers() {
       for (int i = 0; i < kRegisters * kLanes; ++i)
-        of_lane[i] = i / kLanes + i % kLanes / kTransitions % kCopies * kRegisters;
+        windows[i] = i / kLanes + i % kLanes / kTransitions % kCopies * kRegisters;
     }
-    alignas(64) int32_t of_lane[kRegisters * kLanes];
+    alignas(64) int32_t windows[kRegisters * kLanes];
   };
 
   static HWY_ATTR HWY_INLINE void advance_pair(const Cells& cells, const Numbers& numbers, float x,
@@ -94,12 +94,12 @@ class ParallelBranches {
   }
 
  private:
-  /// A group's transitions once.
+  /// A group's transitions without copies.
   using Once = hn::CappedTag<float, std::max(4, std::min(16, kTransitions))>;
   using OnceInts = hn::RebindToSigned<Once>;
   static constexpr int kOnceLanes = static_cast<int>(hn::MaxLanes(Once()));
 
-  /// The bits of a number under kSourcesOfGroup in reverse: in this order folding in halves brings
+  /// The bits of a number below kSourcesOfGroup in reverse: in this order folding in halves brings
   /// neighbours together, so that the lower of equals wins.
   static constexpr int reversed(int source) {
     int result = 0;
@@ -117,10 +117,10 @@ class ParallelBranches {
     const float* cells_x = cells.x + group * kRegisters * kLanes;
     const float* cells_y = cells.y + group * kRegisters * kLanes;
     constexpr int kUnrolled = std::min(kRegisters, 16);
-    auto least = nearest_of<kUnrolled>(cells_x, cells_y, numbers.of_lane, px, py);
+    auto least = nearest_of<kUnrolled>(cells_x, cells_y, numbers.windows, px, py);
     for (int i = kUnrolled; i < kRegisters; i += kUnrolled) {
       least = hn::Min(least, nearest_of<kUnrolled>(cells_x + i * kLanes, cells_y + i * kLanes,
-                                                   numbers.of_lane + i * kLanes, px, py));
+                                                   numbers.windows + i * kLanes, px, py));
     }
     return least;
   }
@@ -175,7 +175,7 @@ class ParallelBranches {
     if constexpr (kStates == 4) {
       return hn::LoadDup128(d, costs);
     } else if constexpr (kStates < kOnceLanes && kOnceLanes > 4) {
-      // What was stored by halves is not loaded as a whole: it would have to reach memory first.
+      // What was stored in halves is not loaded whole, which would wait until it reaches memory.
       const hn::Half<Once> half;
       return hn::ZeroExtendVector(d, hn::Load(half, costs));
     } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The same operations on floats as the plain code's, in the same order and without fused ones, so
-// that every target finds the same path. Of branches into a state that cost the same the one wins
-// that wins there.
+// The plain code's float operations, in the same order and without fused ones, so that every target
+// finds the same path. Of branches into a state that cost the same, the plain code's winner wins
+// here too.
 #include "src/simd/trellis_search.h"
 
 #include <algorithm>

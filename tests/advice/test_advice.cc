@@ -21,7 +21,7 @@ using test::spread_rows;
 constexpr int kDim = 128;
 constexpr int64_t kRows = 3000;
 
-/// Energy falls along the axes, as that of embeddings does.
+/// The variance falls along the axes, as that of embeddings does.
 const std::vector<float>& uneven_rows() {
   static const std::vector<float> rows = spread_rows(kRows, kDim, 2, 5);
   return rows;

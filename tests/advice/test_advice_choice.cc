@@ -72,7 +72,7 @@ void take_numbers(const std::vector<float>& part, int dim, std::set<float>* take
 
 }  // namespace
 
-TEST_CASE("every candidate is a code, by rising bytes, behind its untrained one", "[scan]") {
+TEST_CASE("every candidate is a code, by rising bytes, after its untrained one", "[scan]") {
   double bytes = 0;
   std::set<std::string> seen;
   for (const std::string name : advice_candidates()) {

@@ -94,20 +94,20 @@ TEST_CASE("recall does not depend on the vectors' length", "[recall]") {
 TEST_CASE("recall does not suffer from a mean 20 standard deviations long", "[recall]") {
   SECTION("L2: rows and queries moved, the same neighbours") {
     const BenchmarkData data = bundled(Distance::l2);
-    BenchmarkData moved = data;
-    add_to_rows(moved.base, long_mean(data.base.dim));
-    add_to_rows(moved.query, long_mean(data.base.dim));
+    BenchmarkData shifted = data;
+    add_to_rows(shifted.base, long_mean(data.base.dim));
+    add_to_rows(shifted.query, long_mean(data.base.dim));
     const double plain = recall_of("Polar2", data);
-    const double recall = recall_of("Polar2", moved);
+    const double recall = recall_of("Polar2", shifted);
     CAPTURE(plain, recall);
     CHECK(std::fabs(recall - plain) <= .002);
   }
   SECTION("inner product: rows moved, the same neighbours") {
     const BenchmarkData data = bundled(Distance::inner_product);
-    BenchmarkData moved = data;
-    add_to_rows(moved.base, long_mean(data.base.dim));
+    BenchmarkData shifted = data;
+    add_to_rows(shifted.base, long_mean(data.base.dim));
     const double plain = recall_of("Polar2", data);
-    const double recall = recall_of("Polar2", moved);
+    const double recall = recall_of("Polar2", shifted);
     // The exact term ⟨c, x−c⟩ no longer tells how far a row lies along the embeddings' own mean,
     // which queries share: .0056 of recall on all 117,659 rows and 1000 queries. Centring the query
     // by q − c would leave .02.
@@ -115,12 +115,12 @@ TEST_CASE("recall does not suffer from a mean 20 standard deviations long", "[re
     CHECK(recall >= plain - .015);
   }
   SECTION("inner product: rows and queries moved, neighbours of their own") {
-    BenchmarkData moved = bundled(Distance::inner_product);
-    const double plain = recall_of("Polar2", moved);
-    add_to_rows(moved.base, long_mean(moved.base.dim));
-    add_to_rows(moved.query, long_mean(moved.base.dim));
-    moved.ground_truth = exact_neighbours(moved.base, moved.query, false, kNeighbours, {});
-    const double recall = recall_of("Polar2", moved);
+    BenchmarkData shifted = bundled(Distance::inner_product);
+    const double plain = recall_of("Polar2", shifted);
+    add_to_rows(shifted.base, long_mean(shifted.base.dim));
+    add_to_rows(shifted.query, long_mean(shifted.base.dim));
+    shifted.ground_truth = exact_neighbours(shifted.base, shifted.query, false, kNeighbours, {});
+    const double recall = recall_of("Polar2", shifted);
     CAPTURE(plain, recall);
     CHECK(recall >= plain - .002);
   }

@@ -29,7 +29,7 @@ IdMatrix ids(const std::string& path) {
   return read_id_matrix(path, MatrixRole::ground_truth, kAllRows, nullptr);
 }
 
-/// Rows of `data`, each behind its int32 dimension.
+/// Rows of `data`, each after its int32 dimension.
 template <typename T>
 std::string texmex_bytes(const std::vector<T>& data, int32_t dim) {
   std::string out;
@@ -256,9 +256,9 @@ TEST_CASE("base, queries and ground truth must fit together", "[unit]") {
     REQUIRE(load_benchmark_data(request, progress).ground_truth.values ==
             std::vector<int64_t>{2, 1, 2, 0});
     request.max_base = 2;
-    const BenchmarkData cut = load_benchmark_data(request, progress);
-    REQUIRE(cut.ground_truth.values == std::vector<int64_t>{1, 0, 0, 1});
-    REQUIRE(cut.note.find("no longer hold") != std::string::npos);
+    const BenchmarkData fewer_rows = load_benchmark_data(request, progress);
+    REQUIRE(fewer_rows.ground_truth.values == std::vector<int64_t>{1, 0, 0, 1});
+    REQUIRE(fewer_rows.note.find("no longer hold") != std::string::npos);
   }
   SECTION("a ground truth of other shape or ids is refused") {
     request.ground_truth = folder.write("gt.ivecs", texmex_bytes<int32_t>({2, 1}, 2));

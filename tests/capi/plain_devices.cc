@@ -185,7 +185,7 @@ double nearness(const DeviceIndex& index, const float* query, size_t list) {
   return sum;
 }
 
-/// Whether each row number is one of a list that the query probes, and no room behind one.
+/// Whether each row number is one of a list that the query probes, and no spare row after one.
 std::vector<bool> probed_rows(const DeviceIndex& index, const SearchRequest& request, int64_t q) {
   const size_t count = index.list_rows.size();
   std::vector<bool> is_probed(static_cast<size_t>(index.rows), count == 0);

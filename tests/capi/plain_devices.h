@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What tests ask of the library that stands where libpolarquant_cuda would. It has devices in this
 // machine's memory. Its scores are not those of codes but numbers made of a row's bytes and a
-// query's, few different ones: what parting and merging must leave as it is, ties above all.
+// query's, few different ones, so that splitting and merging must keep many ties.
 #pragma once
 
 #include <cstdint>

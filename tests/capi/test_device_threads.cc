@@ -55,7 +55,7 @@ TEST_CASE("the first failure by number is thrown, when all have ended", "[capi]"
   std::atomic<int> ended = 0;
   const auto body = [&](size_t part) {
     if (part >= first_failing) {
-      // Those behind fail first.
+      // Those after fail first.
       if (part == first_failing) reaches(failed, 5 - static_cast<int>(first_failing));
       ++failed;
     } else {

@@ -95,16 +95,16 @@ TEST_CASE("A mark takes appended rows back", "[codec]") {
   Codec codec = trained_codec(spec);
   const std::vector<float> x = normal_rows(600, 3);
   codec.train(600, x.data());
-  for (const int64_t held : {0, 5, 128, 250}) {
+  for (const int64_t rows_before : {0, 5, 128, 250}) {
     for (const int64_t added : {0, 1, 6, 130, 350}) {
       CodeBuffer buffer;
-      buffer.append(codec, held, x.data(), 0);
-      const std::vector<uint8_t> before = bytes_of(codec, buffer);
+      buffer.append(codec, rows_before, x.data(), 0);
+      const std::vector<uint8_t> bytes_before = bytes_of(codec, buffer);
       const CodeBuffer::Mark mark = buffer.mark(codec);
-      buffer.append(codec, added, x.data() + held * kDim, 0);
+      buffer.append(codec, added, x.data() + rows_before * kDim, 0);
       buffer.go_back_to(codec, mark.rows, mark.tail);
-      CHECK(buffer.size() == held);
-      CHECK(bytes_of(codec, buffer) == before);
+      CHECK(buffer.size() == rows_before);
+      CHECK(bytes_of(codec, buffer) == bytes_before);
     }
   }
 }

@@ -63,9 +63,9 @@ TEST_CASE("damaged states are refused at every cut and every flipped bit", "[sta
     Codec codec(parse_spec(spec), 5, Metric::l2, {});
     codec.train(200, rows.data());
     const std::vector<uint8_t> state = codec.save_state();
-    for (size_t cut = 0; cut < state.size(); ++cut) {
-      CAPTURE(spec, cut);
-      CHECK_THROWS_AS(Codec::load_state(state.data(), cut), Error);
+    for (size_t length = 0; length < state.size(); ++length) {
+      CAPTURE(spec, length);
+      CHECK_THROWS_AS(Codec::load_state(state.data(), length), Error);
     }
     for (size_t bit = 0; bit < 8 * state.size(); ++bit) {
       std::vector<uint8_t> damaged = state;
@@ -124,7 +124,7 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
   const size_t basis = state.size() - 8 - kBasisBytes;
 
   std::vector<uint8_t> older = state;
-  older[8] = 1;  // behind the magic
+  older[8] = 1;  // after the magic
   sign_again(older);
   require_error(StatusCode::corrupt_data, "format version 1",
                 [&] { Codec::load_state(older.data(), older.size()); });
@@ -150,13 +150,13 @@ TEST_CASE("margins that training measured are part of the state, those of 1 are 
   const std::vector<float> rows = spread_rows(2000, kDim, 1.5, 1);
   const auto trained = [&](SearchMargins margins, const char* spec = "Polar5-pca") {
     auto codec = std::make_unique<Codec>(parse_spec(spec), kDim, Metric::l2, CodecOptions());
-    codec->train(2000, rows.data(), [&](Codec& of_these, int64_t n, const float* x) {
-      CHECK(of_these.is_trained());
-      CHECK(of_these.has_basis());
+    codec->train(2000, rows.data(), [&](Codec& copy, int64_t n, const float* x) {
+      CHECK(copy.is_trained());
+      CHECK(copy.has_basis());
       CHECK(n == 2000);
       CHECK(x == rows.data());
-      std::vector<uint8_t> code(of_these.layout().bytes(1));
-      of_these.encode(1, x, code.data(), 1);
+      std::vector<uint8_t> code(copy.layout().bytes(1));
+      copy.encode(1, x, code.data(), 1);
       return margins;
     });
     CHECK(codec->search_margins() == margins);
@@ -164,7 +164,7 @@ TEST_CASE("margins that training measured are part of the state, those of 1 are 
     return codec;
   };
   const auto without = trained({});
-  CHECK(without->save_state()[8] == 2);  // behind the magic
+  CHECK(without->save_state()[8] == 2);  // after the magic
   const auto with = trained({1.5F, 1});
   const std::vector<uint8_t> state = with->save_state();
   CHECK(state[8] == 3);
@@ -175,10 +175,10 @@ TEST_CASE("margins that training measured are part of the state, those of 1 are 
   CHECK(loaded->state_id() == with->state_id());
 
   const size_t margins_at = state.size() - 8 - 2 * sizeof(float);
-  const auto refused = [&](float front, float next, const char* text) {
+  const auto refused = [&](float sketch, float next, const char* text) {
     std::vector<uint8_t> changed = state;
-    std::memcpy(&changed[margins_at], &front, sizeof front);
-    std::memcpy(&changed[margins_at + sizeof front], &next, sizeof next);
+    std::memcpy(&changed[margins_at], &sketch, sizeof sketch);
+    std::memcpy(&changed[margins_at + sizeof sketch], &next, sizeof next);
     sign_again(changed);
     require_error(StatusCode::corrupt_data, text,
                   [&] { Codec::load_state(changed.data(), changed.size()); });
@@ -229,7 +229,8 @@ TEST_CASE("states of before format 4 keep their floats, their codes and their by
       older->score(older->prepare_query(rows.data()), {older_codes.data(), 300}, 0, 300,
                    older_scores.data());
       for (size_t i = 0; i < 300; ++i) REQUIRE(std::fabs(scores[i] - older_scores[i]) < 4);
-      // What float16 has no room for is refused as before, what is too short for it is the centre.
+      // A length that float16 cannot hold is refused as before; one that is too short for it is the
+      // centre.
       std::vector<float> row(codec.centre().begin(), codec.centre().end());
       row[3] += 1e-5F;
       std::vector<uint8_t> code(older->layout().bytes(1));

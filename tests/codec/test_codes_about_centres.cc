@@ -75,11 +75,11 @@ TEST_CASE("codes about a centre are those of a codec with this centre", "[codec]
           REQUIRE(std::equal(code, code + static_cast<ptrdiff_t>(same), own_code));
           for (int q = 0; q < 5; ++q) {
             const float* query = &data.queries[static_cast<size_t>(q * data.dim)];
-            PreparedQuery moved;
-            codec.residual_query(codec.prepare_query(query), centre, &moved);
+            PreparedQuery residual;
+            codec.residual_query(codec.prepare_query(query), centre, &residual);
             float score = 0;
             float expected = 0;
-            codec.score(moved, {&*code, 1}, 0, 1, &score);
+            codec.score(residual, {&*code, 1}, 0, 1, &score);
             own.score(own.prepare_query(query), {&*own_code, 1}, 0, 1, &expected);
             // b is held to 2^-9; scores here are in the hundreds.
             REQUIRE(std::fabs(score - expected) <= 1e-3 * std::fabs(expected) + .5);
@@ -110,17 +110,17 @@ TEST_CASE("a centre of zero, and a row at its centre", "[codec]") {
     codec.encode(1, data.rows.data(), plain.data(), 1);
     CHECK(codes == plain);
     std::vector<float> rotated(64);
-    PreparedQuery moved;
+    PreparedQuery residual;
     const PreparedQuery query = codec.prepare_query(data.queries.data());
-    codec.residual_query(query, codec.list_centre(zero.data(), rotated.data()), &moved);
-    CHECK(moved.rotated == query.rotated);
+    codec.residual_query(query, codec.list_centre(zero.data(), rotated.data()), &residual);
+    CHECK(residual.rotated == query.rotated);
 
     codec.encode_residuals(
         1, data.centre(1), [&](int64_t) { return data.centre(1); }, codes.data(), 1);
     CHECK(codes == std::vector<uint8_t>(codes.size(), 0));
-    codec.residual_query(query, codec.list_centre(data.centre(1), rotated.data()), &moved);
+    codec.residual_query(query, codec.list_centre(data.centre(1), rotated.data()), &residual);
     float score = 0;
-    codec.score(moved, {codes.data(), 1}, 0, 1, &score);
+    codec.score(residual, {codes.data(), 1}, 0, 1, &score);
     double exact = 0;
     for (int j = 0; j < 64; ++j) {
       const double q = data.queries[static_cast<size_t>(j)];

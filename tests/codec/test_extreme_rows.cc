@@ -143,8 +143,8 @@ TEST_CASE("the mean of the rows, and rows near it, are coded as near it", "[extr
       for (size_t i = 0; i < rows.size(); ++i) sum[i % kDim] += rows[i];
       for (const double away : {0.0, 1e-7, 1e-6, 1e-4}) {
         std::vector<float> row;
-        for (const double of_column : sum)
-          row.push_back(static_cast<float>(of_column / 3000 * (1 + away)));
+        for (const double column : sum)
+          row.push_back(static_cast<float>(column / 3000 * (1 + away)));
         const std::vector<uint8_t> code = coded(*codec, row);
         float score = 0;
         codec->score(codec->prepare_query(row.data()), {code.data(), 1}, 0, 1, &score);

@@ -12,12 +12,12 @@ using namespace polarquant;
 namespace {
 
 /// What stored numbers may be off by, of themselves.
-double relative_error(const FactorFormat& format, bool of_bias) {
+double relative_error(const FactorFormat& format, bool is_bias) {
   switch (format.form) {
     case FactorForm::float16:
       return 0x1p-11;
     case FactorForm::wide16:
-      return of_bias && format.signed_bias ? 0x1p-9 : 0x1p-10;
+      return is_bias && format.signed_bias ? 0x1p-9 : 0x1p-10;
     default:
       return 0x1p-24;
   }

@@ -204,9 +204,9 @@ TEST_CASE("PolarPair: saved tables give the same bytes; bad ones are refused who
   CHECK_FALSE(empty.is_trained());
 
   for (size_t length = 0; length < out.bytes().size(); ++length) {
-    const std::vector<uint8_t> cut(out.bytes().begin(),
-                                   out.bytes().begin() + static_cast<std::ptrdiff_t>(length));
-    require_error(StatusCode::corrupt_data, "codec state", [&] { load(empty, cut); });
+    const std::vector<uint8_t> prefix(out.bytes().begin(),
+                                      out.bytes().begin() + static_cast<std::ptrdiff_t>(length));
+    require_error(StatusCode::corrupt_data, "codec state", [&] { load(empty, prefix); });
   }
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {-1.0F, infinity, -infinity, std::nanf(""), 3e38F}) {

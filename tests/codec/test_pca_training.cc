@@ -189,11 +189,11 @@ TEST_CASE("queries without the coordinates that have no bits score as all of the
           for (int j = 0; j < kDim; ++j)
             REQUIRE(some[i].rotated[static_cast<size_t>(j)] ==
                     (j < coded ? all[i].rotated[static_cast<size_t>(j)] : 0));
-          std::vector<float> of_all(kRows);
-          std::vector<float> of_some(kRows);
-          codec->score(all[i], {codes.data(), kRows}, 0, kRows, of_all.data());
-          codec->score(some[i], {codes.data(), kRows}, 0, kRows, of_some.data());
-          REQUIRE(of_all == of_some);
+          std::vector<float> all_scores(kRows);
+          std::vector<float> some_scores(kRows);
+          codec->score(all[i], {codes.data(), kRows}, 0, kRows, all_scores.data());
+          codec->score(some[i], {codes.data(), kRows}, 0, kRows, some_scores.data());
+          REQUIRE(all_scores == some_scores);
         }
       }
     }

@@ -83,7 +83,7 @@ TEST_CASE("seeds give different rotations, one seed always the same", "[rotation
   }
 }
 
-// A level of x is off by half at most, and rows are as long as 1 but for rounding.
+// A rounded coordinate of x is off by half at most, and rows are as long as 1 but for rounding.
 TEST_CASE("products with a basis are those of real numbers but for rounding", "[rotation]") {
   for (const int dim : {1, 3, 64, 100, 384}) {
     CAPTURE(dim);
@@ -102,7 +102,7 @@ TEST_CASE("products with a basis are those of real numbers but for rounding", "[
     for (const float value : x) most = std::fmax(most, std::fabs(value));
     std::vector<float> y = x;
     rotation.apply(y.data());
-    const double step = static_cast<double>(most) / most_basis_level(dim);
+    const double step = static_cast<double>(most) / most_basis_value(dim);
     for (int i = 0; i < dim; ++i) {
       double exact = 0;
       for (int j = 0; j < dim; ++j)
@@ -122,8 +122,8 @@ TEST_CASE("products with a basis are those of real numbers but for rounding", "[
 TEST_CASE("sums of a basis' products stay within 32 bits in any dimension", "[rotation]") {
   for (int dim = 1; dim <= 65535; dim = dim * 3 / 2 + 1) {
     CAPTURE(dim);
-    const double longest = std::sqrt(dim) * most_basis_level(dim);
+    const double longest = std::sqrt(dim) * most_basis_value(dim);
     CHECK(longest * kLongestBasisRow * kBasisOne <= 0x1p31);
-    CHECK(most_basis_level(dim) >= 500);
+    CHECK(most_basis_value(dim) >= 500);
   }
 }

@@ -393,9 +393,9 @@ TEST_CASE("online PolarTree: saved tables give the same bytes; bad ones are refu
   CHECK(saved(TreeQuantizer(9, {3, 2}, false)).empty());
 
   for (size_t length = 0; length < bytes.size(); ++length) {
-    const std::vector<uint8_t> cut(bytes.begin(),
-                                   bytes.begin() + static_cast<std::ptrdiff_t>(length));
-    require_error(StatusCode::corrupt_data, "codec state", [&] { load(empty, cut); });
+    const std::vector<uint8_t> prefix(bytes.begin(),
+                                      bytes.begin() + static_cast<std::ptrdiff_t>(length));
+    require_error(StatusCode::corrupt_data, "codec state", [&] { load(empty, prefix); });
     REQUIRE_FALSE(empty.is_trained());
   }
   const auto with = [](int level, size_t index, double value) {

@@ -20,8 +20,8 @@ TEST_CASE("aligned vectors start on 64-byte boundaries, also after they grew", "
   }
   CHECK(bytes[2999] == 3000 % 256);
   CHECK(numbers[2999] == 3000);
-  const AlignedVector<double> moved = std::move(numbers);
-  CHECK(moved.size() == 3000);
+  const AlignedVector<double> taken = std::move(numbers);
+  CHECK(taken.size() == 3000);
 }
 
 TEST_CASE("an aligned allocation whose bytes wrap is refused", "[core]") {

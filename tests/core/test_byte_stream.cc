@@ -63,10 +63,10 @@ TEST_CASE("every truncation and every byte too many is refused", "[core]") {
   const std::vector<uint8_t> bytes = sample();
   for (size_t length = 0; length < bytes.size(); ++length) {
     // A copy of that length, so that an address sanitizer sees a read past it.
-    const std::vector<uint8_t> cut(bytes.begin(),
-                                   bytes.begin() + static_cast<std::ptrdiff_t>(length));
+    const std::vector<uint8_t> prefix(bytes.begin(),
+                                      bytes.begin() + static_cast<std::ptrdiff_t>(length));
     require_error(StatusCode::corrupt_data, "codec state", [&] {
-      ByteReader in = reader_of(cut);
+      ByteReader in = reader_of(prefix);
       read_all(in);
     });
   }

@@ -55,15 +55,15 @@ inline Found find(const ::faiss::Index& index, const std::vector<float>& queries
 
 /// The share of `truth`'s labels that `found` has for the same query.
 inline double recall(const Found& found, const Found& truth, int64_t k) {
-  size_t hits = 0;
+  size_t matches = 0;
   for (size_t begin = 0; begin < truth.labels.size(); begin += static_cast<size_t>(k)) {
     const auto first = truth.labels.begin() + static_cast<ptrdiff_t>(begin);
     const std::unordered_set<int64_t> wanted(first, first + k);
     for (size_t i = begin; i < begin + static_cast<size_t>(k); ++i) {
-      hits += wanted.count(found.labels[i]);
+      matches += wanted.count(found.labels[i]);
     }
   }
-  return static_cast<double>(hits) / static_cast<double>(truth.labels.size());
+  return static_cast<double>(matches) / static_cast<double>(truth.labels.size());
 }
 
 inline Found find_exactly(const std::vector<float>& rows, const std::vector<float>& queries,

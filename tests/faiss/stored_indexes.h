@@ -45,7 +45,7 @@ inline std::unique_ptr<::faiss::Index> make_graph(const char* spec, int dim, int
 }
 
 /// A graph without rows, or one whose links FAISS did not choose: from each row to those 1, 2, 4, …
-/// behind it. What FAISS builds depends on its release.
+/// after it. What FAISS builds depends on its release.
 inline std::unique_ptr<::faiss::Index> make_nsg(const char* spec, int dim, int64_t rows,
                                                 ::faiss::MetricType metric) {
   constexpr int kLinks = 8;
@@ -70,7 +70,7 @@ inline std::unique_ptr<::faiss::Index> make_nsg(const char* spec, int dim, int64
 }
 
 /// Links between rows that `graph`'s storage holds, which FAISS did not choose: every eighth row is
-/// on a second level, and on each level a row has links to those 1, 2, 4, … behind it. What FAISS
+/// on a second level, and on each level a row has links to those 1, 2, 4, … after it. What FAISS
 /// builds depends on its release, its levels' shares on the machine.
 inline void link_hnsw(::faiss::IndexHNSW& graph) {
   constexpr int kLinks = 4;  // on the second level; twice as many on the first

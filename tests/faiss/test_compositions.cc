@@ -226,7 +226,7 @@ TEST_CASE("Every composition is built, trained, filled and searched", "[faiss]")
 }
 
 // FAISS's training takes its time, and warns of few rows.
-TEST_CASE("Codes stand behind optimized rotations", "[faiss][slow]") {
+TEST_CASE("Codes stand after optimized rotations", "[faiss][slow]") {
   check_composition({"OPQ8_64,Polar4", .80, true}, kL2);
   check_composition({"OPQ8_64,IVF16,Polar4", .80, false}, kInnerProduct);
 }

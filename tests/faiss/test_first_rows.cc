@@ -133,14 +133,14 @@ TEST_CASE("First rows are searched exactly", "[faiss][first-rows]") {
     const std::unique_ptr<::faiss::DistanceComputer> computer(index.get_distance_computer());
     computer->set_query(queries().data());
     CHECK((*computer)(truth.labels[0]) == found.distances[0]);
-    const float of_floats = computer->symmetric_dis(3, 4);
+    const float by_floats = computer->symmetric_dis(3, 4);
     index.add(1, row(n));
     REQUIRE(index.rows_as_floats() == 0);
-    const std::unique_ptr<::faiss::DistanceComputer> of_codes(index.get_distance_computer());
-    of_codes->set_query(queries().data());
-    CHECK((*computer)(5) == (*of_codes)(5));
-    CHECK(computer->symmetric_dis(3, 4) == of_codes->symmetric_dis(3, 4));
-    CHECK(computer->symmetric_dis(3, 4) != of_floats);
+    const std::unique_ptr<::faiss::DistanceComputer> code_computer(index.get_distance_computer());
+    code_computer->set_query(queries().data());
+    CHECK((*computer)(5) == (*code_computer)(5));
+    CHECK(computer->symmetric_dis(3, 4) == code_computer->symmetric_dis(3, 4));
+    CHECK(computer->symmetric_dis(3, 4) != by_floats);
   }
 }
 
@@ -156,28 +156,28 @@ TEST_CASE("Every kind of index works from its first row", "[faiss][first-rows]")
   if (trains_transform) index->train(kRows, rows().data());
   std::vector<int64_t> ids(kRows);
   std::iota(ids.begin(), ids.end(), 0);
-  int64_t held = 0;
+  int64_t added = 0;
   const bool is_trained_already = polar_in(*index)->codec().origin() == StateOrigin::trained;
   for (const int64_t count : {1, 2, 100, 896, 1, 500}) {
     if (with_ids) {
-      index->add_with_ids(count, row(held), ids.data() + held);
+      index->add_with_ids(count, row(added), ids.data() + added);
     } else {
-      index->add(count, row(held));
+      index->add(count, row(added));
     }
-    held += count;
-    CAPTURE(held);
-    REQUIRE(index->ntotal == held);
-    const bool floats = held < kLearn && !is_trained_already;
-    REQUIRE(polar_in(*index)->rows_as_floats() == (floats ? held : 0));
-    const int64_t k = std::min<int64_t>(held, kK);
+    added += count;
+    CAPTURE(added);
+    REQUIRE(index->ntotal == added);
+    const bool floats = added < kLearn && !is_trained_already;
+    REQUIRE(polar_in(*index)->rows_as_floats() == (floats ? added : 0));
+    const int64_t k = std::min<int64_t>(added, kK);
     const Found found = find(*index, queries(), k);
-    std::vector<float> held_rows = some_rows(0, held);
+    std::vector<float> rows_added = some_rows(0, added);
     std::vector<float> q = queries();
     if (description.find("L2norm") == 0) {
-      ::faiss::fvec_renorm_L2(kDim, static_cast<size_t>(held), held_rows.data());
+      ::faiss::fvec_renorm_L2(kDim, static_cast<size_t>(added), rows_added.data());
       ::faiss::fvec_renorm_L2(kDim, 20, q.data());
     }
-    const Found truth = find_exactly(held_rows, q, kDim, k, kL2);
+    const Found truth = find_exactly(rows_added, q, kDim, k, kL2);
     CHECK(recall(found, truth, k) >= (floats ? .97 : .5));
     // A copy, and what a file has of it, is the same index and goes on as it does.
     const auto clone = clone_index(*index);
@@ -199,12 +199,12 @@ TEST_CASE("NSG is built over first rows", "[faiss][first-rows]") {
 
 TEST_CASE("Copies and files of first rows go on as the index would", "[faiss][first-rows]") {
   const bool single_rows = GENERATE(false, true);
-  const int64_t held = GENERATE(0, 1, 999, 1000, 1001);
-  CAPTURE(single_rows, held);
+  const int64_t rows_before = GENERATE(0, 1, 999, 1000, 1001);
+  CAPTURE(single_rows, rows_before);
   IndexPolar::Options options;
   options.single_rows = single_rows;
   IndexPolar index(kDim, "Polar4", kL2, options);
-  add_in_pieces(index, 0, held, 333);
+  add_in_pieces(index, 0, rows_before, 333);
   const std::string path = "first_rows.polarquant";
   write_index(index, path);
   ReadOptions map;
@@ -224,10 +224,10 @@ TEST_CASE("Copies and files of first rows go on as the index would", "[faiss][fi
   copies.push_back(clone_index(*mapped));
   copies.push_back(read_index(path));
   copies.push_back(read_from(written(index), {}, 1000));
-  add_in_pieces(index, held, kRows, 400);
+  add_in_pieces(index, rows_before, kRows, 400);
   for (const auto& copy : copies) {
     auto& polar = dynamic_cast<IndexPolar&>(*copy);
-    add_in_pieces(polar, held, kRows, 400);
+    add_in_pieces(polar, rows_before, kRows, 400);
     CHECK(same(polar, index));
   }
   std::remove(path.c_str());

@@ -134,10 +134,10 @@ TEST_CASE("sa_encode fixes the state as it is", "[faiss][first-rows]") {
     CHECK(polar.rows_as_floats() == 0);
     CHECK(polar.codec().save_state() == state);
     std::vector<float> x(kDim);
-    std::vector<float> of_code(kDim);
+    std::vector<float> decoded(kDim);
     polar.reconstruct(5, x.data());
-    polar.sa_decode(1, code.data(), of_code.data());
-    CHECK(x == of_code);
+    polar.sa_decode(1, code.data(), decoded.data());
+    CHECK(x == decoded);
   }
 }
 
@@ -239,17 +239,17 @@ TEST_CASE("First rows are merged", "[faiss][first-rows]") {
 }
 
 TEST_CASE("A refused row leaves first rows as they were", "[faiss][first-rows]") {
-  const int64_t held = GENERATE(0, 10, 995);
+  const int64_t row_count = GENERATE(0, 10, 995);
   const bool too_long = GENERATE(false, true);
-  CAPTURE(held, too_long);
+  CAPTURE(row_count, too_long);
   IndexPolar index(kDim, "Polar4", kL2);
-  add_in_pieces(index, 0, held, 500);
+  add_in_pieces(index, 0, row_count, 500);
   const auto before = written(index);
   std::vector<float> bad = some_rows(0, 8);
   bad[3 * kDim + 5] = too_long ? 3e30F : NAN;
   require_faiss_error("row 3", [&] { index.add(8, bad.data()); });
   CHECK((written(index) == before));
-  if (held == 0) return;
+  if (row_count == 0) return;
   const std::vector<int64_t> keys = {0, 1, 2, 3};
   require_faiss_error("row 3", [&] { index.update_vectors(4, keys.data(), bad.data()); });
   CHECK((written(index) == before));

@@ -73,7 +73,8 @@ TEST_CASE("HNSW finds what a flat search of the same codes does, with its scores
   graph->hnsw.efSearch = 1;
   CHECK(find(*index, queries(), kK, &wide) == found);
 
-  // Scores by levels, which the graph goes by, lie near Codec::score, and pairs are symmetric.
+  // Scores by int8 values, which order the graph's search, lie near Codec::score, and pairs are
+  // symmetric.
   const std::unique_ptr<::faiss::DistanceComputer> computer(
       graph->storage->get_distance_computer());
   computer->set_query(queries().data());

@@ -160,7 +160,7 @@ Outcome read_both_ways(const std::vector<uint8_t>& bytes, const TemporaryFolder&
   ReadOptions options;
   options.memory_map = true;
   const Outcome mapped = outcome_of(true, [&] { return read_index(path, options); });
-  // Calls have no end to compare with: what is behind an index is not theirs.
+  // Calls have no end to compare with: what is after an index is not theirs.
   const Outcome called = outcome_of(false, [&] { return read_from(bytes, {}, 4096); });
   if (whole == Outcome::loaded) CHECK(called == Outcome::loaded);
   // A mapped index does not look whether ids of rows are different, or those of lists are others
@@ -337,19 +337,19 @@ TEST_CASE("A file cut at any section, and at many other bytes, is refused", "[fa
   const TemporaryFolder folder;
   for (const Original& original : originals()) {
     INFO(original.description);
-    std::vector<size_t> cuts = {0, 1, 8, 63, 64, 65};
+    std::vector<size_t> lengths = {0, 1, 8, 63, 64, 65};
     for (const SectionEntry& entry :
          parse_table(original.bytes.data(), original.bytes.data() + kHeaderBytes)) {
       for (const uint64_t at : {entry.offset, entry.offset + entry.bytes}) {
-        for (const uint64_t cut : {at - 1, at, at + 1}) {
-          if (cut < original.bytes.size()) cuts.push_back(static_cast<size_t>(cut));
+        for (const uint64_t length : {at - 1, at, at + 1}) {
+          if (length < original.bytes.size()) lengths.push_back(static_cast<size_t>(length));
         }
       }
     }
-    for (const size_t cut : cuts) {
-      INFO("cut at " << cut);
+    for (const size_t length : lengths) {
+      INFO("cut at " << length);
       const std::vector<uint8_t> bytes(original.bytes.begin(),
-                                       original.bytes.begin() + static_cast<ptrdiff_t>(cut));
+                                       original.bytes.begin() + static_cast<ptrdiff_t>(length));
       REQUIRE(read_both_ways(bytes, folder) == Outcome::refused);
     }
   }

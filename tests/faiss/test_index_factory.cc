@@ -31,8 +31,8 @@ TEST_CASE("The parts stand where the description puts them", "[faiss]") {
   CHECK(as_polar(alone.get())->spec() == "Polar4+2-dense");
   CHECK(alone->metric_type == kInnerProduct);
 
-  auto behind = polarquant::index_factory(kDim, "PCA48,Polar4");
-  auto* transforms = dynamic_cast<::faiss::IndexPreTransform*>(behind.get());
+  auto transformed = polarquant::index_factory(kDim, "PCA48,Polar4");
+  auto* transforms = dynamic_cast<::faiss::IndexPreTransform*>(transformed.get());
   REQUIRE(transforms != nullptr);
   CHECK(transforms->own_fields);
   CHECK(transforms->chain.size() == 1);
@@ -110,7 +110,7 @@ TEST_CASE("Cosine is L2norm in front and inner product", "[faiss]") {
   }
 }
 
-TEST_CASE("train reaches our index behind transforms that need none", "[faiss]") {
+TEST_CASE("train reaches our index after transforms that need none", "[faiss]") {
   auto index = polarquant::index_factory(kDim, "L2norm,Polar4", kInnerProduct);
   index->train(kRows, rows().data());
   const auto* transforms = dynamic_cast<const ::faiss::IndexPreTransform*>(index.get());

@@ -257,7 +257,7 @@ TEST_CASE("A graph that is none is not written", "[faiss][io]") {
     graph.nsg.final_graph->at(7, 0) = 40;
     require_faiss_error("its graph's links", [&] { written(*index); });
   }
-  SECTION("a link behind the last") {
+  SECTION("a link after the last") {
     graph.nsg.final_graph->at(7, 5) = 3;
     graph.nsg.final_graph->at(7, 4) = -1;
     require_faiss_error("its graph's links", [&] { written(*index); });
@@ -333,7 +333,7 @@ TEST_CASE("A mapped index is searched in its file and never changed", "[faiss][i
 TEST_CASE("Damage in a mapped file is found when it is touched", "[faiss][io]") {
   const TemporaryFolder folder;
   const std::string path = folder.file("index");
-  const auto index = make_stored({"Polar8", 64, 40'000}, kL2);  // rests of 2.4 MiB
+  const auto index = make_stored({"Polar8", 64, 40'000}, kL2);  // payloads of 2.4 MiB
   write_index(*index, path);
   {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -359,7 +359,7 @@ TEST_CASE("A file of rows that another index encoded is read, whatever its flag 
   const auto index = make_stored(stored, kL2);
   std::vector<FileSection> sections = take_apart(written(*index));
   REQUIRE(sections.front().kind == section_kind("POLR"));
-  constexpr size_t kEncoded = 24;  // behind the head and the flag of ids
+  constexpr size_t kEncoded = 24;  // after the head and the flag of ids
   REQUIRE(sections.front().bytes.at(kEncoded) == 1);
   sections.front().bytes[kEncoded] = 0;
   const TemporaryFolder folder;

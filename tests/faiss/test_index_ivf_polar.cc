@@ -125,9 +125,9 @@ TEST_CASE("IndexIVFPolar finds what an exact search finds", "[faiss][ivf]") {
     // Rows lie nearer to their list's centroid than to the mean of all.
     Options options;
     options.by_residual = false;
-    auto about_mean = filled_index(quality.spec, metric, options);
-    about_mean->nprobe = kLists;
-    CHECK(share >= recall(find(*about_mean, queries(), kK), truth(metric), kK) - .02);
+    auto by_mean = filled_index(quality.spec, metric, options);
+    by_mean->nprobe = kLists;
+    CHECK(share >= recall(find(*by_mean, queries(), kK), truth(metric), kK) - .02);
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("Searches of ours and FAISS's scan of our codes agree", "[faiss][ivf]"
       const Found ours = find(*index, queries(), kK);
       const Found faiss = find_by_scanners(*index, kK);
       INFO(spec << ", metric " << metric << ", by_residual " << by_residual);
-      // Ours picks candidates by levels first: the last of the ten can differ.
+      // Ours picks candidates by int8 values first: the last of the ten can differ.
       CHECK(recall(ours, faiss, kK) > .99);
       for (size_t i = 0; i < ours.labels.size(); i += kK) {
         CHECK(ours.labels[i] == faiss.labels[i]);
@@ -211,7 +211,7 @@ TEST_CASE("Search parameters of an inverted file", "[faiss][ivf]") {
   index->exactness = 2.25F;
   CHECK(find(*index, queries(), kK, &params) == hasty);
 
-  // As many rows as the nearest list has end the search behind it.
+  // As many rows as the nearest list has end the search after it.
   params.exactness = 2.25F;
   params.max_codes = 1;
   plain.nprobe = 1;
@@ -290,9 +290,9 @@ TEST_CASE("Rows are removed, updated and merged", "[faiss][ivf]") {
   seeded.seed = 2;
   auto rotated = make_index("Polar2", kInnerProduct, seeded);
   require_faiss_error("seed", [&] { index->check_compatible_for_merge(*rotated); });
-  auto moved = polarquant::index_factory(kDim, "IVF24,Polar2", kInnerProduct);
-  moved->train(kRows - 500, row(500));
-  require_faiss_error("", [&] { index->check_compatible_for_merge(*moved); });
+  auto other_centroids = polarquant::index_factory(kDim, "IVF24,Polar2", kInnerProduct);
+  other_centroids->train(kRows - 500, row(500));
+  require_faiss_error("", [&] { index->check_compatible_for_merge(*other_centroids); });
 
   auto updated = filled_index("Polar4", kL2);
   updated->make_direct_map();
@@ -532,7 +532,8 @@ TEST_CASE("An inverted file takes little more memory than its codes and ids", "[
   const size_t centres = kLists * kDim * sizeof(float);
   const size_t before = make_index("Polar4", kL2)->memory_bytes();
   CHECK(index->memory_bytes() - before >= codes);
-  // Of 64 dimensions: room for 8 rows, and lines read ahead, weigh more than of 384.
+  // For 64 dimensions the capacity of 8 rows, and bytes that are read ahead, weigh more than for
+  // 384.
   CHECK(index->memory_bytes() - before <= codes + codes / 8);
   CHECK(before >= centres);
 }

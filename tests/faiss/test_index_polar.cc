@@ -266,8 +266,8 @@ TEST_CASE("IndexPolar keeps ids", "[faiss]") {
   }
   SECTION("they must be new, 0 or more, and not mixed with rows without") {
     const Snapshot before = snapshot(index);
-    const std::vector<int64_t> held = {3000000000000, ids[77]};
-    require_faiss_error("xids[1]", [&] { index.add_with_ids(2, rows().data(), held.data()); });
+    const std::vector<int64_t> taken_ids = {3000000000000, ids[77]};
+    require_faiss_error("xids[1]", [&] { index.add_with_ids(2, rows().data(), taken_ids.data()); });
     const std::vector<int64_t> twice = {5, 6, 5};
     require_faiss_error("xids[2] is 5",
                         [&] { index.add_with_ids(3, rows().data(), twice.data()); });
@@ -275,9 +275,10 @@ TEST_CASE("IndexPolar keeps ids", "[faiss]") {
     require_faiss_error("xids[1] is -6",
                         [&] { index.add_with_ids(2, rows().data(), negative.data()); });
     require_faiss_error("only add_with_ids", [&] { index.add(1, rows().data()); });
-    require_faiss_error("only add can", [&] { plain.add_with_ids(1, rows().data(), held.data()); });
+    require_faiss_error("only add can",
+                        [&] { plain.add_with_ids(1, rows().data(), taken_ids.data()); });
     CHECK(snapshot(index) == before);
-    index.add_with_ids(1, rows().data(), held.data());  // was not kept by the failed call
+    index.add_with_ids(1, rows().data(), taken_ids.data());  // was not kept by the failed call
     CHECK(index.ntotal == kRows + 1);
     index.reset();
     CHECK(index.ntotal == 0);
@@ -306,7 +307,7 @@ TEST_CASE("IndexPolar honours selectors of ids", "[faiss]") {
     for (int64_t i = q * kK; i < (q + 1) * kK; ++i) {
       while (!range.is_member(all.labels[static_cast<size_t>(rank)])) ++rank;
       CHECK(range.is_member(chosen.labels[static_cast<size_t>(i)]));
-      // Rows are ranked by integer levels: a row may stand for one that is a little nearer.
+      // Rows are ranked by int8 values: a row may stand for one that is a little nearer.
       const float nearest = all.distances[static_cast<size_t>(rank)];
       CHECK(std::fabs(chosen.distances[static_cast<size_t>(i)] - nearest) <= .02F * (1 + nearest));
       ++rank;

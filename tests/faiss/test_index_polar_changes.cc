@@ -38,7 +38,7 @@ IndexPolar::Options shared_options() {
 /// Rows that the test calls removed.
 struct Thirds final : ::faiss::IDSelector {
   int64_t factor;
-  explicit Thirds(int64_t of) : factor(of) {}
+  explicit Thirds(int64_t id_factor) : factor(id_factor) {}
   bool is_member(int64_t id) const override { return id / factor % 3 == 1; }
 };
 

@@ -25,7 +25,7 @@ constexpr int kDim = 40;
 constexpr int64_t kRows = 900;
 constexpr int64_t kK = 7;
 constexpr ::faiss::MetricType kMetrics[] = {::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2};
-// In blocks of several sizes, one whose rests are all, and in the row format.
+// In blocks of several sizes, one of which has payloads alone, and in the row format.
 const char* const kSpecs[] = {"Polar1", "Polar4",     "Polar2+2",
                               "Polar8", "Polar2-pca", "PolarPair4x4"};
 
@@ -191,8 +191,8 @@ TEST_CASE("A mapped inverted file refuses every change; its clone takes them",
   const std::vector<uint8_t> before = written(in_file);
   const std::vector<float> x = clustered_rows(3, kDim, 4);
   const std::vector<int64_t> ids = {1, 2, 3};
-  const int64_t held = scattered_ids(kRows)[0];
-  const ::faiss::IDSelectorBatch one(1, &held);
+  const int64_t stored_id = scattered_ids(kRows)[0];
+  const ::faiss::IDSelectorBatch one(1, &stored_id);
   const auto other = clone_index(*pair.index);
   const auto refused = [&](auto&& change) {
     require_faiss_error("memory-mapped", change);
@@ -202,10 +202,10 @@ TEST_CASE("A mapped inverted file refuses every change; its clone takes them",
   refused([&] { in_file.add(3, x.data()); });
   refused([&] { in_file.add_with_ids(3, x.data(), ids.data()); });
   refused([&] { in_file.remove_ids(one); });
-  refused([&] { in_file.update_vectors(1, &held, x.data()); });
+  refused([&] { in_file.update_vectors(1, &stored_id, x.data()); });
   refused([&] { in_file.merge_from(*other, 0); });
   refused([&] { lists_of(*other).merge_from(in_file, 0); });
-  refused([&] { copy_ids(lists_of(*other), &in_file, 0, held); });
+  refused([&] { copy_ids(lists_of(*other), &in_file, 0, stored_id); });
   refused([&] { in_file.reset(); });
   refused([&] { in_file.invlists->reset(); });
   refused([&] { in_file.invlists->resize(0, 0); });

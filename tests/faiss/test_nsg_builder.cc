@@ -107,13 +107,13 @@ TEST_CASE("NN-descent finds most neighbours of each row, or fewer", "[faiss][gra
   const DescentNumbers numbers = {.K = k, .S = 10, .R = 100, .L = 70, .iter = 10};
   const std::vector<int32_t> found = descend_to_neighbours(*flat, numbers);
   const Found exact = find(*flat, x, k + 1);
-  int64_t hits = 0;
+  int64_t matches = 0;
   for (int64_t row = 0; row < n; ++row) {
-    const auto of_row = exact.labels.begin() + row * (k + 1);
+    const auto exact_row = exact.labels.begin() + row * (k + 1);
     for (int i = 0; i < k; ++i)
-      hits += std::count(of_row, of_row + k + 1, found[static_cast<size_t>(row * k + i)]);
+      matches += std::count(exact_row, exact_row + k + 1, found[static_cast<size_t>(row * k + i)]);
   }
-  CHECK(static_cast<double>(hits) / static_cast<double>(n * k) > .95);
+  CHECK(static_cast<double>(matches) / static_cast<double>(n * k) > .95);
 
   // All equal, and few.
   const auto few = index_factory(kDim, "Flat", ::faiss::METRIC_L2);

@@ -41,7 +41,7 @@ void put(FileSection& section, size_t at, T value) {
   std::memcpy(section.bytes.data() + at, &value, sizeof value);
 }
 
-// Where a head section, and FAISS's header behind its name, have what all indexes have.
+// Where a head section, and FAISS's header after its name, have what all indexes have.
 constexpr size_t kHeadMetric = 4;
 constexpr size_t kHeadRows = 8;
 constexpr size_t kHeadTrained = 16;
@@ -216,7 +216,7 @@ TEST_CASE("Graphs have room for links on every level", "[faiss][io]") {
   SECTION("ours") {
     Sections sections = sections_of("HNSW8,Polar4");
     FileSection& head = section_of(sections, "HNSW");
-    // Behind the fields of all heads and six of its own: L, L shares, L + 1, then links by level.
+    // After the fields of all heads and six of its own: L, L shares, L + 1, then links by level.
     constexpr size_t kShares = 20 + 6 * 4;
     uint64_t levels = 0;
     std::memcpy(&levels, head.bytes.data() + kShares, sizeof levels);

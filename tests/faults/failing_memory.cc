@@ -29,8 +29,8 @@ bool is_refused() {
   return true;
 }
 
-/// Whether as many bytes more may be out, which they are then.
-bool has_room(int64_t bytes) {
+/// Counts the bytes as taken; false, and they are not, where that is more than the limit.
+bool take_bytes(int64_t bytes) {
   const int64_t out = g_out.fetch_add(bytes) + bytes;
   if (out > g_most) {
     g_out -= bytes;
@@ -49,7 +49,7 @@ void* allocate(size_t bytes, size_t alignment) noexcept {
   if (bytes > kNoLimit / 2 || is_refused()) return nullptr;
   void* memory = nullptr;
   if (posix_memalign(&memory, alignment, bytes == 0 ? 1 : bytes) != 0) return nullptr;
-  if (has_room(size_of(memory))) return memory;
+  if (take_bytes(size_of(memory))) return memory;
   std::free(memory);
   return nullptr;
 }

@@ -94,7 +94,7 @@ TEST_CASE("Loading a small file takes little memory", "[faults]") {
 }
 
 /// Each number of the file's small parts, of 4 and of 8 bytes, is a huge one in turn.
-void claim_much(const SmallFile& file, uint64_t number) {
+void load_huge_numbers(const SmallFile& file, uint64_t number) {
   constexpr size_t kMostBytes = 240;  // what follows are codes, links and tables
   for (size_t at = 0; at < file.sections.size(); ++at) {
     const size_t bytes = std::min(file.sections[at].bytes.size(), kMostBytes);
@@ -110,11 +110,11 @@ void claim_much(const SmallFile& file, uint64_t number) {
   }
 }
 
-TEST_CASE("Loading a small file of huge claims takes little memory", "[faults]") {
+TEST_CASE("Loading a small file of huge numbers takes little memory", "[faults]") {
   const uint64_t number =
       GENERATE(uint64_t{1} << 16, (uint64_t{1} << 20) - 1, (uint64_t{1} << 31) - 1,
                uint64_t{1} << 40, uint64_t{0x7f7fffff}, uint64_t{0x7f7fffff} << 32);
-  for (const SmallFile& file : small_files()) claim_much(file, number);
+  for (const SmallFile& file : small_files()) load_huge_numbers(file, number);
 }
 
 }  // namespace

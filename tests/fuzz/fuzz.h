@@ -47,7 +47,7 @@ class Input {
   T one_of(const T (&values)[N]) {
     return values[byte() % N];
   }
-  std::string rest_as_text() const { return {reinterpret_cast<const char*>(at_), left_}; }
+  std::string remaining_text() const { return {reinterpret_cast<const char*>(at_), left_}; }
   std::vector<uint8_t> take(size_t bytes) {
     const size_t count = std::min(bytes, left_);
     std::vector<uint8_t> taken(at_, at_ + count);

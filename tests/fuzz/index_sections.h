@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Index files as fuzz inputs: sections one behind the other, without the table, the checksums and
-// the room between pages, all of which are made right when the file is put together. So what is
-// wrong reaches the readers of sections.
+// Index files as fuzz inputs: sections one after the other, without the table, the checksums and
+// the gaps up to pages, all of which are made right when the file is put together. So what is wrong
+// reaches the readers of sections.
 //
 // A section: four bytes of kind, one of place, four of length, its bytes.
 #pragma once

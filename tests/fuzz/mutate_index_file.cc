@@ -76,10 +76,10 @@ void change_number(std::vector<uint8_t>& bytes, Random& random) {
 }
 
 /// As libFuzzer changes any bytes.
-void change_bytes(std::vector<uint8_t>& bytes, size_t room) {
+void change_bytes(std::vector<uint8_t>& bytes, size_t more) {
   const size_t before = bytes.size();
-  if (before + room == 0) return;
-  bytes.resize(before + room);
+  if (before + more == 0) return;
+  bytes.resize(before + more);
   bytes.resize(LLVMFuzzerMutate(bytes.data(), before, bytes.size()));
 }
 
@@ -149,12 +149,12 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t bytes1,
   std::vector<FileSection> one = parse_sections(data1, bytes1);
   const std::vector<FileSection> two = parse_sections(data2, bytes2);
   if (one.empty() || two.empty()) return 0;
-  const auto cut = static_cast<ptrdiff_t>(random.below(one.size()));
+  const auto end = static_cast<ptrdiff_t>(random.below(one.size()));
   const auto from = static_cast<ptrdiff_t>(random.below(two.size()));
   if (random.below(2) == 0) {
-    one[static_cast<size_t>(cut)] = two[static_cast<size_t>(from)];
+    one[static_cast<size_t>(end)] = two[static_cast<size_t>(from)];
   } else {
-    one.erase(one.begin() + cut, one.end());
+    one.erase(one.begin() + end, one.end());
     one.insert(one.end(), two.begin() + from, two.end());
   }
   return store(one, out, most);

@@ -27,7 +27,7 @@ void tell_input(int signal_number) {
 }
 
 void run(const std::vector<uint8_t>& bytes) {
-  // A copy of its own for each, so that sanitizers see what is read behind it.
+  // A copy of its own for each, so that sanitizers see what is read after it.
   const std::vector<uint8_t> copy(bytes);
   alarm(kSeconds);
   LLVMFuzzerTestOneInput(copy.data(), copy.size());

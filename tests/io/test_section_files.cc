@@ -148,7 +148,7 @@ TEST_CASE("A stream that promises more than it has takes no memory for it", "[io
   table[1].kind = kData;
   table[1].place = SectionPlace::data;
   table[1].bytes = uint64_t{1} << 50;
-  table[1].offset = offset_behind(table[0].offset + table[0].bytes, SectionPlace::data);
+  table[1].offset = offset_after(table[0].offset + table[0].bytes, SectionPlace::data);
   const std::vector<uint8_t> head = print_header(1, table, table[1].offset + table[1].bytes);
   size_t position = 0;
   CHECK_THROWS_AS(SectionReader(callback_source([&](void* into, size_t bytes) {

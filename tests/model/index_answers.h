@@ -23,7 +23,7 @@ polar_search_options exhaustive_options(const IndexKind& kind, const polar_index
 bool filters(const IndexKind& kind, const polar_index* index);
 
 /// All rows that the search finds. Throws ModelFailure unless ids are different, scores in order,
-/// and what is behind the last one found is empty.
+/// and what is after the last one found is empty.
 Found search_all(const polar_index* index, polar_metric metric, const std::vector<float>& query,
                  const polar_search_options& options);
 

@@ -32,7 +32,7 @@ class PlainRows {
   void update(int64_t id, std::vector<float> x);
   /// Rows that go; numbered ones that stay are numbered anew.
   int64_t remove(const std::function<bool(int64_t)>& goes);
-  /// All rows of `other` behind these; it is empty afterwards.
+  /// All rows of `other` after these; it is empty afterwards.
   void take_over(PlainRows& other);
 
  private:

@@ -72,7 +72,7 @@ void CallPlayer::add_rows(Random& random, bool with_ids) {
                "adding failed and changed it: " + last_error());
 }
 
-/// A row that is not like the others: nothing, next to nothing, far away, or held already.
+/// A row that is not like the others: nothing, next to nothing, far away, or stored already.
 void CallPlayer::make_strange(Random& random, float* row) const {
   switch (random.below(4)) {
     case 0:
@@ -86,8 +86,9 @@ void CallPlayer::make_strange(Random& random, float* row) const {
       std::for_each_n(row, kind_.dim, [](float& value) { value *= 1e4F; });
       break;
     default: {
-      const auto& held = now_->rows.rows();
-      if (!held.empty()) std::copy_n(held[random.below(held.size())].x.begin(), kind_.dim, row);
+      const auto& stored = now_->rows.rows();
+      if (!stored.empty())
+        std::copy_n(stored[random.below(stored.size())].x.begin(), kind_.dim, row);
     }
   }
 }
@@ -142,11 +143,11 @@ void CallPlayer::update(Random& random) {
   PlainRows& rows = now_->rows;
   const auto n = static_cast<int64_t>(random.below(6));
   std::vector<int64_t> ids(static_cast<size_t>(n));
-  bool all_held = true;
+  bool all_stored = true;
   for (int64_t& id : ids) {
     id = rows.empty() || random.below(10) == 0 ? any_of(random, 5000)
                                                : rows.rows()[random.below(rows.rows().size())].id;
-    all_held = all_held && rows.find(id) != nullptr;
+    all_stored = all_stored && rows.find(id) != nullptr;
   }
   const std::vector<float> x = random_rows(random, n);
   const std::vector<uint8_t> before = saved_bytes(now_->index.get());
@@ -154,7 +155,7 @@ void CallPlayer::update(Random& random) {
       polar_index_update(now_->index.get(), n, ids.data(), x.data(), nullptr);
   log(format_text("({} rows): {}", n, polar_status_name(status)));
   if (status == POLAR_OK) {
-    require_that(n == 0 || (all_held && kind_.can(kUpdates) && !now_->is_mapped),
+    require_that(n == 0 || (all_stored && kind_.can(kUpdates) && !now_->is_mapped),
                  "updating worked");
     for (int64_t i = 0; i < n; ++i) {
       const std::vector<float> row(x.begin() + i * kind_.dim, x.begin() + (i + 1) * kind_.dim);
@@ -162,7 +163,7 @@ void CallPlayer::update(Random& random) {
     }
     return;
   }
-  require_that(!(all_held && kind_.can(kUpdates) && !now_->is_mapped),
+  require_that(!(all_stored && kind_.can(kUpdates) && !now_->is_mapped),
                "updating failed: " + last_error());
   require_that(status == POLAR_ERROR_UNSUPPORTED || status == POLAR_ERROR_NOT_FOUND,
                "updating is not refused by its cause: " + last_error());

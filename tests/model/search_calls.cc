@@ -82,7 +82,7 @@ void CallPlayer::search_range(Random& random) {
     within.emplace_back(scores[i], ids[i]);
   }
   std::sort(within.begin(), within.end());
-  const float slack = 1e-5F * (1 + std::abs(radius));
+  const float error_bound = 1e-5F * (1 + std::abs(radius));
   const auto inside = [&](float score, float margin) {
     return metric_ == POLAR_METRIC_L2 ? score < radius + margin : score > radius - margin;
   };
@@ -96,7 +96,7 @@ void CallPlayer::search_range(Random& random) {
     const bool is_found = std::any_of(within.begin(), within.end(), [&](const auto& one) {
       return one.second == neighbor.second;
     });
-    require_that(is_found ? inside(score, slack) : !inside(score, -slack),
+    require_that(is_found ? inside(score, error_bound) : !inside(score, -error_bound),
                  "id " + std::to_string(id) + " of score " + std::to_string(score) +
                      (is_found ? " is" : " is not") + " within " + std::to_string(radius));
   }

@@ -27,12 +27,12 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-# Names that stand alone; those with "…" behind them are the beginnings of several.
+# Names that stand alone; those with "…" after them are the beginnings of several.
 C_NAME = re.compile(r"\b((?:polar|POLAR)_\w+)(…?)")
 
 
 def anchors(text):
-    """What may stand behind # in a link to this page, as GitHub makes it of headings."""
+    """What may stand after # in a link to this page, as GitHub makes it of headings."""
     found = set()
     for heading in HEADING.findall(FENCE.sub("", text)):
         plain = re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).replace(" ", "-")

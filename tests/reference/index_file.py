@@ -15,11 +15,11 @@ from xxh3 import xxh3
 
 HEADER_BYTES, ENTRY_BYTES, PAGE, READ_AHEAD = 64, 32, 4096, 64
 MEBIBYTE = 1 << 20
-BLOCK_ROWS, GROUP_ROWS, FRONT_WORDS, SEGMENT = 64, 8, 4, 64
+BLOCK_ROWS, GROUP_ROWS, SKETCH_WORDS, SEGMENT = 64, 8, 4, 64
 
 
 class Fields:
-    """Little-endian fields, one behind the other."""
+    """Little-endian fields, one after the other."""
 
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -41,7 +41,7 @@ class Fields:
 
 
 def chunk_sums(data):
-    """The checksums of a data section's chunks, one behind the other."""
+    """The checksums of a data section's chunks, one after the other."""
     return b"".join(struct.pack("<Q", xxh3(data[at : at + MEBIBYTE]))
                     for at in range(0, len(data), MEBIBYTE))
 
@@ -105,46 +105,47 @@ def words_and_plane(state, layout):
     """Words of a row's signs, and those in the front, and bytes of its quadrant plane."""
     has_signs = bool(layout.stages) and layout.stages[0].quadrant
     words = -(-state.dim // SEGMENT) if has_signs else 0
-    return words, min(FRONT_WORDS, words), -(-state.dim // 8) if has_signs else 0
+    return words, min(SKETCH_WORDS, words), -(-state.dim // 8) if has_signs else 0
 
 
-def front_and_rest_bytes(state, layout):
-    """Bytes of one row in its block's front, and behind it."""
-    words, front_words, plane = words_and_plane(state, layout)
-    return (8 * front_words + 2 * layout.factor_type.itemsize,
-            8 * (words - front_words) + layout.plane_bytes - plane)
+def sketch_and_payload_bytes(state, layout):
+    """Bytes of one row in its block's front, and after it."""
+    words, sketch_words, plane = words_and_plane(state, layout)
+    return (8 * sketch_words + 2 * layout.factor_type.itemsize,
+            8 * (words - sketch_words) + layout.plane_bytes - plane)
 
 
-def unpack_blocks(fronts, rests, rows, state, layout):
+def unpack_blocks(sketches, payloads, rows, state, layout):
     """Codes in the row format, (rows, row_bytes)."""
     dim = state.dim
-    words, front_words, plane = words_and_plane(state, layout)
+    words, sketch_words, plane = words_and_plane(state, layout)
     has_signs = words > 0
     factors = 2 * layout.factor_type.itemsize
-    rest = front_and_rest_bytes(state, layout)[1]
+    payload_bytes = sketch_and_payload_bytes(state, layout)[1]
     codes = np.zeros((rows, layout.row_bytes), np.uint8)
-    front_at = rest_at = 0
+    sketch_at = payload_at = 0
     for first in range(0, rows, BLOCK_ROWS):
         count = min(BLOCK_ROWS, rows - first)
-        room = -(-count // GROUP_ROWS) * GROUP_ROWS
-        front = fronts[front_at : front_at + room * (8 * front_words + factors)]
-        front_at += len(front)
-        behind = np.frombuffer(rests[rest_at : rest_at + count * rest], np.uint8)
-        rest_at += len(behind)
-        behind = behind.reshape(count, rest)
-        signs = np.frombuffer(front[: room * 8 * front_words], "<u8")
-        signs = signs.reshape(room // GROUP_ROWS, front_words, GROUP_ROWS)
-        signs = signs.transpose(0, 2, 1).reshape(room, front_words)[:count]
-        of_row = np.frombuffer(front[room * 8 * front_words :], np.uint8).reshape(room, factors)
-        kept = 8 * (words - front_words)
+        capacity = -(-count // GROUP_ROWS) * GROUP_ROWS
+        sketch = sketches[sketch_at : sketch_at + capacity * (8 * sketch_words + factors)]
+        sketch_at += len(sketch)
+        payload = np.frombuffer(payloads[payload_at : payload_at + count * payload_bytes], np.uint8)
+        payload_at += len(payload)
+        payload = payload.reshape(count, payload_bytes)
+        signs = np.frombuffer(sketch[: capacity * 8 * sketch_words], "<u8")
+        signs = signs.reshape(capacity // GROUP_ROWS, sketch_words, GROUP_ROWS)
+        signs = signs.transpose(0, 2, 1).reshape(capacity, sketch_words)[:count]
+        row_factors = np.frombuffer(sketch[capacity * 8 * sketch_words :], np.uint8)
+        row_factors = row_factors.reshape(capacity, factors)
+        kept = 8 * (words - sketch_words)
         if has_signs:
-            others = np.ascontiguousarray(behind[:, :kept]).view("<u8")
+            others = np.ascontiguousarray(payload[:, :kept]).view("<u8")
             bits = pair_order_to_coordinates(np.hstack([signs, others]), dim)
             codes[first : first + count, :plane] = np.packbits(bits, axis=1,
                                                                bitorder="little")
-        codes[first : first + count, plane : layout.plane_bytes] = behind[:, kept:]
-        codes[first : first + count, layout.plane_bytes :] = of_row[:count]
-    assert front_at == len(fronts) and rest_at == len(rests)
+        codes[first : first + count, plane : layout.plane_bytes] = payload[:, kept:]
+        codes[first : first + count, layout.plane_bytes :] = row_factors[:count]
+    assert sketch_at == len(sketches) and payload_at == len(payloads)
     return codes
 
 
@@ -193,8 +194,8 @@ class FlatIndex(IndexFile):
             self.codes = np.frombuffer(found["ROWS"], np.uint8)
             self.codes = self.codes.reshape(self.rows, self.layout.row_bytes)
         else:
-            fronts, rests = found["FRNT"], found["REST"]
-            self.codes = unpack_blocks(fronts[:-READ_AHEAD], rests[READ_AHEAD:-READ_AHEAD],
+            sketches, payloads = found["FRNT"], found["REST"]
+            self.codes = unpack_blocks(sketches[:-READ_AHEAD], payloads[READ_AHEAD:-READ_AHEAD],
                                        self.rows, self.state, self.layout)
         self.ids = np.frombuffer(found["IDS "], "<i8") if self.has_ids else np.arange(self.rows)
         assert len(self.ids) == self.rows
@@ -236,15 +237,15 @@ class NsgIndex(FlatIndex):
 class HnswLinks:
     """Links of an HNSW graph's rows: for each row, for each level it is on, an array."""
 
-    def __init__(self, room, levels, links):
-        """room: the room for links of a row on all levels below each."""
-        assert room[0] == 0
-        self.levels, self.of_row, at = levels, [], 0
+    def __init__(self, capacity, levels, links):
+        """capacity: of each level, how many links a row has on the levels below it."""
+        assert capacity[0] == 0
+        self.levels, self.by_row, at = levels, [], 0
         for count in levels.tolist():
-            taken = links[at : at + room[count]]
-            at += room[count]
-            on_levels = [taken[room[level] : room[level + 1]] for level in range(count)]
-            self.of_row.append([on_level[on_level >= 0] for on_level in on_levels])
+            taken = links[at : at + capacity[count]]
+            at += capacity[count]
+            on_levels = [taken[capacity[level] : capacity[level + 1]] for level in range(count)]
+            self.by_row.append([on_level[on_level >= 0] for on_level in on_levels])
         assert at == len(links)
 
 
@@ -258,11 +259,11 @@ class HnswIndex(FlatIndex):
         head = Fields(sections[0][1])
         graph = head.get("iiqI")
         self.entry_point, self.entry_level, _, self.ef_search, _, _ = head.get("iiiiiI")
-        shares, room = head.array("<f8"), head.array("<i4")
-        assert len(room) == len(shares) + 1 and head.at == len(sections[0][1])
+        shares, capacity = head.array("<f8"), head.array("<i4")
+        assert len(capacity) == len(shares) + 1 and head.at == len(sections[0][1])
         levels = np.frombuffer(sections[1][1], "<i4")
         assert len(levels) == graph[2]
-        self.links = HnswLinks(room, levels, np.frombuffer(sections[2][1], "<i4"))
+        self.links = HnswLinks(capacity, levels, np.frombuffer(sections[2][1], "<i4"))
         self.read(sections[3:], codebooks)
         assert (self.dim, self.rows, self.is_trained) == (graph[0], graph[2], graph[3])
 
@@ -273,10 +274,10 @@ def flat_rows(data):
     kind = fields.bytes(4)
     dim, rows, _, _, _, _ = fields.get("iqqqBi")
     if kind == b"IHNf":
-        shares, room, levels = fields.array("<f8"), fields.array("<i4"), fields.array("<i4")
+        shares, capacity, levels = fields.array("<f8"), fields.array("<i4"), fields.array("<i4")
         offsets, links = fields.array("<u8"), fields.array("<i4")
-        assert len(room) == len(shares) + 1 and len(levels) == rows and len(offsets) == rows + 1
-        HnswLinks(room, levels, links)
+        assert len(capacity) == len(shares) + 1 and len(levels) == rows and len(offsets) == rows + 1
+        HnswLinks(capacity, levels, links)
         fields.get("iiiii")
         kind = fields.bytes(4)
         assert fields.get("iqqqBi")[:2] == (dim, rows)
@@ -315,14 +316,15 @@ class InvertedFile(IndexFile):
         assert are_rows == bool(self.ids_are_rows)
 
     def unpack_lists(self, blocks):
-        front, rest = front_and_rest_bytes(self.state, self.layout)
+        sketch, payload_bytes = sketch_and_payload_bytes(self.state, self.layout)
         codes, at = [], READ_AHEAD
         assert not any(blocks[:READ_AHEAD]) and not any(blocks[-READ_AHEAD:])
         for size in self.sizes.tolist():
-            room = size // BLOCK_ROWS * BLOCK_ROWS + -(-(size % BLOCK_ROWS) // GROUP_ROWS) * GROUP_ROWS
-            behind = at + room * front
-            end = behind + size * rest
-            codes.append(unpack_blocks(blocks[at:behind], blocks[behind:end], size, self.state,
+            tail = -(-(size % BLOCK_ROWS) // GROUP_ROWS) * GROUP_ROWS
+            capacity = size // BLOCK_ROWS * BLOCK_ROWS + tail
+            payload = at + capacity * sketch
+            end = payload + size * payload_bytes
+            codes.append(unpack_blocks(blocks[at:payload], blocks[payload:end], size, self.state,
                                        self.layout))
             at = -(-end // 64) * 64
             assert not any(blocks[end:at])

@@ -100,9 +100,9 @@ def online_codebook(samples, bits, rng, starts=4):
             ends = np.concatenate(([0], ends, [len(values)]))
             size = np.diff(ends)
             means = np.where(size > 0, np.diff(prefix[ends]) / np.maximum(size, 1), centroids)
-            moved = np.max(np.abs(means - centroids))
+            shift = np.max(np.abs(means - centroids))
             centroids = np.sort(means)
-            if moved < 1e-10:
+            if shift < 1e-10:
                 break
         error = np.sum(np.square(values - centroids[line_quantizer.nearest(values, centroids)]))
         if error < best_error:

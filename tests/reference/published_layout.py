@@ -20,7 +20,7 @@ def wide_bits(rows):
     return np.ascontiguousarray(rows).view("<u2")
 
 
-def rest_is_zero(bits, used):
+def padding_is_zero(bits, used):
     return not np.any(bits[:, used:])
 
 
@@ -37,7 +37,7 @@ def read_tree(codes, n, d, level_bits):
         count = blocks * (1 << (depth - level))
         indices.append(fields(bits, start, count, b))
         start += count * b
-    assert rest_is_zero(bits, start)
+    assert padding_is_zero(bits, start)
     return wide_bits(rows[:, : 2 * blocks]), indices
 
 
@@ -46,7 +46,7 @@ def read_pair(codes, n, d, angle_bits, radius_bits):
     pairs, width = -(-d // 2), angle_bits + radius_bits
     bits = bits_of(codes.reshape(n, -(-pairs * width // 8)))
     both = fields(bits, 0, pairs, width)
-    assert rest_is_zero(bits, pairs * width)
+    assert padding_is_zero(bits, pairs * width)
     return both & ((1 << angle_bits) - 1), both >> angle_bits
 
 
@@ -59,9 +59,9 @@ def read_groups(codes, n, d, angle_bits, radius_bits):
     for g in range(n // 128):
         group = codes[g * group_bytes : (g + 1) * group_bytes]
         stored = np.ascontiguousarray(group[: 8 * pairs]).reshape(pairs, 8)
-        of_angle = np.ascontiguousarray(stored[:, :4]).view("<f2").astype(np.float64)
-        of_radius = wide_floats.numbers(np.ascontiguousarray(stored[:, 4:]).view("<u2"))
-        parameters = np.concatenate((of_angle, of_radius), axis=1)
+        angle_grid = np.ascontiguousarray(stored[:, :4]).view("<f2").astype(np.float64)
+        radius_grid = wide_floats.numbers(np.ascontiguousarray(stored[:, 4:]).view("<u2"))
+        parameters = np.concatenate((angle_grid, radius_grid), axis=1)
         angle, radius = read_pair(group[8 * pairs :], 128, d, angle_bits, radius_bits)
         groups.append((parameters, angle, radius))
     return groups, codes[n // 128 * group_bytes :]

@@ -48,10 +48,10 @@ static int fails(const char* call) {
 #define READ_MODE(flags, mode)                    \
   mode_t mode = 0;                                \
   if (((flags) & (O_CREAT | __O_TMPFILE)) != 0) { \
-    va_list rest;                                 \
-    va_start(rest, flags);                        \
-    mode = va_arg(rest, mode_t);                  \
-    va_end(rest);                                 \
+    va_list arguments;                            \
+    va_start(arguments, flags);                   \
+    mode = va_arg(arguments, mode_t);             \
+    va_end(arguments);                            \
   }
 
 int open(const char* path, int flags, ...) {

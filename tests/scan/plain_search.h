@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What block_search must find: all rows sorted by what plain code makes of their values, the best
-// of them with the codec's own scores.
+// The result that block_search must find: all rows sorted by plain code's keys of their values, the
+// best of them with the codec's own scores.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Found {
     return out;
   }
   /// The results of nq queries: these, again and again.
-  Found of_first(int64_t nq, int64_t k) const {
+  Found repeated(int64_t nq, int64_t k) const {
     Found first;
     for (size_t i = 0; i < static_cast<size_t>(nq * k); ++i) {
       first.scores.push_back(scores[i % scores.size()]);

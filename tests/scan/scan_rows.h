@@ -40,8 +40,8 @@ inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
 }
 
-/// How squared_norm falls from one segment to the next: by 12, so that plans get every kind of
-/// rate; by 2.4 or 2; or by 4 once, and not again in five.
+/// How variance falls from one segment to the next: by 12, so that plans get every kind of rate; by
+/// 2.4 or 2; or by 4 once, and not again in five.
 enum class Spectrum { steep, slow, gentle, led };
 
 inline double amplitude(Spectrum spectrum, size_t coordinate) {
@@ -150,8 +150,8 @@ inline ScanQuery opposed_to(const ScanRows& rows, const RowPlace& row, ScanQuery
   return query;
 }
 
-/// A query of an untrained code, of full segments, that has twos at 63 places of each word, and no
-/// sign of the row's.
+/// A query of an untrained code, of full segments, that has twos at 63 coordinates of each word,
+/// and no sign of the row's.
 inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
   const int dim = rows.scan.dim();
   // All but one coordinate of a word are as far from 0, and so beyond its root mean square.
@@ -188,14 +188,15 @@ inline ScanTile tile_of(const ScanRows& rows) {
   for (const BlockRows& span : rows.blocks.spans()) {
     for (int64_t first = 0; first < span.rows; first += kBlockRows) {
       REQUIRE(tile.blocks < kTileBlocks);
-      const int64_t held = std::min<int64_t>(kBlockRows, span.rows - first);
+      const int64_t rows_in_block = std::min<int64_t>(kBlockRows, span.rows - first);
       const int slot = tile.blocks++;
       const RowPlace place = span.place(rows.blocks.layout(), first);
       tile.sketch[slot] = place.sketch;
       tile.payload[slot] = place.payload;
       tile.capacity[slot] = place.capacity;
       tile.first_row[slot] = span.first_row + first;
-      tile.allowed[slot] = held == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << held) - 1;
+      tile.allowed[slot] =
+          rows_in_block == kBlockRows ? ~uint64_t{0} : (uint64_t{1} << rows_in_block) - 1;
     }
   }
   return tile;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bytes of blocks: lanes and pairs, rows in and out of the row format.
+// The bytes of blocks: positions and pairs, rows in and out of the row format.
 #include "src/codec/planned_quantizer.h"
 #include "src/scan/layout/block_layout.h"
 
@@ -57,17 +57,17 @@ TEST_CASE("pair order moves each sign to its pair's bit, and back", "[scan][bloc
 TEST_CASE("lanes are places of their own, pair by pair", "[scan][blocks]") {
   for (int dim = 1; dim <= 300; ++dim) {
     CAPTURE(dim);
-    std::set<int> lanes;
+    std::set<int> positions;
     std::set<int> pairs;
     for (int j = 0; j < dim; ++j) {
-      const int lane = lane_of(j, dim);
-      REQUIRE(lane >= 0);
-      REQUIRE(lane < (dim + 63) / 64 * 64);
-      REQUIRE(lane / 64 == j / 64);
-      REQUIRE(lanes.insert(lane).second);
-      pairs.insert(lane / 64 * 32 + lane % 32);
+      const int position = position_of(j, dim);
+      REQUIRE(position >= 0);
+      REQUIRE(position < (dim + 63) / 64 * 64);
+      REQUIRE(position / 64 == j / 64);
+      REQUIRE(positions.insert(position).second);
+      pairs.insert(position / 64 * 32 + position % 32);
       const int count = std::min(64, dim - j / 64 * 64);
-      REQUIRE(to_pair_order(uint64_t{1} << j % 64, count) == uint64_t{1} << lane % 64);
+      REQUIRE(to_pair_order(uint64_t{1} << j % 64, count) == uint64_t{1} << position % 64);
     }
     REQUIRE(static_cast<int>(pairs.size()) == pairs_of(dim));
     REQUIRE(*pairs.rbegin() == pairs_of(dim) - 1);
@@ -176,7 +176,7 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
                           ? block.data() + 8 * ((row / 8 * sketch_words + w) * 8 + row % 8)
                           : payload + 8 * (w - sketch_words),
                       sizeof word);
-          REQUIRE((word >> lane_of(j, dim) % 64 & 1) == (code[j / 8] >> j % 8 & 1));
+          REQUIRE((word >> position_of(j, dim) % 64 & 1) == (code[j / 8] >> j % 8 & 1));
         }
         const uint8_t* factors = code + layout.row_format_bytes() - factor_bytes;
         REQUIRE(std::memcmp(block.data() + sketch_signs + row * factor_bytes, factors,

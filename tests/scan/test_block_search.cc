@@ -74,7 +74,7 @@ TEST_CASE("block_search finds the plain search's rows and scores", "[scan][searc
             for (const int threads : {1, 2}) {
               CAPTURE(spec, static_cast<int>(metric), exactness, k, nq, threads);
               REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), k,
-                                    search_with(exactness, threads)) == expected.of_first(nq, k));
+                                    search_with(exactness, threads)) == expected.repeated(nq, k));
             }
           }
         }
@@ -98,9 +98,9 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
           const WithoutAmx without;
           REQUIRE(search_blocks(rows, queries, 12, search_with(exactness, 1)) == expected);
           REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 12,
-                                search_with(exactness, 2)) == expected.of_first(kManyQueries, 12));
+                                search_with(exactness, 2)) == expected.repeated(kManyQueries, 12));
           REQUIRE(search_blocks(rows, first_queries(queries, 9, dim), 12,
-                                search_with(exactness, 1)) == expected.of_first(9, 12));
+                                search_with(exactness, 1)) == expected.repeated(9, 12));
         });
       }
     }
@@ -117,13 +117,13 @@ TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][searc
       const Found expected = PlainScores(rows, first_queries(queries, 6, dim), exactness).best(20);
       const Found all = search_blocks(rows, queries, 20, search_with(exactness, 1));
       CAPTURE(spec, exactness);
-      REQUIRE(all.of_first(6, 20) == expected);
+      REQUIRE(all.repeated(6, 20) == expected);
       for (const int threads : {0, 2, 3, 7}) {
         for (const int64_t nq : {int64_t{1}, int64_t{6}, int64_t{15}, int64_t{16}, int64_t{17},
                                  int64_t{33}, int64_t{70}, kManyQueries}) {
           CAPTURE(threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 20,
-                                search_with(exactness, threads)) == all.of_first(nq, 20));
+                                search_with(exactness, threads)) == all.repeated(nq, 20));
         }
       }
     }
@@ -190,7 +190,7 @@ TEST_CASE("rows that say too much of the others change nothing", "[scan][search]
       for (const int threads : {1, 2}) {
         CAPTURE(together, spec, threads);
         REQUIRE(search_blocks(rows, first_queries(queries, kManyQueries, dim), 10,
-                              search_with(2, threads)) == expected.of_first(kManyQueries, 10));
+                              search_with(2, threads)) == expected.repeated(kManyQueries, 10));
       }
     }
   }
@@ -258,7 +258,7 @@ TEST_CASE("rows in the row format are found like rows in blocks", "[scan][search
               request.nq = nq;
               block_search(*rows.codec, rows.scan, CodeRows{codes.data(), n}, request,
                            found.result());
-              REQUIRE(found == expected.of_first(nq, 10));
+              REQUIRE(found == expected.repeated(nq, 10));
             }
           }
         }
@@ -293,7 +293,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
           CAPTURE(exactness, threads, nq);
           REQUIRE(search_blocks(rows, first_queries(queries, nq, dim), 30,
                                 search_with(exactness, threads),
-                                RowFilter(keep)) == expected.of_first(nq, 30));
+                                RowFilter(keep)) == expected.repeated(nq, 30));
         }
       }
     }
@@ -324,7 +324,7 @@ TEST_CASE("any finite exactness is one", "[scan][search]") {
         for (const int64_t nq : {int64_t{1}, int64_t{5}, int64_t{20}, kManyQueries}) {
           CAPTURE(spec, static_cast<int>(metric), exactness, nq);
           CHECK(search_blocks(rows, first_queries(queries, nq, dim), 20,
-                              search_with(exactness, 1)) == expected.of_first(nq, 20));
+                              search_with(exactness, 1)) == expected.repeated(nq, 20));
         }
       }
     }
@@ -345,7 +345,7 @@ TEST_CASE("queries of any length find rows", "[scan][search]") {
           for (const int64_t nq : {int64_t{1}, int64_t{20}, kManyQueries}) {
             CAPTURE(spec, static_cast<int>(metric), size, exactness, nq);
             CHECK(search_blocks(rows, first_queries(queries, nq, dim), 10,
-                                search_with(exactness, 1)) == expected.of_first(nq, 10));
+                                search_with(exactness, 1)) == expected.repeated(nq, 10));
           }
         }
       }

@@ -37,8 +37,8 @@ ScanRows encoded(const std::string& spec, int dim, Metric metric, const std::vec
 
 TEST_CASE("scores by values are near the codec's", "[scan][search]") {
   // Values round coordinates of query and row to steps of at most 1/127 of the largest: about 3 to
-  // 4 standard deviations, so by .009 standard deviations each, and errors of all lanes add up like
-  // √dim. Relative to ‖q‖‖x‖ that is .013/√dim, and 5 of these are never seen.
+  // 4 standard deviations, so by .009 standard deviations each, and errors of all coordinates add
+  // up like √dim. Relative to ‖q‖‖x‖ that is .013/√dim, and 5 of these are never seen.
   for (const std::string spec :
        {"Polar1", "Polar2", "Polar4", "Polar2+2", "Polar5", "Polar8", "Polar4+2"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
@@ -119,7 +119,7 @@ TEST_CASE("block_search names arguments it cannot take", "[scan][search]") {
 }
 
 TEST_CASE("searches by values find what the codec's scores rank best", "[scan][search]") {
-  // Energies that fall from segment to segment leave the least code error beside the rounding.
+  // Variances that fall from segment to segment leave the least code error beside the rounding.
   // Codes for which no more than k rows are kept lose 0 to 6 of 400 rows, the others 0 or 1.
   constexpr int kDim = 384;
   constexpr int64_t kRows = 5000;

@@ -37,7 +37,7 @@ struct PlainRows {
   void truncate(int64_t rows) { codes.resize(static_cast<size_t>(rows) * code_bytes); }
 };
 
-/// Same rows, in the same bytes, capacity without a row and all.
+/// Same rows, in the same bytes, places without a row included.
 void require_same(const CodeBlocks& found, const PlainRows& expected) {
   REQUIRE(found.rows() == expected.rows());
   CodeBlocks fresh(found.layout());
@@ -141,12 +141,12 @@ TEST_CASE("rows are overwritten, removed in order and swapped away", "[scan][blo
   pair.remove(
       {0x8000000000000001, 0, 0xaaaaaaaaaaaaaaaa, ~uint64_t{0}, 0, 0, 0});  // and a longer one
   require_same(pair.blocks, pair.plain);
-  // Bits behind the last row count for nothing.
-  std::vector<uint64_t> behind(static_cast<size_t>(pair.plain.rows() / 64 + 3), 0);
-  for (int64_t row = pair.plain.rows(); row < static_cast<int64_t>(behind.size()) * 64; ++row) {
-    behind[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+  // Bits after the last row count for nothing.
+  std::vector<uint64_t> past_end(static_cast<size_t>(pair.plain.rows() / 64 + 3), 0);
+  for (int64_t row = pair.plain.rows(); row < static_cast<int64_t>(past_end.size()) * 64; ++row) {
+    past_end[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
   }
-  pair.remove(behind);
+  pair.remove(past_end);
   require_same(pair.blocks, pair.plain);
 
   for (int64_t row : {int64_t{0}, int64_t{70}, pair.plain.rows() - 3}) {

@@ -23,39 +23,39 @@ size_t dot_at(int row, int query) {
                              query % kTileQueries);
 }
 
-/// A chunk's levels and query_tiles of random queries, and their plain dot products.
+/// A chunk's int8 values and query tiles of random queries, and their plain dot products.
 struct Chunk {
-  int lanes;
+  int padded_dim;
   int query_tiles;
-  AlignedVector<int8_t> levels;
+  AlignedVector<int8_t> values;
   AlignedVector<int8_t> query_tile_values;
   std::vector<int32_t> expected;
 
-  /// `extreme`: all levels the largest in magnitude.
+  /// `extreme`: all values have the largest magnitude.
   Chunk(const ScanRows& rows, int query_tile_count, bool extreme)
-      : lanes(rows.scan.padded_dim()), query_tiles(query_tile_count) {
-    Random random(static_cast<uint64_t>(lanes + query_tile_count));
-    const auto level = [&] {
+      : padded_dim(rows.scan.padded_dim()), query_tiles(query_tile_count) {
+    Random random(static_cast<uint64_t>(padded_dim + query_tile_count));
+    const auto random_value = [&] {
       const auto value = static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8;
       return static_cast<int8_t>(extreme ? kMaxInt8 : value);
     };
-    levels.resize(static_cast<size_t>(kChunkRows * lanes));
-    for (int8_t& value : levels) value = level();
-    query_tile_values.resize(static_cast<size_t>(query_tiles * kTileQueries * lanes));
+    values.resize(static_cast<size_t>(kChunkRows * padded_dim));
+    for (int8_t& value : values) value = random_value();
+    query_tile_values.resize(static_cast<size_t>(query_tiles * kTileQueries * padded_dim));
     expected.resize(static_cast<size_t>(kChunkRows * query_tiles * kTileQueries));
     for (int q = 0; q < query_tiles * kTileQueries; ++q) {
       ScanQuery query;
-      query.values.resize(static_cast<size_t>(lanes));
+      query.values.resize(static_cast<size_t>(padded_dim));
       for (int8_t& value : query.values)
-        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxInt8) : level();
-      int8_t* query_tile =
-          query_tile_values.data() + static_cast<size_t>(q / kTileQueries * kTileQueries * lanes);
-      put_in_query_tile(query.values.data(), lanes, q % kTileQueries, query_tile);
+        value = extreme && q % 2 == 0 ? static_cast<int8_t>(-kMaxInt8) : random_value();
+      int8_t* query_tile = query_tile_values.data() +
+                           static_cast<size_t>(q / kTileQueries * kTileQueries * padded_dim);
+      put_in_query_tile(query.values.data(), padded_dim, q % kTileQueries, query_tile);
       for (int row = 0; row < kChunkRows; ++row) {
         int32_t dot = 0;
-        for (int lane = 0; lane < lanes; ++lane) {
-          dot += query.values[static_cast<size_t>(lane)] *
-                 levels[static_cast<size_t>(row * lanes + lane)];
+        for (int position = 0; position < padded_dim; ++position) {
+          dot += query.values[static_cast<size_t>(position)] *
+                 values[static_cast<size_t>(row * padded_dim + position)];
         }
         expected[dot_at(row, q)] = dot;
       }
@@ -65,7 +65,7 @@ struct Chunk {
   void check() const {
     AlignedVector<int32_t> dots(expected.size() + 16, 77);
     const QueryTileSession session;
-    query_tile_dots(levels.data(), lanes, query_tile_values.data(), query_tiles, dots.data());
+    query_tile_dots(values.data(), padded_dim, query_tile_values.data(), query_tiles, dots.data());
     REQUIRE(std::equal(expected.begin(), expected.end(), dots.begin()));
     REQUIRE(std::all_of(dots.end() - 16, dots.end(), [](int32_t dot) { return dot == 77; }));
   }
@@ -74,8 +74,8 @@ struct Chunk {
   void check_rows() const {
     for (int row = 0; row < kChunkRows; row += 7) {
       AlignedVector<int32_t> dots(static_cast<size_t>(query_tiles * kTileQueries + 1), 77);
-      row_query_tile_dots(levels.data() + row * lanes, lanes, query_tile_values.data(), query_tiles,
-                          dots.data());
+      row_query_tile_dots(values.data() + row * padded_dim, padded_dim, query_tile_values.data(),
+                          query_tiles, dots.data());
       for (int q = 0; q < query_tiles * kTileQueries; ++q)
         REQUIRE(dots[static_cast<size_t>(q)] == expected[dot_at(row, q)]);
       REQUIRE(dots.back() == 77);
@@ -117,7 +117,7 @@ TEST_CASE("AMX gives the plain sums", "[scan][kernels]") {
       const Chunk chunk(rows, query_tiles, false);
       std::vector<int32_t> dots(chunk.expected.size());
       amx_begin();
-      amx_query_tile_dots(chunk.levels.data(), chunk.lanes, chunk.query_tile_values.data(),
+      amx_query_tile_dots(chunk.values.data(), chunk.padded_dim, chunk.query_tile_values.data(),
                           query_tiles, dots.data());
       amx_end();
       CAPTURE(dim, query_tiles);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The dense search of codes in two stages, split ones in one step and others by the first stage's
-// bound: lanes, matches, and that it answers as plain code does.
+// bound: vectors, matches, and that it answers as plain code does.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -37,44 +37,44 @@ constexpr Case kCases[] = {
     {"Polar5-pca", 640, Spectrum::gentle},
 };
 
-ScanRows rows_of_case(const Case& of, Metric metric, int64_t n) {
-  return made_up_rows(of.spec, of.dim, metric, n, 1, Terms::spread, of.spectrum);
+ScanRows rows_of_case(const Case& item, Metric metric, int64_t n) {
+  return made_up_rows(item.spec, item.dim, metric, n, 1, Terms::spread, item.spectrum);
 }
 
 }  // namespace
 
-TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][kernels]") {
+TEST_CASE("products of first-stage vectors are no less than the bound", "[scan][kernels]") {
   std::set<int> words;
-  for (const Case& of : kCases) {
+  for (const Case& item : kCases) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
-      const ScanRows rows = rows_of_case(of, metric, 130);
+      const ScanRows rows = rows_of_case(item, metric, 130);
       const ScanTile tile = tile_of(rows);
-      const FirstStageVectors lanes(rows.scan);
-      const auto count = static_cast<size_t>(lanes.padded_dim());
-      if (rows.scan.has_split_stages()) words.insert(rows.scan.words_behind_first_stage());
+      const FirstStageVectors vectors(rows.scan);
+      const auto count = static_cast<size_t>(vectors.padded_dim());
+      if (rows.scan.has_split_stages()) words.insert(rows.scan.words_after_first_stage());
       on_every_target([&] {
-        AlignedVector<int8_t> of_rows(count * kBlockRows);
+        AlignedVector<int8_t> row_values(count * kBlockRows);
         std::vector<RowPlace> at;
         for (uint32_t row = 64; row < 128; ++row) at.push_back(place_of(tile, row));
-        lanes.put_rows(at.data(), 64, of_rows.data());
+        vectors.put_rows(at.data(), 64, row_values.data());
         for (uint64_t seed = 1; seed < 6; ++seed) {
           const ScanQuery query = rows.query(seed, 1.5F);
-          std::vector<int8_t> of_query(count);
-          const float margin = lanes.put_query(query, of_query.data());
+          std::vector<int8_t> query_values(count);
+          const float margin = vectors.put_query(query, query_values.data());
           const double exact_margin = query.first_stage.margin;
           for (size_t i = 0; i < 64; ++i) {
             int32_t dot = 0;
-            for (size_t lane = 0; lane < count; ++lane)
-              dot += of_query[lane] * of_rows[i * count + lane];
+            for (size_t position = 0; position < count; ++position)
+              dot += query_values[position] * row_values[i * count + position];
             const float sum = query.first_stage.slope * static_cast<float>(dot) + margin;
-            std::vector<int8_t> levels(static_cast<size_t>(rows.scan.padded_dim()));
-            decode_int8(rows.scan, rows.scan.stages()[0], at[i], levels.data());
-            const int32_t first = int8_dot(rows.scan.stages()[0], query, levels.data());
+            std::vector<int8_t> stage_values(static_cast<size_t>(rows.scan.padded_dim()));
+            decode_int8(rows.scan, rows.scan.stages()[0], at[i], stage_values.data());
+            const int32_t first = int8_dot(rows.scan.stages()[0], query, stage_values.data());
             const int32_t signs = other_sum(rows.scan, query, at[i]);
             const float expected = query.first_stage.slope * static_cast<float>(first) +
                                    query.first_stage.other_slope * static_cast<float>(signs) +
                                    query.first_stage.margin;
-            CAPTURE(of.spec, static_cast<int>(of.spectrum), seed, i);
+            CAPTURE(item.spec, static_cast<int>(item.spectrum), seed, i);
             REQUIRE(sum >= expected);
             // Little more: less than the margin itself.
             REQUIRE(sum - expected <= .4 * exact_margin);
@@ -88,64 +88,66 @@ TEST_CASE("products of first-stage lanes are no less than the bound", "[scan][ke
 
 TEST_CASE("products in one step are scores of both stages within their margin", "[scan][kernels]") {
   int without_bits = 0;
-  for (const Case& of : kCases) {
+  for (const Case& item : kCases) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
-      const ScanRows rows = rows_of_case(of, metric, 130);
+      const ScanRows rows = rows_of_case(item, metric, 130);
       if (!rows.scan.has_split_stages()) continue;
       const ScanTile tile = tile_of(rows);
-      const OneStepVectors lanes(rows.scan);
-      const auto count = static_cast<size_t>(lanes.padded_dim());
-      without_bits += lanes.padded_dim() < rows.scan.padded_dim() ? 1 : 0;
+      const OneStepVectors vectors(rows.scan);
+      const auto count = static_cast<size_t>(vectors.padded_dim());
+      without_bits += vectors.padded_dim() < rows.scan.padded_dim() ? 1 : 0;
       // Some in which the second stage has the larger dot scale, or which are 0.
       std::vector<ScanQuery> queries;
       for (uint64_t seed = 1; seed < 6; ++seed) queries.push_back(rows.query(seed, 1.5F));
-      for (const int first : {0, 64, of.dim}) {
-        PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(of.dim, 9).data());
+      for (const int first : {0, 64, item.dim}) {
+        PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(item.dim, 9).data());
         std::fill_n(prepared.rotated.begin(), first, 0.0F);
         queries.push_back(make_scan_query(rows.scan, prepared, 1.5F));
       }
       on_every_target([&] {
-        AlignedVector<int8_t> of_rows(count * kBlockRows);
+        AlignedVector<int8_t> row_values(count * kBlockRows);
         std::vector<RowPlace> at;
         for (uint32_t row = 64; row < 128; ++row) at.push_back(place_of(tile, row));
-        lanes.put_rows(at.data(), 64, of_rows.data());
+        vectors.put_rows(at.data(), 64, row_values.data());
         double longest = 0;
         for (size_t i = 0; i < queries.size(); ++i) {
           const ScanQuery& query = queries[i];
-          std::vector<int8_t> of_query(count);
-          const OneStepVectors::Scales scales = lanes.put_query(query, of_query.data());
+          std::vector<int8_t> query_values(count);
+          const OneStepVectors::Scales scales = vectors.put_query(query, query_values.data());
           for (size_t row = 0; row < 64; ++row) {
-            const int8_t* levels = &of_rows[row * count];
-            const int32_t dot = std::inner_product(of_query.begin(), of_query.end(), levels, 0);
-            const int32_t squares = std::inner_product(levels, levels + count, levels, 0);
+            const int8_t* row_at = &row_values[row * count];
+            const int32_t dot =
+                std::inner_product(query_values.begin(), query_values.end(), row_at, 0);
+            const int32_t squares = std::inner_product(row_at, row_at + count, row_at, 0);
             const float length = std::sqrt(static_cast<float>(squares));
             longest = std::max<double>(longest, length);
             float expected = 0;
-            std::vector<int8_t> of_stage(static_cast<size_t>(rows.scan.padded_dim()));
+            std::vector<int8_t> stage_values(static_cast<size_t>(rows.scan.padded_dim()));
             for (size_t stage = 0; stage < 2; ++stage) {
-              decode_int8(rows.scan, rows.scan.stages()[stage], at[row], of_stage.data());
-              expected +=
-                  query.score.dot_scale[stage] *
-                  static_cast<float>(int8_dot(rows.scan.stages()[stage], query, of_stage.data()));
+              decode_int8(rows.scan, rows.scan.stages()[stage], at[row], stage_values.data());
+              expected += query.score.dot_scale[stage] *
+                          static_cast<float>(
+                              int8_dot(rows.scan.stages()[stage], query, stage_values.data()));
             }
             const float sum = scales.dot_scale * static_cast<float>(dot);
-            CAPTURE(of.spec, static_cast<int>(of.spectrum), i, row, sum, expected, scales.margin);
+            CAPTURE(item.spec, static_cast<int>(item.spectrum), i, row, sum, expected,
+                    scales.margin);
             REQUIRE(std::fabs(sum - expected) <= scales.margin * length);
             if (i + 1 == queries.size()) REQUIRE(scales.margin == 0);
           }
           // Little of what the longest row and a query can make together.
           double most = 0;
-          for (const int8_t level : of_query) most += level * level;
+          for (const int8_t value : query_values) most += value * value;
           REQUIRE(scales.margin <= .06 * scales.dot_scale * std::sqrt(most));
         }
-        const int first_lanes = rows.scan.stages()[0].padded_dim();
+        const int first_dims = rows.scan.stages()[0].padded_dim();
         std::vector<float> squared_norms(64);
-        int8_squared_norms(of_rows.data(), first_lanes, 64, count, squared_norms.data());
+        int8_squared_norms(row_values.data(), first_dims, 64, count, squared_norms.data());
         for (size_t row = 0; row < 64; ++row)
           REQUIRE(squared_norms[row] == first_stage_squared_norm(rows.scan, at[row]));
-        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 64) >= longest);
-        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 64) <= 1.001 * longest);
-        REQUIRE(longest_row(of_rows.data(), lanes.padded_dim(), 0) == 0);
+        REQUIRE(longest_row(row_values.data(), vectors.padded_dim(), 64) >= longest);
+        REQUIRE(longest_row(row_values.data(), vectors.padded_dim(), 64) <= 1.001 * longest);
+        REQUIRE(longest_row(row_values.data(), vectors.padded_dim(), 0) == 0);
       });
     }
   }
@@ -170,22 +172,23 @@ TEST_CASE("matches by bounds are the rows that reach, and few others", "[scan][k
       squared_norm[row] = static_cast<float>(50000 + random.below(40000));
     }
     const auto bound = [&](size_t row, int q) {
-      const QueryTileConstants& of = constants[static_cast<size_t>(q / kTileQueries)];
+      const QueryTileConstants& tile = constants[static_cast<size_t>(q / kTileQueries)];
       const int slot = q % kTileQueries;
       const size_t at = (static_cast<size_t>(q / kTileQueries) * kChunkRows + row) * kTileQueries +
                         static_cast<size_t>(slot);
-      return of.base[slot] + of.weight[slot] * constant[row] +
-             norm[row] * (of.dot_scale[0][slot] * static_cast<float>(dots[at]) + of.margin[slot] -
-                          of.squared_norm_slope[slot] * squared_norm[row]);
+      return tile.base[slot] + tile.weight[slot] * constant[row] +
+             norm[row] * (tile.dot_scale[0][slot] * static_cast<float>(dots[at]) +
+                          tile.margin[slot] - tile.squared_norm_slope[slot] * squared_norm[row]);
     };
     for (int q = 0; q < queries; ++q) {
-      QueryTileConstants& of = constants[static_cast<size_t>(q / kTileQueries)];
+      QueryTileConstants& tile = constants[static_cast<size_t>(q / kTileQueries)];
       const int slot = q % kTileQueries;
-      of.base[slot] = static_cast<float>(random.normal());
-      of.weight[slot] = static_cast<float>(random.normal());
-      of.dot_scale[0][slot] = q % 13 == 7 ? 0 : static_cast<float>(1e-5 * (1 + random.uniform()));
-      of.squared_norm_slope[slot] = q % 3 == 0 ? 0 : static_cast<float>(1e-5 * random.uniform());
-      of.margin[slot] = static_cast<float>(random.uniform()) + 70000 * of.squared_norm_slope[slot];
+      tile.base[slot] = static_cast<float>(random.normal());
+      tile.weight[slot] = static_cast<float>(random.normal());
+      tile.dot_scale[0][slot] = q % 13 == 7 ? 0 : static_cast<float>(1e-5 * (1 + random.uniform()));
+      tile.squared_norm_slope[slot] = q % 3 == 0 ? 0 : static_cast<float>(1e-5 * random.uniform());
+      tile.margin[slot] =
+          static_cast<float>(random.uniform()) + 70000 * tile.squared_norm_slope[slot];
       // A row's own bound, to the bit; for some every row.
       thresholds[static_cast<size_t>(q)] = q % 7 == 3 ? -kInfinity : bound(5 * (q % 12), q);
     }
@@ -228,21 +231,21 @@ TEST_CASE("matches by bounds are the rows that reach, and few others", "[scan][k
 TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan][kernels]") {
   constexpr int kQueries = 20;
   Random random(3);
-  const auto level = [&] {
+  const auto random_value = [&] {
     return static_cast<int8_t>(static_cast<int>(random.below(2 * kMaxInt8 + 1)) - kMaxInt8);
   };
-  for (const int second_lanes : {64, 320}) {
-    constexpr int kFirstLanes = 64;
+  for (const int second_dims : {64, 320}) {
+    constexpr int kFirstDims = 64;
     constexpr int kStride = 192;  // of the first stage
     AlignedVector<int8_t> rows[2];
     rows[0].resize(static_cast<size_t>(kChunkRows * kStride));
-    rows[1].resize(static_cast<size_t>(kChunkRows * second_lanes));
+    rows[1].resize(static_cast<size_t>(kChunkRows * second_dims));
     AlignedVector<int8_t> queries[2];
-    queries[0].resize(static_cast<size_t>(kQueries * kFirstLanes));
-    queries[1].resize(static_cast<size_t>(kQueries * second_lanes));
+    queries[0].resize(static_cast<size_t>(kQueries * kFirstDims));
+    queries[1].resize(static_cast<size_t>(kQueries * second_dims));
     for (auto* both : {rows, queries})
       for (int stage = 0; stage < 2; ++stage)
-        for (int8_t& value : both[stage]) value = level();
+        for (int8_t& value : both[stage]) value = random_value();
     std::vector<float> scale(kChunkRows);
     std::vector<float> constant(kChunkRows);
     for (float& value : scale) value = static_cast<float>(std::fabs(random.normal()));
@@ -250,11 +253,11 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
     std::vector<MatchQuery> match_queries;
     std::vector<float> thresholds;
     for (int q = 0; q < kQueries; ++q) {
-      const int8_t* first = queries[0].data() + static_cast<ptrdiff_t>(q) * kFirstLanes;
-      const int8_t* second = queries[1].data() + static_cast<ptrdiff_t>(q) * second_lanes;
+      const int8_t* first = queries[0].data() + static_cast<ptrdiff_t>(q) * kFirstDims;
+      const int8_t* second = queries[1].data() + static_cast<ptrdiff_t>(q) * second_dims;
       const auto number = [&] { return static_cast<float>(random.normal()); };
       match_queries.push_back({{first, second},
-                               std::accumulate(second, second + second_lanes, 0),
+                               std::accumulate(second, second + second_dims, 0),
                                {number(), number(), {1e-4F * std::fabs(number()), 1e-5F}}});
       thresholds.push_back(q % 5 == 4 ? -kInfinity : number());
     }
@@ -269,9 +272,9 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
     for (DenseMatch& match : all) {
       const MatchQuery& query = match_queries[static_cast<size_t>(match.query)];
       const int8_t* first = rows[0].data() + static_cast<ptrdiff_t>(match.row) * kStride;
-      const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(match.row) * second_lanes;
-      const int dots[2] = {std::inner_product(first, first + kFirstLanes, query.values[0], 0),
-                           std::inner_product(second, second + second_lanes, query.values[1], 0)};
+      const int8_t* second = rows[1].data() + static_cast<ptrdiff_t>(match.row) * second_dims;
+      const int dots[2] = {std::inner_product(first, first + kFirstDims, query.values[0], 0),
+                           std::inner_product(second, second + second_dims, query.values[1], 0)};
       const auto row = static_cast<size_t>(match.row);
       const float score = similarity(query.score, {scale[row], constant[row], 0}, dots[0], dots[1]);
       expected.emplace_back(match.row, match.query, dots[0], dots[1]);
@@ -279,21 +282,21 @@ TEST_CASE("matches by bounds that are kept are those whose scores reach", "[scan
     }
     on_every_target([&] {
       AlignedVector<int8_t> second = rows[1];
-      set_operand_rows(second.data(), kChunkRows, second_lanes, static_cast<size_t>(second_lanes));
+      set_operand_rows(second.data(), kChunkRows, second_dims, static_cast<size_t>(second_dims));
       const MatchRows operands = {true,
                                   {rows[0].data(), second.data()},
-                                  {kStride, second_lanes},
-                                  {kFirstLanes, second_lanes},
+                                  {kStride, second_dims},
+                                  {kFirstDims, second_dims},
                                   scale.data(),
                                   constant.data()};
-      MatchRows levels = operands;
-      levels.second_is_operand = false;
-      levels.values[1] = rows[1].data();
+      MatchRows plain = operands;
+      plain.second_is_operand = false;
+      plain.values[1] = rows[1].data();
       const std::pair<const MatchRows&, bool> ways[] = {
-          {operands, true}, {operands, false}, {levels, false}};
+          {operands, true}, {operands, false}, {plain, false}};
       for (const auto& [match_rows, first_is_known] : ways) {
         for (const size_t count : {size_t{0}, size_t{1}, size_t{6}, size_t{7}, all.size()}) {
-          CAPTURE(second_lanes, match_rows.second_is_operand, first_is_known, count);
+          CAPTURE(second_dims, match_rows.second_is_operand, first_is_known, count);
           std::vector<DenseMatch> matches(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
           for (size_t i = 0; i < count; ++i)
             matches[i].dot[0] = first_is_known ? std::get<2>(expected[i]) : 12345;
@@ -327,14 +330,14 @@ TEST_CASE("a dense search of two stages answers as plain code does", "[scan][sea
   };
   constexpr int64_t kQueries = 37;
   constexpr int64_t kBest = 10;
-  for (const Case& of : kCases) {
+  for (const Case& item : kCases) {
     for (const auto& kind :
          {std::pair{Metric::inner_product, true}, std::pair{Metric::l2, true},
           std::pair{Metric::cosine, true}, std::pair{Metric::inner_product, false}}) {
       // No structured binding: Clang before 16 lets no lambda have one.
       const Metric metric = kind.first;
       const bool bounded = kind.second;
-      const ScanRows rows = rows_of_case(of, metric, 700);
+      const ScanRows rows = rows_of_case(item, metric, 700);
       ScanTile tile = tile_of(rows);
       tile.allowed[1] = 0x8421fedc00000001;
       tile.allowed[3] = 0;
@@ -361,7 +364,7 @@ TEST_CASE("a dense search of two stages answers as plain code does", "[scan][sea
             for (const Neighbor& candidate : best[q].neighbors())
               found.emplace_back(candidate.key, candidate.id);
             std::sort(found.begin(), found.end());
-            CAPTURE(of.spec, static_cast<int>(of.spectrum), static_cast<int>(metric), bounded,
+            CAPTURE(item.spec, static_cast<int>(item.spectrum), static_cast<int>(metric), bounded,
                     static_cast<int>(form), q);
             REQUIRE(found == expected[q]);
           }

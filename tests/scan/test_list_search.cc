@@ -94,20 +94,20 @@ std::vector<PlainRow> plain_rows(const FileOfRows& rows, const float* q, const i
   for (int64_t probe = 0; probe < nprobe; ++probe) {
     const int64_t list = lists[probe];
     if (list < 0) continue;
-    PreparedQuery moved;
-    codec.residual_query(query, rows.centres[static_cast<size_t>(list)], &moved);
+    PreparedQuery residual;
+    codec.residual_query(query, rows.centres[static_cast<size_t>(list)], &residual);
     std::vector<uint8_t> code(rows.lists->code_bytes());
     for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
       const int64_t id = rows.lists->ids(list)[row];
       if (!filter.keeps(id)) continue;
       rows.lists->get(list, row, code.data());
       float score = 0;
-      codec.score(moved, {code.data(), 1}, 0, 1, &score);
+      codec.score(residual, {code.data(), 1}, 0, 1, &score);
       if (!codec.higher_is_nearer()) score = -score;
       float key = score;
       float bound = std::numeric_limits<float>::infinity();
       if (rows.scan != nullptr) {
-        const ScanQuery scan = make_scan_query(*rows.scan, moved, bounded ? exactness : 0);
+        const ScanQuery scan = make_scan_query(*rows.scan, residual, bounded ? exactness : 0);
         const RowPlace at = rows.lists->span(list, 0).place(rows.lists->layout(), row);
         const auto scored = score_row(*rows.scan, scan, bounded, at);
         key = scored.key;
@@ -333,12 +333,12 @@ TEST_CASE("lists are searched about one centre where none are given", "[scan][se
   const std::vector<float> queries = normal_numbers(int64_t{3} * dim, 36);
   const std::vector<int64_t> lists = {0, 0, 0};
   const ListProbes probes = {lists.data(), 1};
-  const InvertedFile about_nothing = {*rows.codec, rows.scan.get(), *rows.lists, {}};
+  const InvertedFile without_centres = {*rows.codec, rows.scan.get(), *rows.lists, {}};
   const std::vector<BlockRows> spans = {rows.lists->span(0, 0)};
   const Found flat =
       search_blocks(*rows.codec, *rows.scan, spans, queries, 5, {}, search_with(2, 1));
   const Found found =
-      search(about_nothing, queries, probes, 5, search_with(2, 1), {}, RowLabel::list_offset);
+      search(without_centres, queries, probes, 5, search_with(2, 1), {}, RowLabel::list_offset);
   REQUIRE(found == flat);
 }
 
@@ -424,12 +424,13 @@ TEST_CASE("lists give back what was put in, whatever is changed", "[scan][lists]
       rows.lists->get(row < 100 ? 0 : 1, row % 50, codes.data() + static_cast<size_t>(row) * bytes);
       ids.push_back(1000 + row);
     }
-    const auto holds = [&](int64_t list, int64_t row, int64_t of) {
+    const auto holds = [&](int64_t list, int64_t row, int64_t number) {
       std::vector<uint8_t> code(bytes);
       lists.get(list, row, code.data());
-      return lists.ids(list)[row] == ids[static_cast<size_t>(of)] &&
-             std::equal(code.begin(), code.end(),
-                        codes.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(of) * bytes));
+      return lists.ids(list)[row] == ids[static_cast<size_t>(number)] &&
+             std::equal(
+                 code.begin(), code.end(),
+                 codes.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(number) * bytes));
     };
     lists.append(1, 70, ids.data(), codes.data());
     lists.append(1, 80, ids.data() + 70, codes.data() + 70 * bytes);

@@ -42,17 +42,17 @@ constexpr CodecName kWidest = {"Polar4", 512};
 constexpr CodecName kWider = {"Polar4", 513};
 
 const ScanCodec& codec_of(const CodecName& name) {
-  struct Held {
+  struct CodecModel {
     std::unique_ptr<Codec> codec;
     ScanCodec scan;
   };
-  static std::map<std::string, Held> all;
+  static std::map<std::string, CodecModel> all;
   const std::string key = std::string(name.spec) + " " + std::to_string(name.dim);
   auto at = all.find(key);
   if (at == all.end()) {
     auto codec = make_codec(name.spec, name.dim, Metric::inner_product, name.spectrum);
     const ScanCodec scan(*codec);
-    at = all.emplace(key, Held{std::move(codec), scan}).first;
+    at = all.emplace(key, CodecModel{std::move(codec), scan}).first;
   }
   return at->second.scan;
 }
@@ -156,9 +156,9 @@ TEST_CASE("a group is planned as the search it is of", "[scan][plan]") {
   for (const KindRow& row : kKinds) {
     CAPTURE(row.codec.spec, row.codec.dim, row.nq, row.k);
     const ScanPlan whole = plan_of(row);
-    KindRow of_group = row;
-    of_group.nq = whole.group_queries;
-    const ScanPlan group = plan_of(of_group);
+    KindRow group_row = row;
+    group_row.nq = whole.group_queries;
+    const ScanPlan group = plan_of(group_row);
     CHECK(group.kind == whole.kind);
     CHECK(group.group_queries == whole.group_queries);
     CHECK(group.slices == whole.slices);
@@ -233,8 +233,8 @@ TEST_CASE("forms of dense scans", "[scan][plan]") {
   CHECK(form(kSplit, kAmx, true) == DenseForm::one_step);
   CHECK(form(kSplit, kAvx512, true) == DenseForm::first_stage);
   CHECK(form(kSplit, kAvx512, false) == DenseForm::one_step);
-  REQUIRE(dense_lanes(codec_of(kSplit), DenseForm::one_step) <= 512);
-  REQUIRE(dense_lanes(codec_of(kWideSplit), DenseForm::one_step) > 512);
+  REQUIRE(dense_dims(codec_of(kSplit), DenseForm::one_step) <= 512);
+  REQUIRE(dense_dims(codec_of(kWideSplit), DenseForm::one_step) > 512);
   CHECK(form(kWideSplit, kAmx, true) == DenseForm::first_stage);
   CHECK(form(kWideSplit, kAmx, false) == DenseForm::scores);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Every machine that has vectors has these kernels.
+/// Every machine with vectors has these kernels.
 bool machine_shares_sketches() {
   const std::vector<int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return std::any_of(targets.begin(), targets.end(),
@@ -29,7 +29,7 @@ bool machine_shares_sketches() {
 
 /// Some blocks of a tile, shared.
 struct Shared {
-  std::unique_ptr<SharedFronts> sketches = std::make_unique<SharedFronts>();
+  std::unique_ptr<SharedSketches> sketches = std::make_unique<SharedSketches>();
   std::unique_ptr<SharedRows> values;
   std::unique_ptr<CandidateRows> candidates = std::make_unique<CandidateRows>();
   std::unique_ptr<SharedMatches> matches = std::make_unique<SharedMatches>();
@@ -43,7 +43,7 @@ struct Shared {
     decode_shared_rows(rows.scan, tile, first_block, end_block, values.get());
   }
   /// Others pass at any distance.
-  bool has_cut(uint32_t row) const {
+  bool has_threshold(uint32_t row) const {
     const auto block = static_cast<int>(row / kBlockRows) - first_block;
     return (sketches->without_threshold[block] >> (row % kBlockRows) & 1) == 0;
   }
@@ -72,13 +72,13 @@ void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuer
                       bool tells_rows_apart, Shared* shared) {
   SketchQuery sketch;
   set_sketch_query(rows.scan, query, &sketch);
-  const std::vector<uint32_t> held = shared->rows_in(tile);
+  const std::vector<uint32_t> tile_rows = shared->rows_in(tile);
   std::vector<float> bounds;
   std::vector<float> most;   // a bound by a distance of 255 at the most
   std::vector<float> steps;  // of a bound, by a distance of 1
   std::vector<int> distances;
   float largest = 0;
-  for (const uint32_t row : held) {
+  for (const uint32_t row : tile_rows) {
     const RowPlace at = place_of(tile, row);
     const ScanTerms terms = load_terms(rows.scan, at);
     distances.push_back(sketch_distance(rows.scan, query, at));
@@ -87,7 +87,7 @@ void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuer
     steps.push_back(sketch_bound(query, terms, distances.back() - 1) - bounds.back());
     largest = std::max(largest, std::fabs(bounds.back()));
   }
-  if (held.empty()) return;
+  if (tile_rows.empty()) return;
   const float error_bound = 1e-5F * (largest + 1);  // roundings, of the largest sums there are
   // Kernels take several queries at a time: every other selection is another query's.
   SketchQuery other;
@@ -108,27 +108,30 @@ void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuer
       candidates.push_back(static_cast<uint32_t>(shared->first_block * kBlockRows) +
                            selection.candidates->rows[i]);
     REQUIRE(std::is_sorted(candidates.begin(), candidates.end()));
-    if (threshold == -kInfinity) REQUIRE(candidates == held);
+    if (threshold == -kInfinity) REQUIRE(candidates == tile_rows);
     const float excess =
         DistanceThreshold(sketch, *shared->sketches, threshold).excess(*shared->sketches);
-    size_t of_held = 0;
-    for (size_t i = 0; i < held.size(); ++i) {
-      const bool is_candidate = std::binary_search(candidates.begin(), candidates.end(), held[i]);
-      CAPTURE(held[i], distances[i], bounds[i], most[i], steps[i], threshold, error_bound, excess);
+    size_t candidates_found = 0;
+    for (size_t i = 0; i < tile_rows.size(); ++i) {
+      const bool is_candidate =
+          std::binary_search(candidates.begin(), candidates.end(), tile_rows[i]);
+      CAPTURE(tile_rows[i], distances[i], bounds[i], most[i], steps[i], threshold, error_bound,
+              excess);
       if (bounds[i] >= threshold && !is_candidate) FAIL("a row is missing");
-      if (tells_rows_apart && shared->has_cut(held[i]) && distances[i] > 0 && is_candidate &&
-          !(most[i] + excess * steps[i] >= threshold - error_bound))
+      if (tells_rows_apart && shared->has_threshold(tile_rows[i]) && distances[i] > 0 &&
+          is_candidate && !(most[i] + excess * steps[i] >= threshold - error_bound))
         FAIL("a row should have gone");
-      of_held += is_candidate ? 1 : 0;
+      candidates_found += is_candidate ? 1 : 0;
     }
-    REQUIRE(of_held == candidates.size());  // rows left out are not candidates, none twice
+    REQUIRE(candidates_found == candidates.size());  // rows left out are not candidates, none twice
   }
 }
 
-/// What find_shared_matches and keep_by_second_stage must find of rows that are all candidates.
+/// The matches that find_shared_matches and keep_by_second_stage must find among rows that are all
+/// candidates.
 struct PlainMatches {
   struct Row {
-    uint32_t row;  // of the shared ones
+    uint32_t row;  // number of the shared row
     int32_t dots[2];
     float score;
     float bound;  // by the first of two stages
@@ -145,16 +148,18 @@ struct PlainMatches {
       const RowPlace at = place_of(tile, row);
       ScanTerms terms = load_terms(scan, at);
       terms.squared_norm = first_stage_squared_norm(scan, at);
-      Row& of = rows.emplace_back();
-      of.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
+      Row& expected = rows.emplace_back();
+      expected.row = row - static_cast<uint32_t>(shared.first_block * kBlockRows);
       for (size_t stage = 0; stage < scan.stages().size(); ++stage) {
         decode_int8(scan, scan.stages()[stage], at, decoded.data());
-        of.dots[stage] = int8_dot(scan.stages()[stage], query, decoded.data());
+        expected.dots[stage] = int8_dot(scan.stages()[stage], query, decoded.data());
       }
-      of.score = two_stages ? similarity(query.score, terms, of.dots[0], of.dots[1])
-                            : similarity(query.score, terms, of.dots[0]);
-      of.bound = first_stage_bound(query, terms, of.dots[0], {0, other_sum(scan, query, at)});
-      const ScanTerms& shared_terms = shared.values->terms(of.row).terms;
+      expected.score = two_stages
+                           ? similarity(query.score, terms, expected.dots[0], expected.dots[1])
+                           : similarity(query.score, terms, expected.dots[0]);
+      expected.bound =
+          first_stage_bound(query, terms, expected.dots[0], {0, other_sum(scan, query, at)});
+      const ScanTerms& shared_terms = shared.values->terms(expected.row).terms;
       REQUIRE(same_bits(shared_terms.scale, terms.scale));
       REQUIRE(same_bits(shared_terms.constant, terms.constant));
       REQUIRE(same_bits(shared_terms.norm, terms.norm));
@@ -184,7 +189,7 @@ struct PlainMatches {
   }
 };
 
-/// Two queries selection the same rows, with goals of their own.
+/// Two queries select the same rows, with goals of their own.
 void check_matches(const ScanRows& rows, const ScanTile& tile, const ScanQuery (&queries)[2],
                    Shared* shared) {
   Int8Query values[2];
@@ -316,7 +321,7 @@ TEST_CASE("rows without length are selected by their constant alone", "[scan][ke
 }
 
 TEST_CASE("rows are candidates whatever their lengths", "[scan][kernels]") {
-  // Every seventh row is so much shorter: thresholds of 16 bits have some room for it, little, or
+  // Every seventh row is so much shorter: 16-bit thresholds have some bits left for it, few, or
   // none.
   for (const std::pair<const char*, float>& lengths :
        {std::pair{"Polar5", 8.0F}, std::pair{"Polar5", 100.0F}, std::pair{"Polar5", 3000.0F},
@@ -345,7 +350,7 @@ TEST_CASE("rows are candidates whatever their lengths", "[scan][kernels]") {
         CAPTURE(spec, shorter, static_cast<int>(metric));
         Shared shared(rows, tile, 0);
         for (const uint32_t row : shared.rows_in(tile))
-          if (row % 7 != 0) REQUIRE(shared.has_cut(row));
+          if (row % 7 != 0) REQUIRE(shared.has_threshold(row));
         check_candidates(rows, tile, query, true, &shared);
       });
     }
@@ -396,7 +401,7 @@ TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
     const ScanRows rows =
         made_up_rows("Polar3-pca", 512, Metric::inner_product, 200, 1, Terms::spread, spectrum);
     REQUIRE(rows.scan.has_split_stages());
-    words.insert(rows.scan.words_behind_first_stage());
+    words.insert(rows.scan.words_after_first_stage());
     check_shared_scores(rows);
   }
   CHECK(words == std::set{0, 1, 2, 3});

@@ -34,8 +34,9 @@ struct NamedKernels {
 /// The kernels of every target that is compiled and can run here.
 std::vector<NamedKernels> all_kernels() {
   std::vector<NamedKernels> all;
-  for (int64_t rest = hwy::SupportedTargets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
-    const int64_t target = rest & -rest;
+  for (int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0;
+       targets &= targets - 1) {
+    const int64_t target = targets & -targets;
     const ForcedTarget forced(target);
     all.push_back({hwy::TargetName(target), simd_codec_kernels()});
   }
@@ -138,7 +139,7 @@ TEST_CASE("of equal paths every target takes the plain search's", "[scan][kernel
   }
 }
 
-TEST_CASE("codes are decoded to the plain floats, and nothing behind them is read",
+TEST_CASE("codes are decoded to the plain floats, and nothing after them is read",
           "[scan][kernels]") {
   for (const NamedKernels& one : all_kernels()) {
     for (const char* spec : {"Polar0.5", "Polar1", "Polar1.5", "Polar2", "Polar2.5", "Polar3",
@@ -209,7 +210,7 @@ TEST_CASE("transforms are the plain ones, bit for bit", "[scan][kernels]") {
 
 namespace {
 
-/// Rows of a basis, (dim, dim), one number behind the start: as long as any may be, the first along
+/// Rows of a basis, (dim, dim), one number after the start: as long as any may be, the first along
 /// the diagonal, where sums are the largest that vectors of equal numbers have.
 std::vector<int16_t> longest_rows(int dim) {
   const std::vector<float> directions = normal_numbers(dim * dim, 3);

@@ -20,7 +20,7 @@ namespace {
 constexpr Metric kMetrics[] = {Metric::inner_product, Metric::l2, Metric::cosine};
 constexpr int64_t kRows = 85;
 
-/// Made-up rows, each with its words and payload behind its factors.
+/// Made-up rows, each with its words and payload after its factors.
 struct SingleScanRows {
   std::unique_ptr<Codec> codec;
   ScanCodec scan;
@@ -42,7 +42,7 @@ struct SingleScanRows {
         bytes.data() + kReadAhead + static_cast<size_t>(row) * scan.layout().row_bytes();
     return {sketch, sketch + scan.layout().factor_bytes(), kGroupRows, 0};
   }
-  /// Room for four more, of any contents.
+  /// Space for four more, of any contents.
   std::vector<RowPlace> places(int count) const {
     std::vector<RowPlace> at(static_cast<size_t>(count) + 4);
     for (int i = 0; i < count; ++i) at[static_cast<size_t>(i)] = place((i * 7 + 3) % kRows);

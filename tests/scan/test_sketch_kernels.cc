@@ -89,16 +89,17 @@ void check_candidates(const ScanRows& rows, const ScanTile& tile, const ScanQuer
     REQUIRE(candidates.distances[i] == sketch_distance(rows.scan, query, place_of(tile, found[i])));
   }
   REQUIRE(std::adjacent_find(found.begin(), found.end()) == found.end());
-  std::vector<bool> survived(bounds.size());
-  for (const uint32_t row : found) survived[row] = true;
+  std::vector<bool> is_candidate(bounds.size());
+  for (const uint32_t row : found) is_candidate[row] = true;
   size_t allowed = 0;
   for (const uint32_t row : rows_of(tile)) {
     CAPTURE(row, bounds[row], threshold, error_bound);
-    if (bounds[row] >= threshold && !survived[row]) FAIL("a row is missing");
-    if (survived[row] && !(bounds[row] >= threshold - error_bound)) FAIL("a row should have gone");
-    allowed += survived[row] ? 1 : 0;
+    if (bounds[row] >= threshold && !is_candidate[row]) FAIL("a row is missing");
+    if (is_candidate[row] && !(bounds[row] >= threshold - error_bound))
+      FAIL("a row should have gone");
+    allowed += is_candidate[row] ? 1 : 0;
   }
-  REQUIRE(allowed == found.size());  // rows left out do not survive
+  REQUIRE(allowed == found.size());  // rows left out are no candidates
 }
 
 }  // namespace
@@ -184,7 +185,7 @@ TEST_CASE("a row is as far away as its signs differ, by their weights", "[scan][
     int weight = 0;
     std::fill(query.sign_words.begin(), query.sign_words.end(), 0);
     for (int j = 0; j < sketch_dims; ++j) {
-      const int lane = lane_of(j, dim);
+      const int lane = position_of(j, dim);
       const auto at = static_cast<size_t>(lane / 64);
       const uint64_t word = rows.blocks.layout().sign_word(place_of(tile, 70), lane / 64);
       query.sign_words[at] |= (~word >> lane % 64 & 1) << lane % 64;
@@ -244,7 +245,7 @@ TEST_CASE("a trained code's first word is weighed by three bits", "[scan][kernel
   REQUIRE(!made_up_rows("Polar3", 384, Metric::l2, 10).scan.has_third_bit());
 }
 
-TEST_CASE("behind a trained code's first word a place weighs most in the word where it is farthest",
+TEST_CASE("after a trained code's first word a place weighs most in the word where it is farthest",
           "[scan][kernels]") {
   for (const Spectrum spectrum : {Spectrum::gentle, Spectrum::led}) {
     const ScanRows rows =
@@ -256,7 +257,7 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
     int parted = 0;
     for (const uint64_t seed : {1, 2, 3, 4, 5}) {
       const ScanQuery query = rows.query(seed, 1);
-      int weight_behind = 0;
+      int later_weight = 0;
       const auto value = [&](int word, int place) {
         return std::abs(int{query.values[static_cast<size_t>(64 * word + place)]});
       };
@@ -283,11 +284,11 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
                              : far <= std::floor(1.7F * deviation(word)) ? 2
                                                                          : 3;
           REQUIRE(weight_of(query, 64 * word + place) == weight);
-          weight_behind += weight;
+          later_weight += weight;
         }
         far_places += farthest > 0 ? 1 : 0;
       }
-      if (rows.scan.first_stage_words() == 1) REQUIRE(query.weight_behind == weight_behind);
+      if (rows.scan.first_stage_words() == 1) REQUIRE(query.later_weight == later_weight);
     }
     REQUIRE(sketch_words > 2);
     REQUIRE(far_places > 5 * 64 / 8);
@@ -296,9 +297,9 @@ TEST_CASE("behind a trained code's first word a place weighs most in the word wh
 }
 
 /// On every target, by itself and with another query: every row's distance is the plain one, row
-/// 70's `of_row_70`.
+/// 70's `distance_70`.
 void check_distances(const ScanRows& rows, const ScanTile& tile, const ScanQuery& query,
-                     int of_row_70) {
+                     int distance_70) {
   on_every_target([&] {
     CAPTURE(rows.scan.dim());
     for (const size_t queries : {1, 2}) {
@@ -308,7 +309,7 @@ void check_distances(const ScanRows& rows, const ScanTile& tile, const ScanQuery
       for (size_t i = 0; i < found.rows.size(); ++i)
         REQUIRE(found.distances[i] ==
                 sketch_distance(rows.scan, query, place_of(tile, found.rows[i])));
-      REQUIRE(found.distances[70] == of_row_70);
+      REQUIRE(found.distances[70] == distance_70);
     }
   });
 }
@@ -345,13 +346,13 @@ TEST_CASE("a full tile survives whole", "[scan][kernels]") {
 
 namespace {
 
-/// What keep_by_signs or keep_by_first_stage must find of rows that all survive.
+/// What keep_by_signs or keep_by_first_stage must find of rows that are all candidates.
 struct PlainStage {
   std::vector<uint32_t> rows;
   std::vector<uint32_t> candidates;
   std::vector<SignSums> sums;
   std::vector<ScanTerms> terms;
-  std::vector<int32_t> first_dots;  // of split stages
+  std::vector<int32_t> first_dots;  // for split stages
   std::vector<float> bounds;
 
   PlainStage(const ScanRows& made_up, const ScanTile& tile, const ScanQuery& query)
@@ -447,7 +448,7 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
         const ScanRows rows = made_up_rows(spec, dim, metric, 147);
         REQUIRE(rows.scan.has_split_stages());
         kinds.insert(rows.scan.stages()[0].parts[0].kind);
-        words.insert(rows.scan.words_behind_first_stage());
+        words.insert(rows.scan.words_after_first_stage());
         check_second_stage(rows);
       }
     }
@@ -456,11 +457,11 @@ TEST_CASE("rows are kept by the first of split stages exactly as in plain code",
     const ScanRows rows =
         made_up_rows("Polar3-pca", 512, Metric::l2, 147, 1, Terms::spread, spectrum);
     REQUIRE(rows.scan.has_split_stages());
-    words.insert(rows.scan.words_behind_first_stage());
+    words.insert(rows.scan.words_after_first_stage());
     check_second_stage(rows);
   }
   CHECK(kinds.size() == 2);              // windows and magnitudes
-  CHECK(words == std::set{0, 1, 2, 3});  // behind the first stage
+  CHECK(words == std::set{0, 1, 2, 3});  // after the first stage
 }
 
 TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan][kernels]") {
@@ -474,7 +475,7 @@ TEST_CASE("a list parts into the rows that reach a bound and the others", "[scan
       bounds[i] = static_cast<float>(random.next() % 8);
     }
     for (const float bound : {-kInfinity, 0.0F, 3.0F, 7.0F, 8.0F, kInfinity}) {
-      // Behind what was taken before.
+      // After what was taken before.
       std::vector<uint32_t> expected_taken = {77, 78};
       std::vector<uint32_t> expected_left;
       for (size_t i = 0; i < static_cast<size_t>(count); ++i)

@@ -80,7 +80,7 @@ def escape_plain(text):
 
 
 def without_export(lines):
-    """A declaration as a reader needs it: without POLAR_API, which its further lines stand behind."""
+    """A declaration as a reader needs it: without POLAR_API, which its further lines stand after."""
     if not lines[0].startswith(FUNCTION):
         return lines
     indent = " " * len(FUNCTION)
@@ -159,7 +159,7 @@ def read_header(text):
                 sections.append((title[1], []))
             lines.at += 1
             if lines.is_done():
-                raise HeaderError(f"{END!r} behind the last section was not found")
+                raise HeaderError(f"{END!r} after the last section was not found")
     if rules is None:
         raise HeaderError(f"{RULES!r} was not found")
     written = "\n".join(code for _, items in sections for code, _ in items)

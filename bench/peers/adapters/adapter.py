@@ -5,7 +5,7 @@
 class Adapter:
     """An index for inner product, built once and searched with several settings.
 
-    Constructors take (what, dim, threads): the part of the name behind the colon, the dimensions of
+    Constructors take (what, dim, threads): the part of the name after the colon, the dimensions of
     a vector, and the threads to build and search with. They refuse what they do not know.
     """
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""ScaNN: AHn (anisotropic hashing, 4 bits for n dimensions) or int8, behind Treen, as one wishes
-(n leaves), with the floats behind Reorder: "AH2", "Tree1024,AH2,Reorder"."""
+"""ScaNN: AHn (anisotropic hashing, 4 bits for n dimensions) or int8, after Treen, as one wishes
+(n leaves), with the floats after Reorder: "AH2", "Tree1024,AH2,Reorder"."""
 
 import importlib.metadata
 import re

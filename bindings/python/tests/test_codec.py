@@ -85,9 +85,9 @@ class CodecTest(unittest.TestCase):
             np.testing.assert_array_equal(codec.score(q[1], codes), scores[1])
             with codec.prepare_query(q[1]) as query:
                 np.testing.assert_array_equal(codec.score(query, codes), scores[1])
-            of_row = codec.prepare_query_from_code(codes, 5)
+            query = codec.prepare_query_from_code(codes, 5)
             between = codec.score_codes(codes[5:6], codes)
-            np.testing.assert_allclose(codec.score(of_row, codes), between[0], atol=1e-3)
+            np.testing.assert_allclose(codec.score(query, codes), between[0], atol=1e-3)
             self.assertEqual(codec.score_codes(codes).shape, (200, 200))
 
     def test_a_query_of_another_state_is_refused(self):

@@ -75,8 +75,8 @@ class PartsTest(CommandTest):
                 base, queries = normalize(base), normalize(queries)
             parts = Parts(base, base, queries, False)
             exact = exact_neighbours(base, queries, metric, 10)
-            of_each = [np.flatnonzero(order == order[ids[0]])[-10:] for ids in exact]
-            np.testing.assert_array_equal(recalls(np.array(of_each), exact, parts, metric), 1)
+            nearest = [np.flatnonzero(order == order[ids[0]])[-10:] for ids in exact]
+            np.testing.assert_array_equal(recalls(np.array(nearest), exact, parts, metric), 1)
             # Of 40 the 30 copies of the nearest, and ten of those of the next.
             exact = exact_neighbours(base, queries, metric, 40)
             both = [

@@ -7,7 +7,12 @@ from support import make_rows, needs_indexes
 
 import polarquant
 from polarquant import cuda
-from polarquant._device_arrays import codes_anywhere, floats_anywhere, room_anywhere, rows_anywhere
+from polarquant._device_arrays import (
+    codes_anywhere,
+    floats_anywhere,
+    output_anywhere,
+    rows_anywhere,
+)
 
 
 def _devices():
@@ -234,7 +239,7 @@ class DeviceArrayTest(unittest.TestCase):
         codes = np.zeros((5, 3), np.uint8)
         for given in (codes, _InterfaceOf(codes)):
             self.assertEqual(codes_anywhere("codes", given).address, codes.ctypes.data)
-            found = room_anywhere("out", given, (5, 3), codes.dtype)
+            found = output_anywhere("out", given, (5, 3), codes.dtype)
             self.assertEqual(found.address, codes.ctypes.data)
         weights = make_rows(6, 4).reshape(2, 3, 4)
         for given in (weights, _InterfaceOf(weights)):
@@ -247,8 +252,8 @@ class DeviceArrayTest(unittest.TestCase):
         read_only = codes.copy()
         read_only.flags.writeable = False
 
-        def room(out, shape):
-            return lambda: room_anywhere("out", out, shape, codes.dtype)
+        def output(out, shape):
+            return lambda: output_anywhere("out", out, shape, codes.dtype)
 
         for error, text, call in [
             (ValueError, r"x: shape \(5, 8\)", lambda: rows_anywhere("x", _InterfaceOf(x), 9)),
@@ -259,12 +264,12 @@ class DeviceArrayTest(unittest.TestCase):
             ),
             (ValueError, "x: strides", lambda: rows_anywhere("x", _InterfaceOf(x[:, ::2]), 4)),
             (TypeError, "codes: dtype", lambda: codes_anywhere("codes", x)),
-            (ValueError, "out: shape", room(codes, (4, 3))),
-            (TypeError, "out: list", room([[1, 2, 3]], (1, 3))),
-            (TypeError, "out: ndarray", room(codes[:, ::2], (5, 2))),
-            (TypeError, "out: ndarray", room(x, (5, 8))),
-            (ValueError, "cannot be written", room(read_only, (5, 3))),
-            (ValueError, "cannot be written", room(_InterfaceOf(read_only), (5, 3))),
+            (ValueError, "out: shape", output(codes, (4, 3))),
+            (TypeError, "out: list", output([[1, 2, 3]], (1, 3))),
+            (TypeError, "out: ndarray", output(codes[:, ::2], (5, 2))),
+            (TypeError, "out: ndarray", output(x, (5, 8))),
+            (ValueError, "cannot be written", output(read_only, (5, 3))),
+            (ValueError, "cannot be written", output(_InterfaceOf(read_only), (5, 3))),
         ]:
             with self.subTest(text), self.assertRaisesRegex(error, text):
                 call()

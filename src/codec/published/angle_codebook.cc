@@ -10,8 +10,8 @@
 namespace polarquant {
 namespace {
 
-/// Far under the spacing of float directions, far over the rounding of kPi's multiples: what is
-/// nearer to an axis than this is meant to lie on it.
+/// Far below the distance between float directions, far above the rounding of kPi's multiples: an
+/// angle nearer to an axis than this is meant to lie on it.
 constexpr double kOnAxis = 1e-12;
 
 }  // namespace

@@ -113,7 +113,7 @@ void PairGroupQuantizer::decode(const uint8_t* code, int row, float* y) const {
     const uint32_t field =
         read_bits(fields, static_cast<size_t>(pair) * static_cast<size_t>(width), width);
     const uint32_t angle_index = field & ((1U << angle_bits_) - 1);
-    // Bytes of no encoder may hold angles beyond what portable_sincos takes.
+    // Bytes that no encoder wrote may hold angles beyond what portable_sincos takes.
     const double angle =
         std::clamp(read_grid(ShortFloat::float16, parameters).middle(angle_index), -1e6, 1e6);
     const double radius = read_grid(radius_form_, parameters + 4).middle(field >> angle_bits_);

@@ -79,9 +79,9 @@ double settle(const SortedValues& sorted, std::vector<double>& centroids) {
       // Differences of long sums round; the mean of a cluster lies inside it.
       centroids[i] = std::clamp(mean, sorted.values[starts[i]], sorted.values[starts[i + 1] - 1]);
     }
-    std::vector<size_t> moved = cluster_starts(sorted.values, centroids);
-    if (moved == starts) break;
-    starts = std::move(moved);
+    std::vector<size_t> next_starts = cluster_starts(sorted.values, centroids);
+    if (next_starts == starts) break;
+    starts = std::move(next_starts);
   }
   double error = 0;
   for (size_t i = 0; i < centroids.size(); ++i) {

@@ -105,7 +105,7 @@ void TreeQuantizer::encode(const float* v, uint8_t* code) const {
   }
 }
 
-// A level of all blocks at a time: its angles lie side by side, and so do the radii they part.
+// One level of all blocks at a time: its angles lie side by side, as do their radii.
 void TreeQuantizer::decode(const uint8_t* code, int /*row*/, float* y) const {
   require_trained();
   const auto size = static_cast<size_t>(blocks_) * static_cast<size_t>(block_size());
@@ -180,7 +180,7 @@ void TreeQuantizer::train(int64_t n, const float* v, uint64_t seed) {
   for (int level = 1; level <= levels(); ++level) {
     const int bits = level_bits(level);
     std::vector<double> angles = collect_angles(n, v, level, seed);
-    // Rows of zeros say nothing: the analytic density then has to do.
+    // Rows of zeros tell nothing: the analytic density then serves.
     std::vector<double> centroids = angles.empty()
                                         ? angle_codebook(level, bits).levels
                                         : scalar_kmeans(std::move(angles), 1 << bits, seed);

@@ -106,7 +106,7 @@ constexpr NameRow kNames[] = {
     {"Pad", {{kDims}}},
     {"L", {{{"of L2norm", 2, 2}}}},
     {"IDMap", {{{"of IDMap2", 2, 2}}}},
-    // What stands behind an underscore: the dimensions of "OPQ8_64", the block of "PQ8x4fs_64",
+    // What stands after an underscore: the dimensions of "OPQ8_64", the block of "PQ8x4fs_64",
     // more stages of "RQ2x8_3x4".
     {"", {{{"number behind _", 1, kMaxParts}, kBits}}, Table::none},
 };

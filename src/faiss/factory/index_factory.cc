@@ -60,8 +60,8 @@ std::vector<Name> find_names(std::string_view description) {
   std::vector<Name> names;
   for (size_t i = 0; i < description.size(); ++i) {
     if (!begins_token(description, i)) continue;
-    const std::string_view rest = description.substr(i);
-    const std::string_view token = rest.substr(0, rest.find_first_of(",)"));
+    const std::string_view remaining = description.substr(i);
+    const std::string_view token = remaining.substr(0, remaining.find_first_of(",)"));
     if (!looks_like_spec(token)) continue;
     names.push_back({i, token.size(), print_spec(parse_spec(token))});
   }
@@ -109,7 +109,7 @@ std::unique_ptr<::faiss::Index> build_with_stand_ins(int d, const std::string& d
   }
 }
 
-/// What FAISS built around a scalar quantizer, around our codes.
+/// FAISS's inverted file around a scalar quantizer becomes one around our codes.
 std::unique_ptr<::faiss::Index> inverted_file(::faiss::IndexIVF& built, const std::string& spec) {
   auto ours = std::make_unique<IndexIVFPolar>(built.quantizer, static_cast<size_t>(built.d),
                                               built.nlist, spec, built.metric_type);

@@ -43,7 +43,7 @@ template <typename Object>
        ::faiss::demangle_cpp_symbol(typeid(object).name()));
 }
 
-/// What FAISS calls an index of its own, where this release says that; else nothing.
+/// FAISS's name for an index of its own, where this release has one; else nothing.
 Name name_by_faiss([[maybe_unused]] const ::faiss::Index& index) {
 #if __has_include(<faiss/factory_tools.h>)
   const std::string name = ::faiss::reverse_index_factory(&index);
@@ -71,7 +71,7 @@ Name scalar_name(const ::faiss::ScalarQuantizer& quantizer) {
 }
 
 std::string product_name(const ::faiss::ProductQuantizer& pq, bool is_polysemous) {
-  constexpr size_t kUsualBits = 8;  // in a graph's storage the parser has no other
+  constexpr size_t kUsualBits = 8;  // the parser takes no other in a graph's storage
   return format_text("PQ{}", pq.M) + (pq.nbits == kUsualBits ? "" : format_text("x{}", pq.nbits)) +
          (is_polysemous ? "" : "np");
 }
@@ -113,7 +113,7 @@ constexpr Name (*kFlatNames[])(const ::faiss::Index&) = {
     },
 };
 
-/// Names of the codes of inverted files; a class stands before its base.
+/// Names of the codes of inverted files; a class comes before its base.
 constexpr Name (*kListNames[])(const ::faiss::IndexIVF&) = {
     [](const ::faiss::IndexIVF& index) -> Name {
       const auto* polar = dynamic_cast<const IndexIVFPolar*>(&index);
@@ -167,7 +167,7 @@ Name pad_name(const ::faiss::RemapDimensionsTransform& transform) {
   return dimensions("Pad", transform.d_out);
 }
 
-/// A class stands before its base.
+/// A class comes before its base.
 constexpr Name (*kTransformNames[])(const ::faiss::VectorTransform&) = {
     [](const ::faiss::VectorTransform& transform) -> Name {
       const auto* pca = dynamic_cast<const ::faiss::PCAMatrix*>(&transform);
@@ -205,8 +205,8 @@ constexpr Name (*kTransformNames[])(const ::faiss::VectorTransform&) = {
 
 /// How the FAISS at hand reads a string with a refinement: releases differ.
 struct Reading {
-  /// An id map at either end is around all else; in older releases a refinement is around all in
-  /// front of it, transforms next, and id maps inside.
+  /// An id map at either end is around all else; in older releases a refinement is around all
+  /// before it, transforms next, and id maps inside.
   bool id_maps_first;
   /// "RFlat" makes an IndexRefineFlat; in older releases what "Refine(Flat)" makes.
   bool flat_class;
@@ -223,20 +223,20 @@ const Reading& reading() {
   return found;
 }
 
-/// A string, and what FAISS's parser would make of it inside a longer one.
+/// A string, with what FAISS's parser would make of it inside a longer one.
 struct Written {
   explicit Written(const std::string& name, bool is_ours = false)
-      : text(name), with_maps_behind(name), has_ours(is_ours) {}
+      : text(name), with_maps_after(name), has_ours(is_ours) {}
 
   std::string text;
-  /// The same with the outermost id maps behind what they map.
-  std::string with_maps_behind;
+  /// The same with the outermost id maps after what they map.
+  std::string with_maps_after;
   bool has_ours;
-  /// It ends with a refinement, which the parser takes for one of all in front of it.
+  /// It ends with a refinement, which the parser takes for one of all before it.
   bool is_refined = false;
-  /// It begins with transforms, which the parser takes for those of all behind them.
+  /// It begins with transforms, which the parser takes for those of all after them.
   bool is_transformed = false;
-  /// It has an id map that a refinement of it would change places with (index_factory).
+  /// It has an id map that would change places with a refinement of it (index_factory).
   bool is_mapped = false;
 };
 
@@ -251,7 +251,7 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
     if (!name) fail_for("the transform", *transform);
     chain += *name + ",";
   }
-  written.text = written.with_maps_behind = chain + written.text;
+  written.text = written.with_maps_after = chain + written.text;
   written.is_transformed = true;
   return written;
 }
@@ -259,13 +259,13 @@ Written write_transforms(const ::faiss::IndexPreTransform& index) {
 Written write_id_map(const char* name, const ::faiss::IndexIDMap& index) {
   Written written = write(*index.index);
   written.is_mapped = true;
-  written.with_maps_behind += format_text(",{}", name);
+  written.with_maps_after += format_text(",{}", name);
   if (!written.is_refined || written.has_ours || reading().id_maps_first) {
     written.text = format_text("{},{}", name, written.text);
     written.is_transformed = false;
     return written;
   }
-  // Without an index of ours FAISS's reading holds: in front the map would be inside.
+  // Without an index of ours FAISS's reading holds: at the beginning the map would be inside.
   if (written.is_transformed) fail_for("an id map of a refinement of transforms,", index);
   written.text += format_text(",{}", name);
   written.is_refined = false;
@@ -279,13 +279,13 @@ Written write_refine(const ::faiss::IndexRefine& index) {
   if (base.is_mapped && has_ours) fail_for("a refinement of an id map,", index);
   if (refining.text.find(",Refine(") != std::string::npos)
     fail_for("a refinement inside another's,", index);
-  // In front the map would be around the refinement.
-  if (reading().id_maps_first) base.text = base.with_maps_behind;
+  // At the beginning the map would be around the refinement.
+  if (reading().id_maps_first) base.text = base.with_maps_after;
   const bool is_flat =
       refining.text == "Flat" && (has_ours || !reading().flat_class ||
                                   dynamic_cast<const ::faiss::IndexRefineFlat*>(&index) != nullptr);
   base.text += is_flat ? ",RFlat" : format_text(",Refine({})", refining.text);
-  base.with_maps_behind = base.text;
+  base.with_maps_after = base.text;
   base.has_ours = has_ours;
   base.is_refined = true;
   return base;
@@ -299,7 +299,7 @@ std::string graph_storage(const ::faiss::Index& graph, const ::faiss::Index* sto
 
 int links_of(const ::faiss::IndexHNSW& graph) { return graph.hnsw.nb_neighbors(1); }
 
-/// The lists and how they are found.
+/// Writes the lists and how they are found.
 std::string write_lists(const ::faiss::IndexIVF& index) {
   const ::faiss::Index& quantizer = *index.quantizer;
   if (const auto* multi = dynamic_cast<const ::faiss::MultiIndexQuantizer*>(&quantizer))
@@ -323,7 +323,7 @@ std::string write_inverted_file(const ::faiss::IndexIVF& index) {
   return format_text("{},{}", write_lists(index), *codes);
 }
 
-/// One row for each container; nothing for other indexes. IndexIDMap2 stands before its base.
+/// One row for each container; nothing for other indexes. IndexIDMap2 comes before its base.
 constexpr std::optional<Written> (*kContainers[])(const ::faiss::Index&) = {
     [](const ::faiss::Index& index) -> std::optional<Written> {
       const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index);

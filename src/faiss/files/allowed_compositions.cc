@@ -40,7 +40,7 @@ constexpr Kinds kRefine = 1 << 9;
 
 /// Rows that can be scored one by one.
 constexpr Kinds kCodes = kPolar | kFlat | kScalar;
-/// What finds rows, and gives their numbers.
+/// Indexes that find rows and return their numbers.
 constexpr Kinds kFinds = kCodes | kIvfPolar | kHnswPolar | kNsgPolar | kTransform | kRefine;
 constexpr Kinds kTop = kFinds | kIdMap;
 constexpr Kinds kQuantizers = (kFinds & ~kRefine) | kHnswFlat;
@@ -65,10 +65,10 @@ struct Row {
   Kinds kind;
   bool (*is)(const ::faiss::Index& index);
   const char* name;
-  Kinds inside;        // what it is a container of
-  Kinds refining = 0;  // what scores again, of a refinement
+  Kinds inside;        // what it may contain
+  Kinds refining = 0;  // for a refinement: what may score again
 };
-/// The first row that an index is of has it.
+/// The first row that recognizes an index has it.
 constexpr Row kRows[] = {
     {kPolar, is_a<IndexPolar>, "codes of ours", 0},
     {kIvfPolar, is_a<IndexIVFPolar>, "an inverted file of codes of ours", kQuantizers},
@@ -95,9 +95,9 @@ const char* name_of(const Row* row, const ::faiss::Index& index) {
 struct Checks {
   bool trusts_faiss;
 
-  /// `index` stands where the kinds of `allowed` may.
+  /// `index` must be of the kinds of `allowed`.
   void require_allowed(const ::faiss::Index& index, Kinds allowed, const char* place) const {
-    // What FAISS read unchecked may be what only FAISS knows.
+    // FAISS may have read, unchecked, an index that only FAISS knows.
     if (trusts_faiss && !needs_our_sections(index)) return;
     const Row* row = row_of(index);
     require(trusts_faiss || (row != nullptr && (row->kind & allowed) != 0), StatusCode::unsupported,
@@ -138,8 +138,9 @@ struct Checks {
             index.is_trained ? "" : "not ");
   }
 
-  /// What stands in a container is of its metric, and trained where that is; it has its dimensions
-  /// and rows, behind transforms those that they make, as coarse quantizer a row a list.
+  /// The inner index of a container has its metric, and is trained where the container is. It has
+  /// the container's dimensions and rows; after transforms, the dimensions that they make; as
+  /// coarse quantizer, one row for each list.
   static void require_fits(const ::faiss::Index& outer, const Row& row,
                            const IndexPart<const ::faiss::Index>& part, const char* name) {
     const ::faiss::Index& inner = *part.index;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which indexes may stand in which, of those that files are read of: one table. An index that was
-// read is checked against it as a whole, once, whoever read its parts.
+// Which indexes files may have inside which: one table. An index that was read is checked against
+// it as a whole, once, whoever read its parts.
 #pragma once
 
 #include <faiss/Index.h>

@@ -11,11 +11,11 @@
 
 namespace polarquant {
 
-/// Reads the whole file before it takes its name, and throws unless it is what should be there.
+/// Reads the whole file before it takes its name, and throws unless it is right.
 using CheckFile = std::function<void(SectionReader file)>;
 
-/// Replaces the file as write_index does. What `check` throws is told as what is wrong with the
-/// file that was written, and leaves the old one.
+/// Replaces the file as write_index does. An error of `check` is told as a fault of the written
+/// file, and leaves the old one.
 void write_file(const SectionWriter& sections, const std::string& path,
                 const CheckFile& check = {});
 void write_file(const SectionWriter& sections, const WriteBytes& write);
@@ -25,8 +25,8 @@ SectionReader open_file(const std::string& path, bool memory_map);
 /// Throws corrupt_data unless `read`, of a file that was written of `index`, is as large.
 void require_same_rows(const ::faiss::Index& index, const ::faiss::Index& read);
 
-/// What the C library keeps about an index, in front of it: a small section, and the rows' ids as
-/// its callers know them, rising, as a data section of their own when the small one is not enough.
+/// What the C library keeps about an index, before it in the file: a small section, and, when that
+/// is not enough, the rows' ids as its callers know them, rising, as a data section of their own.
 inline constexpr SectionKind kCallerHead = section_kind("CAPI");
 inline constexpr SectionKind kCallerIds = section_kind("KEYS");
 

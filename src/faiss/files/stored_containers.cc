@@ -19,7 +19,7 @@ constexpr SectionKind kRefine = section_kind("REFI");
 /// FAISS's factory strings have a few.
 constexpr uint32_t kMaxTransforms = 64;
 
-/// A head section's bytes behind what all heads have, and these fields.
+/// A head section's bytes after the fields of all heads: these.
 struct HeadReader {
   HeadReader(SectionReader& sections, SectionKind kind)
       : bytes(sections.read_small(kind)),
@@ -116,7 +116,7 @@ StoredIndex read_id_map(SectionKind tag, IndexReading& reading) {
   std::vector<int64_t> ids = read_ids_section(reading.sections(), stored.head.ntotal);
   StoredIndex inner = read_inner(reading, stored.head, stored.head.dim);
   require_row_labels(inner, "an id map");
-  // FAISS's constructor wants an empty index.
+  // FAISS's constructor needs an empty index.
   inner.index->ntotal = 0;
   auto index = std::make_unique<MapOverPolar>(inner.index.get());
   index->own_fields = true;

@@ -9,7 +9,7 @@ namespace polarquant {
 
 extern const StoredKind kStoredPreTransform;
 extern const StoredKind kStoredIDMap;
-/// Its base class is IDMap, so that it stands before it.
+/// Its base class is IDMap, so that it comes before it.
 extern const StoredKind kStoredIDMap2;
 extern const StoredKind kStoredRefine;
 

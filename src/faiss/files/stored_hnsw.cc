@@ -23,8 +23,7 @@ constexpr const char* kWhat = "index file: section HNSW";
 
 constexpr auto kCount = [](const auto& array) { return static_cast<uint64_t>(array.size()); };
 
-/// Releases differ in whether a graph has it. Templates, so that what is not there need not
-/// compile.
+/// Some releases lack it. Templates, so that members that do not exist need not compile.
 template <typename Hnsw>
 int32_t upper_beam_of(const Hnsw& hnsw) {
   if constexpr (requires { hnsw.upper_beam; }) return hnsw.upper_beam;
@@ -35,7 +34,7 @@ void set_upper_beam(Hnsw& hnsw, int32_t upper_beam) {
   if constexpr (requires { hnsw.upper_beam; }) hnsw.upper_beam = upper_beam;
 }
 
-/// The graph's fields, seen where they are.
+/// The graph's fields, read where they are.
 template <typename Array>
 struct View {
   const Array* array = nullptr;
@@ -114,7 +113,7 @@ std::vector<size_t> offsets_of(const std::vector<int32_t>& levels,
 /// A graph without links yet, which owns the storage.
 std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> storage) {
   constexpr int kAnyLinks = 16;
-  // Rows kept one by one are those of graphs that our factory makes.
+  // Rows that are kept one by one belong to graphs of our factory.
   auto* polar = dynamic_cast<IndexPolar*>(storage.get());
   if (polar != nullptr && polar->options().single_rows) {
     storage.release();
@@ -128,8 +127,8 @@ std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> s
   return index;
 }
 
-/// What a file says of a graph goes into that of its index. What else releases keep there follows
-/// from the index, as whether the largest score is the nearest.
+/// Moves a file's graph into that of its index. Other fields of releases follow from the index,
+/// such as whether the largest score is the nearest.
 void put_graph(::faiss::HNSW&& read, ::faiss::HNSW& hnsw) {
   hnsw.entry_point = read.entry_point;
   hnsw.max_level = read.max_level;

@@ -21,9 +21,9 @@ namespace {
 
 constexpr SectionKind kHead = section_kind("IVFQ");
 
-/// While it lives an inverted file does not own its parts: where FAISS's copying fails half way,
-/// the copy's destructors would delete them. Nothing but destructors reads who owns, so that others
-/// may search meanwhile; those who copy at the same time wait.
+/// While it lives, an inverted file does not own its parts: where FAISS's copying fails half way,
+/// the copy's destructors would delete them. Only destructors read who owns, so that others may
+/// search meanwhile; others who copy wait.
 class WithoutOwner {
  public:
   explicit WithoutOwner(const ::faiss::IndexIVF& index)
@@ -52,11 +52,11 @@ class WithoutOwner {
   decltype(::faiss::IndexIVF::own_invlists) own_invlists_;
 };
 
-/// A copy of an inverted file that shares its lists and has an empty stand-in as its quantizer:
-/// what FAISS can write, without a change to the index, which others may be searching.
+/// Makes a copy of an inverted file that shares its lists and has an empty stand-in as its
+/// quantizer: FAISS can write it, and the index, which others may be searching, stays.
 class WithStandIn final : public ::faiss::Cloner {
  public:
-  static std::unique_ptr<::faiss::Index> of(const ::faiss::IndexIVF& index) {
+  static std::unique_ptr<::faiss::Index> make(const ::faiss::IndexIVF& index) {
     std::unique_ptr<::faiss::IndexIVF> copy;
     try {
       const WithoutOwner shared(index);
@@ -79,7 +79,7 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
   head.put<uint32_t>(static_cast<uint8_t>(index.quantizer_trains_alone));
   sections.add_small(kHead, head.bytes());
   add_index_sections(*index.quantizer, sections);
-  add_faiss_section([&index] { return WithStandIn::of(index); }, sections);
+  add_faiss_section([&index] { return WithStandIn::make(index); }, sections);
 }
 
 StoredIndex read(IndexReading& reading) {

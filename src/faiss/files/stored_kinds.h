@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How indexes are written to files of sections, and read back: one row for each kind of index. The
-// kind's tag is the kind of the section that an index begins with; what follows is the row's own
-// business, indexes inside it among it. docs/format.md, "Index files", has the bytes.
+// kind's tag is the kind of the section that an index begins with; the sections after it, and
+// indexes inside it, are up to the row. docs/format.md, "Index files", has the bytes.
 #pragma once
 
 #include <faiss/Index.h>
@@ -56,7 +56,7 @@ void add_index_sections(const ::faiss::Index& index, SectionWriter& sections);
 /// Whether an index is of our kinds, or has one of ours inside, so that FAISS cannot write it.
 bool needs_our_sections(const ::faiss::Index& index);
 
-/// What every container's head section begins with.
+/// The fields that every container's head section begins with.
 struct StoredHead {
   int32_t dim = 0;
   int64_t ntotal = 0;
@@ -64,7 +64,7 @@ struct StoredHead {
   bool is_trained = false;
 };
 void put_head(const ::faiss::Index& index, ByteWriter& out);
-/// Throws corrupt_data for what no index has, and for metrics other than inner product and L2.
+/// Throws corrupt_data for values that no index has, and metrics but inner product and L2.
 StoredHead get_head(ByteReader& in);
 
 }  // namespace polarquant

@@ -18,7 +18,7 @@ constexpr const char* kWhat = "index file: section NSG ";
 
 using Links = decltype(::faiss::NSG::final_graph)::element_type;
 
-/// Those of a graph without rows have no size.
+/// The links of a graph without rows have no size.
 NsgLinks links_of(const ::faiss::IndexNSG& index) {
   const Links* links = index.nsg.final_graph.get();
   if (links == nullptr) return {};

@@ -98,7 +98,7 @@ struct IndexPolarStorage {
     // Rows that another index encoded, and that were merged, did not set the flag in older files.
     if (has_encoded == 1 || (head.ntotal > 0 && !index->codes_->holds_floats()))
       index->codec_->mark_encoded();
-    // One without rows lies in a file as if it had codes.
+    // An index without rows lies in a file as if it had codes.
     if (head.ntotal == 0 && !index->codes_->is_mapped()) index->codes_ = index->make_store();
     index->exactness = exactness;
     index->is_trained = head.is_trained;
@@ -110,7 +110,7 @@ struct IndexPolarStorage {
  private:
   static void read_ids(SectionReader& sections, IndexPolar& index) {
     index.ids_ = read_ids_section(sections, index.ntotal);
-    // A mapped index has no way back from ids to rows; see row_of.
+    // A mapped index has no map from ids to rows; see row_of.
     const bool is_mapped = index.codes_->is_mapped();
     if (!is_mapped) index.row_of_id_.reserve(index.ids_.size());
     for (size_t row = 0; row < index.ids_.size(); ++row) {

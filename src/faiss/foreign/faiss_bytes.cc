@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 16;
 constexpr int kMaxTransforms = 64;
-/// FAISS's own refinements take memory for so many times k results, whatever rows there are.
+/// FAISS's own refinements take memory for this many times k results, however few rows there are.
 constexpr float kMaxFactor = 1 << 20;
 
 struct Context {
@@ -142,8 +142,7 @@ constexpr IndexRow kIndexes[] = {
     {faiss_name("IxMp"), check_id_map}, {faiss_name("IxM2"), check_id_map},
 };
 
-/// What FAISS's other names stand for in factory strings, where they are more than one index in a
-/// thousand.
+/// FAISS's other names in factory strings, where they are more than one index in a thousand.
 struct Refused {
   SectionKind name;
   const char* description;

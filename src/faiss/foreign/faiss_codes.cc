@@ -15,7 +15,7 @@ namespace {
 /// Rows of one task, and rows whose residuals are in memory at a time.
 constexpr int64_t kTaskRows = 64;
 constexpr idx_t kBlockRows = 4096;
-/// From so many numbers a part on FAISS codes by matrices, in loops that take no memory.
+/// From this many numbers a part on, FAISS codes by matrices, in loops that take no memory.
 constexpr size_t kWidePart = 16;
 
 template <typename Body>
@@ -38,7 +38,7 @@ void encode_product(const ::faiss::ProductQuantizer& pq, idx_t n, const float* x
   });
 }
 
-/// encode(count, x, codes) of what x is beside the centroids of its lists, block by block.
+/// encode(count, x, codes) of x less the centroids of its lists, block by block.
 template <typename Encode>
 void encode_residuals(const ::faiss::IndexIVF& index, idx_t n, const float* x, const idx_t* lists,
                       uint8_t* codes, const Encode& encode) {

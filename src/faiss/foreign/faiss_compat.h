@@ -19,14 +19,13 @@
 #endif
 
 namespace faiss {
-// Only declared: newer releases define it (IndexRefine.h), to carry k_factor and the base's
-// parameters.
+// Only declared: newer releases define it (IndexRefine.h): k_factor and the base's parameters.
 struct IndexRefineSearchParameters;
 }  // namespace faiss
 
 namespace polarquant {
 
-/// Whether the FAISS at hand defines T. To be asked behind the #include that would define it.
+/// Whether the FAISS at hand defines T. To be used after the #include that would define it.
 template <typename T>
 concept Defined = requires {
   sizeof(T);

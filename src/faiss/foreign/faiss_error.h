@@ -21,7 +21,7 @@ class FaissError : public ::faiss::FaissException {
   StatusCode code_;
 };
 
-/// body(), with its Error as a FaissError. Other exceptions pass.
+/// Calls body(), whose Error leaves as a FaissError. Other exceptions pass.
 template <typename Body>
 decltype(auto) with_faiss_errors(Body&& body) {
   try {

@@ -10,7 +10,7 @@
 namespace polarquant {
 namespace {
 
-/// What a transform has read when its dimensions come, which are last.
+/// What has been read of a transform when its dimensions come, which are last.
 struct Sizes {
   bool is_linear = false;
   bool have_bias = false;

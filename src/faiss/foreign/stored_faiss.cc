@@ -33,7 +33,7 @@ class SinkWriter final : public ::faiss::IOWriter {
   ByteSink& sink_;
 };
 
-/// FAISS's own memory writer would hold what is only counted.
+/// FAISS's own memory writer would keep bytes that are only counted.
 class CountingSink final : public ByteSink {
  public:
   void write(const void* /*data*/, size_t bytes) override { total += bytes; }
@@ -59,7 +59,7 @@ class MemoryReader final : public ::faiss::IOReader {
   size_t position_ = 0;
 };
 
-/// body(), which calls FAISS's reader; what it throws says that the bytes are wrong.
+/// Calls body(), which calls FAISS's reader; its errors mean that the bytes are wrong.
 template <typename Body>
 auto with_corrupt_data(Body&& body) {
   try {
@@ -73,7 +73,7 @@ auto with_corrupt_data(Body&& body) {
   }
 }
 
-/// What is behind transforms.
+/// The index after transforms.
 const ::faiss::Index& inner(const ::faiss::Index& index) {
   const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index);
   return chain != nullptr ? inner(*chain->index) : index;

@@ -15,7 +15,7 @@
 
 namespace polarquant {
 
-/// For one thread. Of storages whose codes are not known, no rows are equal.
+/// For one thread. In storages whose codes are not known no rows are equal.
 class EqualRows {
  public:
   explicit EqualRows(const ::faiss::Index& storage)

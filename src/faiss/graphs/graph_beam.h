@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a search of a graph keeps: which nodes it has seen, and the best of them so far.
+// What a search of a graph remembers: which nodes it has seen, and the best of them so far.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace polarquant {
 
-/// Nodes seen by the query at hand: a bit each, so that those of a million nodes stay in a
-/// second-level cache. A search sees few of them, and clears theirs alone for the next.
+/// Nodes that the current query has seen: one bit each, so that those of a million nodes stay in a
+/// second-level cache. A search sees few of them, and clears only theirs for the next.
 class SeenNodes {
  public:
   void begin(int64_t nodes) {
@@ -30,11 +30,11 @@ class SeenNodes {
       if (node < 0) break;
       __builtin_prefetch(&words_[word_of(node)], 1);
     }
-    // Room first: what is marked is in the list, whatever fails.
+    // Memory first: every marked node must be in the list, whatever fails.
     const size_t first = seen_.size();
     seen_.resize(first + nodes.size());
     size_t size = first;
-    // Without branches: which nodes are new is not predictable.
+    // No branches: which nodes are new is not predictable.
     for (const int32_t node : nodes) {
       if (node < 0) break;
       uint64_t& word = words_[word_of(node)];
@@ -56,8 +56,8 @@ class SeenNodes {
   std::vector<int32_t> seen_;
 };
 
-/// The `size` best nodes so far, in order, and which of them were expanded. Sorted arrays: nodes
-/// that are good enough to enter are few, and a memmove for each is the least work.
+/// The `size` best nodes so far, in order, and which of them were expanded. Sorted arrays: few
+/// nodes are good enough to enter, and a memmove for each is the least work.
 class GraphBeam {
  public:
   void begin(int64_t size) {
@@ -90,7 +90,7 @@ class GraphBeam {
     while (next_ < nodes_.size() && nodes_[next_].expanded) ++next_;
     return next_ < nodes_.size();
   }
-  /// The best of them, which counts as expanded then; there is one.
+  /// The best of them, which then counts as expanded; there must be one.
   int32_t expand_next() {
     has_next();
     nodes_[next_].expanded = true;
@@ -116,8 +116,7 @@ class GraphBeam {
     bool expanded;
   };
 
-  /// The first place whose key is at least `key`; without branches, which would be as hard to
-  /// predict as a search of the array is long.
+  /// The first place whose key is at least `key`; without branches, which are not predictable.
   size_t place_of(float key) const {
     size_t first = 0;
     for (size_t count = keys_.size(); count > 0;) {

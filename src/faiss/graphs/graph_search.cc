@@ -58,7 +58,7 @@ class GraphSearch {
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
-    std::vector<Neighbor> found = filters_ ? kept_.neighbors() : of_beam();
+    std::vector<Neighbor> found = filters_ ? kept_.neighbors() : beam_neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -149,7 +149,7 @@ class GraphSearch {
       kept_.push({key, node});
   }
 
-  std::vector<Neighbor> of_beam() const {
+  std::vector<Neighbor> beam_neighbors() const {
     std::vector<Neighbor> best;
     const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
     for (size_t i = 0; i < count; ++i) best.push_back({0, beam_.id(i)});

@@ -33,9 +33,9 @@ struct GraphLinks {
 
   std::span<const int32_t> neighbours(int32_t node, int level) const {
     const auto at = static_cast<size_t>(node);
-    const int32_t* of_node =
+    const int32_t* node_links =
         links + (offsets != nullptr ? offsets[at] : at * static_cast<size_t>(level_ends[1]));
-    return {of_node + level_ends[level], of_node + level_ends[level + 1]};
+    return {node_links + level_ends[level], node_links + level_ends[level + 1]};
   }
   /// Begins to bring near what neighbours() reads first.
   void fetch_place(int32_t node) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What must hold of an HNSW graph, so that no walk over it leaves its arrays. The names are those
-// of faiss::HNSW, of which these are the public fields.
+// The rules of an HNSW graph, so that no walk over it leaves its arrays. The names are those of
+// faiss::HNSW, of which these are the public fields.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ struct HnswGraph {
   int64_t upper_beam = 1;
 };
 
-/// Links of a row in factory strings, FAISS's M: with 1 FAISS makes a graph without levels, and
-/// every row has room for twice as many.
+/// The least of links of a row in factory strings, FAISS's M: with 1 FAISS makes a graph without
+/// levels, in which every row has space for twice as many.
 inline constexpr int64_t kLeastHnswLinks = 2;
 inline constexpr int64_t kMostHnswLinks = 512;
 /// Lists of neighbours that searches keep in memory; FAISS's defaults are 40 and 16.
@@ -40,7 +40,7 @@ const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const C
   if (level_count < 1 || level_count > kMaxHnswLevels || count(cumulated) != level_count + 1)
     return "cum_nneighbor_per_level";
   if (cumulated[0] != 0) return "cum_nneighbor_per_level";
-  // A level without room for a link is one that FAISS writes in front of.
+  // FAISS writes before the beginning of a level that has no space for a link.
   for (uint64_t level = 0; level < level_count; ++level) {
     if (cumulated[level] >= cumulated[level + 1] || cumulated[level + 1] > kMaxEf)
       return "cum_nneighbor_per_level";
@@ -66,7 +66,7 @@ const char* flaw_of(const HnswGraph<Ints, Sizes>& graph, int64_t ntotal, const C
       graph.max_level >= graph.levels[static_cast<uint64_t>(graph.entry_point)])
     return "max_level";
   // A neighbour on a level is on that level itself, so that the walk can go on from it. None comes
-  // after the first −1: what adds a link takes a list whose last place is filled for a full one.
+  // after the first −1: adding a link takes a list for full whose last place is filled.
   for (uint64_t row = 0; row < rows; ++row) {
     for (int64_t level = 0; level < graph.levels[row]; ++level) {
       const uint64_t begin =

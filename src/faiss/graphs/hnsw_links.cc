@@ -30,7 +30,7 @@ struct Neighbour {
   float distance;
   Node node;
 };
-/// Orders of heaps: on top is the farthest, or the nearest.
+/// Orders of heaps: the top is the farthest, or the nearest.
 struct FarthestOnTop {
   bool operator()(const Neighbour& a, const Neighbour& b) const { return a.distance < b.distance; }
 };
@@ -131,7 +131,7 @@ class Linker {
         if (node < 0) break;
         if (!add_seen(node)) continue;
         const float to_node = distance(node);
-        // The first of a chain stands for the others, which are as far.
+        // The first of a chain represents the others, which are as far.
         if (level == 0 && to_node == at.distance && is_chained(node)) continue;
         const bool is_full = found_.size() >= graph_.ef_construction();
         if (is_full && !(found_.top().distance > to_node)) continue;
@@ -170,13 +170,13 @@ class Linker {
   bool is_chain_of(Node node, Node first) const {
     return is_chained(node) && graph_.links(node, 0)[kFirst] == first;
   }
-  /// Where the first of a chain links to it; the number of its links where it has none.
+  /// The place of the first one's link to its chain; the number of its links where it has none.
   size_t chain_of(Node first, const SharedGraph::Links& links) const {
     size_t i = 0;
     while (i < links.size() && !(links[i] >= 0 && is_chain_of(links[i], first))) ++i;
     return i;
   }
-  /// Of the rows that the search on level 0 found, one that is equal to the row; −1 for none.
+  /// A row, of those that the search on level 0 found, that is equal to this one; −1 for none.
   Node equal_row(Node node) {
     const float to_itself = distance(node);
     for (const Neighbour& found : found_.values()) {
@@ -187,18 +187,18 @@ class Linker {
   void chain(Node node, Node first) {
     SharedGraph::Lock lock(graph_, first);
     save_old(first, &lock);
-    SharedGraph::Links of_first = graph_.links(first, 0);
+    SharedGraph::Links first_links = graph_.links(first, 0);
     SharedGraph::Links own = graph_.links(node, 0);
-    const size_t at = chain_of(first, of_first);
-    if (at < of_first.size()) own.set(kNext, of_first[at]);
+    const size_t at = chain_of(first, first_links);
+    if (at < first_links.size()) own.set(kNext, first_links[at]);
     own.set(kFirst, first);
     own.set(kSelf, node);
-    if (at < of_first.size()) {
-      of_first.set(at, node);
+    if (at < first_links.size()) {
+      first_links.set(at, node);
     } else {
-      size_t free = of_first.size();
-      while (free > 0 && of_first[free - 1] == -1) --free;
-      of_first.set(std::min(free, of_first.size() - 1), node);
+      size_t free = first_links.size();
+      while (free > 0 && first_links[free - 1] == -1) --free;
+      first_links.set(std::min(free, first_links.size() - 1), node);
     }
   }
   void save_old(Node node, SharedGraph::Lock* lock) {
@@ -247,7 +247,7 @@ class Linker {
     }
     rivals_.clear();
     rivals_.push({distance(from, to), to});
-    // The chain of equal rows stays, whatever else does.
+    // The chain of equal rows stays, whatever else is dropped.
     const float to_equal = level == 0 ? distance(from, from) : 0;
     Node chained = -1;
     for (size_t i = 0; i < links.size(); ++i) {
@@ -280,7 +280,7 @@ class Linker {
   std::vector<Node> targets_;
 };
 
-/// The graph before rows came; it is so again unless keep() is called.
+/// The graph before rows came; it becomes so again unless keep() is called.
 class GraphMark {
  public:
   explicit GraphMark(::faiss::HNSW& hnsw)

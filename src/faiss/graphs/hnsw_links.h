@@ -3,10 +3,10 @@
 // thread makes it. FAISS's own ends the process where memory runs out in its parallel loop, and
 // leaves rows without links, which searches then read, where it runs out before.
 //
-// And it differs in rows that are equal: FAISS's link to each other alone, so that many of them are
-// an island, which no search leaves that comes there, and fill what the search for a row's
-// neighbours keeps. Here the first of them stands for all: the others hang in a chain behind it on
-// level 0, each with links to itself, by which it is known, to the first, and to the next.
+// It differs in equal rows: FAISS's link only to each other, so that many of them are an island
+// that no search leaves, and fill the list of a row's neighbours. Here the first of them represents
+// all: the others form a chain after it on level 0, each with links to itself, which marks it, to
+// the first, and to the next.
 #pragma once
 
 #include <faiss/IndexHNSW.h>

@@ -20,7 +20,7 @@ constexpr uint64_t kSeed = 2021;
 struct Found {
   float distance;
   int32_t node;
-  bool is_new;  // was not compared with other neighbours yet
+  bool is_new;  // not compared with other neighbours yet
   friend bool operator<(const Found& a, const Found& b) { return a.distance < b.distance; }
 };
 
@@ -46,7 +46,7 @@ class Descent {
     for (int32_t iteration = 0; iteration < numbers_.iter; ++iteration) {
       const WorkStage stage(static_cast<double>(iteration) / numbers_.iter,
                             static_cast<double>(iteration + 1) / numbers_.iter);
-      // Fixed draws for each row, whatever thread it falls to; the rest depends on who comes first.
+      // Fixed draws for each row, whatever its thread; the others depend on which one comes first.
       for_each_row([&](int32_t row, ::faiss::DistanceComputer&) { choose(row); });
       for_each_row([&](int32_t row, ::faiss::DistanceComputer&) { tell_back(row, iteration); });
       for_each_row([&](int32_t row, ::faiss::DistanceComputer& distances) {
@@ -103,7 +103,7 @@ class Descent {
     std::push_heap(found.begin(), found.end());
   }
 
-  /// The neighbours of the row that are to be compared: S new ones, and what is nearer than those.
+  /// Chooses the row's neighbours to compare: S new ones, and all that are nearer than those.
   void choose(int32_t row) {
     Row& own = at(row);
     own.fresh.clear();
@@ -121,7 +121,7 @@ class Descent {
     std::make_heap(own.found.begin(), own.found.end());
   }
 
-  /// To neighbours that do not have the row as theirs.
+  /// Tells neighbours that do not have the row among theirs.
   void tell_back(int32_t row, int32_t iteration) {
     Random random(kSeed + static_cast<uint64_t>(iteration) + 1, static_cast<uint64_t>(row));
     Row& own = at(row);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The nearest neighbours of every row among all, about: NN-descent (Dong, Moses and Li, WWW 2011)
-// as FAISS has it. FAISS's reads neighbours that it never found where rows are few or equal, and
-// hears nobody while it runs.
+// The nearest neighbours of every row among all, nearly: NN-descent (Dong, Moses and Li, WWW 2011)
+// as FAISS has it. FAISS's own reads neighbours that it never found where rows are few or equal,
+// and cannot be stopped while it runs.
 #pragma once
 
 #include <faiss/Index.h>

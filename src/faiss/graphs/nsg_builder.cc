@@ -27,16 +27,16 @@ struct Link {
   }
 };
 
-/// (n, degree), of each row links and then −1s.
+/// (n, degree): each row's links, then −1s.
 template <typename Node>
 struct Table {
   int32_t degree = 0;
   std::vector<Node> links;
 
-  std::span<const Node> of(int64_t row) const {
+  std::span<const Node> at(int64_t row) const {
     return {links.data() + row * degree, static_cast<size_t>(degree)};
   }
-  std::span<Node> of(int64_t row) {
+  std::span<Node> at(int64_t row) {
     return {links.data() + row * degree, static_cast<size_t>(degree)};
   }
 };
@@ -80,7 +80,7 @@ class Walk {
     beam_.begin(kept);
     met_.clear();
     fresh_.clear();
-    for (const int32_t node : graph.of(start)) {
+    for (const int32_t node : graph.at(start)) {
       if (node < 0 || static_cast<int64_t>(fresh_.size()) == kept) break;
       seen_.add_new({&node, 1}, &fresh_);
     }
@@ -92,7 +92,7 @@ class Walk {
     meet(distances);
     while (beam_.has_next()) {
       fresh_.clear();
-      seen_.add_new(graph.of(beam_.expand_next()), &fresh_);
+      seen_.add_new(graph.at(beam_.expand_next()), &fresh_);
       meet(distances);
     }
     return met_;
@@ -185,7 +185,7 @@ class NsgBuilder {
       const int64_t end = std::min(n_, (task + 1) * kRows);
       for (int64_t row = task * kRows; row < end; ++row)
         body(static_cast<int32_t>(row), mine->distances, mine->walk);
-      // Of the thread whose call it is; the others are about as far.
+      // Reported by the caller's thread; the others are about as far.
       report_work(static_cast<double>(task) / static_cast<double>(tasks));
     });
   }
@@ -208,7 +208,7 @@ class NsgBuilder {
   }
 
   void put(int32_t row, const std::vector<Link>& links) {
-    std::span<Link> own = links_.of(row);
+    std::span<Link> own = links_.at(row);
     std::copy(links.begin(), links.end(), own.begin());
     std::fill(own.begin() + static_cast<ptrdiff_t>(links.size()), own.end(), Link());
   }
@@ -219,26 +219,26 @@ class NsgBuilder {
     for_each_row([&](int32_t row, Distances& distances, Walk& walk) {
       distances.set_query_row(row);
       std::vector<Link> pool = walk.run(neighbours_, distances, entry_, index_.nsg.L);
-      for (const int32_t node : neighbours_.of(row))
+      for (const int32_t node : neighbours_.at(row))
         if (node >= 0 && !walk.has_seen(node)) pool.push_back({node, distances.to(node)});
       put(row, prune(row, pool, index_.nsg.C, distances));
     });
   }
 
-  /// Each link the other way round too, where there is room or it is among the best.
+  /// Adds each link's reverse, where the row has a free link or it is among the best.
   void link_back() {
     std::vector<std::mutex> locks(static_cast<size_t>(n_));
     for_each_row([&](int32_t row, Distances& distances, Walk& /*walk*/) {
       std::vector<Link> own;
       {
         const std::lock_guard<std::mutex> lock(locks[static_cast<size_t>(row)]);
-        for (const Link& link : std::as_const(links_).of(row))
+        for (const Link& link : std::as_const(links_).at(row))
           if (link.node >= 0) own.push_back(link);
       }
       for (const Link& link : own) {
         const std::lock_guard<std::mutex> lock(locks[static_cast<size_t>(link.node)]);
         std::vector<Link> pool;
-        for (const Link& other : std::as_const(links_).of(link.node))
+        for (const Link& other : std::as_const(links_).at(link.node))
           if (other.node >= 0) pool.push_back(other);
         if (std::any_of(pool.begin(), pool.end(),
                         [row](const Link& other) { return other.node == row; })) {
@@ -260,7 +260,7 @@ class NsgBuilder {
       int32_t* const own = nodes_ + row * most_;
       std::fill_n(own, most_, -1);
       int32_t& degree = degrees_[static_cast<size_t>(row)];
-      for (const Link& link : std::as_const(links_).of(row))
+      for (const Link& link : std::as_const(links_).at(row))
         if (link.node >= 0) own[degree++] = link.node;
     }
     links_ = {};
@@ -277,7 +277,7 @@ class NsgBuilder {
     while (!waiting.empty()) {
       const int32_t row = waiting.back();
       waiting.pop_back();
-      if (has_room(row)) roomy_.push_back(row);
+      if (has_free_link(row)) with_free_links_.push_back(row);
       for (int32_t i = 0; i < degrees_[static_cast<size_t>(row)]; ++i) {
         const int32_t node = nodes_[row * int64_t{most_} + i];
         if (reached_[static_cast<size_t>(node)]) continue;
@@ -286,7 +286,7 @@ class NsgBuilder {
       }
     }
   }
-  bool has_room(int32_t row) const { return degrees_[static_cast<size_t>(row)] < most_; }
+  bool has_free_link(int32_t row) const { return degrees_[static_cast<size_t>(row)] < most_; }
   void append(int32_t row, int32_t node) {
     nodes_[row * int64_t{most_} + degrees_[static_cast<size_t>(row)]++] = node;
   }
@@ -303,30 +303,31 @@ class NsgBuilder {
     }
   }
 
-  /// A link to the row from the nearest reached row that has room among those near it; else from
-  /// any that has, else between two that are linked.
+  /// Links the row from the nearest reached row near it that has a free link; else from any that
+  /// has, else between two that are linked.
   void hang(int32_t row, Distances& distances) {
     distances.set_query_row(row);
     std::vector<Link> near;
-    for (const int32_t node : std::as_const(neighbours_).of(row)) {
+    for (const int32_t node : std::as_const(neighbours_).at(row)) {
       if (node >= 0 && reached_[static_cast<size_t>(node)])
         near.push_back({node, distances.to(node)});
     }
     std::sort(near.begin(), near.end());
     for (const Link& link : near) {
-      if (!has_room(link.node)) continue;
+      if (!has_free_link(link.node)) continue;
       append(link.node, row);
       return;
     }
-    while (!roomy_.empty() && !has_room(roomy_.back())) roomy_.pop_back();
-    if (!roomy_.empty()) {
-      append(roomy_.back(), row);
+    while (!with_free_links_.empty() && !has_free_link(with_free_links_.back()))
+      with_free_links_.pop_back();
+    if (!with_free_links_.empty()) {
+      append(with_free_links_.back(), row);
       return;
     }
-    // What the other row linked to last is reached through this one from now on.
+    // The row that the other one linked to last is reached through this one from now on.
     const int32_t other = near.empty() ? entry_ : near.front().node;
     int32_t& last = nodes_[(other + int64_t{1}) * most_ - 1];
-    if (has_room(row)) {
+    if (has_free_link(row)) {
       append(row, last);
     } else {
       nodes_[(row + int64_t{1}) * most_ - 1] = last;
@@ -344,7 +345,7 @@ class NsgBuilder {
   int32_t* nodes_ = nullptr;
   std::vector<int32_t> degrees_;
   std::vector<bool> reached_;
-  std::vector<int32_t> roomy_;  // reached, with room when they were
+  std::vector<int32_t> with_free_links_;  // reached rows, which had a free link then
 };
 
 /// The GK nearest of each row, by comparing all.
@@ -353,7 +354,7 @@ NodeTable neighbours_by_search(const ::faiss::IndexNSG& index, idx_t n, const fl
   table.degree = static_cast<int32_t>(std::min<idx_t>(index.GK, n - 1));
   table.links.assign(checked_mul(n, table.degree, "neighbours"), -1);
   const idx_t k = table.degree + 1;
-  // Parts that a stop can come between, each a full batch of queries.
+  // Parts between which the call can be stopped, each a full batch of queries.
   constexpr idx_t kRows = 4096;
   std::vector<float> distances(static_cast<size_t>(std::min(n, kRows) * k));
   std::vector<idx_t> found(distances.size());
@@ -361,7 +362,7 @@ NodeTable neighbours_by_search(const ::faiss::IndexNSG& index, idx_t n, const fl
     const idx_t count = std::min(kRows, n - first);
     index.storage->search(count, x + first * index.d, k, distances.data(), found.data());
     for (idx_t i = 0; i < count; ++i) {
-      std::span<int32_t> own = table.of(first + i);
+      std::span<int32_t> own = table.at(first + i);
       size_t taken = 0;
       for (idx_t j = 0; j < k && taken < own.size(); ++j) {
         const idx_t node = found[static_cast<size_t>(i * k + j)];
@@ -373,7 +374,7 @@ NodeTable neighbours_by_search(const ::faiss::IndexNSG& index, idx_t n, const fl
   return table;
 }
 
-/// The same by NN-descent, about.
+/// The same by NN-descent, nearly.
 NodeTable neighbours_by_descent(const ::faiss::IndexNSG& index) {
   const DescentNumbers numbers = {.K = index.GK,
                                   .S = index.nndescent_S,

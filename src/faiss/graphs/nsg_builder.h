@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The links of an NSG graph: the algorithm of Fu, Xiang, Wang and Cai (VLDB 2019) as FAISS has it,
-// in a time that the number of rows bounds, heard by the progress of the call.
+// in a time that the number of rows bounds; the call can be stopped.
 //
-// FAISS's never ends where many rows are equal: rows that nothing links to are hung on a row of the
-// tree that has room for a link, which it goes on drawing at random when there is none. Equal rows
-// fill each other's links. Here a row links to one equal row at most, and a row that finds no room
-// is put between two that are linked.
+// FAISS's never ends where many rows are equal: it links rows without links from a row of the tree
+// that has a free link, which it goes on drawing at random when there is none. Equal rows fill each
+// other's links. Here a row links to one equal row at most, and a row that finds no free link is
+// put between two that are linked.
 #pragma once
 
 #include <faiss/IndexNSG.h>

@@ -92,7 +92,7 @@ void require_buildable(const ::faiss::IndexNSG& index, int64_t n) {
       {"nsg.search_L", numbers.search_L},
   };
   if (!compares_all_rows(index, n)) {
-    // FAISS draws so many rows that differ by numbers modulo the rest of the rows.
+    // FAISS draws this many rows, different by their numbers modulo the number of other rows.
     needs.push_back({"nndescent_S", 2 * int64_t{numbers.nndescent_S} + 1});
   }
   for (const Need& need : needs) {

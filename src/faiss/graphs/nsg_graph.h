@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What must hold of an NSG graph, so that no walk over it leaves its arrays and FAISS's way of
-// building it ends. The names are those of faiss::IndexNSG and faiss::NSG, of which these are the
-// public fields.
+// The rules of an NSG graph, so that no walk over it leaves its arrays and FAISS's way of building
+// it ends. The names are those of faiss::IndexNSG and faiss::NSG, of which these are the public
+// fields.
 #pragma once
 
 #include <faiss/IndexNSG.h>
@@ -11,8 +11,8 @@
 
 namespace polarquant {
 
-/// Links of a row in factory strings, FAISS's R. With fewer FAISS often never finds a row that has
-/// room for one more, and goes on looking.
+/// The least of links of a row in factory strings, FAISS's R. With fewer FAISS often never finds a
+/// row that has a free link, and goes on looking.
 inline constexpr int64_t kLeastNsgLinks = 8;
 inline constexpr int64_t kMostNsgLinks = 1024;
 
@@ -42,8 +42,8 @@ const NsgField* nsg_field_out_of_range(const NsgNumbers& numbers);
 /// with all, and not by FAISS's NN-descent.
 bool compares_all_rows(const ::faiss::IndexNSG& index, int64_t n);
 
-/// Throws bad_argument unless FAISS builds a graph of n rows: with too few for the index's numbers
-/// it reads what it never wrote, or never ends.
+/// Throws bad_argument unless FAISS can build a graph of n rows: with too few for the index's
+/// numbers it reads memory that it never wrote, or never ends.
 void require_buildable(const ::faiss::IndexNSG& index, int64_t n);
 /// The same for a graph of FAISS's own, which is told to compare all rows where they are few.
 void prepare_building(::faiss::IndexNSG& index, int64_t n);

@@ -16,8 +16,8 @@
 
 namespace polarquant {
 
-/// What threads share: the graph, a lock for each row, and the place where searches begin. Links
-/// are read without locks while others write them.
+/// The shared state of threads: the graph, a lock for each row, and the place where searches begin.
+/// Links are read without locks while others write them.
 class SharedGraph {
  public:
   using Node = ::faiss::HNSW::storage_idx_t;
@@ -48,7 +48,7 @@ class SharedGraph {
     hnsw_.neighbor_range(node, level, &begin, &end);
     return {hnsw_.neighbors.data() + begin, end - begin};
   }
-  /// Of all levels.
+  /// Links on all levels.
   Links links(Node node) const {
     const size_t begin = hnsw_.offsets[static_cast<size_t>(node)];
     return {hnsw_.neighbors.data() + begin, hnsw_.offsets[static_cast<size_t>(node) + 1] - begin};
@@ -78,7 +78,7 @@ class SharedGraph {
     Node node;
     int level;
   };
-  /// Where a search begins; an empty graph begins with `node` from now on.
+  /// The place where a search begins; an empty graph begins with `node` from now on.
   Entry enter(Node node, int level) {
     const std::lock_guard<std::mutex> lock(entry_mutex_);
     const Entry entry = {hnsw_.entry_point, hnsw_.max_level};
@@ -98,7 +98,7 @@ class SharedGraph {
  private:
   static constexpr int kSpins = 64;
   static constexpr uint8_t kLocked = 1;
-  static constexpr uint8_t kSaved = 2;  // of rows that were there: their links are in a log
+  static constexpr uint8_t kSaved = 2;  // a row that was there: its links are in a log
 
   ::faiss::HNSW& hnsw_;
   Node first_new_;
@@ -106,7 +106,7 @@ class SharedGraph {
   std::mutex entry_mutex_;
 };
 
-/// Links of rows that were there, as they were.
+/// The former links of rows that were there before.
 class LinkLog {
  public:
   using Node = SharedGraph::Node;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rows that an add put behind those of an index, taken back unless they are kept.
+// Rows that an add put after those of an index, taken back unless they are kept.
 #pragma once
 
 #include <faiss/IndexFlatCodes.h>

@@ -221,8 +221,8 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
                                    .goal = SearchGoal::best(k),
                                    .options = {.k_factor = parameters.k_factor}};
     refine_rows(*this, request, {distances, labels},
-                [&](const SearchRequest& of_base, const SearchResult& found) {
-                  base_index->search(n, x, of_base.goal.k, found.scores, found.ids,
+                [&](const SearchRequest& base_request, const SearchResult& found) {
+                  base_index->search(n, x, base_request.goal.k, found.scores, found.ids,
                                      parameters.base);
                 });
   });
@@ -232,10 +232,10 @@ void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances,
 
 namespace {
 
-/// replace_leaves on a child that a container owns by plain pointer.
+/// replace_leaves for a child that a container owns by plain pointer.
 bool replace_in_child(::faiss::Index*& child, const LeafReplacement& replacement) {
   std::unique_ptr<::faiss::Index> owned(child);
-  child = nullptr;  // what happens to it if the replacement throws
+  child = nullptr;  // if the replacement throws, the child is gone
   const bool replaced = replace_leaves(owned, replacement);
   child = owned.release();
   return replaced;
@@ -266,7 +266,7 @@ bool replace_in_pre_transform(std::unique_ptr<::faiss::Index>& index,
   return true;
 }
 
-/// The refinement of two indexes, which it comes to own.
+/// Makes the refinement of two indexes, which it then owns.
 std::unique_ptr<::faiss::Index> refine(::faiss::IndexRefine& built, ::faiss::Index*& base) {
   auto ours = std::make_unique<RefineOverPolar>(base, built.refine_index);
   ours->k_factor = built.k_factor;
@@ -276,7 +276,7 @@ std::unique_ptr<::faiss::Index> refine(::faiss::IndexRefine& built, ::faiss::Ind
 }
 
 /// FAISS builds "IDMap,Polar2,RFlat" as a refinement of an id map, which can never add: id maps
-/// refuse the add that refinements call. What is meant is the id map of a refinement.
+/// refuse the add that refinements call. Here it becomes the id map of a refinement.
 template <typename Map, typename MapOverPolar>
 bool lift_id_map(std::unique_ptr<::faiss::Index>& index, ::faiss::IndexRefine& built) {
   auto* map = dynamic_cast<Map*>(built.base_index);
@@ -318,7 +318,7 @@ bool replace_in_coarse_quantizer(std::unique_ptr<::faiss::Index>& index,
   return true;
 }
 
-/// The rows of a graph in place of its storage; null where the storage stays.
+/// The rows of a graph to replace its storage; null where the storage stays.
 std::unique_ptr<IndexPolar> rows_of_graph(::faiss::Index& storage,
                                           const LeafReplacement& replacement) {
   const std::unique_ptr<::faiss::Index> leaf = replacement(storage);
@@ -329,7 +329,7 @@ std::unique_ptr<IndexPolar> rows_of_graph(::faiss::Index& storage,
   return std::make_unique<IndexPolar>(polar->d, polar->spec(), polar->metric_type, options);
 }
 
-// Graphs hold no row yet, so that new ones with the same parameters are the same.
+// Graphs have no row yet, so that new ones with the same parameters are the same.
 bool replace_in_hnsw(std::unique_ptr<::faiss::Index>& index, const LeafReplacement& replacement) {
   const auto* built = dynamic_cast<const ::faiss::IndexHNSW*>(index.get());
   if (built == nullptr) return false;
@@ -349,7 +349,7 @@ bool replace_in_nsg(std::unique_ptr<::faiss::Index>& index, const LeafReplacemen
 }
 
 /// One row per container that can hold an index of ours. Each returns whether `index` was of its
-/// kind and had a leaf replaced; IndexIDMap2 stands before its base class.
+/// kind and had a leaf replaced; IndexIDMap2 comes before its base class.
 constexpr bool (*kContainers[])(std::unique_ptr<::faiss::Index>&, const LeafReplacement&) = {
     replace_in_pre_transform,
     replace_in_id_map<::faiss::IndexIDMap2, IDMap2OverPolar>,

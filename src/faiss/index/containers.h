@@ -4,8 +4,8 @@
 //
 // FAISS's IndexPreTransform trains its index only while that index is_trained is false, so optional
 // training never reaches it; IndexIDMap and IndexRefine refuse all search parameters; their loops
-// hang in a fork()ed child, where OpenMP's pool is gone; and their changes of rows leave what
-// they should not when they fail (row_changes.h).
+// hang in a fork()ed child, where OpenMP's pool is gone; and their changes of rows are not undone
+// when they fail (row_changes.h).
 #pragma once
 
 #include <faiss/IndexIDMap.h>
@@ -75,8 +75,8 @@ struct RefineOverPolar final : ::faiss::IndexRefine {
               const ::faiss::SearchParameters* params = nullptr) const override;
 };
 
-/// The index to stand in a leaf's place, or null to keep the leaf. An inverted file is a leaf too,
-/// whose quantizer the replacement takes.
+/// Returns the index that replaces a leaf, or null to keep the leaf. An inverted file is a leaf
+/// too, whose quantizer the replacement takes.
 using LeafReplacement = std::function<std::unique_ptr<::faiss::Index>(::faiss::Index& leaf)>;
 
 /// Replaces leaves inside the containers of `index`, an empty index that owns its parts, and the

@@ -24,7 +24,7 @@
 namespace polarquant {
 namespace {
 
-std::string of_polar(const IndexPolar& index, const SearchRequest& search) {
+std::string explain_polar(const IndexPolar& index, const SearchRequest& search) {
   const RowStore& store = index.codes();
   if (store.holds_floats()) {
     return format_text(
@@ -49,7 +49,7 @@ idx_t probes_of(const ::faiss::IndexIVF& index, const SearchOptions& options) {
   return std::min(nprobe, static_cast<idx_t>(index.nlist));
 }
 
-std::string of_inverted_file(const IndexIVFPolar& index, const SearchRequest& search) {
+std::string explain_inverted_file(const IndexIVFPolar& index, const SearchRequest& search) {
   const InvertedFile file = index.inverted_file();
   const idx_t nprobe = probes_of(index, search.options);
   const ListRequest request = {search.nq, nprobe, static_cast<int64_t>(index.nlist),
@@ -58,14 +58,14 @@ std::string of_inverted_file(const IndexIVFPolar& index, const SearchRequest& se
                        index.ntotal);
 }
 
-std::string of_graph(idx_t rows, idx_t kept) {
+std::string explain_graph(idx_t rows, idx_t kept) {
   return format_text(
       "scan: a walk along the links of a graph, which keeps the best {} nodes and scores the "
       "neighbours that it meets; how many these are is not known before\nrows: {}\n",
       kept, rows);
 }
 
-std::string of_faiss(const ::faiss::Index& index, const SearchOptions& options) {
+std::string explain_faiss(const ::faiss::Index& index, const SearchOptions& options) {
   if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
     return format_text(
         "scan: FAISS's own, of the rows in {} of {} lists a query\nrows: {} in all lists\n",
@@ -94,26 +94,27 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
   if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
     const double factor = options.k_factor != 0 ? options.k_factor : both->k_factor;
     const idx_t found = refined_rows(k, factor, both->ntotal);
-    SearchRequest of_base = search;
-    of_base.goal.k = found;
-    return explain(*both->base_index, of_base) +
+    SearchRequest base_request = search;
+    base_request.goal.k = found;
+    return explain(*both->base_index, base_request) +
            format_text("refinement: the {} rows found are scored again by the second codes\n",
                        found);
   }
-  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index)) return of_polar(*polar, search);
+  if (const auto* polar = dynamic_cast<const IndexPolar*>(&index))
+    return explain_polar(*polar, search);
   const auto* ivf = dynamic_cast<const IndexIVFPolar*>(&index);
   // Its lists may have been replaced by FAISS's.
   if (ivf != nullptr && dynamic_cast<const PolarInvertedLists*>(ivf->invlists) != nullptr)
-    return of_inverted_file(*ivf, search);
+    return explain_inverted_file(*ivf, search);
   if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
     const idx_t ef = options.ef_search > 0 ? options.ef_search : hnsw->hnsw.efSearch;
-    return of_graph(index.ntotal, std::max(ef, k));
+    return explain_graph(index.ntotal, std::max(ef, k));
   }
   if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
     const idx_t ef = options.ef_search > 0 ? options.ef_search : nsg->nsg.search_L;
-    return of_graph(index.ntotal, std::max(ef, k));
+    return explain_graph(index.ntotal, std::max(ef, k));
   }
-  return of_faiss(index, options);
+  return explain_faiss(index, options);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 namespace polarquant {
 
-/// Of search_index with this request, whose queries are not read; nothing is searched. Lines of
+/// For search_index with this request, whose queries are not read; nothing is searched. Lines of
 /// UTF-8, for people. Throws as search_index for options that the index has no use for.
 std::string explain_search(const ::faiss::Index& index, const SearchRequest& search);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// IndexIVFPolar: training, coding about centroids, and what FAISS asks of an inverted file.
-// Searches are list_search's (src/scan), from ivf_search.cc.
+// IndexIVFPolar: training, coding about centroids, and FAISS's functions of an inverted file.
+// Searches are in ivf_search.cc, by list_search (src/scan).
 #include <faiss/IndexFlat.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 namespace polarquant {
 namespace {
 
-/// Rows that the codec is trained on at the most: units need few, principal axes 10 a dimension.
+/// The most rows that the codec is trained on: units need few, principal axes 10 a dimension.
 constexpr idx_t kMaxTrainingRows = 65536;
 constexpr idx_t kMaxTrainingRowsPerDim = 50;
 
@@ -164,7 +164,7 @@ float IndexIVFPolar::subtract_centroids(idx_t n, float* x) const {
   return scale;
 }
 
-// What rows of a list are coded about; valid until the thread's next call with this buffer.
+// The centre of a list's codes; valid until the thread's next call with this buffer.
 const float* IndexIVFPolar::centre_of(idx_t list, std::vector<float>* buffer) const {
   const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(quantizer);
   if (flat != nullptr && centroid_scale_ == 1) return flat->get_xb() + list * d;
@@ -187,11 +187,11 @@ void IndexIVFPolar::learn_centroid_search() {
     centroid_search_ = std::make_unique<CentroidSearch>(
         flat.ntotal, d, codec_metric(flat.metric_type), flat.get_xb());
   } catch (const Error&) {
-    // Centroids that no code holds: FAISS's own search meets them as they are.
+    // Centroids that have no code: FAISS's own search takes them as they are.
   }
 }
 
-// The centres as searches meet them.
+// The centres in the form that searches need.
 void IndexIVFPolar::learn_centres() {
   centres_.clear();
   rotated_centroids_.clear();

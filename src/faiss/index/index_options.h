@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an IndexPolar's options are to the layers below.
+// An IndexPolar's options for the layers below.
 #pragma once
 
 #include "polarquant/faiss.h"

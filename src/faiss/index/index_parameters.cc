@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kQuantizer = "quantizer_";
 constexpr std::string_view kSpaces = " \t\n";
 
-/// Where a name is to be set.
+/// The index that a name is set in.
 template <typename Index>
 struct Place {
   const ParameterRow* row;
@@ -58,7 +58,7 @@ void list(const ::faiss::Index& index, const std::string& prefix,
     const std::optional<double> value = row.get(index);
     if (!value || row.kind != ParameterRow::Kind::search) continue;
     const std::string name = prefix + row.name;
-    // Of several the outermost counts.
+    // The outermost of several counts.
     const bool is_listed = std::any_of(listed.begin(), listed.end(),
                                        [&](const auto& other) { return other.name == name; });
     if (is_listed) continue;
@@ -80,7 +80,7 @@ std::string names_taken(const ::faiss::Index& index) {
   return names.empty() ? "none" : names;
 }
 
-/// Where the value is to be set, when the index takes it.
+/// The indexes in which the value is to be set, when the index takes it.
 std::vector<Place<::faiss::Index>> checked_places(::faiss::Index& index, const NamedValue& set) {
   std::vector<Place<::faiss::Index>> places = places_of(index, set.name);
   require(!places.empty(), StatusCode::unsupported,

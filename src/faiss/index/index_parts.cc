@@ -19,9 +19,9 @@
 namespace polarquant {
 namespace {
 
-/// What a container of ours has beside the indexes inside it.
+/// The bytes of a container of ours beside the indexes inside it.
 size_t own_bytes(const ::faiss::Index& index) {
-  // A node of the way back: its link, key and value, and the allocator's own word.
+  // A node of the map from ids: its link, key and value, and the allocator's own word.
   constexpr size_t kNodeBytes = 2 * sizeof(void*) + 2 * sizeof(int64_t);
   size_t bytes = 0;
   if (const auto* chain = dynamic_cast<const ::faiss::IndexPreTransform*>(&index)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Indexes with the indexes inside them: what all parts together have.
+// Indexes with the indexes inside them, and what holds for all parts together.
 #pragma once
 
 #include <faiss/Index.h>
@@ -14,9 +14,9 @@ struct IndexRefine;
 
 namespace polarquant {
 
-/// What an index inside another one is to it.
+/// The part that an index plays inside another one.
 enum class PartKind {
-  inner,      // behind transforms or in an id map
+  inner,      // after transforms or in an id map
   base,       // of a refinement: finds candidates
   refining,   // of a refinement: scores them again
   quantizer,  // of an inverted file: finds lists
@@ -47,7 +47,7 @@ const ::faiss::IndexRefine* refinement_of(const ::faiss::Index& index);
 void for_each_part(const ::faiss::Index& index,
                    const std::function<void(const ::faiss::Index&)>& visit);
 
-/// Memory held. Ours are counted by what they allocate, FAISS's by what they would be written as.
+/// Bytes of memory. Ours are counted by what they allocate, FAISS's by their written form.
 size_t index_memory_bytes(const ::faiss::Index& index);
 
 }  // namespace polarquant

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The codes are
-// the RowStore's, with their search, the maths the Codec's.
+// IndexPolar: checks FAISS callers' arguments and keeps rows, ids and codec in step. The RowStore
+// has the codes and their search, the Codec the maths.
 #include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class PolarDistanceComputer : public ::faiss::DistanceComputer {
   std::unique_ptr<RowScorer> scorer_;
 };
 
-/// Of an index whose rows are floats, and may come to be codes meanwhile.
+/// For an index whose rows are floats, and may become codes meanwhile.
 class HeldRowsDistanceComputer final : public PolarDistanceComputer {
  public:
   explicit HeldRowsDistanceComputer(const IndexPolar& index)
@@ -90,15 +90,15 @@ class HeldRowsDistanceComputer final : public PolarDistanceComputer {
 
  private:
   void follow() {
-    if (!of_floats_ || index_.codes().holds_floats()) return;
+    if (!has_floats_ || index_.codes().holds_floats()) return;
     scorer_ = index_.codes().make_scorer(index_.codec());
-    of_floats_ = false;
+    has_floats_ = false;
     if (!query_.empty()) PolarDistanceComputer::set_query(query_.data());
   }
 
   const IndexPolar& index_;
   std::vector<float> query_;
-  bool of_floats_ = true;
+  bool has_floats_ = true;
 };
 
 }  // namespace
@@ -188,9 +188,9 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
     codes_->search(*codec_, request, result);
     return;
   }
-  SearchRequest of_rows = request;
-  of_rows.filter = by_row(request.filter, ids_);
-  codes_->search(*codec_, of_rows, result);
+  SearchRequest row_request = request;
+  row_request.filter = by_row(request.filter, ids_);
+  codes_->search(*codec_, row_request, result);
   replace_ids(request, result, [this](int64_t row) { return ids_[static_cast<size_t>(row)]; });
 }
 
@@ -221,7 +221,7 @@ idx_t IndexPolar::row_of(const char* call, idx_t key) const {
   }
   idx_t row = -1;
   if (codes_->is_mapped()) {
-    // A way back would cost several times what the ids do, and the index is there at once.
+    // A map from ids would cost several times what the ids do, and a mapped index is there at once.
     const auto found = std::find(ids_.begin(), ids_.end(), key);
     if (found != ids_.end()) row = found - ids_.begin();
   } else {

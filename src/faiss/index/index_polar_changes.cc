@@ -19,7 +19,7 @@ namespace {
 /// Codes that a merge copies at a time.
 constexpr int64_t kMergeRows = 4096;
 
-/// Puts codes of this codec's state behind others.
+/// Appends codes of this codec's state.
 void append_codes(const Codec& codec, const RowStore& from, RowStore& to) {
   const size_t code_bytes = codec.layout().group_bytes;
   std::vector<uint8_t> codes(static_cast<size_t>(std::min(from.rows(), kMergeRows)) * code_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How an IndexPolar comes to its codec's state: by training, from its first rows, which it keeps as
-// floats until they are enough, or from an index that is merged into it. What is learned and coded
-// is made aside and taken whole.
+// How an IndexPolar gets its codec's state: by training, from its first rows, which it keeps as
+// floats until they are enough, or from an index that is merged into it. Learned and coded parts
+// are made aside and adopted whole.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -19,7 +19,7 @@
 namespace polarquant {
 namespace {
 
-/// Rows of an add that are copied beside those held: as many more would teach nothing more.
+/// The most rows of an add that are copied beside those held: more would teach nothing more.
 constexpr int64_t kMostCopiedRows = 100'000;
 
 }  // namespace
@@ -30,8 +30,8 @@ std::unique_ptr<Codec> copy_codec(const Codec& codec) {
   return copy;
 }
 
-/// Whether rows that come can teach the codec, which encodes without it, its centre or unit:
-/// neither was learned, not all was given, and nothing was encoded.
+/// Whether new rows can teach the codec, which encodes without it, its centre or unit: neither was
+/// learned, not all was given, and nothing was encoded.
 bool IndexPolar::learns_from_rows() const {
   const bool learns_centre =
       options_.learn_centre && options_.centre.empty() && codec_->has_factors();
@@ -48,7 +48,7 @@ std::string IndexPolar::difference_of_kind(const IndexPolar& other) const {
 }
 
 /// "" when rows of both can mix, else what differs. Floats go into any state of their kind of
-/// codec, and who learned nothing yet can take over all that was not given.
+/// codec, and an index that learned nothing yet can take over all that was not given.
 std::string IndexPolar::difference(const IndexPolar& other) const {
   if (!other.codes_->holds_floats() && !learns_from_rows())
     return codec_->difference(*other.codec_);
@@ -101,7 +101,7 @@ std::unique_ptr<Codec> IndexPolar::learned_codec(idx_t n, const float* x) const 
   return codec;
 }
 
-/// The rows held, of which none are coded, as this codec codes them.
+/// The rows held, of which none are coded, coded by this codec.
 IndexPolar::Contents IndexPolar::code_held_rows(std::unique_ptr<Codec> codec) const {
   std::unique_ptr<RowStore> rows = RowStore::make(*codec, row_order(options_));
   if (rows_as_floats() > 0) rows->append(*codec, ntotal, codes_->floats().data(), 0);

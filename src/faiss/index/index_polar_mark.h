@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an IndexPolar holds, made aside or kept, so that a change is whole or none.
+// The contents of an IndexPolar, made aside or kept, so that a change is whole or none.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace polarquant {
 
-/// In the same state, and as much bound to it by what was encoded.
+/// A codec in the same state, as fixed by what was encoded.
 std::unique_ptr<Codec> copy_codec(const Codec& codec);
 
 /// A codec and rows that belong to it.

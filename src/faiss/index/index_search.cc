@@ -70,7 +70,7 @@ void or_refused(const char* option, Search&& search) {
   }
 }
 
-/// The index's rows behind a transform chain.
+/// The index's rows after a transform chain.
 class Transformed {
  public:
   Transformed(const ::faiss::IndexPreTransform& chain, idx_t n, const float* x)

@@ -3,8 +3,8 @@
 //
 // FAISS's classes differ, by release as well, in which search parameters they take, heed, ignore or
 // refuse. Here an index is walked part by part: transforms, id maps and refinements are done here,
-// and what finds the rows at the end is given what it surely heeds; what it does not is done here
-// or refused, naming the option.
+// and the index that finds the rows at the end gets the options that it surely heeds; the others
+// are done here or refused, naming the option.
 #pragma once
 
 #include <faiss/Index.h>

@@ -44,7 +44,7 @@ class PolarListScanner final : public SelectingScanner {
  private:
   const Codec& codec_;
   const std::vector<ListCentre>& centres_;
-  PreparedQuery query_;  // not about a centre
+  PreparedQuery query_;  // without a centre
   PreparedQuery residual_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 using ::faiss::DirectMap;
 
-/// A list and the rows, of those that come, that it takes.
+/// A list, and those of the new rows that it takes.
 struct ListRows {
   idx_t list;
   size_t first;
@@ -42,7 +42,7 @@ std::vector<ListRows> rows_by_list(idx_t n, const idx_t* lists, std::vector<idx_
 
 }  // namespace
 
-idx_t moved_id(idx_t id, idx_t add_id) {
+idx_t shifted_id(idx_t id, idx_t add_id) {
   require(
       id >= 0 && add_id >= -id && (add_id < 0 || id <= std::numeric_limits<idx_t>::max() - add_id),
       StatusCode::bad_argument,
@@ -84,7 +84,7 @@ ListGrowth::~ListGrowth() {
       if (index_.invlists->list_size(size->list) > size->rows)
         index_.invlists->resize(size->list, size->rows);
     } catch (...) {
-      // Lists of the caller's own, which may fail at anything.
+      // Lists of the caller's own may fail at any point.
     }
   }
 }
@@ -147,7 +147,7 @@ void ListGrowth::append_lists(const ::faiss::InvertedLists& from, idx_t add_id) 
     ::faiss::InvertedLists::ScopedCodes codes(&from, list);
     std::vector<idx_t> ids;
     ids.reserve(rows);
-    for (size_t row = 0; row < rows; ++row) ids.push_back(moved_id(held[row], add_id));
+    for (size_t row = 0; row < rows; ++row) ids.push_back(shifted_id(held[row], add_id));
     index_.invlists->add_entries(list, rows, ids.data(), codes.get());
   });
   if (index_.direct_map.no()) return;
@@ -194,7 +194,7 @@ void RowsTakenOut::take_out() noexcept {
       return static_cast<size_t>(::faiss::lo_listno(place)) != list;
     });
     const size_t kept = index_.invlists->list_size(list) - static_cast<size_t>(end - first);
-    // The rows behind `kept` that stay go to the places before it, the last one first.
+    // Rows after `kept` that stay go to the places before it, the last one first.
     size_t last = index_.invlists->list_size(list);
     auto last_gone = end;
     for (auto place = first; place != end; ++place) {

@@ -16,14 +16,12 @@
 namespace polarquant {
 
 /// id + add_id. Throws bad_argument where one of the two is no id of 0 and above.
-idx_t moved_id(idx_t id, idx_t add_id);
+idx_t shifted_id(idx_t id, idx_t add_id);
 
-/// Whether an inverted file's rows are what its lists have and nothing else, and its lists such
-/// that they become shorter without a failure.
+/// Whether all rows of an inverted file are in lists that become shorter without a failure.
 bool has_plain_lists(const ::faiss::IndexIVF& index);
 
-/// Rows that come to be behind those of lists, taken out again unless keep() is called. The index's
-/// ntotal is the caller's business.
+/// New rows of lists, taken out again unless keep() is called. The caller keeps the index's ntotal.
 class ListGrowth {
  public:
   explicit ListGrowth(::faiss::IndexIVF& index);
@@ -31,17 +29,17 @@ class ListGrowth {
   ListGrowth(const ListGrowth&) = delete;
   ListGrowth& operator=(const ListGrowth&) = delete;
 
-  /// The kind of map from now on, of an index without rows.
+  /// Sets the kind of map, for an index without rows.
   void use_map(::faiss::DirectMap::Type type) { index_.direct_map.type = type; }
-  /// Room in a map by position, behind the rows that it has.
+  /// Extends a map by position for rows to come.
   void extend_map(idx_t rows);
-  /// n codes, each to the list that lists (n) names, −1: to none. ids: (n), or null for first_id,
+  /// n codes, each for the list that lists (n) names, −1: for none. ids: (n), or null for first_id,
   /// first_id + 1, …
   void append(idx_t n, const uint8_t* codes, const idx_t* ids, idx_t first_id, const idx_t* lists);
   /// All rows of as many lists, with ids add_id larger.
   void append_lists(const ::faiss::InvertedLists& from, idx_t add_id);
 
-  /// Places that the map had for ids that have come again, in this order, by these ids.
+  /// Places that the map had for ids that came again, in this order, by these ids.
   const std::vector<std::pair<idx_t, idx_t>>& replaced() const { return replaced_; }
   void keep() noexcept { kept_ = true; }
 
@@ -55,7 +53,7 @@ class ListGrowth {
   ::faiss::IndexIVF& index_;
   ::faiss::DirectMap::Type map_before_;
   size_t array_before_;
-  std::vector<ListSize> sizes_before_;  // of lists that have taken rows
+  std::vector<ListSize> sizes_before_;  // for lists that took rows
   std::vector<idx_t> mapped_;           // ids that the hash table did not have
   std::vector<std::pair<idx_t, idx_t>> replaced_;
   bool kept_ = false;
@@ -64,8 +62,8 @@ class ListGrowth {
 /// FAISS's number of a list and an offset in it.
 using ListPlace = idx_t;
 
-/// Takes rows out, the last ones of their lists that stay in their places; the map follows. All
-/// memory that this takes is there before, so that the second step cannot fail.
+/// Takes rows out, by moving the last ones of their lists to their places; the map follows. All
+/// memory is taken before, so that the second step cannot fail.
 class RowsTakenOut {
  public:
   RowsTakenOut(::faiss::IndexIVF& index, std::vector<ListPlace> places);
@@ -80,7 +78,7 @@ class RowsTakenOut {
   std::vector<uint8_t> code_;
 };
 
-/// remove_ids of an index with plain lists. Throws unsupported where rows have no ids of their own
+/// remove_ids for an index with plain lists. Throws unsupported where rows have no ids of their own
 /// but a map by position.
 size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& sel);
 

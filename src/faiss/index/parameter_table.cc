@@ -35,7 +35,7 @@ Number to_number(double value) {
   }
 }
 
-/// A row of what field(an index of Class) refers to, a number of any type.
+/// A row for field(an index of Class), which refers to a number of any type.
 template <typename Class, typename Field>
 constexpr ParameterRow field_row(const char* name, double least, double most, Kind kind,
                                  Field /*field*/,

@@ -20,11 +20,11 @@ struct ParameterRow {
     other,     // not listed
     all_parts  // not listed, and set in every index on the way in
   } kind;
-  /// What it is in this index itself; nothing where the index has no such parameter.
+  /// The value in this index itself; nothing where the index has no such parameter.
   std::optional<double> (*get)(const ::faiss::Index& index);
   /// value: within the range; the index has it.
   void (*set)(::faiss::Index& index, double value);
-  /// Worth trying in this index, from fast to accurate. May be null.
+  /// Values worth trying in this index, from fast to accurate. May be null.
   std::vector<double> (*values)(const ::faiss::Index& index);
 };
 

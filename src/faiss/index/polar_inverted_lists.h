@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CodeLists as FAISS's tools walk inverted lists: what lies in blocks is unpacked to the row format
-// as they ask for it. Errors leave as FAISS's: damage in a mapped file, and changes of one.
+// CodeLists in the form of FAISS's inverted lists: blocks are unpacked to the row format as FAISS's
+// tools ask for them. Errors leave as FAISS's: damage in a mapped file, and changes of one.
 #pragma once
 
 #include <faiss/invlists/InvertedLists.h>
@@ -32,7 +32,7 @@ class PolarInvertedLists final : public ::faiss::InvertedLists {
                      const uint8_t* code) override;
   void update_entries(size_t list_no, size_t offset, size_t n_entry, const idx_t* ids,
                       const uint8_t* code) override;
-  /// Rows that are new have codes of zeros and the id −1, until update_entries.
+  /// New rows have codes of zeros and the id −1, until update_entries.
   void resize(size_t list_no, size_t new_size) override;
   void reset() override;
 

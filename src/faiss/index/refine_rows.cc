@@ -27,9 +27,9 @@ void refine_rows(const ::faiss::IndexRefine& index, const SearchRequest& request
   const size_t results = checked_mul(n, k_base, "n x k x k_factor results");
   std::vector<float> base_distances(results);
   std::vector<idx_t> base_labels(results);
-  SearchRequest of_base = request;
-  of_base.goal.k = k_base;
-  find(of_base, {base_distances.data(), base_labels.data()});
+  SearchRequest base_request = request;
+  base_request.goal.k = k_base;
+  find(base_request, {base_distances.data(), base_labels.data()});
 
   const bool higher_is_nearer = index.metric_type == ::faiss::METRIC_INNER_PRODUCT;
   const int threads = thread_count(0, n);

@@ -51,10 +51,9 @@ class HiddenMap {
 
 template <typename Kind>
 const Kind& same_kind(const Kind& /*index*/, const ::faiss::Index& other) {
-  const auto* of_kind = dynamic_cast<const Kind*>(&other);
-  require(of_kind != nullptr, StatusCode::state_mismatch,
-          "merge: the indexes are of different kinds");
-  return *of_kind;
+  const auto* same = dynamic_cast<const Kind*>(&other);
+  require(same != nullptr, StatusCode::state_mismatch, "merge: the indexes are of different kinds");
+  return *same;
 }
 
 /// Whether the ids of rows of an index are its own, counted from 0 where nobody gave any.
@@ -72,7 +71,7 @@ void drop_rows(::faiss::IndexIVF& index) {
 
 // ---- Id maps ----
 
-/// Ids of rows that come behind those of an id map, taken out again unless keep() is called.
+/// Ids of rows that come after those of an id map, taken out again unless keep() is called.
 class IdMapGrowth {
  public:
   IdMapGrowth(::faiss::IndexIDMap& map, std::span<const idx_t> ids)
@@ -136,7 +135,7 @@ class IdMapGrowth {
 void merge_id_maps(::faiss::IndexIDMap& index, ::faiss::IndexIDMap& other, idx_t add_id) {
   std::vector<idx_t> ids;
   ids.reserve(other.id_map.size());
-  for (const idx_t id : other.id_map) ids.push_back(moved_id(id, add_id));
+  for (const idx_t id : other.id_map) ids.push_back(shifted_id(id, add_id));
   IdMapGrowth growth(index, ids);
   if (const auto id = growth.known_id())
     fail(StatusCode::bad_argument, "merge: id {} of other is in the index already", *id);

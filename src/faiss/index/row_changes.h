@@ -33,7 +33,7 @@ size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel);
 /// ids to rows their inverted files keep.
 void require_mergeable(const ::faiss::Index& index, const ::faiss::Index& other);
 
-/// Moves all rows of `other` behind those of `index`; rows that have ids get them add_id larger.
+/// Moves all rows of `other` after those of `index`; rows that have ids get them add_id larger.
 /// `other` is empty afterwards, and both can be used as before. Throws state_mismatch for indexes
 /// that do not mix, unsupported for kinds whose rows cannot be moved.
 void merge_rows(::faiss::Index& index, ::faiss::Index& other, idx_t add_id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checks of what FAISS callers pass, by the name of the call they made.
+// Checks of the arguments of FAISS callers, by the name of their call.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace polarquant {
 
-// Codecs code every row that is taken.
+// Codecs code every row that is accepted.
 static_assert(double{kMaxRowLength} == kMaxRowNorm);
 
-/// Where n rows of d floats are said to be, they can be.
+/// n rows of d floats must fit the address space.
 inline void require_row_array(const char* call, int64_t n, int d, const float* x) {
   require(n >= 0, StatusCode::bad_argument, "{}: n is {}; at least 0 rows are needed", call, n);
   const size_t count = checked_mul(n, d, "n x d floats");

@@ -17,12 +17,12 @@ namespace polarquant {
 SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
                            const ::faiss::SearchParameters* params, float exactness);
 
-/// A filter as FAISS asks for it.
+/// A filter in FAISS's form.
 class FilterSelector final : public ::faiss::IDSelector {
  public:
   explicit FilterSelector(RowFilter filter) : filter_(std::move(filter)) {}
   bool is_member(int64_t id) const override { return filter_.keeps(id); }
-  /// As search parameters have it: null where every row takes part.
+  /// For search parameters: null where every row takes part.
   ::faiss::IDSelector* pointer() { return filter_.keeps_all() ? nullptr : this; }
 
  private:

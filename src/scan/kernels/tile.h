@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What scan kernels work on: some blocks, and which of their rows take part.
+// The work of scan kernels: some blocks, and which of their rows take part.
 #pragma once
 
 #include <hwy/base.h>
@@ -32,25 +32,23 @@ inline RowPlace place_of(const ScanTile& tile, uint32_t row) {
           static_cast<int>(row % kBlockRows)};
 }
 
-/// Candidates lie far apart, and from where they lie to here is 130 ns: so many rows ahead, what is
-/// read of them comes in time. What is asked for further ahead than a core has lines under way is
-/// waited for. 117,659 × 384 rows, one query: with 32 ahead it takes 1.01 times as long on Zen 4,
-/// with 16 1.01 to 1.02; 20 are as good. On a Xeon of the
-/// Sapphire Rapids kind 24 take as long as 16.
+/// Candidates lie far apart, and memory answers slowly: what is fetched so many rows ahead comes in
+/// time. What is fetched further ahead than a core has lines under way is waited for
+/// (docs/dev/tuning.md, "Kernels").
 inline constexpr int kFetchAhead = 24;
-/// Into the second-level cache, which has more lines under way than the first: on Zen 4 one query
-/// over rows of 4 bits so takes .96 of the time, and a graph's .73; on a Xeon as long.
+/// Fetches into the second-level cache, which has more lines under way than the first
+/// (docs/dev/tuning.md, "Kernels").
 ///
 /// Inlined, as are its callers: GCC drops calls of a function that does nothing but prefetch.
 HWY_INLINE void fetch(const uint8_t* data, size_t bytes) {
   constexpr size_t kLine = 64;
   constexpr int kSecondLevel = 2;
   if (bytes == 0) return;
-  // As often for any row: where a row begins in its line is not predictable.
+  // As many lines for every row: where a row begins in its line is not predictable.
   for (size_t at = 0; at + 1 < bytes; at += kLine) __builtin_prefetch(data + at, 0, kSecondLevel);
   __builtin_prefetch(data + bytes - 1, 0, kSecondLevel);
 }
-/// Brings near what a score reads of a row: its signs from a word on, and so much of its payload.
+/// Fetches what a score reads of a row: its signs from a word on, and so much of its payload.
 HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t payload_bytes,
                            int first_word = 0) {
   for (int word = first_word; word < layout.sketch_words(); ++word)
@@ -58,15 +56,15 @@ HWY_INLINE void fetch_code(const BlockLayout& layout, const RowPlace& at, size_t
   fetch(layout.row_payload(at), payload_bytes);
 }
 
-/// Brings near the payloads of a block that will be decoded, if the tile has it: by themselves, the
-/// first that is read of each row, its ring's end, would be waited for.
+/// Fetches the payloads of a block that will be decoded, if the tile has it. Without this the first
+/// read of each row, its ring's end, would be waited for.
 HWY_INLINE void fetch_payloads(const BlockLayout& layout, const ScanTile& tile, int block) {
   constexpr size_t kMostFetched = size_t{32} << 10;  // of a first-level cache
   if (block < tile.blocks)
     fetch(tile.payload[block], std::min(kBlockRows * layout.payload_bytes(), kMostFetched));
 }
 
-/// Brings near what the second stage reads of rows: factors, and the signs behind the sketch or the
+/// Fetches what the second stage reads of rows: factors, and the signs after the sketch or the
 /// first of split stages.
 class SignFetcher {
  public:

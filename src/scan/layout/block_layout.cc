@@ -14,15 +14,14 @@ constexpr int kPairsPerWord = kSegmentDims / 2;
 
 uint64_t low_bits(int count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
-/// Share of Σ scale⁴, by which scores spread, that the sketch's words are to have. On the rows
-/// above, 2 bits a dimension, the first 2, 3 and 4 words have .94, .985 and 1 of it; a search for
-/// one query is as fast with 2 as with 3, and with 4 a twentieth slower.
+/// The share of Σ scale⁴, by which scores spread, that the sketch's words should have. One query is
+/// as fast with 2 words as with 3, and slower with 4 (docs/dev/tuning.md, "Sketch words").
 constexpr double kTellingShare = .97;
 
 /// Without libm, whose last bit could differ between machines: files have blocks in this layout.
 double fourth_power(double x) { return x * x * (x * x); }
 
-/// Words of a trained code that are worth reading of every row.
+/// Words of a trained code that are worth reading for every row.
 int telling_words(const Codec& codec) {
   const PlannedQuantizer* planned = codec.planned();
   if (planned == nullptr || !codec.has_basis()) return kMaxSketchWords;
@@ -46,7 +45,7 @@ uint64_t to_coordinate_order(uint64_t signs, int count) {
   return (signs & low_bits(half)) | (signs >> kPairsPerWord & low_bits(count - half)) << half;
 }
 
-int lane_of(int j, int dim) {
+int position_of(int j, int dim) {
   const int start = j / kSegmentDims * kSegmentDims;
   const int half = (segment_dims(dim, j / kSegmentDims) + 1) / 2;
   const int place = j - start;
@@ -64,7 +63,7 @@ BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim())
   row_format_bytes_ = codec.layout().group_bytes;
   factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
   const size_t sign_bytes = codec.quantizer().describe().sign_plane_bytes;
-  // Of a trained code, the first segments' alone.
+  // Only the first segments of a trained code have words.
   sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   sketch_words_ = order == RowOrder::single
                       ? 0
@@ -80,7 +79,7 @@ size_t BlockLayout::bytes(int64_t rows) const {
 }
 
 size_t BlockLayout::sketches_bytes(int64_t rows) const {
-  bytes(rows);  // whatever is less cannot wrap
+  bytes(rows);  // a smaller size cannot wrap either
   return static_cast<size_t>(rows / kBlockRows) * sketch_bytes(kBlockRows) +
          sketch_bytes(capacity(rows % kBlockRows));
 }

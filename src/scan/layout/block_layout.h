@@ -4,20 +4,18 @@
 //
 // A row's sign plane is one 64-bit word for each segment of 64 coordinates: bit t is the sign of
 // the first coordinate of the segment's pair t, bit 32+t that of the second. A block of r rows (64,
-// in the last block 1 to 64) has room for c = 8·⌈r/8⌉ and holds, in order:
+// in the last block 1 to 64) has the capacity c = 8·⌈r/8⌉ and holds, in order:
 //   1. the first words of the sign planes, up to kMaxSketchWords, in groups of 8 rows: word w of
-//   the
-//      group's 8 rows lie side by side, then word w+1 of the 8 rows;
+//      the group's 8 rows lie side by side, then word w+1 of the 8 rows;
 //   2. the two factors of each of its c rows, side by side as in the row format;
-//   3. the rest of each row, one row after another: its other sign words, then what else its code
-//      has (cell plane, second stage).
+//   3. the remaining bytes of each row, one row after another: its other sign words, then the other
+//      parts of its code (cell plane, second stage).
 // Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
-// width of vector registers. Room without a row is 0.
+// width of vector registers. Places without a row are 0.
 //
-// 1 and 2 are a block's sketch, 3 is its payload. The payloads lie behind their sketches in blocks
-// that a caller holds, in a place of their own in an index: sketches side by side are read at the
-// full speed of memory, sketches with gaps at four fifths of it (117,659 rows of 384 dimensions in
-// the third-level cache).
+// 1 and 2 are a block's sketch, 3 is its payload. In blocks that a caller holds each payload
+// follows its sketch; in an index all sketches lie together, which memory reads faster than
+// sketches with gaps.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +29,21 @@ namespace polarquant {
 
 inline constexpr int kBlockRows = 64;
 inline constexpr int kGroupRows = 8;
-/// Sign words of the sketch. On 117,659 rows of 384 dimensions (6 words) the first stage of a
-/// search so reads 36 bytes of a row instead of 52; with 3 words it leaves twice as many rows.
+/// The most sign words of a sketch. Every row's are read: more words leave fewer candidates.
 inline constexpr int kMaxSketchWords = 4;
 
 /// A segment's signs in coordinate order ↔ in pair order, for a segment of `count` coordinates.
 uint64_t to_pair_order(uint64_t signs, int count);
 uint64_t to_coordinate_order(uint64_t signs, int count);
-/// The lane of coordinate j of `dim`: its bit in the words, 64 to a segment.
-int lane_of(int j, int dim);
+/// The position of coordinate j of `dim` in padded data: its bit in the words, 64 to a segment.
+int position_of(int j, int dim);
 /// Pairs of `dim` coordinates: 32 a segment, half of the last, rounded up.
 constexpr int pairs_of(int dim) {
   const int payload = dim % kSegmentDims;
   return dim / kSegmentDims * (kSegmentDims / 2) + (payload + 1) / 2;
 }
 
-/// A row of a block: the block's parts, how many rows it has room for, and which row.
+/// A row of a block: the block's parts, its capacity, and the number of the row.
 struct RowPlace {
   const uint8_t* sketch;
   const uint8_t* payload;
@@ -54,7 +51,7 @@ struct RowPlace {
   int row;
 };
 
-/// One to write into.
+/// A row that can be written.
 struct WritableRow {
   uint8_t* sketch;
   uint8_t* payload;
@@ -94,7 +91,7 @@ class BlockLayout {
   /// Bytes of a row in the row format, which is what blocks are packed from and into.
   size_t row_format_bytes() const { return row_format_bytes_; }
 
-  /// Rows that the block of `rows` rows has room for.
+  /// Rows that fit into the block of `rows` rows.
   static int capacity(int64_t rows) {
     return static_cast<int>((rows + kGroupRows - 1) / kGroupRows) * kGroupRows;
   }
@@ -107,8 +104,8 @@ class BlockLayout {
   size_t sketches_bytes(int64_t rows) const;
   size_t payloads_bytes(int64_t rows) const;
 
-  /// Where the parts of a block with room for `capacity` rows start; the words at 0. Word w of row
-  /// r is 64-bit word (r/8·sketch_words + w)·8 + r%8 of the block.
+  /// Where the parts of a block of `capacity` rows start; the words at 0. Word w of row r is 64-bit
+  /// word (r/8·sketch_words + w)·8 + r%8 of the block.
   size_t factors_offset(int capacity) const {
     return static_cast<size_t>(capacity) * sketch_words_ * sizeof(uint64_t);
   }
@@ -137,7 +134,7 @@ class BlockLayout {
     return at.payload + static_cast<size_t>(at.row) * payload_bytes_;
   }
 
-  /// A row of a block whose payload lies behind its sketch.
+  /// A row of a block whose payload lies after its sketch.
   WritableRow row_of_block(uint8_t* block, int capacity, int row) const {
     return {block, block + sketch_bytes(capacity), capacity, row};
   }
@@ -157,7 +154,7 @@ class BlockLayout {
 };
 
 /// Rows in blocks, borrowed: all blocks but the last are full. `data` is aligned to 64 bytes, and
-/// kReadAhead bytes behind the last block can be read, as can those before and behind `payloads`,
+/// kReadAhead bytes after the last block can be read, as can those before and after `payloads`,
 /// which end with the last row's.
 struct BlockRows {
   const uint8_t* data = nullptr;
@@ -175,12 +172,12 @@ struct BlockRows {
   }
 };
 
-/// The row of one who owns the memory.
+/// The row, for the owner of its memory.
 inline WritableRow writable(const RowPlace& at) {
   return {const_cast<uint8_t*>(at.sketch), const_cast<uint8_t*>(at.payload), at.capacity, at.row};
 }
 
-/// Kernels load whole registers: this far from a row's bytes.
+/// Kernels load whole registers: they read this far beyond a row's bytes.
 inline constexpr size_t kReadAhead = 64;
 
 }  // namespace polarquant

@@ -12,8 +12,7 @@ void BlockMemory::get(int64_t row, uint8_t* code) const { layout_.get_row(place(
 
 void BlockMemory::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
 
-// The last block's parts start elsewhere when it has room for more rows or fewer: its rows are
-// read, then written anew.
+// The last block's parts move when its capacity changes: its rows are read, then written anew.
 void BlockMemory::set_rows(int64_t rows) {
   const int64_t last = rows == 0 ? 0 : (rows - 1) / kBlockRows;
   const int64_t first_row = last * kBlockRows;
@@ -35,7 +34,7 @@ void BlockMemory::set_rows(int64_t rows) {
 
 void BlockMemory::append(int64_t n, const uint8_t* codes) {
   while (n > 0) {
-    // Up to the end of a block at a time.
+    // Rows up to a block's end at a time.
     const int64_t count = std::min(n, kBlockRows - rows_ % kBlockRows);
     const int64_t first = rows_;
     set_rows(rows_ + count);

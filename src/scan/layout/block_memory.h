@@ -10,18 +10,17 @@
 
 namespace polarquant {
 
-/// Does not own the memory, whose owner keeps the number of rows: it is what a function returns.
+/// Does not own the memory. Its owner keeps the number of rows, which functions return.
 class BlockMemory {
  public:
-  /// data: room for layout.bytes(rows) + kReadAhead bytes of all rows there will be, on a 64-byte
-  /// boundary.
+  /// data: layout.bytes(rows) + kReadAhead bytes for all rows to come, on a 64-byte boundary.
   BlockMemory(const BlockLayout& layout, uint8_t* data, int64_t rows)
       : layout_(layout), data_(data), rows_(rows) {}
 
   int64_t rows() const { return rows_; }
   void get(int64_t row, uint8_t* code) const;
   void overwrite(int64_t row, const uint8_t* code);
-  /// Packs n row-format codes behind the rows held.
+  /// Packs n row-format codes after the rows held.
   void append(int64_t n, const uint8_t* codes);
   /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
   /// their order.

@@ -31,7 +31,7 @@ WritableRow CodeBlocks::place(int64_t row) const {
   return writable(span(static_cast<size_t>(row / kChunkRows)).place(layout_, row % kChunkRows));
 }
 
-// Room for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
+// Makes space for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
 void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   Chunk& chunk = chunks_.back();
   const auto sketch_bytes = [this](int64_t rows) {
@@ -52,8 +52,8 @@ void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
   std::swap(chunk, larger);
 }
 
-// A copy of a block's first `rows` rows with room for `capacity`, the rest behind the sketch: the
-// parts behind the planes start elsewhere when the room is another.
+// A copy of a block's first `rows` rows with `capacity`; the payload follows the sketch. The parts
+// after the planes start elsewhere when the capacity changes.
 AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int capacity) const {
   AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * layout_.row_bytes());
   std::vector<uint8_t> code(layout_.row_format_bytes());
@@ -71,7 +71,7 @@ void CodeBlocks::repack(int64_t first_row, int64_t rows, uint8_t* code,
   }
 }
 
-// Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the capacity.
+// Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the space.
 void CodeBlocks::end_with(int64_t first_row, int64_t rows,
                           const AlignedVector<uint8_t>& block) noexcept {
   Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
@@ -94,12 +94,12 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
   const Mark before = mark();
   try {
     while (n > 0) {
-      const int64_t held = rows_ % kBlockRows;
-      const int64_t count = std::min(n, kBlockRows - held);
+      const int64_t tail_rows = rows_ % kBlockRows;
+      const int64_t count = std::min(n, kBlockRows - tail_rows);
       if (rows_ % kChunkRows == 0) chunks_.emplace_back();
       reserve_last_chunk(std::min(kChunkRows, rows_ % kChunkRows + n));
-      end_with(rows_ - held, held + count,
-               repacked(rows_ - held, held, BlockLayout::capacity(held + count)));
+      end_with(rows_ - tail_rows, tail_rows + count,
+               repacked(rows_ - tail_rows, tail_rows, BlockLayout::capacity(tail_rows + count)));
       rows_ += count;
       for (int64_t row = rows_ - count; row < rows_; ++row) {
         overwrite(row, codes);
@@ -120,7 +120,7 @@ void CodeBlocks::restore(int64_t rows, const ReadPart& read_sketches,
   const auto rows_of = [rows](int64_t chunk) {
     return std::min(kChunkRows, rows - chunk * kChunkRows);
   };
-  // One by one: `rows` may be more than there is to read.
+  // Chunk by chunk: `rows` may be more than there is to read.
   std::vector<Chunk> read;
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     AlignedVector<uint8_t> sketches;
@@ -141,9 +141,9 @@ void CodeBlocks::restore(int64_t rows, const ReadPart& read_sketches,
 }
 
 CodeBlocks::Mark CodeBlocks::mark() const {
-  const int64_t held = rows_ % kBlockRows;
-  if (held == 0) return {rows_, {}};
-  return {rows_, repacked(rows_ - held, held, BlockLayout::capacity(held))};
+  const int64_t tail_rows = rows_ % kBlockRows;
+  if (tail_rows == 0) return {rows_, {}};
+  return {rows_, repacked(rows_ - tail_rows, tail_rows, BlockLayout::capacity(tail_rows))};
 }
 
 void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
@@ -168,7 +168,7 @@ void CodeBlocks::truncate(int64_t rows) {
 void CodeBlocks::truncate(int64_t rows, SpareBlock& capacity) noexcept {
   if (rows >= rows_) return;
   const int64_t kept = rows % kBlockRows;
-  // Within its capacity.
+  // The size stays within its capacity.
   capacity.block.assign(static_cast<size_t>(BlockLayout::capacity(kept)) * layout_.row_bytes(), 0);
   repack(rows - kept, kept, capacity.code.data(), &capacity.block);
   go_back_to(rows, capacity.block);
@@ -186,7 +186,7 @@ void CodeBlocks::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(c
 int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
   const int64_t before = rows_;
   const int64_t kept = before - count_removed(removed, before);
-  // All memory first, so that nothing fails once rows move.
+  // All memory is taken first, so that nothing fails once rows move.
   const int64_t last = kept % kBlockRows;
   AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::capacity(last)) *
                                     layout_.row_bytes());

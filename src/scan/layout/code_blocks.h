@@ -26,11 +26,11 @@ class CodeBlocks {
 
   /// Appends `bytes` bytes to *into; throws when they cannot be had.
   using ReadPart = std::function<void(AlignedVector<uint8_t>* into, size_t bytes)>;
-  /// Takes the sketches of `rows` rows, then their payloads, as they lie in spans(), in the place
-  /// of all rows held. After an error there are none.
+  /// Replaces all rows: reads the sketches of `rows` rows, then their payloads, as they lie in
+  /// spans(). After an error there are no rows.
   void restore(int64_t rows, const ReadPart& read_sketches, const ReadPart& read_payloads);
 
-  /// Packs n row-format codes behind the rows held. Unchanged after an error (out of memory).
+  /// Packs n row-format codes after the rows held. Unchanged after an error (out of memory).
   void append(int64_t n, const uint8_t* codes);
   /// Rows are numbered from 0 in the order they were added; row < rows().
   void get(int64_t row, uint8_t* code) const;
@@ -60,7 +60,7 @@ class CodeBlocks {
   /// Drops every row appended since a mark of `rows` rows.
   void go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept;
 
-  /// The rows as a scan reads them, in order: all of them, or one of spans_count().
+  /// The rows as a scan reads them, in order: all of them, or one of spans_count() spans.
   std::vector<BlockRows> spans() const;
   size_t spans_count() const { return chunks_.size(); }
   static size_t spans_count(int64_t rows) {

@@ -11,8 +11,8 @@
 namespace polarquant {
 namespace {
 
-/// As much spare room as blocks keep (code_blocks.cc): doubling would cost a short list half its
-/// bytes again.
+/// The same share of spare memory as blocks keep (code_blocks.cc): doubling would cost a short list
+/// half its bytes again.
 constexpr size_t kSpareShare = 128;
 
 template <typename Vector>
@@ -103,17 +103,18 @@ class BlockLists final : public OwnedLists {
 
  private:
   void note_first_span(int64_t list) noexcept {
-    const CodeBlocks& of = blocks(list);
-    first_spans_[static_cast<size_t>(list)] = of.spans_count() > 0 ? of.span(0) : BlockRows{};
+    const CodeBlocks& code_blocks = blocks(list);
+    first_spans_[static_cast<size_t>(list)] =
+        code_blocks.spans_count() > 0 ? code_blocks.span(0) : BlockRows{};
   }
   CodeBlocks& blocks(int64_t list) { return blocks_[static_cast<size_t>(list)]; }
   const CodeBlocks& blocks(int64_t list) const { return blocks_[static_cast<size_t>(list)]; }
 
   std::vector<CodeBlocks> blocks_;
-  // Side by side: a search that goes from list to list would wait for three places in memory
-  // otherwise before it could read a row.
+  // Side by side: otherwise a search that goes from list to list would wait for memory three times
+  // before it could read a row.
   std::vector<BlockRows> first_spans_;
-  // So that rows can be taken away where memory is short: those of an add that failed.
+  // Spare memory, so that the rows of an add that failed can be taken away where memory is short.
   std::mutex spare_mutex_;
   CodeBlocks::SpareBlock spare_;
 };
@@ -180,19 +181,20 @@ std::unique_ptr<CodeLists> CodeLists::make(const Codec& codec, int64_t lists) {
   const auto count = static_cast<size_t>(lists);
   std::vector<std::vector<int64_t>> ids(count);
   if (!BlockLayout::supports(codec))
-    return of_row_codes(codec, std::vector<std::vector<uint8_t>>(count), std::move(ids));
-  return of_blocks(codec, std::vector<CodeBlocks>(count, CodeBlocks(BlockLayout(codec))),
-                   std::move(ids));
+    return from_row_codes(codec, std::vector<std::vector<uint8_t>>(count), std::move(ids));
+  return from_blocks(codec, std::vector<CodeBlocks>(count, CodeBlocks(BlockLayout(codec))),
+                     std::move(ids));
 }
 
-std::unique_ptr<CodeLists> CodeLists::of_blocks(const Codec& codec, std::vector<CodeBlocks> blocks,
-                                                std::vector<std::vector<int64_t>> ids) {
+std::unique_ptr<CodeLists> CodeLists::from_blocks(const Codec& codec,
+                                                  std::vector<CodeBlocks> blocks,
+                                                  std::vector<std::vector<int64_t>> ids) {
   return std::make_unique<BlockLists>(codec, std::move(blocks), std::move(ids));
 }
 
-std::unique_ptr<CodeLists> CodeLists::of_row_codes(const Codec& codec,
-                                                   std::vector<std::vector<uint8_t>> codes,
-                                                   std::vector<std::vector<int64_t>> ids) {
+std::unique_ptr<CodeLists> CodeLists::from_row_codes(const Codec& codec,
+                                                     std::vector<std::vector<uint8_t>> codes,
+                                                     std::vector<std::vector<int64_t>> ids) {
   return std::make_unique<RowCodeLists>(codec, std::move(codes), std::move(ids));
 }
 

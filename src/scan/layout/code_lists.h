@@ -23,19 +23,19 @@ class CodeLists {
   /// Lists without rows, in memory. For codecs whose rows have codes of their own, trained:
   /// training says where signs are. Throws unsupported for the others.
   static std::unique_ptr<CodeLists> make(const Codec& codec, int64_t lists);
-  /// Lists of rows that this codec coded: of each its codes, as the codec has them, and its ids.
-  static std::unique_ptr<CodeLists> of_blocks(const Codec& codec, std::vector<CodeBlocks> blocks,
-                                              std::vector<std::vector<int64_t>> ids);
-  static std::unique_ptr<CodeLists> of_row_codes(const Codec& codec,
-                                                 std::vector<std::vector<uint8_t>> codes,
-                                                 std::vector<std::vector<int64_t>> ids);
+  /// Lists of rows that this codec coded: for each its codes, as the codec has them, and its ids.
+  static std::unique_ptr<CodeLists> from_blocks(const Codec& codec, std::vector<CodeBlocks> blocks,
+                                                std::vector<std::vector<int64_t>> ids);
+  static std::unique_ptr<CodeLists> from_row_codes(const Codec& codec,
+                                                   std::vector<std::vector<uint8_t>> codes,
+                                                   std::vector<std::vector<int64_t>> ids);
   virtual ~CodeLists() = default;
 
   int64_t count() const { return count_; }
-  /// Of one row, in the row format.
+  /// Bytes of one row in the row format.
   size_t code_bytes() const { return code_bytes_; }
   bool has_blocks() const { return layout_.has_value(); }
-  /// Where has_blocks().
+  /// Only where has_blocks().
   const BlockLayout& layout() const { return *layout_; }
 
   virtual int64_t rows(int64_t list) const = 0;
@@ -45,20 +45,19 @@ class CodeLists {
   /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.
   virtual void verify() const {}
 
-  // What these give has been verified where rows lie in a mapped file: they throw corrupt_data when
-  // it is damaged there.
+  // Verified where rows lie in a mapped file: these throw corrupt_data when it is damaged.
   /// (rows(list)).
   virtual const int64_t* ids(int64_t list) const = 0;
   /// A list's rows as a scan reads them, in order; where has_blocks().
   virtual size_t span_count(int64_t list) const = 0;
   virtual BlockRows span(int64_t list, size_t number) const = 0;
-  /// Where not: (rows(list), code_bytes()).
+  /// Only without has_blocks(): (rows(list), code_bytes()).
   virtual const uint8_t* row_codes(int64_t list) const = 0;
   /// The row-format code of a list's row.
   virtual void get(int64_t list, int64_t row, uint8_t* code) const = 0;
 
   // Changes; they throw unsupported where is_mapped().
-  /// n codes in the row format, with their ids, behind the rows of a list. Unchanged after an error
+  /// n codes in the row format, with their ids, after the rows of a list. Unchanged after an error
   /// (out of memory).
   virtual void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) = 0;
   virtual void overwrite(int64_t list, int64_t row, int64_t id, const uint8_t* code) = 0;

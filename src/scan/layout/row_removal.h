@@ -19,16 +19,15 @@ inline bool is_removed(std::span<const uint64_t> removed, int64_t row) {
   const auto word = static_cast<size_t>(row / 64);
   return word < removed.size() && (removed[word] >> (row % 64) & 1) != 0;
 }
-/// Of the rows 0 … rows−1.
+/// How many of the rows 0 … rows−1 are removed.
 inline int64_t count_removed(std::span<const uint64_t> removed, int64_t rows) {
   int64_t count = 0;
   for (int64_t row = 0; row < rows; ++row) count += is_removed(removed, row) ? 1 : 0;
   return count;
 }
 
-/// Moves the rows that are not removed to
-/// the sketch, in order. Returns how many they are: the rows behind them are to be dropped.
-/// `code`: room for one row's.
+/// Moves the rows that are not removed to the beginning, in order. Returns how many they are: the
+/// rows after them are to be dropped. `code`: space for one row's.
 template <typename Store>
 int64_t move_kept_rows(Store& store, std::vector<uint8_t>& code,
                        std::span<const uint64_t> removed) {

@@ -13,11 +13,11 @@
 namespace polarquant {
 namespace {
 
-constexpr int kPairsPerSegment = kSegmentLanes / 2;
+constexpr int kPairsPerSegment = kSegmentDims / 2;
 
 void apply_signs(uint64_t signs, int8_t* values) {
-  for (int lane = 0; lane < kSegmentLanes; ++lane) {
-    if ((signs >> lane & 1) != 0) values[lane] = static_cast<int8_t>(-values[lane]);
+  for (int position = 0; position < kSegmentDims; ++position) {
+    if ((signs >> position & 1) != 0) values[position] = static_cast<int8_t>(-values[position]);
   }
 }
 
@@ -26,7 +26,7 @@ void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& a
   const uint8_t* codes = payload + part.codes_offset;
   switch (part.kind) {
     case Int8Part::Kind::bytes:
-      for (int j = 0; j < part.dim; ++j) values[lane_of(j, part.dim)] = part.x[codes[j]];
+      for (int j = 0; j < part.dim; ++j) values[position_of(j, part.dim)] = part.x[codes[j]];
       return;
     case Int8Part::Kind::magnitudes:
       for (int j = 0; j < part.dim; ++j) {
@@ -38,7 +38,7 @@ void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& a
       const int pairs = pairs_of(part.dim);
       for (int pair = 0; pair < pairs; ++pair) {
         const int window = read_window(codes, pairs, part.step_bits, pair);
-        int8_t* segment = values + pair / kPairsPerSegment * kSegmentLanes;
+        int8_t* segment = values + pair / kPairsPerSegment * kSegmentDims;
         segment[pair % kPairsPerSegment] = part.x[window];
         segment[kPairsPerSegment + pair % kPairsPerSegment] = part.y[window];
       }
@@ -46,12 +46,12 @@ void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& a
     }
   }
   if (part.signs == Int8Part::Signs::none) return;
-  for (int start = 0; start < part.dim; start += kSegmentLanes) {
+  for (int start = 0; start < part.dim; start += kSegmentDims) {
     uint64_t signs = 0;
     if (part.signs == Int8Part::Signs::words) {
-      signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentLanes);
+      signs = codec.layout().sign_word(at, part.first_segment + start / kSegmentDims);
     } else {
-      const int count = std::min(kSegmentLanes, part.dim - start);
+      const int count = std::min(kSegmentDims, part.dim - start);
       std::copy_n(payload + part.signs_offset + start / 8, (count + 7) / 8,
                   reinterpret_cast<uint8_t*>(&signs));
       signs = to_pair_order(signs, count);
@@ -60,7 +60,7 @@ void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& a
   }
 }
 
-/// Of words first … end−1 of the sketch.
+/// The distance by words first … end−1 of the sketch.
 int words_distance(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at, int first,
                    int end) {
   int distance = 0;
@@ -87,15 +87,15 @@ int sketch_distance(const ScanCodec& codec, const ScanQuery& query, const RowPla
 int32_t other_sum(const ScanCodec& codec, const ScanQuery& query, const RowPlace& at) {
   const int sketch_words = codec.layout().sketch_words();
   if (codec.has_split_stages())
-    return sum_behind_first_stage(
-        query.weight_behind,
+    return sum_after_first_stage(
+        query.later_weight,
         words_distance(codec, query, at, codec.first_stage_words(), sketch_words));
   int32_t dot = 0;
-  for (int lane = sketch_words * kSegmentLanes;
-       lane < (sketch_words + codec.int8_words()) * kSegmentLanes; ++lane) {
-    const uint64_t word = codec.layout().sign_word(at, lane / kSegmentLanes);
-    const int32_t value = query.values[static_cast<size_t>(lane)];
-    dot += (word >> (lane % kSegmentLanes) & 1) != 0 ? -value : value;
+  for (int position = sketch_words * kSegmentDims;
+       position < (sketch_words + codec.int8_words()) * kSegmentDims; ++position) {
+    const uint64_t word = codec.layout().sign_word(at, position / kSegmentDims);
+    const int32_t value = query.values[static_cast<size_t>(position)];
+    dot += (word >> (position % kSegmentDims) & 1) != 0 ? -value : value;
   }
   return dot;
 }
@@ -105,14 +105,14 @@ void decode_int8(const ScanCodec& codec, const Int8Stage& stage, const RowPlace&
   std::fill_n(values, stage.padded_dim(), int8_t{0});
   for (const Int8Part& part : stage.parts)
     decode_part(codec, part, at,
-                values + (part.first_segment - stage.first_segment) * kSegmentLanes);
+                values + (part.first_segment - stage.first_segment) * kSegmentDims);
 }
 
 int32_t int8_dot(const Int8Stage& stage, const ScanQuery& query, const int8_t* values) {
   int32_t dot = 0;
   for (int i = 0; i < stage.padded_dim(); ++i) {
-    const auto lane = static_cast<size_t>(stage.first_lane() + i);
-    dot += values[i] * query.values[lane];
+    const auto position = static_cast<size_t>(stage.first_position() + i);
+    dot += values[i] * query.values[position];
   }
   return dot;
 }

@@ -19,10 +19,10 @@ float largest_of(std::span<const float> values) {
   return largest;
 }
 
-/// The step with which `largest` is the largest value.
+/// The step for which `largest` is the largest int8 value.
 float step_of(float largest) { return largest / kMaxInt8; }
 
-/// Rounds up to 256 values to values.
+/// Rounds up to 256 numbers to int8 values.
 void round_to_int8(std::span<const float> values, float step, int8_t* out) {
   std::transform(values.begin(), values.end(), out,
                  [&](float value) { return static_cast<int8_t>(std::lrint(value / step)); });
@@ -92,9 +92,9 @@ Int8Stage make_stage(const CodeStage& code, size_t sign_plane_bytes, size_t payl
   return stage;
 }
 
-/// Share of Σ scale⁴, by which scores spread, that a trained code's first stage is to have. Bytes
-/// hold the values of a query better in two stages: one step for all would be that of the few large
-/// ones.
+/// The share of Σ scale⁴, by which scores spread, that a trained code's first stage should have.
+/// Bytes hold the values of a query better in two stages: a single step would have to suit the few
+/// large ones.
 constexpr double kFirstStageShare = .75;
 
 /// Segments of a trained code's first stage; 0: there is one stage.
@@ -106,28 +106,27 @@ int first_stage_segments(const PlannedQuantizer& planned) {
     shares.push_back(segment.twice_bits > 0 ? std::pow(segment.scale, 4) : 0);
     total += shares.back();
   }
-  // One rate everywhere: the untrained code.
+  // With one rate everywhere it is the untrained code.
   if (plan.empty() || plan.front().twice_bits == plan.back().twice_bits) return 0;
   double share = 0;
   for (int segments = 1; segments < std::ssize(plan); ++segments) {
     share += shares[static_cast<size_t>(segments - 1)] / total;
     const auto at = static_cast<size_t>(segments);
     const bool ends_run = plan[at].twice_bits != plan[at - 1].twice_bits;
-    // Asked by bits: a sum of shares that is all may round to less than 1.
+    // Decided by bits: a sum of all shares may round to less than 1.
     if (share >= kFirstStageShare && ends_run) return plan[at].twice_bits > 0 ? segments : 0;
   }
   return 0;
 }
 
-/// Between a query and rows near it, in the second of split stages. Of 117,659 × 384 real
-/// embeddings the ten nearest have .47, of clustered Gaussians of 768 dimensions .6; with .4 to .6
-/// here as many rows are lost and scored.
+/// The cosine between a query and rows near it, in the second of split stages. The ten nearest of
+/// real embeddings have .47, those of clustered Gaussians .6; any value from .4 to .6 does as well.
 constexpr double kNearCosine = .5;
 
 }  // namespace
 
 void Int8Part::make_tables() {
-  // So that what is above a field's bits does not count.
+  // So that bits above a field's own do not count.
   if (kind == Kind::magnitudes)
     for (int i = 1 << step_bits; i < 256; ++i) x[i] = x[i - (1 << step_bits)];
   for (int i = 0; i < 256; ++i)
@@ -149,7 +148,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
     : layout_(codec, order),
       metric_(codec.metric()),
       factor_format_(codec.factor_format()),
-      lanes_(segments_of(codec.dim()) * kSegmentLanes) {
+      padded_dim_(segments_of(codec.dim()) * kSegmentDims) {
   const double root_dim = std::sqrt(static_cast<double>(codec.dim()));
   const double length_of_scale = root_dim * (1 - codec.mse());
   bounds_.slope_of_sign = std::sqrt(std::numbers::pi / 2 / codec.dim());
@@ -176,7 +175,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
         static_cast<float>(kBoundMargin * std::sqrt(first_mse / (1 - first_mse)) / root_dim);
   } else if (planned != nullptr) {
     if (codec.has_basis()) scales_ = planned->scales();
-    // By all scales: what has no bits takes its share of a row's length.
+    // Takes all scales: coordinates without bits have their share of a row's length.
     if (first > 0) set_squared_norm_bounds();
     double coded = 0;
     double covered = 0;
@@ -188,7 +187,7 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
       if (planned->plan()[j / kSegmentDims].twice_bits == 0) scales_[j] = 0;
       coded += scales_[j] * scales_[j];
     }
-    // s is larger for what is not coded.
+    // s is larger by what is not coded.
     if (coded > 0) bounds_.length_of_norm *= static_cast<float>(codec.dim() / coded);
     if (total > 0) {
       const double uncovered = 1 - covered / total;
@@ -207,23 +206,24 @@ ScanCodec::ScanCodec(const Codec& codec, RowOrder order)
   }
 }
 
-// A row's û is about √dim long: the more of it the first stage has, e = Σ (step·value)² above the
-// number n of its coordinates, the less is left, √(1 − e/t) of what others have in the second
-// stage, t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is no shorter. e
-// has an error of about √n, the code's own, and where t is not larger than that it says the less.
+// A row's û is about √dim long. The more of it lies in the first stage, e = Σ (step·value)² above
+// the number n of its coordinates, the less is left for the second: √(1 − e/t) of what other rows
+// have there, with t the Σ scale² there in terms of the mean scale² here. The line 1 − e/2t is
+// never below it. e has an error of about √n, the code's own, and says little where t is not larger
+// than that.
 void ScanCodec::set_squared_norm_bounds() {
   const Int8Stage& stage = stages_[0];
-  const double lanes = stage.padded_dim();
+  const double stage_dims = stage.padded_dim();
   const double step2 = double{stage.step} * stage.step;
   double first = 0;
   double others = 0;
   for (size_t j = 0; j < scales_.size(); ++j)
-    (static_cast<double>(j) < lanes ? first : others) += double{scales_[j]} * scales_[j];
-  bounds_.mean_squared_norm = lanes / step2;
+    (static_cast<double>(j) < stage_dims ? first : others) += double{scales_[j]} * scales_[j];
+  bounds_.mean_squared_norm = stage_dims / step2;
   if (!(first > 0)) return;
-  const double t = others / (first / lanes);
+  const double t = others / (first / stage_dims);
   bounds_.loss_of_squared_norm =
-      kNearCosine * std::sqrt(others) * t / (2 * (t * t + lanes)) * step2;
+      kNearCosine * std::sqrt(others) * t / (2 * (t * t + stage_dims)) * step2;
 }
 
 }  // namespace polarquant

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A query as scans of one codec use it: values, signs and the constants of score and bounds, and
-// the plain definitions of score and bounds, which every kernel computes by the same float
-// operations in the same order, so that results are the same to the bit on every machine.
+// A query for scans of one codec: values, signs and the constants of score and bounds. Here are the
+// plain definitions of score and bounds, which every kernel computes by the same float operations
+// in the same order, so that results are the same to the bit on every machine.
 //
-// Everything is in "similarity", higher is nearer: the score itself for inner product and cosine,
+// Everything is a "similarity", higher is nearer: the score itself for inner product and cosine,
 // minus the squared distance for L2.
 #pragma once
 
@@ -42,13 +42,13 @@ struct SumBound {
   float squared_norm_slope = 0;  // 0 but for the first of split stages
 };
 
-/// How far a score by values may lie below Codec::score of the same row: a range search adds it, so
-/// that rows within it are scored by floats too. docs/dev/bounds.md derives it.
+/// How far a score by values may lie below Codec::score of the same row. A range search adds it, so
+/// that every row within its radius is scored by floats too. docs/dev/bounds.md derives it.
 struct ScoreErrorBound {
   float per_scale = 0;  // of values, times the row's scale
   float per_term = 0;   // of float sums, times |base| + |weight·constant|
 
-  float of(const ScoreConstants& score, float scale, float constant) const {
+  float at(const ScoreConstants& score, float scale, float constant) const {
     if (per_scale == 0) return 0;
     return per_scale * scale +
            per_term * (std::fabs(score.base) + std::fabs(score.weight * constant));
@@ -56,39 +56,39 @@ struct ScoreErrorBound {
 };
 
 struct ScanQuery {
-  /// Of each coordinate of the sketch, the sign of its value and, bit by bit, its weight: a row
-  /// whose sign differs is as much further away. The first sketch_words are set. Where the first
-  /// has a third bit, no coordinate of two of the others has its bit in both's twos, so that one
-  /// count of bits serves them all.
+  /// For each coordinate of the sketch: the sign of its value and, bit by bit, its weight. A row
+  /// whose sign differs is further away by the weight. The first sketch_words are set. Where the
+  /// first word has a third bit, no coordinate has its bit in the twos of two other words, so that
+  /// one count of bits serves them all.
   std::array<uint64_t, kMaxSketchWords> sign_words{};
   std::array<uint64_t, kMaxSketchWords> ones_words{};
   std::array<uint64_t, kMaxSketchWords> twos_words{};
   size_t sketch_words = 0;
-  /// The third bit of the first word's weights, of codes that have one
+  /// The third bit of the first word's weights, for codes that have one
   /// (ScanCodec::has_third_bit()).
   uint64_t fours_word = 0;
   int32_t sketch_weight = 0;     // Σ weight
-  AlignedVector<int8_t> values;  // (lanes), −127 to 127
-  std::vector<SignWord> words;   // (lanes/64), of values: what the others are made of
-  int32_t sign_int8_sum = 0;     // Σ values of the sign words behind the sketch
-  int32_t weight_behind = 0;     // of split stages: Σ weights of the sketch behind the first one
+  AlignedVector<int8_t> values;  // (padded_dim), −127 to 127
+  std::vector<SignWord> words;   // (padded_dim/64), of values: the numbers below are made of them
+  int32_t sign_int8_sum = 0;     // Σ values of the sign words after the sketch
+  int32_t later_weight = 0;      // for split stages: Σ weights of the sketch after the first one
   ScoreConstants score;
-  ScoreErrorBound error_bound;  // 0 in a search of the k best
+  ScoreErrorBound error_bound;  // 0 in a search for the k best
   DotBound sketch;              // by Σ ±weight over the sketch: sketch_weight − 2·distance
-  SumBound signs;        // by the sketch's Σ ±w and the other sum; no bound of split stages
-  SumBound first_stage;  // by the first of two stages' Σ value·value, and the other sum
+  SumBound signs;               // by the sketch's Σ ±w and the other sum; not for split stages
+  SumBound first_stage;         // by the first of two stages' Σ value·value, and the other sum
 };
 
-/// `exactness` is z ≥ 0; large ones, and +inf, are taken as one that leaves no row out.
+/// `exactness` is z ≥ 0; large ones, and +inf, count as one that leaves no row out.
 ScanQuery make_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness);
-/// The same into one made before for the codec, whose memory is taken again.
+/// The same into a query made before for the codec, whose memory is used again.
 void set_scan_query(const ScanCodec& codec, const PreparedQuery& query, float exactness,
                     ScanQuery* scan);
 /// The error_bound of a range search by `scan`, made of `query`.
 ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQuery& query,
                                        const ScanQuery& scan);
 
-/// What a word of the sketch adds to a row's distance; `differ`: the signs that do.
+/// The distance that a word of the sketch adds; `differ`: the signs that differ.
 inline int32_t word_distance(uint64_t differ, uint64_t ones, uint64_t twos) {
   return std::popcount(differ & ones) + 2 * std::popcount(differ & twos);
 }
@@ -108,10 +108,9 @@ inline float similarity(const ScoreConstants& score, const ScanTerms& row, int32
          row.scale * (score.dot_scale[0] * static_cast<float>(dot0) +
                       score.dot_scale[1] * static_cast<float>(dot1));
 }
-/// What a search orders a row by, but for its bounds: its score by values with the query's
-/// error_bound.
+/// A row's order in a search without bounds: its score by values with the query's error_bound.
 inline float with_error_bound(const ScanQuery& query, const ScanTerms& row, float score) {
-  return score + query.error_bound.of(query.score, row.scale, row.constant);
+  return score + query.error_bound.at(query.score, row.scale, row.constant);
 }
 inline float dot_bound(const ScoreConstants& score, const DotBound& bound, const ScanTerms& row,
                        int32_t dot) {
@@ -123,16 +122,16 @@ inline float sketch_bound(const ScanQuery& query, const ScanTerms& row, int dist
   return dot_bound(query.score, query.sketch, row, query.sketch_weight - 2 * distance);
 }
 
-/// What the stages of signs take from a row.
+/// The numbers that the stages of signs read from a row.
 struct SignSums {
   int32_t distance = 0;  // of the sketch
-  /// Σ value·(±1) over the sign words behind the sketch; of split stages Σ weight·(±1) over the
-  /// sketch's words behind the first one.
+  /// Σ value·(±1) over the sign words after the sketch; for split stages Σ weight·(±1) over the
+  /// sketch's words after the first stage.
   int32_t other_sum = 0;
 };
-/// The other sum of split stages, by the distance of the sketch's words behind the first one.
-inline int32_t sum_behind_first_stage(int32_t weight_behind, int32_t distance) {
-  return weight_behind - 2 * distance;
+/// The other sum of split stages, by the distance of the sketch's words after the first stage.
+inline int32_t sum_after_first_stage(int32_t later_weight, int32_t distance) {
+  return later_weight - 2 * distance;
 }
 inline float sum_bound(const ScoreConstants& score, const SumBound& bound, const ScanTerms& row,
                        int32_t sum, int32_t other_sum) {

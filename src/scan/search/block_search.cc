@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Queries go in groups, in slices to threads, and tiles of rows past each slice. Threads take a
-// slice's blocks as they come: one query so uses all threads, and who has no slice left helps with
-// another's. Every thread keeps its own best rows of each query, merged at the end.
+// Queries go in groups, groups in slices to threads, and each slice reads the rows in tiles.
+// Threads take a slice's blocks as they come, so that a single query uses all threads; a thread
+// without a slice left helps with another's. Every thread keeps its own best rows of each query,
+// merged at the end.
 #include "src/scan/search/block_search.h"
 
 #include <algorithm>
@@ -27,12 +28,12 @@
 namespace polarquant {
 namespace {
 
-/// Blocks that a thread takes at a time in a staged scan: about 10 µs of reading at the end, and
-/// for few queries no more than it looks at in one go.
+/// Blocks that a thread takes at a time in a staged scan: short work at the end, and for few
+/// queries no more than it takes in one go.
 constexpr int64_t kSmallestRange = 64;
-constexpr int64_t kMostClaimed = 256;
-/// Smaller ones that a dense scan begins with, 1, 2, 4, 8: threads have the more to tell each other
-/// the less they know.
+constexpr int64_t kMostTaken = 256;
+/// Smaller tiles that a dense scan begins with, 1, 2, 4, 8: the less threads know, the more they
+/// have to tell each other.
 constexpr unsigned kFirstTiles = 4;
 
 class BlockSearch final : public QueryGroups {
@@ -61,7 +62,7 @@ class BlockSearch final : public QueryGroups {
 
  private:
   struct Worker {
-    unsigned tiles = 0;  // searched of this group
+    unsigned tiles = 0;  // searched for this group
     SpareMemory<ScanTile> tile;
     AlignedVector<uint8_t> packed;
     std::unique_ptr<TileSearch> staged;
@@ -132,9 +133,8 @@ class BlockSearch final : public QueryGroups {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
     const bool by_tile = plan_.kind == ScanKind::staged || plan_.kind == ScanKind::exhaustive;
-    // One made for a single query, searched again, has no room for the next group's.
-    if (by_tile &&
-        (worker->staged == nullptr || !worker->staged->has_room_for(std::ssize(queries_)))) {
+    // One made for a single query, searched again, is too small for the next group.
+    if (by_tile && (worker->staged == nullptr || !worker->staged->fits(std::ssize(queries_)))) {
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
     }
     return *worker;
@@ -181,7 +181,7 @@ class BlockSearch final : public QueryGroups {
     }
   }
 
-  // Some rows are gone through twice: their most promising ones set thresholds.
+  // Some rows are read twice: their most promising ones set thresholds.
   void scan_shared(const SliceOfQueries& slice, Worker* worker, WorkStealingRanges* ranges) {
     const int64_t end = slice.first + slice.count;
     TopK* best = slice.best - slice.first;
@@ -230,13 +230,13 @@ class BlockSearch final : public QueryGroups {
       }
       return;
     }
-    // What survives of one range waits while others are read.
-    const int64_t most = threads_ > 1 ? std::min(capacity, kMostClaimed) : capacity;
+    // Candidates of one range wait while others are read.
+    const int64_t most = threads_ > 1 ? std::min(capacity, kMostTaken) : capacity;
     worker->tile->blocks = 0;
     worker->staged->begin(queries, static_cast<int>(slice.count));
     while (true) {
       const WorkStealingRanges::Range range = ranges->take(slice.limits.thread, least, most);
-      // Packed blocks are where those before them were.
+      // Packed blocks lie where the ones before them did.
       const bool is_full = loader_.packs() ? worker->tile->blocks > 0
                                            : worker->tile->blocks + range.count > capacity;
       if (range.count == 0 || is_full) {
@@ -283,7 +283,7 @@ class BlockSearch final : public QueryGroups {
   const TileLoader& loader_;
   int64_t kept_;  // rows by values
   ScanMachine machine_;
-  ScanPlan plan_;  // of the group
+  ScanPlan plan_;  // the group's
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan

@@ -11,11 +11,11 @@
 namespace polarquant {
 
 /// Searches the rows of `spans`; ids are row positions. The k best rows are those of the largest
-/// min(score, bounds), ties to the lower id; score and bounds by int8 values. What is returned, and
-/// orders them, is Codec::score of each, to the bit. Rows within a radius are those that
-/// Codec::score says are, but for rows of which a bound is not: at finite exactness a few that lie
-/// near the radius. The result depends on neither threads nor the machine. Throws bad_argument for
-/// a request that is not allowed, and queries that are not finite.
+/// min(score, bounds), ties to the lower id; score and bounds by int8 values. It returns
+/// Codec::score of each, to the bit, in the order of these. Rows within a radius are those whose
+/// Codec::score is, except rows that have a bound outside: at finite exactness a few near the
+/// radius. The result depends on neither threads nor the machine. Throws bad_argument for a request
+/// that is not allowed, and queries that are not finite.
 void block_search(const Codec& codec, const ScanCodec& scan_codec, std::span<const BlockRows> spans,
                   const SearchRequest& request, const SearchResult& result);
 /// The same over rows in the row format.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // With m the centroids' mean and R a rotation, after which no coordinate is much larger than the
-// others: ⟨q,c⟩ = ⟨q,m⟩ + β⟨m,c−m⟩ + ⟨R(q−βm), R(c−m)⟩ and ‖q−c‖² = ‖q−m‖² + ‖c−m‖² −
-// 2⟨R(q−m), R(c−m)⟩, where only the last product is taken of rounded coordinates.
+// others: ⟨q,c⟩ = ⟨q,m⟩ + β⟨m,c−m⟩ + ⟨R(q−βm), R(c−m)⟩ and ‖q−c‖² = ‖q−m‖² + ‖c−m‖² − 2⟨R(q−m),
+// R(c−m)⟩, where only the last product uses rounded coordinates.
 #include "src/scan/search/centroid_search.h"
 
 #include <algorithm>
@@ -26,13 +26,13 @@
 namespace polarquant {
 namespace {
 
-/// Standard deviations of the error of rounding that a centroid may be off.
+/// Standard deviations of the rounding error by which a centroid may be wrong.
 constexpr double kMargin = 5;
-/// Of float sums, as a share of what is added.
+/// The rounding of float sums, as a share of their terms.
 constexpr double kFloatRounding = 1e-6;
 /// Queries that query_tile_dots takes together.
 constexpr int64_t kChunkQueries = kChunkRows;
-/// Query tiles of a task when few queries are shared by threads.
+/// Query tiles of a task when threads share few queries.
 constexpr int64_t kTaskQueryTiles = 64;
 
 std::vector<float> mean_of(int64_t count, int dim, const float* centroids) {
@@ -68,7 +68,7 @@ struct Range {
   float most;
 };
 
-/// Of (count), count ≥ 1; by 16 at a time, as the compiler makes registers of them.
+/// Of (count), count ≥ 1; 16 at a time, which the compiler turns into registers.
 Range range_of(const float* values, int64_t count) {
   constexpr int kTogether = 16;
   float least[kTogether];
@@ -92,7 +92,7 @@ Range range_of(const float* values, int64_t count) {
 
 /// The `wanted`-th highest of (count) values, or a little less: values are counted in buckets of
 /// equal width. −inf where values are not finite.
-float about_highest(const float* values, int64_t count, int64_t wanted) {
+float nearly_highest(const float* values, int64_t count, int64_t wanted) {
   constexpr int kBuckets = 512;
   constexpr float kNone = -std::numeric_limits<float>::infinity();
   const Range range = range_of(values, count);
@@ -102,7 +102,7 @@ float about_highest(const float* values, int64_t count, int64_t wanted) {
   std::array<int32_t, kBuckets> sizes = {};
   for (int64_t i = 0; i < count; ++i) {
     const float place = (range.most - values[i]) * per_width;
-    // What is no number counts as the highest.
+    // NaN counts as the highest.
     ++sizes[place >= 0 && place < kBuckets ? static_cast<size_t>(place) : 0];
   }
   int last = 0;
@@ -111,7 +111,7 @@ float about_highest(const float* values, int64_t count, int64_t wanted) {
   return range.most - (static_cast<float>(last) + 1.01F) / per_width;
 }
 
-/// The numbers of those of (count) values that are not below `least`.
+/// Finds the numbers of those of (count) values that are not below `least`.
 void find_not_below(float least, const float* values, int64_t count, std::vector<int64_t>* found) {
   found->resize(static_cast<size_t>(count));
   int64_t kept = 0;
@@ -126,11 +126,11 @@ void find_not_below(float least, const float* values, int64_t count, std::vector
 
 struct CentroidSearch::Chunk {
   int64_t queries = 0;
-  AlignedVector<int8_t> values;     // (queries, or a whole chunk, lanes)
+  AlignedVector<int8_t> values;     // (queries, or a whole chunk, padded_dim)
   std::vector<float> bases;         // (queries)
   std::vector<float> weights;       // (queries)
   std::vector<float> units;         // (queries): value·value × step × unit is the product
-  std::vector<float> margins;       // (queries): by which two centroids' order may be wrong
+  std::vector<float> margins;       // (queries): within this two centroids may be in wrong order
   AlignedVector<float> similarity;  // (queries, whole query_tiles)
   AlignedVector<int32_t> dots;
 };
@@ -139,14 +139,15 @@ CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const floa
     : centroids_(centroids),
       count_(count),
       codec_(codec_of_centre(dim, metric, mean_of(count, dim, centroids))),
-      lanes_(segments_of(dim) * kSegmentLanes) {
+      padded_dim_(segments_of(dim) * kSegmentDims) {
   codec_.use_kernels(simd_codec_kernels());
   const auto capacity = static_cast<size_t>(query_tiles_of(count) * kTileQueries);
-  values_.resize(checked_mul(static_cast<int64_t>(capacity), lanes_, "centroids x lanes"));
+  values_.resize(
+      checked_mul(static_cast<int64_t>(capacity), padded_dim_, "centroids x padded dim"));
   steps_.resize(capacity);
   constants_.resize(capacity);
   AlignedVector<float> v(static_cast<size_t>(dim));
-  AlignedVector<int8_t> values(static_cast<size_t>(lanes_));
+  AlignedVector<int8_t> values(static_cast<size_t>(padded_dim_));
   const float* mean = codec_.centre().data();
   const auto dot = simd_exact_sums().dot_exact;
   for (int64_t list = 0; list < count; ++list) {
@@ -162,8 +163,8 @@ CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const floa
     codec_.rotation().apply(v.data());
     steps_[at] = round_to_step(v.data(), dim, values.data());
     largest_step_ = std::max(largest_step_, steps_[at]);
-    put_in_query_tile(values.data(), lanes_, static_cast<int>(list % kTileQueries),
-                      values_.data() + list / kTileQueries * lanes_ * kTileQueries);
+    put_in_query_tile(values.data(), padded_dim_, static_cast<int>(list % kTileQueries),
+                      values_.data() + list / kTileQueries * padded_dim_ * kTileQueries);
   }
 }
 
@@ -176,9 +177,9 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   const int dim = codec_.dim();
   const bool l2 = codec_.metric() == Metric::l2;
   chunk->queries = nq;
-  // Products take a whole chunk. More queries than that come together where threads are more still.
+  // Products take a whole chunk. With more threads than that, more queries come together.
   const int64_t rows = multiplies_chunk(nq) ? std::max<int64_t>(kChunkQueries, nq) : nq;
-  chunk->values.assign(static_cast<size_t>(rows * lanes_), 0);
+  chunk->values.assign(static_cast<size_t>(rows * padded_dim_), 0);
   chunk->bases.clear();
   chunk->weights.clear();
   chunk->units.clear();
@@ -186,7 +187,7 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   chunk->similarity.resize(static_cast<size_t>(nq) * steps_.size());
   for (int64_t i = 0; i < nq; ++i) {
     const PreparedQuery query = codec_.prepare_query(queries + i * dim);
-    const float step = round_to_step(query.rotated.data(), dim, &chunk->values[i * lanes_]);
+    const float step = round_to_step(query.rotated.data(), dim, &chunk->values[i * padded_dim_]);
     chunk->bases.push_back(l2 ? -query.offset : query.offset);
     chunk->weights.push_back(l2 ? 1 : query.bias_weight);
     chunk->units.push_back(l2 ? 2 * step : step);
@@ -194,8 +195,8 @@ void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) con
   }
 }
 
-// A coordinate's rounding error is spread evenly over a step, of which the variance is a twelfth of
-// its square: errors of ⟨x,y⟩ have ‖x‖² times that of y's coordinates, and the other way round.
+// A coordinate's rounding error is uniform over a step, so that its variance is a twelfth of the
+// step's square: the error of ⟨x,y⟩ has ‖x‖² times the variance of y's coordinates, and vice versa.
 float CentroidSearch::margin_of(const PreparedQuery& query, float query_step) const {
   const float* x = query.rotated.data();
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, codec_.dim()));
@@ -229,8 +230,8 @@ void CentroidSearch::score_one(int64_t query, int64_t first_query_tile, int64_t 
   for (int64_t query_tile = first_query_tile; query_tile < end_query_tile;
        query_tile += kTaskQueryTiles) {
     const int64_t count = std::min(kTaskQueryTiles, end_query_tile - query_tile);
-    row_query_tile_dots(&chunk->values[static_cast<size_t>(query * lanes_)], lanes_,
-                        &values_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)],
+    row_query_tile_dots(&chunk->values[static_cast<size_t>(query * padded_dim_)], padded_dim_,
+                        &values_[static_cast<size_t>(query_tile * padded_dim_ * kTileQueries)],
                         static_cast<int>(count), dots);
     for (int64_t i = 0; i < count; ++i)
       set_similarity(query, query_tile + i, dots + i * kTileQueries, chunk);
@@ -249,8 +250,8 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
   chunk->dots.resize(static_cast<size_t>(together) * kTileQueries * kChunkRows);
   for (int64_t query_tile = first_query_tile; query_tile < end_query_tile; query_tile += together) {
     const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
-    query_tile_dots(chunk->values.data(), lanes_,
-                    &values_[static_cast<size_t>(query_tile * lanes_ * kTileQueries)], count,
+    query_tile_dots(chunk->values.data(), padded_dim_,
+                    &values_[static_cast<size_t>(query_tile * padded_dim_ * kTileQueries)], count,
                     chunk->dots.data());
     for (int p = 0; p < count; ++p) {
       for (int64_t query = 0; query < chunk->queries; ++query) {
@@ -262,13 +263,13 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
   }
 }
 
-// Those that may be among the nearest by their similarity: few more, and in any case enough.
+// Finds those that may be among the nearest by their similarity: few more, and in any case enough.
 void CentroidSearch::find_candidates(const float* similarity, float margin, int64_t wanted,
                                      std::vector<int64_t>* found) const {
   float least = -std::numeric_limits<float>::infinity();
-  if (wanted < count_) least = about_highest(similarity, count_, wanted) - margin;
+  if (wanted < count_) least = nearly_highest(similarity, count_, wanted) - margin;
   find_not_below(least, similarity, count_, found);
-  // Most are in few buckets where one is far from all others.
+  // Where one value is far from all others, most are in few buckets.
   if (std::ssize(*found) <= 4 * wanted || wanted == count_) return;
   std::vector<float> sorted;
   for (const int64_t i : *found) {

@@ -22,18 +22,18 @@ class CentroidSearch {
 
   int64_t count() const { return count_; }
   const float* centroids() const { return centroids_; }
-  /// Without the centroids.
+  /// Memory without the centroids.
   size_t memory_bytes() const;
 
   /// The nprobe nearest for each of nq queries (nq, dim), finite: their scores, inner product or
   /// squared L2 distance, and numbers (nq, nprobe), nearest first, ties to the lower number; −1
-  /// where there are fewer. `threads` as core/parallel.h. They are the exact ones, but for errors
-  /// of rounding of more than five standard deviations.
+  /// where there are fewer. `threads` as core/parallel.h. They are exact, except for rounding
+  /// errors of more than five standard deviations.
   void search(int64_t nq, const float* queries, int64_t nprobe, int threads, float* scores,
               int64_t* lists) const;
 
  private:
-  /// Queries as bytes, and their similarity (higher is nearer) for all centroids.
+  /// Queries as bytes, and their similarity (higher is nearer) to all centroids.
   struct Chunk;
 
   void prepare(int64_t nq, const float* queries, Chunk* chunk) const;
@@ -50,9 +50,10 @@ class CentroidSearch {
   const float* centroids_;
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
-  int lanes_;
-  // Of centroid c about their mean m, rotated: values, (query_tiles, lanes·16) as query_tile_dots.h
-  // has them, and what a value is; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query_tiles.
+  int padded_dim_;
+  // Of centroid c about their mean m, rotated: values, (query_tiles, padded_dim·16) in the order of
+  // query_tile_dots.h, and their step; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query
+  // tiles.
   AlignedVector<int8_t> values_;
   AlignedVector<float> steps_;
   AlignedVector<float> constants_;

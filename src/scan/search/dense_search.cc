@@ -47,22 +47,22 @@ void QueryTiles::put_query(int64_t q, int64_t query_tile, int slot) {
     constants.dot_scale[0][slot] = query.score.dot_scale[0];
     constants.dot_scale[1][slot] = query.score.dot_scale[1];
     for (size_t stage = 0; stage < query_tiles_.size(); ++stage)
-      put(stage, query.values.data() + codec_.stages()[stage].first_lane());
+      put(stage, query.values.data() + codec_.stages()[stage].first_position());
     return;
   }
-  AlignedVector<int8_t> lanes(static_cast<size_t>(query_tile_values(0) / kTileQueries));
+  AlignedVector<int8_t> query_values(static_cast<size_t>(query_tile_values(0) / kTileQueries));
   if (one_step_) {
-    const OneStepVectors::Scales scales = one_step_->put_query(query, lanes.data());
+    const OneStepVectors::Scales scales = one_step_->put_query(query, query_values.data());
     constants.dot_scale[0][slot] = scales.dot_scale;
     constants.margin[slot] = scales.margin;
   } else {
     constants.dot_scale[0][slot] = query.first_stage.slope;
-    constants.margin[slot] = first_stage_->put_query(query, lanes.data());
+    constants.margin[slot] = first_stage_->put_query(query, query_values.data());
     constants.squared_norm_slope[slot] = query.first_stage.squared_norm_slope;
   }
-  put(0, lanes.data());
+  put(0, query_values.data());
   const Int8Stage& second = codec_.stages()[1];
-  const int8_t* values = query.values.data() + second.first_lane();
+  const int8_t* values = query.values.data() + second.first_position();
   match_queries_[static_cast<size_t>(q)] = {
       {query.values.data(), values},
       std::accumulate(values, values + second.padded_dim(), int32_t{0}),
@@ -74,11 +74,11 @@ DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
       bounded_(bounded),
       form_(form),
       matches_(kChunkRows * kMaxQueryTilesTogether * kTileQueries + 4) {
-  const auto add_values = [&](int lanes) {
-    values_.emplace_back(static_cast<size_t>(lanes) * kChunkRows);
+  const auto add_values = [&](int padded_dim) {
+    values_.emplace_back(static_cast<size_t>(padded_dim) * kChunkRows);
   };
   dots_[0].resize(matches_.size());
-  const int first_lanes = codec.stages()[0].padded_dim();
+  const int first_dims = codec.stages()[0].padded_dim();
   switch (form_) {
     case DenseForm::scores:
       for (const Int8Stage& stage : codec.stages()) add_values(stage.padded_dim());
@@ -86,22 +86,25 @@ DenseSearch::DenseSearch(const ScanCodec& codec, DenseForm form, bool bounded)
       break;
     case DenseForm::one_step: {
       one_step_.emplace(codec);
-      const int lanes = one_step_->padded_dim();
-      add_values(lanes);
-      match_rows_ = {false,          {values_[0].data(), values_[0].data() + first_lanes},
-                     {lanes, lanes}, {first_lanes, lanes - first_lanes},
-                     terms_.scale,   terms_.constant};
+      const int padded_dim = one_step_->padded_dim();
+      add_values(padded_dim);
+      match_rows_ = {false,
+                     {values_[0].data(), values_[0].data() + first_dims},
+                     {padded_dim, padded_dim},
+                     {first_dims, padded_dim - first_dims},
+                     terms_.scale,
+                     terms_.constant};
       break;
     }
     case DenseForm::first_stage: {
       first_stage_.emplace(codec);
-      const int second_lanes = codec.stages()[1].padded_dim();
+      const int second_dims = codec.stages()[1].padded_dim();
       add_values(first_stage_->padded_dim());
-      add_values(second_lanes);
+      add_values(second_dims);
       match_rows_ = {true,
                      {values_[0].data(), values_[1].data()},
-                     {first_stage_->padded_dim(), second_lanes},
-                     {first_lanes, second_lanes},
+                     {first_stage_->padded_dim(), second_dims},
+                     {first_dims, second_dims},
                      terms_.scale,
                      terms_.constant};
       break;
@@ -117,7 +120,7 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
       terms_.constant[row] = std::numeric_limits<float>::quiet_NaN();
   }
   chunk_terms_ = make_chunk_terms(terms_.scale, terms_.constant);
-  // Room behind the last row has no payload to decode.
+  // Places after the last row have no payload to decode.
   const int count = std::bit_width(tile.allowed[block]);
   RowPlace at[kChunkRows];
   for (int i = 0; i < count; ++i)
@@ -138,8 +141,8 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
     case DenseForm::first_stage: {
       first_stage_->put_rows(at, count, values_[0].data());
       decode(1);
-      const int lanes = codec_.stages()[1].padded_dim();
-      set_operand_rows(values_[1].data(), count, lanes, static_cast<size_t>(lanes));
+      const int padded_dim = codec_.stages()[1].padded_dim();
+      set_operand_rows(values_[1].data(), count, padded_dim, static_cast<size_t>(padded_dim));
       set_squared_norms(first_stage_->padded_dim(), count);
       const bool l2 = codec_.metric() == Metric::l2;
       set_bound_rows(l2 ? terms_.bias : terms_.scale, terms_.constant, terms_.squared_norm,
@@ -149,8 +152,7 @@ void DenseSearch::decode_block(const ScanTile& tile, int block) {
   }
 }
 
-// For bounds of split stages. The first one's values begin each row, `stride` bytes from the one
-// before.
+// For bounds of split stages. The first stage's values begin each row, every `stride` bytes.
 void DenseSearch::set_squared_norms(int stride, int count) {
   if (!bounded_ || !codec_.has_split_stages()) return;
   int8_squared_norms(values_[0].data(), codec_.stages()[0].padded_dim(), count,
@@ -162,11 +164,11 @@ ScanTerms DenseSearch::terms_of(int row) const {
   return {terms_.scale[row], terms_.constant[row], norm, terms_.squared_norm[row]};
 }
 
-// What some row of the block must reach to be one of the best.
+// The least that some row of the block must reach to be one of the best.
 void DenseSearch::set_threshold(const ScanQuery& query, const TopK& best, int64_t slot) {
   const float constant =
       std::max(std::fabs(chunk_terms_.min_constant), std::fabs(chunk_terms_.max_constant));
-  const float error_bound = query.error_bound.of(query.score, chunk_terms_.max_scale, constant);
+  const float error_bound = query.error_bound.at(query.score, chunk_terms_.max_scale, constant);
   thresholds_[static_cast<size_t>(slot)] = lowered_threshold(-best.worst_key(), error_bound);
   bound_thresholds_[static_cast<size_t>(slot)] = -best.worst_key();
 }
@@ -179,9 +181,9 @@ int DenseSearch::find_matches(const TilesTogether& together) {
   const int64_t first_slot = together.first_slot;
   const float* thresholds = thresholds_.data() + first_slot;
   const QueryTileConstants* constants = query_tiles.constants(first_query_tile);
-  const auto multiply = [&](size_t stage, int lanes) {
-    query_tile_dots(values_[stage].data(), lanes, query_tiles.query_tile(stage, first_query_tile),
-                    count, dots_[stage].data());
+  const auto multiply = [&](size_t stage, int padded_dim) {
+    query_tile_dots(values_[stage].data(), padded_dim,
+                    query_tiles.query_tile(stage, first_query_tile), count, dots_[stage].data());
   };
   const auto find_scores = [&](const int32_t* second_dots) {
     return find_dense_matches(dots_[0].data(), second_dots, count, constants, thresholds,

@@ -20,7 +20,7 @@
 
 namespace polarquant {
 
-/// A group's queries in query_tiles, made once and shared by all threads.
+/// A group's queries in query tiles, made once and shared by all threads.
 class QueryTiles {
  public:
   /// For searches of this form.
@@ -29,24 +29,24 @@ class QueryTiles {
 
   const ScanQuery* queries() const { return queries_.data(); }
   int64_t size() const { return static_cast<int64_t>(queries_.size()); }
-  /// Of the stage's lanes, or of those that one step or the first stage has.
+  /// The stage's values, or those that one step or the first stage has.
   const int8_t* query_tile(size_t stage, int64_t query_tile) const {
     return query_tiles_[query_tiles_of_stage(stage)].data() + query_tile * query_tile_values(stage);
   }
   const QueryTileConstants* constants(int64_t query_tile) const {
     return constants_.data() + query_tile;
   }
-  /// Where few rows get scores.
+  /// For forms in which few rows get scores.
   const MatchQuery* match_queries(int64_t first) const { return match_queries_.data() + first; }
 
  private:
   int64_t query_tile_values(size_t stage) const {
-    int lanes = codec_.stages()[stage].padded_dim();
-    if (one_step_) lanes = one_step_->padded_dim();
-    if (first_stage_) lanes = first_stage_->padded_dim();
-    return int64_t{lanes} * kTileQueries;
+    int padded_dim = codec_.stages()[stage].padded_dim();
+    if (one_step_) padded_dim = one_step_->padded_dim();
+    if (first_stage_) padded_dim = first_stage_->padded_dim();
+    return int64_t{padded_dim} * kTileQueries;
   }
-  /// Stages of the same lanes share them.
+  /// Stages of the same segments share tiles.
   size_t query_tiles_of_stage(size_t stage) const { return codec_.has_split_stages() ? stage : 0; }
   void put_query(int64_t q, int64_t query_tile, int slot);
 
@@ -68,7 +68,7 @@ class DenseSearch {
 
   DenseForm form() const { return form_; }
 
-  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the query_tiles, which are
+  /// Brings the tile's rows into best[q] for queries first ≤ q < end of the query tiles, which are
   /// for searches of this form; `first` is a multiple of 16.
   void search(const ScanTile& tile, const QueryTiles& query_tiles, int64_t first, int64_t end,
               TopK* best);
@@ -78,13 +78,13 @@ class DenseSearch {
   /// Query tiles that are multiplied with a block together.
   struct TilesTogether {
     const QueryTiles& tiles;
-    int64_t first;  // of the tiles
+    int64_t first;  // the first tile
     int count;
-    int64_t first_slot;  // of their queries' thresholds
+    int64_t first_slot;  // the first of their queries' thresholds
   };
   void search_query_tiles(const ScanTile& tile, int block, const TilesTogether& together,
                           TopK* best);
-  /// Those whose scores reach their query's threshold; returns how many.
+  /// Finds those whose scores reach their query's threshold; returns how many.
   int find_matches(const TilesTogether& together);
   void set_threshold(const ScanQuery& query, const TopK& best, int64_t slot);
   void set_squared_norms(int stride, int count);
@@ -104,13 +104,13 @@ class DenseSearch {
   DenseForm form_;
   std::optional<OneStepVectors> one_step_;
   std::optional<FirstStageVectors> first_stage_;
-  std::vector<AlignedVector<int8_t>> values_;  // by stage, or one step: (kChunkRows, lanes)
+  std::vector<AlignedVector<int8_t>> values_;  // by stage, or one step: (kChunkRows, padded_dim)
   AlignedVector<int32_t> dots_[2];             // by stage
   Terms terms_;
   ChunkTerms chunk_terms_;
   BoundRows bound_rows_;    // where the first stage leaves rows out
   MatchRows match_rows_{};  // where few rows get scores
-  /// Of the queries being searched, padded to whole query_tiles: for scores, and for bounds, which
+  /// For the queries being searched, padded to whole query tiles: for scores, and for bounds, which
   /// have no error_bound.
   AlignedVector<float> thresholds_;
   AlignedVector<float> bound_thresholds_;

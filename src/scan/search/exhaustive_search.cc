@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Rows are decoded a tile at a time. Few queries are scored against floats that stay in the L1
-// cache; for many, bytes first say which rows can be among the best (rounded_rows.h): about ten
-// times as fast for 1000 queries on AVX-512. The work is a grid of row ranges × query slices, so
+// cache; for many, bytes first tell which rows can be among the best (rounded_rows.h), which is
+// much faster (docs/dev/tuning.md, "Plans"). The work is a grid of row ranges × query slices, so
 // that one query uses all threads, and so do many queries over few rows.
 #include "src/scan/search/exhaustive_search.h"
 
@@ -70,7 +70,7 @@ class ExhaustiveSearch final : public QueryGroups {
   void run() { QueryGroups::run(plan_for(request_.nq).group_queries); }
 
  private:
-  /// For so many queries of the search.
+  /// The plan for so many queries of the search.
   ScanPlan plan_for(int64_t nq) const {
     return plan_scan(nullptr, {}, {nq, k(), codes_.rows, 0, threads_, true});
   }

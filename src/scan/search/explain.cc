@@ -12,9 +12,9 @@
 namespace polarquant {
 namespace {
 
-/// Of real embeddings, one row in so many is left by its sketch, and one in so many is scored by
-/// int8 values, where there are many more rows than k; a shared scan, whose thresholds are those of
-/// the tile before, scores all that the sketch leaves, one in so many. docs/dev/tuning.md has them.
+/// How many rows for each candidate that the sketches leave, and for each row scored by int8
+/// values, of real embeddings with many more rows than k. A shared scan, whose thresholds are those
+/// of the tile before, scores every candidate of its sketches. docs/dev/tuning.md has the figures.
 constexpr int64_t kRowsPerCandidate = 50;
 constexpr int64_t kRowsPerScore = 200;
 constexpr int64_t kRowsPerSharedScore = 25;
@@ -42,7 +42,7 @@ const char* text_of(ScanKind kind) {
   return "exhaustive: every row is scored for every query";
 }
 
-/// Of one query over so many rows.
+/// The rows that one query is expected to read at each stage.
 struct Expected {
   int64_t candidates;
   int64_t scored;
@@ -67,13 +67,13 @@ double sketch_bytes(const ScanCodec& scan) {
   return static_cast<double>(scan.layout().row_bytes() - scan.layout().payload_bytes());
 }
 
-/// What stage 2 reads behind the sketch: other sign words, or split stages' first one.
+/// The bytes that stage 2 reads after the sketch: other sign words, or split stages' first one.
 double second_stage_bytes(const ScanCodec& scan) {
   return static_cast<double>(scan.has_split_stages() ? scan.stages()[0].payload_bytes
                                                      : scan.layout().payload_sign_bytes());
 }
 
-/// What one query reads of its candidates.
+/// The bytes that one query reads of its candidates.
 double candidate_bytes(const ScanCodec& scan, const Expected& expected) {
   const double second = second_stage_bytes(scan);
   const double payload = static_cast<double>(scan.layout().payload_bytes());
@@ -157,27 +157,28 @@ std::string explain_scan(const Codec& codec, const ScanCodec* scan, const ScanMa
 
 std::string explain_lists(const Codec& codec, const ScanCodec* scan, const ScanMachine& machine,
                           const ListRequest& request, int64_t k, int64_t rows) {
-  ListRequest of_group = request;
-  of_group.nq = std::min(request.nq, kListGroupQueries);
-  const ListPlan plan = plan_lists(scan, machine, of_group);
+  ListRequest group = request;
+  group.nq = std::min(request.nq, kListGroupQueries);
+  const ListPlan plan = plan_lists(scan, machine, group);
   const double lists = static_cast<double>(std::max<int64_t>(request.lists, 1));
   const double share = static_cast<double>(request.nprobe) / lists;
-  const auto of_query = static_cast<int64_t>(std::ceil(static_cast<double>(rows) * share));
+  const auto query_rows = static_cast<int64_t>(std::ceil(static_cast<double>(rows) * share));
   const int64_t together =
-      plan.by_lists ? std::llround(static_cast<double>(of_group.nq) * share) : int64_t{1};
+      plan.by_lists ? std::llround(static_cast<double>(group.nq) * share) : int64_t{1};
   const ScanKind kind = plan.kind(std::max<int64_t>(together, 1));
-  const Expected expected(of_query, k);
+  const Expected expected(query_rows, k);
   const double row_bytes = bytes_of_row(codec, scan);
-  double bytes = row_bytes * static_cast<double>(of_query) * static_cast<double>(request.nq);
+  double bytes = row_bytes * static_cast<double>(query_rows) * static_cast<double>(request.nq);
   if (plan.by_lists && kind != ScanKind::staged) {
     bytes = row_bytes * static_cast<double>(rows) *
             static_cast<double>(div_up(request.nq, kListGroupQueries));
   } else if (kind == ScanKind::staged) {
-    bytes = static_cast<double>(request.nq) * (sketch_bytes(*scan) * static_cast<double>(of_query) +
-                                               candidate_bytes(*scan, expected));
+    bytes =
+        static_cast<double>(request.nq) *
+        (sketch_bytes(*scan) * static_cast<double>(query_rows) + candidate_bytes(*scan, expected));
   }
   return format_text("scan: {}\n", text_of(kind)) +
-         format_text("rows: about {} of {} a query, in {} of {} lists\n", of_query, rows,
+         format_text("rows: about {} of {} a query, in {} of {} lists\n", query_rows, rows,
                      request.nprobe, request.lists) +
          format_text("queries: {}; {}, by {} {}\n", request.nq,
                      plan.by_lists

@@ -11,7 +11,7 @@
 namespace polarquant {
 namespace {
 
-/// A filter of ids as one of list_offsets.
+/// Turns a filter of ids into one of list_offsets.
 RowFilter by_list_offset(const CodeLists& lists, const RowFilter& filter) {
   if (filter.keeps_all()) return {};
   return [&lists, &filter](int64_t list_offset) {
@@ -19,8 +19,8 @@ RowFilter by_list_offset(const CodeLists& lists, const RowFilter& filter) {
   };
 }
 
-/// So many lists ahead what a search begins with is fetched: the sketches of so many rows, behind
-/// which the processor sees what is read.
+/// How many lists ahead the beginning of a list is fetched: the sketches of its first rows, after
+/// which the processor's own prefetching follows.
 constexpr size_t kFetchAheadLists = 3;
 constexpr int64_t kFetchedRows = 256;
 
@@ -88,7 +88,7 @@ void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<con
 
 // How many of the first lists are searched together; 0: the first one is searched alone.
 size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best) const {
-  // Without a threshold, what survives of one list is what the others need one for.
+  // Without a threshold the candidates of one list are scored first: they give the others one.
   if (!file_.lists.has_blocks() || !plan_.bounded || !std::isfinite(best.worst_key())) return 0;
   size_t count = 0;
   int64_t blocks = 0;
@@ -100,7 +100,7 @@ size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best
   return count;
 }
 
-// The first `count` lists; those behind are fetched.
+// Searches the first `count` lists, and fetches those after.
 void ListScan::search_together(const PreparedQuery& query, std::span<const int64_t> lists,
                                size_t count, TopK* best) {
   spans_.clear();
@@ -123,7 +123,7 @@ void ListScan::search_together(const PreparedQuery& query, std::span<const int64
   staged_->search_lists(*tile_, {parts.data(), count}, best);
 }
 
-// Brings near what a search of the list begins with.
+// Fetches what a search of the list begins with.
 void ListScan::fetch(int64_t list) const {
   if (!file_.centres.empty()) {
     polarquant::fetch(
@@ -170,7 +170,7 @@ void ListScan::search_tile(ScanKind kind, int64_t count, const QueryTiles* query
   }
 }
 
-// A row is decoded once for all queries.
+// Decodes a row once for all queries.
 void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const int32_t> numbers,
                                 int64_t list) {
   const Codec& codec = file_.codec;

@@ -23,7 +23,7 @@ namespace polarquant {
 
 class ListScan {
  public:
-  /// Queries that a list is searched for together at the most.
+  /// The most queries that a list is searched for together.
   static constexpr int64_t kMaxQueries = 128;
 
   /// `file` and `request` are borrowed. A range search's rows are those that may be within the
@@ -31,12 +31,12 @@ class ListScan {
   ListScan(const InvertedFile& file, const ListPlan& plan, const SearchRequest& request);
 
   /// Brings the list's rows into best[q] for the queries of these numbers, at most kMaxQueries;
-  /// best has their list_offsets for ids. Queries are prepared by the codec, and not about a
-  /// centre. `limits`: of the one query.
+  /// best has their list_offsets for ids. Queries are prepared by the codec, without a centre.
+  /// `limits`: those of a single query.
   void search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
               TopK* best, const ThreadLimits& limits);
 
-  /// The same of many lists for one query.
+  /// The same for many lists and one query.
   void search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
               TopK* best, const ThreadLimits& limits);
 
@@ -62,10 +62,10 @@ class ListScan {
   ListPlan plan_;
   const SearchRequest& request_;
   std::vector<PreparedQuery> residual_;  // queries about the list's centre
-  std::vector<TopK> best_;               // theirs
+  std::vector<TopK> best_;               // the best rows of these
   std::vector<uint8_t> code_;
   AlignedVector<float> decoded_;
-  // Of codes with int8 values.
+  // For codes with int8 values.
   std::vector<ScanQuery> scan_queries_;
   SpareMemory<std::array<ScanQuery, TileSearch::kMaxLists>> list_queries_;
   std::vector<BlockRows> spans_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Where lists are probed by many queries of a batch, lists are tasks: each is read, and its rows
-// are decoded, once for all its queries. Else queries are tasks of their own; few queries have
-// their probes dealt out to several tasks, nearest lists first to each, which tell each other how
-// good rows must be.
+// are decoded, once for all its queries. Otherwise queries are tasks; few queries split their
+// probes among several tasks, nearest lists first for each, which tell each other how good rows
+// must be.
 #include "src/scan/search/list_search.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ class ListSearch final : public QueryGroups {
     return *scan;
   }
 
-  /// Calls body(probe, list) for the lists that a query of the group is to be held against.
+  /// Calls body(probe, list) for the lists that a query of the group probes.
   template <typename Body>
   void for_each_list(int64_t query, const Body& body) const {
     int64_t rows = 0;
@@ -133,7 +133,7 @@ class ListSearch final : public QueryGroups {
       std::span<const int32_t> left = {queries.numbers.data() + ends[0],
                                        queries.numbers.data() + ends[1]};
       while (!left.empty()) {
-        // A query that has the list twice is not met twice together.
+        // A query that probes a list twice is not searched twice together.
         const size_t most = std::min<size_t>(left.size(), ListScan::kMaxQueries);
         const auto end = std::adjacent_find(left.begin(), left.begin() + most);
         const size_t count = end == left.begin() + most ? most : end - left.begin() + 1;

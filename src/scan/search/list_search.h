@@ -18,7 +18,7 @@ struct InvertedFile {
   const Codec& codec;
   const ScanCodec* scan_codec;  // null for codes without int8 values
   const CodeLists& lists;
-  /// What each list is coded about; empty: all lists about the codec's own centre.
+  /// The centre of each list's codes; empty: all lists have the codec's own centre.
   std::span<const ListCentre> centres;
 };
 
@@ -26,13 +26,13 @@ struct InvertedFile {
 struct ListProbes {
   const int64_t* lists;
   int64_t nprobe;
-  /// Lists of a query are searched until so many rows were; 0: all of them are.
+  /// A query's lists are searched until so many rows were read; 0: all lists.
   int64_t max_rows = 0;
 
   int64_t list(int64_t query, int64_t probe) const { return lists[query * nprobe + probe]; }
 };
 
-/// What a search returns of a row.
+/// The label that a search returns for a row.
 enum class RowLabel {
   id,
   list_offset,  // list << 32 | row of the list
@@ -45,11 +45,11 @@ constexpr int64_t row_of_offset(int64_t list_offset) { return list_offset & 0xff
 
 /// Searches the probed lists for each query; result ids are labels, ties by lower label, and the
 /// filter is over ids. The k best rows are those of the largest min(score, bounds), by int8 values
-/// where the codec has them, ties to the lower list_offset; what is returned, and orders them, is
-/// Codec::score of each about its list's centre, to the bit. Rows within a radius are those that
-/// this score says are, but for rows of which a bound is not, as in block_search. The result does
-/// not depend on threads or the machine. Throws bad_argument for a request that is not allowed,
-/// lists that are not there, and queries that are not finite.
+/// where the codec has them, ties to the lower list_offset; it returns Codec::score of each about
+/// its list's centre, to the bit, in the order of these. Rows within a radius are those whose score
+/// is, except rows that have a bound outside, as in block_search. The result does not depend on
+/// threads or the machine. Throws bad_argument for a request that is not allowed, lists that are
+/// not there, and queries that are not finite.
 void list_search(const InvertedFile& file, const ListProbes& probes, RowLabel label,
                  const SearchRequest& request, const SearchResult& result);
 

@@ -12,8 +12,9 @@
 
 namespace polarquant {
 
-/// What a score by values must reach where `reached` is what it must with error_bound: a little
-/// lower, for the rounding of this difference. What passes is held against `reached`.
+/// The threshold of scores by values, where `reached` is that of scores with the error_bound: a
+/// little lower, for the rounding of this difference. Scores that pass are then compared with
+/// `reached`.
 inline float lowered_threshold(float reached, float error_bound) {
   return error_bound == 0 ? reached
                           : reached - error_bound - 1e-6F * (std::fabs(reached) + error_bound);

@@ -19,13 +19,13 @@ constexpr int64_t kMostRows = 8192;
 constexpr int64_t kMostQueries = 1024;
 constexpr int64_t kQueriesTogether = 64;
 constexpr int64_t kNeighbours = 10;
-/// Fewer neighbours than this say little of the few that a search loses.
+/// With fewer rows the neighbours say little of the few that a search loses.
 constexpr int64_t kLeastRows = 512;
 
-/// The share of neighbours that a bound may lose, and at which exactness it does so with margins of
-/// 1: on 117,659 × 384 embeddings of 2 to 4 bits, for inner product and L2, it does from 2.34 to
-/// 2.51 and from 1.41 to 1.66 on. (Of 8192 rows nearest ones are further away than of all, so that
-/// a search of all loses .0006 at the default of 2.25.)
+/// The share of neighbours that a bound may lose, and the exactness at which it does so with
+/// margins of 1: on real embeddings of 2 to 4 bits, for inner product and L2, 2.34 to 2.51 for the
+/// sketch and 1.41 to 1.66 for the next stage. (The nearest of 8192 rows are further away than
+/// those of all, so that a search of all loses .0006 at the default of 2.25.)
 constexpr double kLostShare = .002;
 constexpr double kSketchExactness = 2.5;
 constexpr double kNextExactness = 1.65;
@@ -72,8 +72,7 @@ class SampledRows {
   std::vector<BlockRows> spans_;
 };
 
-/// At which exactness a row reaches its query's threshold, by the sketch and by the stage behind
-/// it.
+/// The exactness at which a row reaches its query's threshold, by the sketch and by the next stage.
 struct NeededExactness {
   double sketch;
   double next;
@@ -81,7 +80,7 @@ struct NeededExactness {
 
 NeededExactness needed_exactness(const ScanCodec& codec, const ScanQuery& at_0,
                                  const ScanQuery& at_1, const RowPlace& at, float threshold) {
-  // Bounds grow by as much for each 1 of exactness.
+  // Bounds grow by the same amount for each 1 of exactness.
   const auto reaching = [&](float bound_at_0, float bound_at_1) {
     return (double{threshold} - bound_at_0) / (double{bound_at_1} - bound_at_0);
   };
@@ -131,7 +130,7 @@ void add_needed(const SampledRows& rows, int64_t queries, int64_t first, int64_t
   }
 }
 
-/// The factor by which a margin loses kLostShare where it is wanted.
+/// The factor by which a margin loses kLostShare at the wanted exactness.
 float factor_of(std::vector<double> needed, double wanted) {
   std::erase_if(needed, [](double exactness) { return !std::isfinite(exactness); });
   if (needed.empty()) return 1;
@@ -152,9 +151,9 @@ SearchMargins measure(Codec& trained, const ScanCodec& scan_codec, int64_t n, co
   });
   std::vector<double> sketch;
   std::vector<double> next;
-  for (const NeededExactness& of_row : needed) {
-    sketch.push_back(of_row.sketch);
-    next.push_back(of_row.next);
+  for (const NeededExactness& row_needed : needed) {
+    sketch.push_back(row_needed.sketch);
+    next.push_back(row_needed.next);
   }
   return {factor_of(std::move(sketch), kSketchExactness),
           factor_of(std::move(next), kNextExactness)};

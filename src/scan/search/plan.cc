@@ -14,21 +14,21 @@
 namespace polarquant {
 namespace {
 
-/// Fewer dimensions have bounds that leave no row out.
+/// With fewer dimensions bounds leave no row out.
 constexpr int kMinBoundedDims = 64;
 
-// Groups. Dense and shared scans decode every row once a group, so that groups are as large as
-// memory lets them be: a thread's queries, what they take prepared, and their heaps.
+// Groups. Dense and shared scans decode every row once for each group, so that groups are as large
+// as memory allows: a thread's queries, their prepared forms, and their heaps.
 constexpr int64_t kGroupQueries = 1024;
 constexpr int64_t kGroupBytes = int64_t{16} << 20;     // 3.2 MiB are taken at 384 dimensions
 constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
-/// With so many queries each, threads go apart: decoding rows again costs less than two threads'
-/// thresholds for the same queries, each of which has seen half of the rows.
+/// With so many queries each, threads work apart: decoding rows again costs less than two threads'
+/// thresholds for the same queries, each of which knows half of the rows.
 constexpr int64_t kQueriesApart = 256;
 
-// Shared scans. Laying sketches out and decoding rows is what few queries do not pay back, and a
-// residual code's two values a coordinate less than any. Each number is about the one from which on
-// a shared scan was as fast as groups of eight queries.
+// Shared scans. Few queries do not repay laying sketches out and decoding rows, least of all a
+// residual code's two values a coordinate. From each number on a shared scan was as fast as groups
+// of eight queries.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMinSharedQueries = 72;
 constexpr int64_t kMinSharedQueriesOfSplit = 80;
@@ -36,45 +36,45 @@ constexpr int64_t kMinSharedQueriesOfResidual = 144;
 constexpr int64_t kMinSharedQueriesOfResidualWide = 112;
 constexpr int64_t kMinSharedQueriesNarrow = 96;
 constexpr int64_t kMinSharedQueriesOfResidualNarrow = 256;
-/// More blocks would set tighter thresholds first, but looking for them takes as long as is gained.
+/// More blocks would set tighter thresholds first, but searching them takes as long as they save.
 constexpr int64_t kSeedBlocks = 64;
 /// Blocks that are decoded, or packed, at a time.
 constexpr int64_t kSmallTileBlocks = 16;
 
-// Dense scans. With AMX they are the faster ones from so many queries on (of codes in two stages:
-// from so many), where they multiply so many lanes at the most: what a shared scan reads of most
-// rows does not grow with lanes.
+// Dense scans. With AMX they are faster from so many queries on, up to so many dimensions (each
+// number also for codes in two stages): a shared scan reads a number of bytes of most rows that
+// does not grow with the dimension.
 constexpr int64_t kMinDenseQueries = 48;
 constexpr int64_t kMinDenseQueriesByStages = 64;
-constexpr int kMaxDenseLanes = 512;
+constexpr int kMaxDenseDims = 512;
 /// Where every row is scored a dense scan pays from the second query on, without AMX too: it
 /// decodes a row once for both.
 constexpr int64_t kMinUnboundedDenseQueries = 2;
-/// More lanes take longer in one step than by the first stage, or by scores of both. Without AMX
-/// the first stage's products, of half as many lanes, are the faster ones where bounds leave rows
+/// With more dimensions one step takes longer than the first stage, or than scores of both. Without
+/// AMX the first stage's products, of half as many dimensions, are faster where bounds leave rows
 /// out.
-constexpr int kMaxOneStepLanes = 512;
+constexpr int kMaxOneStepDims = 512;
 
 // Codes without int8 values. Rounding a decoded row costs about eight scores.
 constexpr int64_t kMinRoundedQueries = 16;
-/// Their heaps, one per thread and query, are alive together.
+/// The heaps, one per thread and query, are alive together.
 constexpr int64_t kMaxExhaustiveGroupQueries = 1024;
 constexpr int64_t kMaxExhaustiveHeapEntries = int64_t{1} << 22;  // 64 MiB
 
-// Inverted files.
+// Inverted files. With so many queries for each list, in the mean, lists are tasks.
 /// Queries of a list, in the mean, from which on lists are tasks.
 constexpr int64_t kMinQueriesPerList = 8;
-/// Queries for which a list's rows are decoded once and scored against all: what fewer leave out by
-/// bounds is worth more.
+/// With so many queries a list's rows are decoded once and scored for all: fewer gain more by
+/// leaving rows out.
 constexpr int64_t kMinDenseQueriesOfList = 8;
-/// Lists that one task of a query that is shared by threads searches at the least: some
-/// microseconds of work.
+/// The least number of lists of one task, where threads share a query's probes.
 constexpr int64_t kMinProbesPerTask = 4;
 
-// Centroids.
+// Centroids. From so many queries on query_tile_dots, which always takes a whole chunk, is the
+// faster kernel.
 /// From so many on query_tile_dots, which always takes a whole chunk, is the faster kernel.
 constexpr int64_t kMinChunkQueries = 20;
-/// Numbers of similarity that are in memory together, unless one query has more: 4 MiB.
+/// Similarities that are in memory together, unless one query has more: 4 MiB.
 constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
 
 bool is_residual(const ScanCodec& codec) {
@@ -84,7 +84,7 @@ bool is_residual(const ScanCodec& codec) {
 bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int64_t nq) {
   const bool by_stages = codec.stages().size() == 2;
   return machine.has_amx && nq >= (by_stages ? kMinDenseQueriesByStages : kMinDenseQueries) &&
-         dense_lanes(codec, dense_form(codec, machine, true)) <= kMaxDenseLanes;
+         dense_dims(codec, dense_form(codec, machine, true)) <= kMaxDenseDims;
 }
 
 ScanKind kind_of(const ScanCodec& codec, const ScanMachine& machine, bool bounded, int64_t nq) {
@@ -98,14 +98,14 @@ int64_t group_of(const ScanCodec& codec, const ScanRequest& request) {
   const int64_t blocks = div_up(request.rows, kBlockRows);
   const int64_t heap_entries =
       std::max<int64_t>(1, std::min(ScanCodec::rescored_rows(request.k), blocks * kBlockRows));
-  const int64_t of_thread = std::min(kGroupQueries, kGroupBytes / query_bytes);
-  const int64_t group =
-      std::max<int64_t>(1, std::min(of_thread * request.threads, kMaxHeapEntries / heap_entries));
+  const int64_t thread_queries = std::min(kGroupQueries, kGroupBytes / query_bytes);
+  const int64_t group = std::max<int64_t>(
+      1, std::min(thread_queries * request.threads, kMaxHeapEntries / heap_entries));
   return request.nq > 0 ? div_up(request.nq, div_up(request.nq, group)) : 1;
 }
 
-/// Slices of queries keep thresholds tight, which a staged scan lives by; dense and shared ones
-/// decode every row once a slice.
+/// Slices of queries keep thresholds tight, which a staged scan depends on; dense and shared ones
+/// decode every row once for each slice.
 int64_t slices_of(ScanKind kind, int64_t nq, int64_t blocks, int threads) {
   const int64_t wanted = threads == 1 ? 1 : threads * kTasksPerThread;
   const int64_t most = std::max<int64_t>(nq / kQueriesPerTask, 1);
@@ -191,19 +191,19 @@ bool search_is_bounded(const ScanCodec& codec, float exactness) {
   return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;
 }
 
-// The bounds of split stages have the first one's whole dot products.
+// The bounds of split stages need the first one's whole dot products.
 bool single_rows_are_bounded(const ScanCodec& codec, float exactness) {
   return search_is_bounded(codec, exactness) && !codec.has_split_stages();
 }
 
 DenseForm dense_form(const ScanCodec& codec, const ScanMachine& machine, bool bounded) {
   if (codec.has_split_stages() && (machine.has_amx || !bounded) &&
-      OneStepVectors(codec).padded_dim() <= kMaxOneStepLanes)
+      OneStepVectors(codec).padded_dim() <= kMaxOneStepDims)
     return DenseForm::one_step;
   return bounded && codec.stages().size() == 2 ? DenseForm::first_stage : DenseForm::scores;
 }
 
-int dense_lanes(const ScanCodec& codec, DenseForm form) {
+int dense_dims(const ScanCodec& codec, DenseForm form) {
   switch (form) {
     case DenseForm::one_step:
       return OneStepVectors(codec).padded_dim();

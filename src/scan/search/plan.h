@@ -13,20 +13,20 @@
 namespace polarquant {
 
 enum class ScanKind : uint8_t {
-  staged,  // the sketches of all rows, and more and more of the few that bounds leave
+  staged,  // the sketches of all rows, then further stages of the few that bounds leave
   shared,  // the same by bounds, but sketches are laid out and rows decoded once for all queries
   dense,   // products of all rows with all queries
   exhaustive,  // every row is scored, query by query
 };
 
-/// What the products of a dense scan are.
+/// The products of a dense scan.
 enum class DenseForm : uint8_t {
   scores,       // by stage
-  one_step,     // scores of split stages, no further off than a margin; few rows get their own
-  first_stage,  // of two stages the first one's, where its bound leaves rows out; few get scores
+  one_step,     // scores of split stages within a margin; few rows get exact ones
+  first_stage,  // the first of two stages, where its bound leaves rows out; few rows get scores
 };
 
-/// What of a machine decides.
+/// The properties of a machine that a plan depends on.
 struct ScanMachine {
   SharedKernels shared = SharedKernels::none;
   bool has_amx = false;  // for products of bytes
@@ -34,7 +34,7 @@ struct ScanMachine {
   static ScanMachine here();
 };
 
-/// What of a search decides.
+/// The properties of a search that a plan depends on.
 struct ScanRequest {
   int64_t nq = 1;
   int64_t k = 0;  // 0: all rows within a radius
@@ -53,17 +53,17 @@ struct ScanPlan {
   ScanKind kind = ScanKind::exhaustive;
   /// Whether rows are ranked by bounds too, and not by scores alone.
   bool bounded = false;
-  /// Of a dense scan.
+  /// For a dense scan.
   DenseForm form = DenseForm::scores;
-  /// Of an exhaustive scan of codes without int8 values: whether products of rounded bytes say
+  /// For an exhaustive scan of codes without int8 values: whether products of rounded bytes tell
   /// first which rows can be among the best.
   bool rounded = false;
-  /// Queries that go through the rows together, the group; and the parts that the group is cut into
-  /// for threads, which read the rows once each.
+  /// Queries that go through the rows together, the group; and the parts that threads take of the
+  /// group, each of which reads the rows once.
   int64_t group_queries = 1;
   int64_t slices = 1;
   int64_t slice_queries = 1;
-  /// Blocks that are loaded at a time at the most.
+  /// The most blocks that are loaded at a time.
   int64_t tile_blocks = 0;
   /// Blocks, at even distances, whose most promising rows set a shared scan's first thresholds.
   int64_t seed_blocks = 0;
@@ -83,9 +83,9 @@ struct ListRequest {
 };
 
 struct ListPlan {
-  /// Whether lists are tasks, each read once for all queries that probe it; else queries are.
+  /// Whether lists are tasks, each read once for all queries that probe it; otherwise queries are.
   bool by_lists = false;
-  /// Tasks that a query's probes are dealt out to, where queries are tasks.
+  /// Tasks that share a query's probes, where queries are tasks.
   int64_t parts = 1;
   bool has_values = false;  // int8 values
   bool bounded = false;
@@ -101,7 +101,7 @@ ListPlan plan_lists(const ScanCodec* codec, const ScanMachine& machine, const Li
 
 /// How the centroids nearest to queries are looked for.
 struct CentroidPlan {
-  /// Whether ranges of centroids are tasks, since queries are too few for all threads.
+  /// Whether ranges of centroids are tasks, since there are too few queries for all threads.
   bool by_centroids = false;
   int64_t chunk_queries = 1;  // whose similarity is in memory together
 };
@@ -111,15 +111,14 @@ bool multiplies_chunk(int64_t queries);
 
 /// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.
 bool search_is_bounded(const ScanCodec& codec, float exactness);
-/// The same of rows that are scored one by one, for graphs.
+/// The same for rows that are scored one by one, for graphs.
 bool single_rows_are_bounded(const ScanCodec& codec, float exactness);
 
 /// The fastest form of a dense scan.
 DenseForm dense_form(const ScanCodec& codec, const ScanMachine& machine, bool bounded);
-/// Lanes of the products that such a scan takes of every row.
-int dense_lanes(const ScanCodec& codec, DenseForm form);
-/// From so many queries on a shared scan is the faster one; more than there can be where it never
-/// is.
+/// The dimensions of such a scan's products.
+int dense_dims(const ScanCodec& codec, DenseForm form);
+/// The least number of queries for which a shared scan is faster; beyond any where it never is.
 int64_t min_shared_queries(const ScanCodec& codec, const ScanMachine& machine);
 
 }  // namespace polarquant

@@ -9,9 +9,9 @@
 
 namespace polarquant {
 
-/// Queries prepared, or merged, by one task: a few microseconds each.
+/// Queries that one task prepares or merges.
 inline constexpr int64_t kQueriesPerTask = 8;
-/// Tasks wanted per thread, so that none waits long for the last.
+/// Tasks for each thread, so that none waits long for the last.
 inline constexpr int64_t kTasksPerThread = 4;
 
 inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }

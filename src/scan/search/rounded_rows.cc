@@ -11,14 +11,14 @@
 namespace polarquant {
 namespace {
 
-/// Above what roundings can take from a length.
+/// More than roundings can take from a length.
 constexpr float kLonger = 1.001F;
 
-/// What float operations can make of a sum of dim products (dot.h: 16 partial sums) and the few
+/// The most that float operations change a sum of dim products (dot.h: 16 partial sums) and the few
 /// operations around it, as a share of the lengths' product: at least twice the worst case.
 float float_rounding(int dim) { return 1.2e-7F * (static_cast<float>(dim) / 16 + 64); }
 
-int lanes_of(int dim) { return (dim + 63) / 64 * 64; }
+int padded_dim_of(int dim) { return (dim + 63) / 64 * 64; }
 
 struct Rounded {
   float step = 0;
@@ -29,7 +29,7 @@ struct Rounded {
 /// Rounds x to values; with `negate`, −x.
 Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* values) {
   Rounded result;
-  // In double: squares of small floats would be 0, and the bound no bound.
+  // In double: squares of small floats would be 0, and the bound wrong.
   result.norm = static_cast<float>(std::sqrt(simd_exact_sums().dot_exact(x, x, dim))) * kLonger;
   result.step = round_to_step(x, dim, values, negate);
   if (result.step == 0) {
@@ -44,20 +44,20 @@ Rounded round_to_bytes(const float* x, int dim, bool negate, int8_t* values) {
 
 RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
                                bool higher_is_nearer)
-    : queries_(queries), lanes_(lanes_of(dim)) {
+    : queries_(queries), padded_dim_(padded_dim_of(dim)) {
   const auto query_tiles =
       static_cast<size_t>(query_tiles_of(static_cast<int64_t>(queries.size())));
-  int8_values_.resize(query_tiles * static_cast<size_t>(lanes_) * kTileQueries);
+  int8_values_.resize(query_tiles * static_cast<size_t>(padded_dim_) * kTileQueries);
   constants_.resize(query_tiles);
-  AlignedVector<int8_t> values(static_cast<size_t>(lanes_));
+  AlignedVector<int8_t> values(static_cast<size_t>(padded_dim_));
   const float sign = higher_is_nearer ? 1.0F : -1.0F;
   for (size_t q = 0; q < queries.size(); ++q) {
     const PreparedQuery& query = queries[q];
     const Rounded rounded = round_to_bytes(query.rotated.data(), dim, false, values.data());
     const int slot = static_cast<int>(q % kTileQueries);
     put_in_query_tile(
-        values.data(), lanes_, slot,
-        int8_values_.data() + q / kTileQueries * static_cast<size_t>(lanes_) * kTileQueries);
+        values.data(), padded_dim_, slot,
+        int8_values_.data() + q / kTileQueries * static_cast<size_t>(padded_dim_) * kTileQueries);
     QueryTileConstants& constants = constants_[q / kTileQueries];
     constants.base[slot] = sign * query.offset;
     constants.weight[slot] = sign * query.bias_weight;
@@ -69,9 +69,9 @@ RoundedQueries::RoundedQueries(std::span<const PreparedQuery> queries, int dim,
 
 RoundedRows::RoundedRows(const Codec& codec)
     : codec_(codec),
-      lanes_(lanes_of(codec.dim())),
-      values_(static_cast<size_t>(lanes_) * kChunkRows),
-      int8_values_(static_cast<size_t>(lanes_) * kChunkRows),
+      padded_dim_(padded_dim_of(codec.dim())),
+      values_(static_cast<size_t>(padded_dim_) * kChunkRows),
+      int8_values_(static_cast<size_t>(padded_dim_) * kChunkRows),
       terms_(kChunkRows),
       ids_(kChunkRows),
       scale_(kChunkRows),
@@ -86,11 +86,11 @@ void RoundedRows::push(CodeRows codes, int64_t row) {
     max_length_ = 0;
   }
   const auto slot = static_cast<size_t>(size_++);
-  float* y = values_.data() + slot * static_cast<size_t>(lanes_);
+  float* y = values_.data() + slot * static_cast<size_t>(padded_dim_);
   const RowTerms terms = codec_.decode_for_score(codes, row, y);
   const float scale = codec_.higher_is_nearer() ? terms.scale : -terms.scale;
-  const Rounded rounded = round_to_bytes(y, codec_.dim(), scale < 0,
-                                         int8_values_.data() + slot * static_cast<size_t>(lanes_));
+  const Rounded rounded = round_to_bytes(
+      y, codec_.dim(), scale < 0, int8_values_.data() + slot * static_cast<size_t>(padded_dim_));
   terms_[slot] = terms;
   ids_[slot] = row;
   const float magnitude = std::fabs(scale);
@@ -98,13 +98,12 @@ void RoundedRows::push(CodeRows codes, int64_t row) {
   constant_[slot] = terms.constant;
   max_rounding_ = std::max(max_rounding_, magnitude * rounded.rounding);
   const float length = magnitude * (rounded.norm + rounded.rounding);
-  // What is no number stays: max would drop it.
+  // NaN stays: max would drop it.
   max_length_ = std::isfinite(length + terms.constant) ? std::max(max_length_, length)
                                                        : std::numeric_limits<float>::infinity();
 }
 
-// The least that a dot of bytes says of a row that is as good as the worst of the best; NaN where
-// sums may overflow.
+// The least dot of bytes of a row as good as the worst of the best; NaN where sums may overflow.
 float RoundedRows::similarity_threshold(const RoundedQueries& queries, int64_t query,
                                         float worst_key) const {
   const float norm = queries.norm(query);
@@ -122,7 +121,7 @@ void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int ro
                             TopK* best) const {
   const auto slot = static_cast<size_t>(row);
   const PreparedQuery& exact = queries.query(query);
-  const float* y = values_.data() + slot * static_cast<size_t>(lanes_);
+  const float* y = values_.data() + slot * static_cast<size_t>(padded_dim_);
   const float score = codec_.score_decoded(exact, terms_[slot], y);
   best[query].push({key_of_score(score, codec_.higher_is_nearer()), ids_[slot]});
 }
@@ -130,7 +129,7 @@ void RoundedRows::score_row(const RoundedQueries& queries, int64_t query, int ro
 void RoundedRows::score_query_tiles(const RoundedQueries& queries, int64_t first_query_tile,
                                     int count, int64_t end, TopK* best) {
   const int64_t first_query = first_query_tile * kTileQueries;
-  query_tile_dots(int8_values_.data(), lanes_, queries.query_tile(first_query_tile), count,
+  query_tile_dots(int8_values_.data(), padded_dim_, queries.query_tile(first_query_tile), count,
                   dots_.data());
   for (int slot = 0; slot < count * kTileQueries; ++slot) {
     const int64_t query = first_query + slot;

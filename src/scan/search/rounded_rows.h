@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Exact scores of few rows instead of all: decoded rows and queries are rounded to bytes, whose dot
-// products say which rows can reach a query's k-th best score at all. For codecs that have no
-// int8 values of their own.
+// products tell which rows can reach a query's k-th best score. For codecs that have no int8 values
+// of their own.
 //
 // With y the decoded row, q the query, ŷ and q̂ rounded to multiples of a step each (the largest
 // magnitude / 127): |⟨q,y⟩ − ⟨q̂,ŷ⟩| ≤ ‖q‖‖y−ŷ‖ + ‖q−q̂‖‖ŷ‖, and a rounding error is at most
@@ -21,16 +21,16 @@
 
 namespace polarquant {
 
-/// Queries as query_tiles of bytes, made once and shared by all threads.
+/// Queries as tiles of bytes, made once and shared by all threads.
 class RoundedQueries {
  public:
   /// The queries are borrowed.
   RoundedQueries(std::span<const PreparedQuery> queries, int dim, bool higher_is_nearer);
 
-  int padded_dim() const { return lanes_; }
+  int padded_dim() const { return padded_dim_; }
   const PreparedQuery& query(int64_t i) const { return queries_[static_cast<size_t>(i)]; }
   const int8_t* query_tile(int64_t query_tile) const {
-    return int8_values_.data() + query_tile * lanes_ * kTileQueries;
+    return int8_values_.data() + query_tile * padded_dim_ * kTileQueries;
   }
   const QueryTileConstants* constants(int64_t query_tile) const {
     return constants_.data() + query_tile;
@@ -41,7 +41,7 @@ class RoundedQueries {
 
  private:
   std::span<const PreparedQuery> queries_;
-  int lanes_;
+  int padded_dim_;
   AlignedVector<int8_t> int8_values_;
   AlignedVector<QueryTileConstants> constants_;
   std::vector<float> norms_;
@@ -67,13 +67,13 @@ class RoundedRows {
                          int64_t end, TopK* best);
 
   const Codec& codec_;
-  int lanes_;
+  int padded_dim_;
   int size_ = 0;
-  AlignedVector<float> values_;        // (kChunkRows, lanes)
-  AlignedVector<int8_t> int8_values_;  // (kChunkRows, lanes)
+  AlignedVector<float> values_;        // (kChunkRows, padded_dim)
+  AlignedVector<int8_t> int8_values_;  // (kChunkRows, padded_dim)
   std::vector<RowTerms> terms_;
   std::vector<int64_t> ids_;
-  // Of the rows, in similarity: scale·step ≥ 0, and the constants, NaN where there is no row.
+  // The rows' scale·step ≥ 0 and constants, in similarity; NaN where there is no row.
   AlignedVector<float> scale_;
   AlignedVector<float> constant_;
   ChunkTerms chunk_;

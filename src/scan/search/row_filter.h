@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which rows take part in a search, asked 64 at a time so that blocks without any are passed over.
+// Which rows take part in a search, asked 64 at a time so that blocks without any are skipped.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a search is asked, of whatever rows: the one argument of every search inside the library.
+// The arguments of a search, of whatever rows: the one argument of every search inside the library.
 // FAISS's parameters and the C options become it once, where they come in.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace polarquant {
 inline constexpr float kDefaultExactness = 2.25F;
 inline constexpr float kScoreEveryRow = std::numeric_limits<float>::infinity();
 
-/// What is to be found of each query: the k ≥ 1 best rows, or all rows within a radius, whose
+/// What a search finds for each query: the k ≥ 1 best rows, or all rows within a radius, whose
 /// scores are above it where higher is nearer, else below it.
 struct SearchGoal {
   static SearchGoal best(int64_t k) { return {.k = k}; }
@@ -30,10 +30,10 @@ struct SearchGoal {
   bool is_range = false;
 };
 
-/// How it is to be found; each means something to some stores. 0: the index's own count.
+/// How a search finds it; each option means something to some stores. 0: the index's own number.
 struct SearchOptions {
-  /// z of docs/dev/bounds.md, 0 to +inf: how many standard deviations a row's bound stands above
-  /// what its signs say. Codes without a sign plane, and vectors of fewer than 64 dimensions,
+  /// z of docs/dev/bounds.md, 0 to +inf: the standard deviations that a row's bound adds to the
+  /// estimate by its signs. Codes without a sign plane, and vectors of fewer than 64 dimensions,
   /// always have every row scored.
   float exactness = kDefaultExactness;
   int64_t nprobe = 0;     // lists of an inverted file

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where the results of a search go, and how they get there. Searches of the k best rows and of all
-// within a radius are the same: rows within a radius are those that reach a threshold which stands
-// from the beginning.
+// Where the results of a search go, and how they get there. Searches for the k best rows and for
+// all within a radius are the same: rows within a radius reach a threshold that is there from the
+// beginning.
 #pragma once
 
 #include <algorithm>
@@ -25,8 +25,8 @@ struct RangeFound {
   std::vector<int64_t> ids;   // (lims[nq])
 };
 
-/// Of the k best: scores best first and ids, both (nq, k), ties by lower id; where there are fewer
-/// rows, id −1 with score −inf (inner product, cosine) or +inf (L2). Else *found, which is of use
+/// For the k best: scores best first and ids, both (nq, k), ties by lower id; where there are fewer
+/// rows, id −1 with score −inf (inner product, cosine) or +inf (L2). Else *found, which may be used
 /// only after the search has returned.
 struct SearchResult {
   SearchResult(float* top_scores, int64_t* top_ids) : scores(top_scores), ids(top_ids) {}
@@ -37,7 +37,7 @@ struct SearchResult {
   RangeFound* found = nullptr;
 };
 
-/// Puts new_id(id) in the place of each id found.
+/// Replaces each found id by new_id(id).
 template <typename NewId>
 void replace_ids(const SearchRequest& request, const SearchResult& result, const NewId& new_id) {
   const bool is_range = request.goal.is_range;
@@ -74,9 +74,9 @@ class ResultWriter {
   }
 
   bool is_range() const { return goal_.is_range; }
-  /// Of a search of the k best.
+  /// For a search of the k best.
   int64_t k() const { return goal_.k; }
-  /// What keeps a query's rows; `kept` ≥ k of the best.
+  /// Makes the collector of a query's rows; `kept` ≥ k of the best.
   TopK collector(int64_t kept) const { return is_range() ? TopK::within(key_) : TopK(kept); }
 
   /// Results of a group of queries come one query at a time, from any thread, between these two.

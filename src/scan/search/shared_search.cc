@@ -11,8 +11,8 @@
 namespace polarquant {
 namespace {
 
-/// The key of the rank-th best row, one of a block at the most: rows that lie together may be
-/// alike, and which blocks are looked at is what chance decides. +inf with fewer.
+/// The key of the rank-th best row, counting one row of each block: rows that lie together may be
+/// alike, and chance decides only which blocks are read. +inf with fewer.
 float key_of_rank_by_blocks(const TopK& best, int64_t rank) {
   std::vector<Neighbor> rows = best.neighbors();
   std::sort(rows.begin(), rows.end());
@@ -42,7 +42,7 @@ SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> 
 
 SharedSearch::SharedSearch(const ScanCodec& codec) : codec_(codec), values_(codec) {}
 
-// As few shares as there can be, and all as large.
+// As few parts as there can be, all of the same size.
 int SharedSearch::blocks_together(const ScanTile& tile) const {
   const int shares = (tile.blocks + values_.most_blocks() - 1) / values_.most_blocks();
   return (tile.blocks + shares - 1) / shares;
@@ -80,7 +80,7 @@ void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& quer
     for (int i = 0; i < together; ++i) {
       const SharedQueries::Query& query = queries[first + from + i];
       const float error_bound =
-          has_error_bound_ ? query.scan->error_bound.of(query.scan->score, values_.max_scale,
+          has_error_bound_ ? query.scan->error_bound.at(query.scan->score, values_.max_scale,
                                                         values_.max_constant)
                            : 0;
       goals[i] = {&query.values, lowered_threshold(thresholds[i], error_bound), thresholds[i]};
@@ -94,7 +94,7 @@ void SharedSearch::search_shared(const ScanTile& tile, const SharedQueries& quer
     for (int i = 0; i < together; ++i) {
       if (i + 1 < together) fetch_values(codec_, queries[first + from + i + 1].values);
       CandidateRows& candidates = found_->candidates[i];
-      if (!found_->matches.has_room(candidates.count))
+      if (!found_->matches.fits(candidates.count))
         take_matches(tile, queries, first + from, goals, thresholds, best + from);
       if (candidates.count > 0)
         find_shared_matches(codec_, values_, goals, i, &candidates, &found_->matches);

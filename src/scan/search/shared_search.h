@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One thread's search of tiles for many queries, where rows are left out by bounds: a few blocks at
-// a time are laid out and decoded once, and all queries go through them before the next ones. Of a
-// row that a query's sketch leaves, the score is then a few instructions away.
+// a time are laid out and decoded once, and all queries go through them before the next ones. The
+// score of a candidate then takes a few instructions.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace polarquant {
 
-/// What a shared search wants to know of each of its queries.
+/// What a shared search needs of each of its queries.
 class SharedQueries {
  public:
   /// `queries` is borrowed.
@@ -40,9 +40,9 @@ class SharedSearch {
 
   /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
   /// most promising rows is, and further, to where the k-th best of all rows is expected: the tile,
-  /// whose blocks lie at even distances, has this share of them. A search so leaves out most rows
-  /// from its beginning. For one query of a thousand the limit is too low: fewer than k rows are
-  /// within it in the end, and it is to be searched for again.
+  /// whose blocks lie at even distances, has this share of them. The search then leaves out most
+  /// rows from its beginning. For one query of a thousand the limit is too low: fewer than k rows
+  /// are within it in the end, and the query must be searched again.
   void seed(const ScanTile& tile, double share, const SharedQueries& queries, int64_t first,
             int64_t end, TopK* best);
   /// Brings the tile's rows into best[q] for queries first ≤ q < end.
@@ -50,15 +50,15 @@ class SharedSearch {
               TopK* best);
 
  private:
-  /// By whose rows bounds are judged.
+  /// Blocks by whose rows bounds are judged.
   static constexpr int kSampleBlocks = 4;
 
   int blocks_together(const ScanTile& tile) const;
   void share_blocks(const ScanTile& tile, int first_block, int end_block);
   float promising_bound(const ScanTile& tile, const ScanQuery& query, int64_t wanted);
-  /// Goes through the shared rows: brings those that reach thresholds_[i] into best[i], and keeps
-  /// that at the k-th best, for as many queries from `first` on as there are thresholds. Where
-  /// there are sketch_thresholds, sketches must reach these, too.
+  /// Reads the shared rows: brings those that reach thresholds_[i] into best[i], and keeps that at
+  /// the k-th best, for as many queries from `first` on as there are thresholds. Where there are
+  /// sketch_thresholds, sketches must reach these, too.
   void search_shared(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                      std::span<const float> sketch_thresholds, TopK* best);
   /// Brings the matches of queries first … into their best[…], raises thresholds, and empties
@@ -66,9 +66,8 @@ class SharedSearch {
   void take_matches(const ScanTile& tile, const SharedQueries& queries, int64_t first,
                     const ScoreGoal* goals, float* thresholds, TopK* best);
 
-  /// Queries that selection, before each scores what it candidates: so the sketches stay in a
-  /// first-level cache, from which the values drive them. By 64 a search takes .9 of the time that
-  /// it takes query by query; by 16 or 256 it is a little slower.
+  /// Queries that select candidates before the first of them scores its own: sketches then stay in
+  /// a first-level cache, which values would otherwise empty (docs/dev/tuning.md, "Plans").
   static constexpr int64_t kQueriesTogether = 64;
 
   struct Found {
@@ -81,9 +80,9 @@ class SharedSearch {
   };
 
   const ScanCodec& codec_;
-  bool has_error_bound_ = false;  // a range search's queries have
+  bool has_error_bound_ = false;  // for range searches
   SharedRows values_;
-  SpareMemory<SharedFronts> sketches_;
+  SpareMemory<SharedSketches> sketches_;
   SpareMemory<Found> found_;
   std::vector<float> thresholds_;  // of the queries
 };

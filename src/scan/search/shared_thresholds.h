@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What threads that search different rows for the same queries tell each other: keys beyond which
-// no row can be among the k best of all. It saves work and never changes a result.
+// Limits that threads which search different rows for the same queries tell each other: keys beyond
+// which no row can be among the k best of all. They save work and never change a result.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class SharedLimits {
  public:
   SharedLimits(int threads, int64_t nq, int64_t k);
 
-  /// Makes what `thread` has found for a query known, and lowers its limit to what all know.
+  /// Publishes what `thread` has found for a query, and lowers its limit to what all know.
   void exchange(int thread, int64_t query, TopK* best);
 
  private:
@@ -25,13 +25,12 @@ class SharedLimits {
   /// Rows that a thread answers for, ⌈k/threads⌉, and how many threads' rows make k.
   int64_t part_;
   int64_t parts_;
-  std::unique_ptr<std::atomic<float>[]> part_keys_;  // (threads, nq): of the part-th best row
+  std::unique_ptr<std::atomic<float>[]> part_keys_;  // (threads, nq): the part-th best row's
   std::unique_ptr<std::atomic<float>[]> keys_;       // (nq): the lowest k-th best of any thread
-  std::vector<std::vector<float>> scratch_;          // of each thread
+  std::vector<std::vector<float>> scratch_;          // one for each thread
 };
 
-/// The limits as one thread sees them, for the queries from `first_query` on. Without limits there
-/// is nothing to tell.
+/// One thread's view of the limits, for queries from `first_query` on; does nothing without any.
 struct ThreadLimits {
   SharedLimits* limits = nullptr;
   int thread = 0;

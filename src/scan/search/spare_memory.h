@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Working memory that searches leave to those after them. Taken anew it would often come from the
-// system, which clears it: a sixth of a search of 64 short lists.
+// Working memory that searches leave to later ones. New memory would often come from the system,
+// which clears it (docs/dev/tuning.md, "Memory").
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace polarquant {
 
-/// A T, whose members nobody has set or another search has left as they are. So many of each T as
-/// kMostSpare are kept for good. Threads: as other memory.
+/// A T whose members are not set, or are as another search left them. kMostSpare of each T are kept
+/// for good. Threads: as other memory.
 template <class T>
 class SpareMemory {
  public:
@@ -41,8 +41,7 @@ class SpareMemory {
     static auto* all = new Spares;
     return *all;
   }
-  // Where another thread is at it, and in the child of a fork that came then, for ever, it is plain
-  // memory.
+  // New memory where another thread holds the lock, and always in a child that was forked then.
   static std::unique_ptr<T> take() {
     {
       const std::unique_lock<std::mutex> lock(spares().mutex, std::try_to_lock);

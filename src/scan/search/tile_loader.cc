@@ -35,7 +35,7 @@ bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t row
   return true;
 }
 
-// Blocks from `at` on, so far apart.
+// Blocks from `at` on, at this distance.
 void TileLoader::add_full_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride,
                                  int64_t first_row, int64_t count, ScanTile* tile) const {
   if (!filter_.keeps_all()) {
@@ -46,7 +46,7 @@ void TileLoader::add_full_blocks(RowPlace at, size_t sketch_stride, size_t paylo
     }
     return;
   }
-  // Part by part, in registers: a lone query has nothing to share a tile's loading with.
+  // Part by part, in registers: a lone query shares a tile's loading with no other.
   const int slot = tile->blocks;
   for (int64_t i = 0; i < count; ++i)
     tile->sketch[slot + i] = at.sketch + static_cast<size_t>(i) * sketch_stride;
@@ -80,7 +80,7 @@ void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const 
   }
 }
 
-void TileLoader::make_room(int64_t count, AlignedVector<uint8_t>* packed) const {
+void TileLoader::grow(int64_t count, AlignedVector<uint8_t>* packed) const {
   packed->resize(static_cast<size_t>(count) * codec_.layout().block_bytes() + kReadAhead);
 }
 
@@ -129,12 +129,12 @@ void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* pack
     load_spans(first, count, tile);
     return;
   }
-  make_room(count, packed);
+  grow(count, packed);
   for (int64_t block = first; block < first + count; ++block) add_packed(block, packed, tile);
 }
 
 void TileLoader::load_spread(int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
-  if (packs()) make_room(count, packed);
+  if (packs()) grow(count, packed);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t block = i * blocks_ / count;
     if (packs()) {

@@ -15,14 +15,14 @@
 namespace polarquant {
 namespace {
 
-/// Rows of a list whose signs are brought near while those of others are looked for.
+/// Rows of a list whose signs are fetched while other lists are searched.
 constexpr int kFetchedOfList = 32;
 
 int64_t id_of(const ScanTile& tile, uint32_t row) {
   return tile.first_row[row / kBlockRows] + row % kBlockRows;
 }
 
-/// A bound that about `wanted` of the rows reach, judged by every so-manieth of them.
+/// A bound that about `wanted` of the rows reach, judged by a sample of them.
 float bound_reached_by(int64_t wanted, const float* bounds, int count) {
   constexpr int kMaxSample = 32;
   float sample[kMaxSample];
@@ -30,7 +30,7 @@ float bound_reached_by(int64_t wanted, const float* bounds, int count) {
   const int size = count / every;
   for (int i = 0; i < size; ++i) sample[i] = bounds[i * every];
   const int64_t rank = std::clamp<int64_t>(wanted * size / count, 0, size - 1);
-  // Few of many, usually: a heap of those is less work than parting all.
+  // Usually few of many: a heap of those is less work than a full partition.
   std::partial_sort(sample, sample + rank + 1, sample + size, std::greater<>());
   return sample[rank];
 }
@@ -43,12 +43,12 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
       found_(static_cast<size_t>(together_)),
       values_(static_cast<size_t>(codec.padded_dim())) {}
 
-bool TileSearch::has_room_for(int64_t queries) const {
+bool TileSearch::fits(int64_t queries) const {
   return together_ >= std::min<int64_t>(kMaxQueriesTogether, queries);
 }
 
-// Of the `count` rows of the piece from `first` on, those that may be among the best by the first
-// stage of a residual code; returns how many they are.
+// Keeps those of the `count` rows of the piece from `first` on that may be among the best by the
+// first stage of a residual code; returns how many.
 int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {
   int32_t* dots = piece_->dots[0];
   int kept = first;
@@ -65,8 +65,8 @@ int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, f
   return kept - first;
 }
 
-// Scores the `count` rows of the piece from `first` on, whose sums and terms stand ready, and for
-// split stages the first one's dots.
+// Scores the `count` rows of the piece from `first` on, whose sums and terms are set, for split
+// stages with the first one's dots.
 void TileSearch::score_piece(const ScanTile& tile, const ScanQuery& query, int first, int count,
                              TopK* best) {
   const auto& stages = codec_.stages();
@@ -114,10 +114,9 @@ int TileSearch::search_reaching(const ScanTile& tile, const ScanQuery& query, Ca
   return list.count;
 }
 
-// Takes the most promising of a slice's candidates, those from `first` on, and searches them: after
-// them the threshold is near what it will be at the end. Where there is one already, slices that
-// are smaller have as many fewer such rows. 117,659 × 384 rows: with as many of every slice, twice
-// as many, and a first slice twice as long, one query takes 1.02 to 1.04 times as long.
+// Searches the most promising of a slice's candidates, those from `first` on: after them the
+// threshold is near its final value. Where there is a threshold already, smaller slices have fewer
+// such rows. Other numbers are slower (docs/dev/tuning.md, "Stages").
 void TileSearch::search_promising(const ScanTile& tile, CandidateSearch* search, int first,
                                   int blocks, TopK* best) {
   const CandidateList& found = search->found;
@@ -150,8 +149,8 @@ void TileSearch::begin(const ScanQuery* queries, int count) {
   slice_ = kFirstSliceBlocks;
 }
 
-// Slice by slice the rows' sketches are read and the most promising of them searched. The others
-// wait until the tile's end: by then most fall by the bound they have.
+// Reads the rows' sketches slice by slice, and searches the most promising rows. The others wait
+// until the tile's end, when most are below the threshold by the bound that they have.
 void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best,
                                const ThreadLimits& limits) {
   for (int block = first_block; block < tile.blocks;) {
@@ -171,7 +170,7 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       limits.exchange(i, &best[i]);
       all_have_thresholds = all_have_thresholds && std::isfinite(best[i].worst_key());
     }
-    // Without a threshold every row survives, with an early one many do.
+    // Without a threshold every row is a candidate, with an early one many are.
     if (all_have_thresholds) slice_ = std::min(kSliceBlocks, 4 * slice_);
   }
 }
@@ -183,8 +182,7 @@ void TileSearch::search_waiting(const ScanTile& tile, TopK* best, const ThreadLi
   }
 }
 
-// The first stage. What the second reads of its candidates is on its way when all lists are
-// through.
+// The first stage. The second stage's data of its candidates is fetched when all lists are through.
 void TileSearch::find_list_candidates(const ScanTile& tile, std::span<const TileList> lists,
                                       float threshold) {
   static_assert(kMaxListBlocks * kBlockRows + kMaxLists * kListPadding <= kListCapacity);
@@ -212,7 +210,7 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
     int first;
     int count;
   };
-  constexpr int kLeastRoom = 32;
+  constexpr int kLeastPiece = 32;
   std::array<Part, 2 * kMaxLists> parts;
   size_t part_count = 0;
   int used = 0;
@@ -228,9 +226,9 @@ void TileSearch::search_lists(const ScanTile& tile, std::span<const TileList> li
   for (size_t i = 0; i < lists.size(); ++i) {
     CandidateList found = searches_[i].found;
     while (found.count > 0) {
-      if (kPieceRows - used < kLeastRoom || part_count == parts.size()) score_parts();
+      if (kPieceRows - used < kLeastPiece || part_count == parts.size()) score_parts();
       const int count = std::min(found.count, kPieceRows - used);
-      // Kernels want room for four more, where the next list's candidates still are.
+      // Kernels write up to four more, where the next list's candidates still are.
       std::copy_n(found.candidates, count, piece_->candidates);
       const auto at = static_cast<size_t>(used);
       const KeptRows out = {&piece_->rows[at], &piece_->sums[at], &piece_->terms[at],

@@ -19,7 +19,7 @@ namespace polarquant {
 
 /// Blocks of a list of an inverted file within a tile.
 struct TileList {
-  const ScanQuery* query = nullptr;  // as it meets the list's codes
+  const ScanQuery* query = nullptr;  // about the list's centre
   int end_block = 0;                 // they begin where those of the list before end
 };
 
@@ -28,11 +28,11 @@ class TileSearch {
   /// Queries whose candidates are found together: a block's signs are then read once for all.
   static constexpr int kMaxQueriesTogether = 8;
 
-  /// For codes with signs, but for score_all. Memory is taken for `queries` ≥ 1 or
+  /// For codes with signs, except score_all. Memory is taken for `queries` ≥ 1 or
   /// kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
-  /// Whether so many queries can be searched together as there can be.
-  bool has_room_for(int64_t queries) const;
+  /// Whether so many queries, which may be as many as ever, fit into its memory.
+  bool fits(int64_t queries) const;
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,
@@ -45,21 +45,20 @@ class TileSearch {
   void search_blocks(const ScanTile& tile, int first_block, TopK* best, const ThreadLimits& limits);
   void search_waiting(const ScanTile& tile, TopK* best, const ThreadLimits& limits);
 
-  /// Lists that are searched together at the most, and their blocks.
+  /// The most lists that are searched together, and their blocks.
   static constexpr int kMaxLists = kMaxQueriesTogether;
   static constexpr int kMaxListBlocks = 128;
-  /// Brings the rows of all lists into *best, that of one query: stage by stage, so that what a
-  /// stage of one list waits for in memory comes while the others' are computed. Best where *best
-  /// has k rows already.
+  /// Brings the rows of all lists into *best, that of one query: stage by stage, so that memory for
+  /// one list arrives while others are computed. Best where *best has k rows already.
   void search_lists(const ScanTile& tile, std::span<const TileList> lists, TopK* best);
 
-  /// Scores every row of the tile, which orders them. For any code.
+  /// Scores every row of the tile, by which they are ordered. For any code.
   void score_all(const ScanTile& tile, const ScanQuery& query, TopK* best);
 
  private:
   /// Rows that go through the later stages together: between two pieces the threshold rises.
   static constexpr int kPieceRows = 256;
-  /// Blocks between two looks at what survived, and those at the beginning.
+  /// Blocks of a slice, after which candidates are searched, and those of the first slice.
   static constexpr int kSliceBlocks = 256;
   static constexpr int kFirstSliceBlocks = 8;
   static constexpr int kSliceRows = kSliceBlocks * kBlockRows;
@@ -96,14 +95,14 @@ class TileSearch {
 
   const ScanCodec& codec_;
   int together_;
-  // The queries at hand.
+  // The current queries.
   std::array<CandidateSearch, kMaxQueriesTogether> searches_;
   int count_ = 0;
   int slice_ = kFirstSliceBlocks;
-  std::vector<SpareMemory<ListMemory>> found_;  // of the queries that are searched together
+  std::vector<SpareMemory<ListMemory>> found_;  // for the queries that are searched together
   SpareMemory<ListMemory> taken_;
   SpareMemory<Piece> piece_;
-  AlignedVector<int8_t> values_;  // (lanes)
+  AlignedVector<int8_t> values_;  // (padded_dim)
 };
 
 }  // namespace polarquant

@@ -29,8 +29,8 @@ struct Neighbor {
   }
 };
 
-/// Scores as keys: a distance is its own key, a similarity negated, which is exact. What is no
-/// number (sums that overflowed) is ordered as the worst score, since NaN has no place in an order.
+/// Scores as keys: a distance is its own key, a similarity negated, which is exact. NaN (of sums
+/// that overflowed) is ordered as the worst score, since it has no place in an order.
 inline float key_of_score(float score, bool higher_is_nearer) noexcept {
   const float key = higher_is_nearer ? -score : score;
   return std::isnan(key) ? std::numeric_limits<float>::infinity() : key;
@@ -39,12 +39,12 @@ inline float score_of_key(float key, bool higher_is_nearer) noexcept {
   return higher_is_nearer ? -key : key;
 }
 
-/// Keeps the k ≥ 1 best candidates in a heap whose root is the worst of them. Memory grows with
-/// what is pushed, so a k beyond the number of rows costs nothing.
+/// Keeps the k ≥ 1 best neighbors in a heap whose root is the worst of them. Memory grows with what
+/// is pushed, so a k beyond the number of rows costs nothing.
 class TopK {
  public:
   explicit TopK(int64_t k) : k_(k) {}
-  /// All candidates whose key is at most `key`, as many as there are.
+  /// Keeps all neighbors whose key is at most `key`, as many as there are.
   static TopK within(float key) {
     TopK all(kEveryRow);
     all.limit_ = key;
@@ -57,7 +57,7 @@ class TopK {
       if (!(neighbor < heap_.front())) return;
       replace_worst(neighbor);
     } else {
-      if (heap_.empty()) heap_.reserve(static_cast<size_t>(std::min(k_, kRoomAtFirst)));
+      if (heap_.empty()) heap_.reserve(static_cast<size_t>(std::min(k_, kFirstCapacity)));
       heap_.push_back(neighbor);
       std::push_heap(heap_.begin(), heap_.end());
     }
@@ -69,13 +69,13 @@ class TopK {
   float worst_key() const {
     return static_cast<int64_t>(heap_.size()) == k_ ? std::min(heap_.front().key, limit_) : limit_;
   }
-  /// Candidates of larger keys are known not to be among the best, from elsewhere.
+  /// Neighbors of larger keys are known not to be among the best.
   void lower_limit(float key) { limit_ = std::min(limit_, key); }
-  /// The lowest of these keys: every neighbor that was pushed with a key up to this is among the
-  /// candidates, but for those beyond the k best.
+  /// The lowest limit: every neighbor that was pushed with a key up to this is kept, except those
+  /// beyond the k best.
   float limit() const { return limit_; }
   int64_t k() const { return k_; }
-  /// The key of the rank-th best, 1 ≤ rank ≤ k; +inf with fewer. `keys` is memory to work in.
+  /// The key of the rank-th best, 1 ≤ rank ≤ k; +inf with fewer. `keys` is scratch memory.
   float key_of_rank(int64_t rank, std::vector<float>* keys) const {
     if (static_cast<int64_t>(heap_.size()) < rank) return std::numeric_limits<float>::infinity();
     keys->clear();
@@ -91,11 +91,11 @@ class TopK {
 
  private:
   /// So that a few best take no more memory than they need, for thousands of queries.
-  static constexpr int64_t kRoomAtFirst = 64;
-  /// More than there are rows; a few times it is still a number.
+  static constexpr int64_t kFirstCapacity = 64;
+  /// More than there are rows; several times it still fits a number.
   static constexpr int64_t kEveryRow = int64_t{1} << 56;
 
-  // One way down the heap, where std::pop_heap and std::push_heap go down and up again.
+  // Goes down the heap once, where std::pop_heap and std::push_heap go down and up again.
   void replace_worst(const Neighbor& neighbor) {
     size_t at = 0;
     for (size_t child = 1; child < heap_.size(); child = 2 * at + 1) {
@@ -113,12 +113,12 @@ class TopK {
   std::vector<Neighbor> heap_;
 };
 
-/// Of many rows, those that promise most: so many scores bring the k-th best near what it will be.
+/// How many of the most promising rows bring the k-th best near its final value.
 inline int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
 
 /// Of a part of all rows, where chance decides which those are: the lowest rank, up to k, whose row
-/// there is none of the k − 1 best of all, with a probability of .995 at least. What this row
-/// reaches, the k-th best of all is so expected to reach. share: of the rows, 0 to 1. (Chernoff's
+/// there is none of the k − 1 best of all, with a probability of .995 at least. The k-th best of
+/// all is then expected to reach what this row reaches. share: of the rows, 0 to 1. (Chernoff's
 /// bound of a binomial distribution. For a k of 11 and one row in 29 the rank is 4, and the
 /// probability .9997.)
 inline int64_t expected_rank(int64_t k, double share) {

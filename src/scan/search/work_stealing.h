@@ -11,10 +11,10 @@
 namespace polarquant {
 
 /// The blocks of a search, handed out to threads as they ask: cores differ in speed, from moment to
-/// moment too, and none may wait long for another. (Halves that are fixed beforehand: of 150 µs
-/// that two threads took for a query, one of them waited 30 µs.) Each thread has a part of its own
-/// that it begins with, the same in every search, so that what a core's caches hold of the rows is
-/// what it reads again; who has none left takes from the end of what others have.
+/// moment too, and none may wait long for another, as with halves that are fixed beforehand
+/// (docs/dev/tuning.md, "Threads"). Each thread has a part of its own that it begins with, the same
+/// in every search, so that a core's caches have the rows that it reads again; a thread with none
+/// left takes from the end of what others have.
 class WorkStealingRanges {
  public:
   struct Range {
@@ -26,7 +26,7 @@ class WorkStealingRanges {
   WorkStealingRanges(int64_t blocks, int threads) : parts_(static_cast<size_t>(threads)) {
     for (int64_t i = 0; i < threads; ++i)
       parts_[static_cast<size_t>(i)].left.store(
-          of(blocks * i / threads, blocks * (i + 1) / threads), std::memory_order_relaxed);
+          packed(blocks * i / threads, blocks * (i + 1) / threads), std::memory_order_relaxed);
   }
 
   /// Half of what is left of the thread's part, or else of another's, all where there is one
@@ -50,12 +50,12 @@ class WorkStealingRanges {
   }
 
  private:
-  /// What is left: its first block above the one behind it. On a cache line of its own.
+  /// The blocks that are left: the first above, their end below. On a cache line of its own.
   struct alignas(64) Part {
     std::atomic<uint64_t> left{0};
   };
 
-  static uint64_t of(int64_t first, int64_t end) {
+  static uint64_t packed(int64_t first, int64_t end) {
     return static_cast<uint64_t>(first) << 32 | static_cast<uint64_t>(end);
   }
   static Range range_of(uint64_t left) {
@@ -63,7 +63,7 @@ class WorkStealingRanges {
     return {first, static_cast<int64_t>(left & 0xFFFFFFFF) - first};
   }
 
-  Range take_from(Part& part, int64_t least, int64_t most, bool from_front) const {
+  Range take_from(Part& part, int64_t least, int64_t most, bool from_start) const {
     const int64_t sharers = std::min<int64_t>(std::ssize(parts_), 2);
     uint64_t left = part.left.load(std::memory_order_relaxed);
     while (true) {
@@ -71,9 +71,10 @@ class WorkStealingRanges {
       if (now.count == 0) return now;
       const int64_t count = std::min(now.count, std::clamp(now.count / sharers, least, most));
       const int64_t end = now.first + now.count;
-      const uint64_t rest = from_front ? of(now.first + count, end) : of(now.first, end - count);
-      if (part.left.compare_exchange_weak(left, rest, std::memory_order_relaxed))
-        return {from_front ? now.first : end - count, count};
+      const uint64_t remaining =
+          from_start ? packed(now.first + count, end) : packed(now.first, end - count);
+      if (part.left.compare_exchange_weak(left, remaining, std::memory_order_relaxed))
+        return {from_start ? now.first : end - count, count};
     }
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can be asked of rows in blocks, whoever owns their memory.
+// The requests that rows in blocks answer, whoever owns their memory.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class BlockRowStore : public RowStore {
               const SearchResult& result) const override;
 
  protected:
-  /// Of the state that the rows were encoded in; none before the first.
+  /// For the state that the rows were encoded in; none before the first.
   void set_scan_codec(std::unique_ptr<ScanCodec> codec) { scan_codec_ = std::move(codec); }
 
  private:

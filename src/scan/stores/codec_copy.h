@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A codec of one's own, for what outlives the caller's.
+// A copy of a codec, for objects that outlive the caller's.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace polarquant {
 
-/// Of the same state, with this machine's kernels.
+/// A codec of the same state, with this machine's kernels.
 std::unique_ptr<Codec> copy_of(const Codec& codec);
 
 }  // namespace polarquant

@@ -26,7 +26,7 @@ void require_vector(const char* name, int64_t row, const float* x, int dim, doub
           "{}: row {}: its norm is {:.6g}; 0 to {:.6g} are allowed", name, row, norm, most);
 }
 
-/// Scores of pairs of vectors; one thread's.
+/// Scores of pairs of vectors; for one thread.
 class PairScores {
  public:
   explicit PairScores(const Codec& codec)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows that are not coded yet, and searched exactly: what an index that was never trained has until
-// its rows are enough to learn a codec's centre and unit from.
+// Rows that are not coded yet, and searched exactly: an index that was never trained keeps them
+// until they are enough to learn a codec's centre and unit from.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 namespace polarquant {
 
 /// A store of rows (rows, dim), which the codec could encode; of cosine they are normalized, as
-/// queries must be. Nothing about them is the codec's but its dim and metric. get, append_codes and
-/// overwrite, which are of codes, throw. `read_only`: as rows of a mapped file.
+/// queries must be. They need nothing of the codec but its dim and metric. get, append_codes and
+/// overwrite, which need codes, throw. `read_only`: as rows of a mapped file.
 std::unique_ptr<RowStore> make_float_row_store(int dim, std::vector<float> rows = {},
                                                bool read_only = false);
 

@@ -164,10 +164,10 @@ std::unique_ptr<CodeLists> read_list_sections(SectionReader& reader, const Codec
   std::unique_ptr<CodeLists> lists;
   if (has_blocks) {
     std::vector<CodeBlocks> blocks = read_blocks(reader, codec, places);
-    lists = CodeLists::of_blocks(codec, std::move(blocks), read_ids());
+    lists = CodeLists::from_blocks(codec, std::move(blocks), read_ids());
   } else {
     auto codes = read_items<uint8_t>(reader, kRows, places, codec.layout().group_bytes);
-    lists = CodeLists::of_row_codes(codec, std::move(codes), read_ids());
+    lists = CodeLists::from_row_codes(codec, std::move(codes), read_ids());
   }
   require(ids_are_row_numbers(*lists) == ids_are_rows, StatusCode::corrupt_data,
           "index file: ids of its lists are {}0 to {}, each once, as its head says",

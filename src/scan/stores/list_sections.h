@@ -20,8 +20,8 @@ void add_list_sections(SectionWriter& writer, const CodeLists& lists);
 /// corrupt_data unless there are as many.
 std::vector<int64_t> read_list_sizes(SectionReader& reader, uint64_t count, int64_t rows);
 /// The others: the lists, coded by `codec`. From a reader of a mapped file they stay there.
-/// ids_are_rows: what ids_are_row_numbers said of them. Throws corrupt_data for sections that do
-/// not fit; of mapped lists ids are looked at when they are first used.
+/// ids_are_rows: the result of ids_are_row_numbers for them. Throws corrupt_data for sections that
+/// do not fit; mapped lists check ids when they are first used.
 std::unique_ptr<CodeLists> read_list_sections(SectionReader& reader, const Codec& codec,
                                               const std::vector<int64_t>& sizes, bool ids_are_rows);
 

@@ -26,7 +26,7 @@ class MappedLists final : public CodeLists {
         ids_checked_(static_cast<size_t>(places_.count())) {}
 
   int64_t rows(int64_t list) const override { return places_.rows(list); }
-  /// The pages are the system's, which takes them back when it needs them.
+  /// The pages belong to the system, which takes them back when it needs them.
   size_t memory_bytes() const override {
     return places_.memory_bytes() + ids_checked_.size() * sizeof ids_checked_[0];
   }
@@ -130,7 +130,7 @@ ListPlaces::ListPlaces(const Codec& codec, std::span<const int64_t> sizes) {
   for (const int64_t rows : sizes) {
     size_t end = 0;
     if (has_blocks) {
-      layout.bytes(rows);  // what is less cannot wrap
+      layout.bytes(rows);  // a smaller size cannot wrap either
       end = checked_add(begin_.back(), layout.sketches_bytes(rows) + layout.payloads_bytes(rows),
                         kWhat);
       end = checked_add(end, kAlignment - 1, kWhat) / kAlignment * kAlignment;

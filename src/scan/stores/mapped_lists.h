@@ -14,10 +14,10 @@
 
 namespace polarquant {
 
-/// Where lists lie in the sections of a file, one behind the other (docs/format.md, "Index files").
-/// Of rows in blocks a list has its sketches, then its payloads, and begins on a 64-byte boundary,
-/// with kReadAhead bytes before the first list and behind the last; of rows in the row format its
-/// codes alone.
+/// Where lists lie in the sections of a file, one after the other (docs/format.md, "Index files").
+/// A list of rows in blocks has its sketches, then its payloads, and begins on a 64-byte boundary,
+/// with kReadAhead bytes before the first list and after the last; a list of rows in the row format
+/// has their codes alone.
 class ListPlaces {
  public:
   /// sizes: rows of each list. Throws bad_argument when their bytes do not fit a size.
@@ -42,7 +42,7 @@ class ListPlaces {
 };
 
 /// codes: places.section_bytes() bytes; ids: 8 bytes a row. With `ids_are_rows` ids must be below
-/// the number of rows, which is found out list by list.
+/// the number of rows, which is checked list by list.
 std::unique_ptr<CodeLists> map_lists(const Codec& codec, ListPlaces places,
                                      std::shared_ptr<const MappedSection> codes,
                                      std::shared_ptr<const MappedSection> ids, bool ids_are_rows);

@@ -11,12 +11,12 @@
 namespace polarquant {
 namespace {
 
-/// The functions that would change rows, over one of the classes that ask.
+/// The functions that would change rows, for each of the classes that answer requests.
 template <typename Base>
 class ReadOnly : public Base {
  public:
   int64_t rows() const override { return rows_; }
-  /// The pages are the system's, which takes them back when it needs them.
+  /// The pages belong to the system, which takes them back when it needs them.
   size_t memory_bytes() const override { return 0; }
   bool is_mapped() const override { return true; }
 
@@ -29,7 +29,7 @@ class ReadOnly : public Base {
   void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override {
     refuse_change_of_mapped();
   }
-  // Who asks is_mapped() first never comes here.
+  // Never called by those who ask is_mapped() first.
   void overwrite(const Codec& /*codec*/, int64_t /*row*/,
                  const uint8_t* /*code*/) noexcept override {}
   void clear() noexcept override { rows_ = 0; }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What can be asked of rows in the row format, whoever owns their memory.
+// The requests that rows in the row format answer, whoever owns their memory.
 #pragma once
 
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
 
-/// Of row_codes().
+/// Over row_codes().
 class RowCodeStore : public RowStore {
  public:
   void search(const Codec& codec, const SearchRequest& request,

@@ -2,12 +2,12 @@
 // Scores of rows in any order, as graph searches ask for them: a query, or a row, against rows here
 // and there.
 //
-// Scores are estimates in the codec's metric: inner product, or squared distance. Of codes with
+// Scores are estimates in the codec's metric: inner product, or squared distance. For codes with
 // int8 values in single rows (single_row_store.h) they are scores by values, the same on every
-// machine and within make_score_error_bound() of Codec::score; of others Codec::score itself.
+// machine and within make_score_error_bound() of Codec::score; for others Codec::score itself.
 //
 // A graph search asks which neighbours of a node are better than the worst that it keeps: six of
-// seven are not, and of most of these a row's signs tell it (docs/dev/bounds.md).
+// seven are not, and for most of these a row's signs tell it (docs/dev/bounds.md).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace polarquant {
 
 class RowStore;
 
-/// One thread's.
+/// For one thread.
 class RowScorer {
  public:
   virtual ~RowScorer() = default;
@@ -28,20 +28,20 @@ class RowScorer {
   virtual void set_query(const float* q, float exactness) = 0;
   /// scores[i] of the query and rows[i].
   virtual void score(const int32_t* rows, int count, float* scores) = 0;
-  /// Leaves out rows that bounds say score worse than `worst_key` (key_of_score), and returns how
-  /// many stay, in order: what score() reads of them is on its way then.
+  /// Leaves out rows that bounds put below `worst_key` (key_of_score), and returns how many stay,
+  /// in order: what score() reads of them is then being fetched.
   virtual int keep_reaching(int32_t* /*rows*/, int count, float /*worst_key*/) const {
     return count;
   }
   /// Codec::score of the query and the row.
   virtual float exact_score(int64_t row) = 0;
-  /// Of two rows; symmetric.
+  /// The score between two rows; symmetric.
   virtual float score_rows(int64_t a, int64_t b) = 0;
-  /// Begins to bring near what keep_reaching reads of rows.
+  /// Begins to fetch what keep_reaching reads of rows.
   virtual void fetch(const int32_t* /*rows*/, int /*count*/) const {}
 };
 
-/// By decoding rows to floats: of any store. Both are borrowed.
+/// By decoding rows to floats: for any store. Both are borrowed.
 std::unique_ptr<RowScorer> make_float_scorer(const Codec& codec, const RowStore& rows);
 
 }  // namespace polarquant

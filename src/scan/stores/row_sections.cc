@@ -12,12 +12,12 @@
 namespace polarquant {
 namespace {
 
-constexpr SectionKind kFronts = section_kind("FRNT");
+constexpr SectionKind kSketches = section_kind("FRNT");
 constexpr SectionKind kPayloads = section_kind("REST");
 constexpr SectionKind kRows = section_kind("ROWS");
 constexpr SectionKind kFloats = section_kind("FLTS");
 
-/// No number of the unfinished group comes near: a row in units of 2^e (docs/format.md).
+/// More than any number of an unfinished group: a row in units of 2^e (docs/format.md).
 constexpr float kLargestTailNumber = 0x1p60F;
 
 void write_padding(ByteSink& sink) {
@@ -31,7 +31,7 @@ void require_size(SectionKind kind, uint64_t bytes, uint64_t expected, int64_t r
           expected);
 }
 
-/// layout.bytes of a number of rows that a file gives.
+/// layout.bytes for a number of rows from a file.
 template <typename Layout>
 size_t checked_bytes(const Layout& layout, int64_t rows) {
   try {
@@ -51,13 +51,13 @@ std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec,
   checked_bytes(layout, rows);
   const uint64_t sketches_bytes = layout.sketches_bytes(rows) + kReadAhead;
   const uint64_t payloads_bytes = layout.payloads_bytes(rows) + 2 * kReadAhead;
-  require_size(kFronts, reader.next_bytes(), sketches_bytes, rows);
+  require_size(kSketches, reader.next_bytes(), sketches_bytes, rows);
   if (reader.is_mapped()) {
-    auto sketches = reader.map_data(kFronts);
+    auto sketches = reader.map_data(kSketches);
     require_size(kPayloads, reader.next_bytes(), payloads_bytes, rows);
     return map_blocks(codec, rows, std::move(sketches), reader.map_data(kPayloads));
   }
-  reader.begin_data(kFronts);
+  reader.begin_data(kSketches);
   CodeBlocks blocks(layout);
   bool reads_payloads = false;
   const auto begin_payloads = [&] {
@@ -73,10 +73,10 @@ std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec,
         begin_payloads();
         reader.append_data(*into, bytes);
       });
-  begin_payloads();  // where there is no row
+  begin_payloads();  // without rows
   expect_padding(reader);
   if (rows == 0) return RowStore::make(codec);
-  return RowStore::of_blocks(codec, std::move(blocks));
+  return RowStore::from_blocks(codec, std::move(blocks));
 }
 
 /// The numbers of an unfinished group are coded when it is full.
@@ -104,7 +104,7 @@ std::unique_ptr<RowStore> read_row_codes(SectionReader& reader, const Codec& cod
   require_tail(layout, rows, codes.data());
   CodeBuffer buffer;
   buffer.restore(rows, std::move(codes));
-  return RowStore::of_row_codes(std::move(buffer));
+  return RowStore::from_row_codes(std::move(buffer));
 }
 
 std::unique_ptr<RowStore> read_single_rows(SectionReader& reader, const Codec& codec,
@@ -138,7 +138,7 @@ std::unique_ptr<RowStore> read_floats(SectionReader& reader, const Codec& codec,
 
 void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
                       const RowStore& codes) {
-  // Without rows there is nothing to tell it by from the others.
+  // Without rows nothing would tell it from the others.
   if (codes.holds_floats() && codes.rows() > 0) {
     writer.need_version(kFileVersionOfFloats);
     writer.add_data(kFloats, [&codes](ByteSink& sink) {
@@ -165,7 +165,7 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
     return;
   }
   const BlockLayout layout(codec);
-  writer.add_data(kFronts, [layout, &codes](ByteSink& sink) {
+  writer.add_data(kSketches, [layout, &codes](ByteSink& sink) {
     for (const BlockRows& span : codes.spans()) {
       sink.write(span.data, layout.sketches_bytes(span.rows));
     }

@@ -36,7 +36,7 @@ class BlockStore final : public BlockRowStore {
     require(n >= 0, StatusCode::bad_argument, "n: {} rows are not allowed; 0 or more", n);
     blocks_.layout().bytes(static_cast<int64_t>(checked_add(rows(), n, "rows")));
     if (n == 0) return;
-    // All at once: errors name rows of x. Codes are a small part of the floats they stand for.
+    // All at once: errors name rows of x. Codes take little memory beside the floats.
     std::vector<uint8_t> codes(codec.layout().bytes(n));
     codec.encode(n, x, codes.data(), threads);
     append_codes(codec, n, codes.data());
@@ -71,7 +71,7 @@ class BlockStore final : public BlockRowStore {
   CodeBlocks blocks_;
 };
 
-/// A buffer of single rows' codes as row_removal.h takes it.
+/// A buffer of single rows' codes, for row_removal.h.
 struct RowsOfBuffer {
   const Codec& codec;
   CodeBuffer& buffer;
@@ -164,11 +164,11 @@ std::unique_ptr<RowStore> RowStore::make(const Codec& codec, RowOrder order) {
   return std::make_unique<BufferStore>();
 }
 
-std::unique_ptr<RowStore> RowStore::of_blocks(const Codec& codec, CodeBlocks blocks) {
+std::unique_ptr<RowStore> RowStore::from_blocks(const Codec& codec, CodeBlocks blocks) {
   return std::make_unique<BlockStore>(codec, std::move(blocks));
 }
 
-std::unique_ptr<RowStore> RowStore::of_row_codes(CodeBuffer codes) {
+std::unique_ptr<RowStore> RowStore::from_row_codes(CodeBuffer codes) {
   return std::make_unique<BufferStore>(std::move(codes));
 }
 

@@ -26,8 +26,8 @@ class RowStore {
   /// A store for rows of this codec and of its later states (training keeps the place of rows).
   static std::unique_ptr<RowStore> make(const Codec& codec, RowOrder order = RowOrder::blocks);
   /// Stores of rows that were coded by this codec.
-  static std::unique_ptr<RowStore> of_blocks(const Codec& codec, CodeBlocks blocks);
-  static std::unique_ptr<RowStore> of_row_codes(CodeBuffer codes);
+  static std::unique_ptr<RowStore> from_blocks(const Codec& codec, CodeBlocks blocks);
+  static std::unique_ptr<RowStore> from_row_codes(CodeBuffer codes);
   virtual ~RowStore() = default;
 
   virtual int64_t rows() const = 0;
@@ -36,25 +36,25 @@ class RowStore {
   virtual std::vector<BlockRows> spans() const { return {}; }
   /// The rows as they lie in the row format; none where they do not.
   virtual CodeRows row_codes() const { return {}; }
-  /// Whether rows are not coded, but kept as the floats that they are: then these, (rows, dim).
+  /// Whether rows are not coded, but kept as floats: then these, (rows, dim).
   virtual bool holds_floats() const { return false; }
   virtual std::span<const float> floats() const { return {}; }
   /// Throws corrupt_data where rows lie in a file that is not what was written; reads all of it.
   virtual void verify() const {}
   /// Whether rows lie in a mapped file, so that none can be added or taken away.
   virtual bool is_mapped() const { return false; }
-  /// Encodes x, (n, dim), behind the rows held. Unchanged after an error.
+  /// Encodes x, (n, dim), after the rows held. Unchanged after an error.
   virtual void append(const Codec& codec, int64_t n, const float* x, int threads) = 0;
   virtual void clear() noexcept = 0;
-  /// Puts x, (rows, dim), in the place of these rows, each of which is held; the last of equal ones
-  /// counts. Of codecs whose rows have codes of their own. Unchanged after an error.
+  /// Replaces these rows, each of which must be here, by x, (rows, dim); the last of equal ones
+  /// counts. For codecs whose rows have codes of their own. Unchanged after an error.
   virtual void replace(const Codec& codec, std::span<const int64_t> rows, const float* x,
                        int threads);
 
-  // Of codecs whose rows have codes of their own (layout().group_rows is 1).
+  // For codecs whose rows have codes of their own (layout().group_rows is 1).
   /// The row-format code of a row.
   virtual void get(const Codec& codec, int64_t row, uint8_t* code) const = 0;
-  /// Puts n row-format codes behind the rows held. Unchanged after an error.
+  /// Puts n row-format codes after the rows held. Unchanged after an error.
   virtual void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) = 0;
   virtual void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept = 0;
   /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
@@ -69,7 +69,7 @@ class RowStore {
   virtual Mark mark(const Codec& codec) const = 0;
   virtual void go_back_to(const Codec& codec, const Mark& mark) noexcept = 0;
 
-  /// As block_search; exactness is read where bounds are.
+  /// As block_search; exactness matters where there are bounds.
   virtual void search(const Codec& codec, const SearchRequest& request,
                       const SearchResult& result) const = 0;
 

@@ -72,7 +72,7 @@ class SingleRows {
   AlignedVector<uint8_t> bytes_;
 };
 
-/// Scores by values.
+/// Scores by int8 values.
 class Int8Scorer final : public RowScorer {
  public:
   Int8Scorer(const Codec& codec, const ScanCodec& scan, const SingleRows& rows)
@@ -122,7 +122,7 @@ class Int8Scorer final : public RowScorer {
       const int some = std::min(kMostTogether, count - first);
       take(rows + first, some, at);
       single_sign_bounds(scan_, *query_, at, some, bounds);
-      // Without branches: which rows stay is not predictable.
+      // No branches: which rows stay is not predictable.
       for (int i = 0; i < some; ++i) {
         rows[kept] = rows[first + i];
         kept += -bounds[i] > worst_key ? 0 : 1;
@@ -142,7 +142,7 @@ class Int8Scorer final : public RowScorer {
 
   float score_rows(int64_t a, int64_t b) override {
     if (!integer_pairs_) return score_by_codes(a, b);
-    // Graph building compares one row with many: its values are kept.
+    // Building a graph compares one row with many: its values are kept.
     if (a != row_of_values_ && b != row_of_values_) keep_values_of(a == last_[0] ? a : b);
     last_[0] = a;
     last_[1] = b;
@@ -172,7 +172,7 @@ class Int8Scorer final : public RowScorer {
   void take(const int32_t* rows, int count, RowPlace* at) const {
     for (int i = 0; i < count; ++i) at[i] = rows_.place(rows[i]);
   }
-  /// Of the rows taken.
+  /// Loads the terms of the rows taken.
   void load_terms_of(int count) {
     const size_t bytes = scan_.factor_format().bytes();
     for (int i = 0; i < count; ++i)
@@ -192,14 +192,14 @@ class Int8Scorer final : public RowScorer {
   void keep_values_of(int64_t row) {
     const RowPlace at = rows_.place(row);
     decode_int8_rows(scan_, scan_.stages()[0], &at, 1, row_values_.data());
-    // Lanes without a coordinate have any value; a query has 0 there.
+    // Positions without a coordinate have any value; a query has 0 there.
     std::fill(as_query_.values.begin(), as_query_.values.end(), int8_t{0});
     const int dim = scan_.dim();
-    const int full = dim / kSegmentLanes * kSegmentLanes;
+    const int full = dim / kSegmentDims * kSegmentDims;
     std::copy_n(row_values_.begin(), full, as_query_.values.begin());
     for (int j = full; j < dim; ++j) {
-      const auto lane = static_cast<size_t>(lane_of(j, dim));
-      as_query_.values[lane] = row_values_[lane];
+      const auto position = static_cast<size_t>(position_of(j, dim));
+      as_query_.values[position] = row_values_[position];
     }
     row_of_values_ = row;
   }
@@ -216,7 +216,7 @@ class Int8Scorer final : public RowScorer {
   double centre_norm2_ = 0;
   bool integer_pairs_;  // pairs of rows have scores by values too
   size_t payload_bytes_ =
-      0;  // of a row's payload: what a score reads, which may be more than there is
+      0;  // bytes of a row's payload that a score reads, which may be more than there are
   PreparedQuery prepared_;
   bool bounded_ = false;
   SpareMemory<ScanQuery> query_;
@@ -225,7 +225,7 @@ class Int8Scorer final : public RowScorer {
   int32_t dots_[2][kCapacity];
   alignas(64) uint8_t factors_[kMostTogether * 2 * sizeof(float)] = {};
   AlignedVector<int8_t> scratch_;
-  ScanQuery as_query_;  // values of a row
+  ScanQuery as_query_;  // a row's values
   int64_t row_of_values_ = -1;
   int64_t last_[2] = {-1, -1};
   AlignedVector<int8_t> row_values_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Codes with int8 values, row by row: the memory of a graph's nodes. What a score reads of a row
-// lies in one place, 196 bytes of four cache lines for Polar4 at 384 dimensions, where a block's
-// row lies in nine. Searches of all rows unpack them to the row format first.
+// Codes with int8 values, row by row: the memory of a graph's nodes. All that a score reads of a
+// row lies in one place, 196 bytes in four cache lines for Polar4 at 384 dimensions, where a
+// block's row lies in nine. Searches of all rows unpack them to the row format first.
 #pragma once
 
 #include <memory>

@@ -53,7 +53,7 @@ def codes_anywhere(name: str, value: Any) -> AnyArray:
     return AnyArray(address(codes), codes.shape, False, codes)
 
 
-def room_anywhere(name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
+def output_anywhere(name: str, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> AnyArray:
     """Where numbers of this type and shape can be written."""
     if hasattr(out, "__cuda_array_interface__"):
         found = _read_interface(name, out, dtype)

@@ -110,7 +110,7 @@ class FaissIvf:
             return Metric.L2
         name = "L2 of normalized rows" if metric == self._faiss.METRIC_L2 else f"number {metric}"
         raise UnsupportedError(
-            f"index: its metric, {name}, is not ours; inner product, also behind L2norm, or L2"
+            f"index: its metric, {name}, is not ours; inner product, also after L2norm, or L2"
         )
 
     @property

@@ -141,7 +141,7 @@ class _Held(NamedTuple):
     """Rows and their numbers. Beyond the numbers' count there is room for more, and a row that was
     removed stays with a number of -1. What a search may be reading is never written to."""
 
-    room: Floats
+    memory: Floats
     numbers: Ids
 
     def places(self) -> Ids:
@@ -152,20 +152,20 @@ class _Held(NamedTuple):
         if not len(numbers):
             return self
         left = np.where(np.isin(self.numbers, numbers), -1, self.numbers)
-        held = _Held(self.room, left)
+        held = _Held(self.memory, left)
         places = held.places()
         if 2 * len(places) >= len(left):
             return held
-        return _Held(self.room[places], left[places])
+        return _Held(self.memory[places], left[places])
 
     def with_more(self, numbers: range, rows: Floats) -> _Held:
         count, total = len(self.numbers), len(self.numbers) + len(rows)
-        room = self.room
-        if total > len(room):
-            room = np.empty((max(total, 2 * count), rows.shape[1]), dtype=np.float32)
-            room[:count] = self.room[:count]
-        room[count:total] = rows
-        return _Held(room, np.concatenate([self.numbers, np.arange(numbers.start, numbers.stop)]))
+        memory = self.memory
+        if total > len(memory):
+            memory = np.empty((max(total, 2 * count), rows.shape[1]), dtype=np.float32)
+            memory[:count] = self.memory[:count]
+        memory[count:total] = rows
+        return _Held(memory, np.concatenate([self.numbers, np.arange(numbers.start, numbers.stop)]))
 
 
 class FloatRows:
@@ -182,7 +182,7 @@ class FloatRows:
         held = self._held.without(old).with_more(numbers, _checked(rows, self._kind))
         places = held.places()
         if len(places) >= self._wanted:
-            return IndexRows.trained_on(self._kind, held.numbers[places], held.room[places])
+            return IndexRows.trained_on(self._kind, held.numbers[places], held.memory[places])
         self._held = held
         return self
 
@@ -202,7 +202,7 @@ class FloatRows:
         places = held.places()
         if among is not None:
             places = places[np.isin(held.numbers[places], among)]
-        rows = held.room[: len(held.numbers)]
+        rows = held.memory[: len(held.numbers)]
         near = _nearest(rows, places, asked, k + _MORE_CANDIDATES, is_l2)
         # Again, in double, by sums whose order does not depend on where a row lies.
         some = rows[near].astype(np.float64)
@@ -214,13 +214,13 @@ class FloatRows:
         held = self._held
         places = held.places()
         wanted = np.searchsorted(held.numbers[places], np.asarray(numbers, dtype=np.int64))
-        found: Floats = held.room[places[wanted]]
+        found: Floats = held.memory[places[wanted]]
         return found
 
     def save(self, path: pathlib.Path) -> None:
         with open(path, "wb") as file:
             # Not by tofile, as np.save does: it does not say why the system refused.
-            rows = self._held.room[self._held.places()]
+            rows = self._held.memory[self._held.places()]
             np.lib.format.write_array_header_1_0(
                 file, np.lib.format.header_data_from_array_1_0(rows)
             )

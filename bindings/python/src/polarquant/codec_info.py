@@ -67,7 +67,7 @@ class Plan(NamedTuple):
     untrained_error: float
     """The same of the untrained codec."""
     segments: tuple[Segment, ...]
-    """By falling energy."""
+    """By falling variance."""
 
 
 def read_info(codec: int) -> CodecInfo:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Shared sketches where tables have 16 entries: four coordinates an index (sign_tables-inl.h).
+// Shared sketches where tables have 16 entries: four coordinates make an index (sign_tables-inl.h).
 #if defined(POLARQUANT_SHARED_LUT4_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_SHARED_LUT4_INL_H_
 #undef POLARQUANT_SHARED_LUT4_INL_H_
@@ -26,21 +26,21 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// By four signs of a query and, above them, a bit of the weights there: of the 16 ways that a
-/// row's signs can be there, how many of these bits differ.
+/// For four signs of a query and, above them, one bit of the weights there: in how many of these
+/// bits each of the 16 patterns of a row's signs differs.
 struct Lut4Counts {
-  alignas(16) uint8_t of[256][kTableEntries];
+  alignas(16) uint8_t counts[256][kTableEntries];
 
-  constexpr Lut4Counts() : of() {
+  constexpr Lut4Counts() : counts() {
     for (unsigned query = 0; query < 256; ++query) {
       for (unsigned way = 0; way < kTableEntries; ++way)
-        of[query][way] = static_cast<uint8_t>(std::popcount((way ^ query) & 15 & query >> 4));
+        counts[query][way] = static_cast<uint8_t>(std::popcount((way ^ query) & 15 & query >> 4));
     }
   }
 };
 constexpr Lut4Counts kLut4Counts;
 
-/// Each four coordinates: signs, and above them one bit of their weights, then the other.
+/// Parts of each four coordinates: signs, and above them one bit of weights, then the other.
 inline constexpr size_t kPartsOfWord = size_t{2} * kLut4GroupsPerWord;
 inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* parts) {
   for (int i = 0; i < kLut4GroupsPerWord; ++i, signs >>= 4, ones >>= 4, twos >>= 4) {
@@ -49,13 +49,13 @@ inline void set_parts(uint64_t signs, uint64_t ones, uint64_t twos, uint8_t* par
   }
 }
 
-static_assert(sizeof(SignLut4Groups) == SharedFronts::kMostPlanes * kBlockRows);
-inline const SignLut4Groups& lut4_groups_of(const SharedFronts& sketches, int block) {
+static_assert(sizeof(SignLut4Groups) == SharedSketches::kMostPlanes * kBlockRows);
+inline const SignLut4Groups& lut4_groups_of(const SharedSketches& sketches, int block) {
   return reinterpret_cast<const SignLut4Groups*>(sketches.planes)[block];
 }
 
 HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                             int end_block, SharedFronts* sketches) {
+                             int end_block, SharedSketches* sketches) {
   const BlockLayout& layout = codec.layout();
   const bool l2 = codec.metric() == Metric::l2;
   sketches->blocks = end_block - first_block;
@@ -75,11 +75,11 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
     for (int row = 0; row < kBlockRows; ++row) {
       const float norm = l2 ? biases[row] : scales[row];
       const float constant = l2 ? norm * norm : biases[row];
-      const bool has_cut = norm >= SharedFronts::kLeastNorm &&
-                           std::fabs(constant) <= SharedFronts::kMostRatio * norm;
-      const float inverse = has_cut ? 1 / norm : 0;
-      const float ratio = has_cut ? constant * inverse : 0;
-      sketches->without_threshold[i] |= uint64_t{has_cut ? 0U : 1U} << row;
+      const bool has_threshold = norm >= SharedSketches::kLeastNorm &&
+                                 std::fabs(constant) <= SharedSketches::kMostRatio * norm;
+      const float inverse = has_threshold ? 1 / norm : 0;
+      const float ratio = has_threshold ? constant * inverse : 0;
+      sketches->without_threshold[i] |= uint64_t{has_threshold ? 0U : 1U} << row;
       sketches->inverse_norms[i][row] = inverse;
       sketches->ratios[i][row] = ratio;
       sketches->most_inverse = std::max(sketches->most_inverse, inverse);
@@ -89,7 +89,7 @@ HWY_ATTR inline void lay_out(const ScanCodec& codec, const ScanTile& tile, int f
   shorten(sketches);
 }
 
-/// Bits of the rows whose distance is at most the threshold, in the order of rows.
+/// A bit for each row whose distance is at most the threshold, in the order of rows.
 HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances,
                                          hn::Vec<RowBytes> thresholds) {
   const RowBytes d;
@@ -108,8 +108,8 @@ HWY_ATTR HWY_INLINE uint64_t bits_within(hn::Vec<RowBytes> distances,
   return bits;
 }
 
-/// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are. Four whether
-/// there are any or not: few blocks have more, and how many is not predictable.
+/// Writes the rows of `mask`, of 64 from `first` on, and returns how many they are. It writes four
+/// even where there are fewer: few blocks have more, and a branch on the number is not predictable.
 HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
   const int count = std::popcount(mask);
   for (int written = 0; written == 0 || written < count; written += 4) {
@@ -122,13 +122,14 @@ HWY_INLINE int write_rows(uint64_t mask, int first, uint16_t* rows) {
 
 /// A query's tables.
 struct SketchTables {
-  alignas(64) uint8_t entries[SharedFronts::kMostPlanes][kTableEntries];
+  alignas(64) uint8_t entries[SharedSketches::kMostPlanes][kTableEntries];
 
   template <bool kThirdBit>
   HWY_ATTR HWY_INLINE void make(const SketchQuery& query, int lut4_groups) {
     const hn::FixedTag<uint8_t, kTableEntries> d;
     for (int at = 0; at < lut4_groups; ++at) {
-      const auto counts = [&](uint8_t part) HWY_ATTR { return hn::Load(d, kLut4Counts.of[part]); };
+      const auto counts = [&](uint8_t part)
+                              HWY_ATTR { return hn::Load(d, kLut4Counts.counts[part]); };
       auto twos = counts(query.parts[2 * at + 1]);
       if (kThirdBit && at < kLut4GroupsPerWord) {
         const auto fours = counts(query.third_parts[2 * at]);
@@ -139,12 +140,12 @@ struct SketchTables {
   }
 };
 
-/// Queries by registers of rows that are looked up at a time: sums of eight stay in registers, with
-/// six loads for eight lookups.
+/// Queries, by registers of rows, that are looked up at a time: sums of eight stay in registers,
+/// with six loads for eight lookups.
 inline constexpr int kSelectedTogether = kRegisterRows == 32 ? 4 : 2;
 inline constexpr int kRegistersTogether = 8 / kSelectedTogether;
 
-/// Tables of some queries, and sums of what rows find in them.
+/// Tables of some queries, and the sums that rows find in them.
 template <int kQueries>
 struct Lookups {
   using Distances = hn::Vec<RowBytes>[kQueries][kRegistersTogether];
@@ -158,30 +159,30 @@ struct Lookups {
       for (int i = 0; i < kRegistersTogether; ++i) distances[q][i] = hn::Zero(RowBytes());
   }
 
-  /// Adds the distances of lut4_groups begin … end−1, of the rows whose first ones are at `rows`.
+  /// Adds the distances of LUT groups begin … end−1, for the rows that begin at `rows`.
   HWY_ATTR HWY_INLINE void look_up(const uint8_t* rows, int begin, int end,
                                    Distances& distances) const {
     const RowBytes d;
     for (int at = begin; at < end; ++at) {
-      hn::Vec<RowBytes> of_rows[kRegistersTogether];
+      hn::Vec<RowBytes> groups[kRegistersTogether];
 #pragma GCC unroll 4
       for (int i = 0; i < kRegistersTogether; ++i)
-        of_rows[i] = hn::Load(d, rows + at * kBlockRows + i * kRegisterRows);
+        groups[i] = hn::Load(d, rows + at * kBlockRows + i * kRegisterRows);
 #pragma GCC unroll 4
       for (int q = 0; q < kQueries; ++q) {
         const auto table = hn::LoadDup128(d, tables[q].entries[at]);
 #pragma GCC unroll 4
         for (int i = 0; i < kRegistersTogether; ++i)
-          distances[q][i] = hn::Add(distances[q][i], hn::TableLookupBytes(table, of_rows[i]));
+          distances[q][i] = hn::Add(distances[q][i], hn::TableLookupBytes(table, groups[i]));
       }
     }
   }
 };
 
-// With additions that saturate between sums of words only, and thresholds of 16 bits, AVX2 takes
-// .86 of the time on Zen 4, and SSE4 .8.
+// Saturating additions come between sums of words only, and thresholds have 16 bits: both are
+// faster (docs/dev/tuning.md, "Kernels").
 template <bool kThirdBit, int kQueries>
-HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedFronts& sketches,
+HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedSketches& sketches,
                                  const SketchSelection* selections) {
   const int words = codec.layout().sketch_words();
   Lookups<kQueries> lookups;
@@ -195,15 +196,15 @@ HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedFronts& ske
   for (int block = 0; block < sketches.blocks; ++block) {
     uint64_t reached[kQueries] = {};
     for (int first = 0; first < kBlockRows; first += kRegistersTogether * kRegisterRows) {
-      const uint8_t* of_rows = lut4_groups_of(sketches, block).rows[0] + first;
-      // Distances beyond a byte are as good as 255.
+      const uint8_t* groups = lut4_groups_of(sketches, block).rows[0] + first;
+      // A distance beyond a byte counts as 255.
       typename Lookups<kQueries>::Distances distances;
       lookups.clear(distances);
       for (int sum = 0; first_word_of_sum(sum, kThirdBit) < words; ++sum) {
         typename Lookups<kQueries>::Distances some;
         lookups.clear(some);
         const int end_word = std::min(first_word_of_sum(sum + 1, kThirdBit), words);
-        lookups.look_up(of_rows, first_word_of_sum(sum, kThirdBit) * kLut4GroupsPerWord,
+        lookups.look_up(groups, first_word_of_sum(sum, kThirdBit) * kLut4GroupsPerWord,
                         end_word * kLut4GroupsPerWord, some);
 #pragma GCC unroll 4
         for (int q = 0; q < kQueries; ++q)
@@ -216,7 +217,7 @@ HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedFronts& ske
 #pragma GCC unroll 4
         for (int i = 0; i < kRegistersTogether; ++i) {
           const int row = first + i * kRegisterRows;
-          reached[q] |= bits_within(distances[q][i], thresholds[q].of(sketches, block, row)) << row;
+          reached[q] |= bits_within(distances[q][i], thresholds[q].at(sketches, block, row)) << row;
         }
       }
     }
@@ -231,7 +232,7 @@ HWY_ATTR void select_by_sketches(const ScanCodec& codec, const SharedFronts& ske
 }
 
 template <bool kThirdBit>
-HWY_ATTR void select_each(const ScanCodec& codec, const SharedFronts& sketches,
+HWY_ATTR void select_each(const ScanCodec& codec, const SharedSketches& sketches,
                           const SketchSelection* selections, int count) {
   int i = 0;
   for (; i + kSelectedTogether <= count; i += kSelectedTogether)
@@ -239,7 +240,7 @@ HWY_ATTR void select_each(const ScanCodec& codec, const SharedFronts& sketches,
   for (; i < count; ++i) select_by_sketches<kThirdBit, 1>(codec, sketches, selections + i);
 }
 
-HWY_ATTR inline void selection(const ScanCodec& codec, const SharedFronts& sketches,
+HWY_ATTR inline void selection(const ScanCodec& codec, const SharedSketches& sketches,
                                const SketchSelection* selections, int count) {
   if (codec.has_third_bit()) return select_each<true>(codec, sketches, selections, count);
   select_each<false>(codec, sketches, selections, count);

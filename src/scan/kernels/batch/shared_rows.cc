@@ -33,13 +33,13 @@ struct FourTerms {
   __m128 scale, constant, norm, squared_norm;
 
   HWY_ATTR HWY_INLINE explicit FourTerms(const SharedTerms* const (&rows)[4]) {
-    __m128 of[4];
-    for (int j = 0; j < 4; ++j) of[j] = _mm_load_ps(&rows[j]->terms.scale);
-    _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
-    scale = of[0];
-    constant = of[1];
-    norm = of[2];
-    squared_norm = of[3];
+    __m128 columns[4];
+    for (int j = 0; j < 4; ++j) columns[j] = _mm_load_ps(&rows[j]->terms.scale);
+    _MM_TRANSPOSE4_PS(columns[0], columns[1], columns[2], columns[3]);
+    scale = columns[0];
+    constant = columns[1];
+    norm = columns[2];
+    squared_norm = columns[3];
   }
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
 };
@@ -57,28 +57,28 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const Int8Query& query,
   __m512i distances = _mm512_setzero_si512();
 #pragma GCC unroll 2
   for (int word = 0; word < kWords; word += 2) {
-    // A last word alone has no weights beside it.
+    // The last word of an odd number has no weights beside it.
     const bool is_alone = word + 1 == kWords;
-    const auto of_query = [&](const uint64_t* words) HWY_ATTR {
-      const auto own = static_cast<int64_t>(words[word]);
-      return _mm512_broadcast_i64x2(is_alone ? _mm_cvtsi64_si128(own) : load_two(words + word));
+    const auto broadcast = [&](const uint64_t* row_words) HWY_ATTR {
+      const auto own = static_cast<int64_t>(row_words[word]);
+      return _mm512_broadcast_i64x2(is_alone ? _mm_cvtsi64_si128(own) : load_two(row_words + word));
     };
-    __m512i of_rows = _mm512_castsi128_si512(load_two(rows[0]->words + word));
-    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[1]->words + word), 1);
-    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[2]->words + word), 2);
-    of_rows = _mm512_inserti64x2(of_rows, load_two(rows[3]->words + word), 3);
-    const __m512i differ = _mm512_xor_si512(of_rows, of_query(query.sign_words));
+    __m512i row_words = _mm512_castsi128_si512(load_two(rows[0]->words + word));
+    row_words = _mm512_inserti64x2(row_words, load_two(rows[1]->words + word), 1);
+    row_words = _mm512_inserti64x2(row_words, load_two(rows[2]->words + word), 2);
+    row_words = _mm512_inserti64x2(row_words, load_two(rows[3]->words + word), 3);
+    const __m512i differ = _mm512_xor_si512(row_words, broadcast(query.sign_words));
     const auto count = [&](const uint64_t* weights) HWY_ATTR {
-      return _mm512_popcnt_epi64(_mm512_and_si512(differ, of_query(weights)));
+      return _mm512_popcnt_epi64(_mm512_and_si512(differ, broadcast(weights)));
     };
-    const __m512i of_twos = count(query.twos_words);
+    const __m512i twos = count(query.twos_words);
     distances = _mm512_add_epi64(distances, count(query.ones_words));
-    distances = _mm512_add_epi64(distances, _mm512_add_epi64(of_twos, of_twos));
+    distances = _mm512_add_epi64(distances, _mm512_add_epi64(twos, twos));
   }
   distances = _mm512_add_epi64(distances, _mm512_bsrli_epi128(distances, 8));
-  const __m512i of_four = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
-  const __m128i sums = _mm512_castsi512_si128(_mm512_permutexvar_epi32(of_four, distances));
-  return _mm_sub_epi32(_mm_set1_epi32(query.weight_behind), _mm_add_epi32(sums, sums));
+  const __m512i sum_lanes = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  const __m128i sums = _mm512_castsi512_si128(_mm512_permutexvar_epi32(sum_lanes, distances));
+  return _mm_sub_epi32(_mm_set1_epi32(query.later_weight), _mm_add_epi32(sums, sums));
 }
 
 #else
@@ -93,14 +93,14 @@ HWY_ATTR HWY_INLINE __m128i other_sums(const Int8Query& query,
 
 #endif
 
-/// One stage, or the first of two, of which split ones' bounds take kWords sign words. The float
+/// One stage, or the first of two; bounds of split stages read kWords sign words. The float
 /// operations are those of similarity() and sum_bound() in their order.
 template <bool kTwoStages, int kWords>
 HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedRows& rows,
                               const ScoreGoal* goals, int goal, CandidateRows* candidates,
                               SharedMatches* matches) {
   const Int8Query& query = *goals[goal].query;
-  const int lanes = codec.stages()[0].padded_dim();
+  const int padded_dim = codec.stages()[0].padded_dim();
   const __m128i bias = _mm_set1_epi32(kOperandBias * query.value_sum[0]);
   const __m128 base = _mm_set1_ps(query.score.base);
   const __m128 weight = _mm_set1_ps(query.score.weight);
@@ -121,9 +121,9 @@ HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedRows& rows,
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
       values[j] = rows.values(0, all[i + j]);
-      terms[j] = reinterpret_cast<const SharedTerms*>(values[j] + lanes);
+      terms[j] = reinterpret_cast<const SharedTerms*>(values[j] + padded_dim);
     }
-    const __m128i dots = _mm_sub_epi32(four_dots(values, query.values, lanes), bias);
+    const __m128i dots = _mm_sub_epi32(four_dots(values, query.values, padded_dim), bias);
     __m128 sum = _mm_mul_ps(dot_scale, _mm_cvtepi32_ps(dots));
     const FourTerms four(terms);
     __m128 factor = four.scale;
@@ -140,7 +140,7 @@ HWY_ATTR void find_matches_of(const ScanCodec& codec, const SharedRows& rows,
         not_below(_mm_add_ps(offset, _mm_mul_ps(factor, sum)), least, filled_places(i, count));
     const __m128i in_rows =
         _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(all + i)));
-    // Without branches: which rows reach is not predictable, and known late.
+    // No branches: which rows reach is not predictable, and known late.
     write_some(matches->rows + found, match, in_rows);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(matches->goals + found), in_goals);
     write_some(matches->dots[0] + found, match, dots);
@@ -153,7 +153,7 @@ HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const
                            int goal, CandidateRows* candidates, SharedMatches* matches) {
   if (codec.stages().size() == 1)
     return find_matches_of<false, 0>(codec, rows, goals, goal, candidates, matches);
-  switch (codec.words_behind_first_stage()) {
+  switch (codec.words_after_first_stage()) {
     case 0:
       return find_matches_of<true, 0>(codec, rows, goals, goal, candidates, matches);
     case 1:
@@ -166,8 +166,7 @@ HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const
 }
 static_assert(kMaxSketchWords == 4);
 
-/// Four rows with a query of its own each. The float operations are those of similarity() in their
-/// order.
+/// Four rows, each with its query. The float operations are those of similarity() in order.
 HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            SharedMatches* matches) {
   const Int8Stage& stage = codec.stages()[1];
@@ -180,7 +179,7 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const
   for (int i = 0; i < count; i += 4) {
     const SharedTerms* terms[4];
     const uint8_t* values[4];
-    const int8_t* of_queries[4];
+    const int8_t* query_values[4];
     __m128 score[4];
     alignas(16) float least[4];
     alignas(16) int32_t value_sums[4];
@@ -190,13 +189,13 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const
       const Int8Query& query = *goal.query;
       terms[j] = &rows.terms(matches->rows[i + j]);
       values[j] = rows.values(1, matches->rows[i + j]);
-      of_queries[j] = query.values + stage.first_lane();
+      query_values[j] = query.values + stage.first_position();
       score[j] = _mm_loadu_ps(&query.score.base);
       least[j] = goal.score;
       value_sums[j] = kOperandBias * query.value_sum[1];
     }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
-    const __m128i second = _mm_sub_epi32(dots_of_pairs(values, of_queries, stage.padded_dim()),
+    const __m128i second = _mm_sub_epi32(dots_of_pairs(values, query_values, stage.padded_dim()),
                                          _mm_load_si128(reinterpret_cast<__m128i*>(value_sums)));
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(matches->dots[0] + i));
     const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
@@ -220,18 +219,18 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const
 
 HWY_ATTR int32_t dot_of(const ScanCodec& codec, const SharedRows& rows, const Int8Query& query,
                         size_t stage, uint32_t row) {
-  const Int8Stage& of = codec.stages()[stage];
-  return dot_row(query.values + of.first_lane(),
-                 reinterpret_cast<const int8_t*>(rows.values(stage, row)), of.padded_dim());
+  const Int8Stage& int8 = codec.stages()[stage];
+  return dot_row(query.values + int8.first_position(),
+                 reinterpret_cast<const int8_t*>(rows.values(stage, row)), int8.padded_dim());
 }
 
-// Without branches: which rows reach is not predictable. What is no number is left to the search.
+// No branches: which rows reach is not predictable. NaN is left to the search.
 HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const ScoreGoal* goals,
                            int goal, CandidateRows* candidates, SharedMatches* matches) {
-  const ScoreGoal& of = goals[goal];
-  const Int8Query& query = *of.query;
+  const ScoreGoal& score_goal = goals[goal];
+  const Int8Query& query = *score_goal.query;
   const bool two_stages = codec.stages().size() == 2;
-  const int words = codec.words_behind_first_stage();
+  const int words = codec.words_after_first_stage();
   int found = matches->count;
   for (int i = 0; i < candidates->count; ++i) {
     const uint32_t row = candidates->rows[i];
@@ -244,9 +243,10 @@ HWY_ATTR void find_matches(const ScanCodec& codec, const SharedRows& rows, const
     bool is_below;
     if (two_stages) {
       const int32_t other_sum = query.other_sum(terms.words, words);
-      is_below = sum_bound(query.score, query.first_stage, terms.terms, dot, other_sum) < of.bound;
+      is_below =
+          sum_bound(query.score, query.first_stage, terms.terms, dot, other_sum) < score_goal.bound;
     } else {
-      is_below = similarity(query.score, terms.terms, dot) < of.score;
+      is_below = similarity(query.score, terms.terms, dot) < score_goal.score;
     }
     found += is_below ? 0 : 1;
   }
@@ -258,15 +258,15 @@ HWY_ATTR void keep_matches(const ScanCodec& codec, const SharedRows& rows, const
   int kept = 0;
   for (int i = 0; i < matches->count; ++i) {
     const uint32_t row = matches->rows[i];
-    const ScoreGoal& of = goals[matches->goals[i]];
+    const ScoreGoal& score_goal = goals[matches->goals[i]];
     const int32_t first = matches->dots[0][i];
-    const int32_t second = dot_of(codec, rows, *of.query, 1, row);
+    const int32_t second = dot_of(codec, rows, *score_goal.query, 1, row);
     matches->rows[kept] = row;
     matches->goals[kept] = matches->goals[i];
     matches->dots[0][kept] = first;
     matches->dots[1][kept] = second;
-    const float score = similarity(of.query->score, rows.terms(row).terms, first, second);
-    kept += score < of.score ? 0 : 1;
+    const float score = similarity(score_goal.query->score, rows.terms(row).terms, first, second);
+    kept += score < score_goal.score ? 0 : 1;
   }
   matches->count = kept;
 }
@@ -292,7 +292,7 @@ SharedRows::SharedRows(const ScanCodec& codec) {
   stride_[0] += sizeof(SharedTerms);
   const size_t block_bytes = kBlockRows * (stride_[0] + stride_[1]);
   most_blocks_ =
-      std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, SharedFronts::kMostBlocks);
+      std::clamp(static_cast<int>(kMostBytes / block_bytes), 1, SharedSketches::kMostBlocks);
   for (size_t i = 0; i < stages.size(); ++i)
     values_[i].resize(static_cast<size_t>(most_blocks_ * kBlockRows) * stride_[i]);
 }
@@ -301,12 +301,12 @@ void set_value_query(const ScanCodec& codec, const ScanQuery& query, Int8Query* 
   values->values = query.values.data();
   values->score = query.score;
   values->first_stage = query.first_stage;
-  values->weight_behind = query.weight_behind;
-  const int behind = codec.words_behind_first_stage();
+  values->later_weight = query.later_weight;
+  const int words = codec.words_after_first_stage();
   const int first = codec.first_stage_words();
-  std::copy_n(query.sign_words.begin() + first, behind, values->sign_words);
-  std::copy_n(query.ones_words.begin() + first, behind, values->ones_words);
-  std::copy_n(query.twos_words.begin() + first, behind, values->twos_words);
+  std::copy_n(query.sign_words.begin() + first, words, values->sign_words);
+  std::copy_n(query.ones_words.begin() + first, words, values->ones_words);
+  std::copy_n(query.twos_words.begin() + first, words, values->twos_words);
   for (size_t i = 0; i < codec.stages().size(); ++i) {
     const Int8Stage& stage = codec.stages()[i];
     values->value_sum[i] = 0;
@@ -325,7 +325,7 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
   alignas(64) float bias[kBlockRows];
   load_block_terms(codec, tile.sketch[block], tile.capacity[block], scale, constant, bias);
   const float* norm = codec.metric() == Metric::l2 ? bias : scale;
-  const int words = codec.words_behind_first_stage();
+  const int words = codec.words_after_first_stage();
   for (uint64_t left = tile.allowed[block]; left != 0; left &= left - 1) {
     const auto row = static_cast<uint32_t>(std::countr_zero(left));
     SharedTerms& terms = rows->terms_of(first + row);
@@ -338,7 +338,7 @@ void decode_terms(const ScanCodec& codec, const ScanTile& tile, int block, uint3
   }
 }
 
-/// Rows row … row+count−1 of the block, at `first` + row of the shared ones.
+/// Decodes rows row … row+count−1 of the block to rows from `first` + row on of the shared ones.
 void decode_int8(const ScanCodec& codec, const ScanTile& tile, int block, int row, int count,
                  uint32_t first, SharedRows* rows) {
   RowPlace at[kBlockRows];
@@ -346,16 +346,16 @@ void decode_int8(const ScanCodec& codec, const ScanTile& tile, int block, int ro
     at[i] = place_of(tile, static_cast<uint32_t>(block * kBlockRows + row + i));
   const uint32_t to = first + static_cast<uint32_t>(row);
   for (size_t stage = 0; stage < codec.stages().size(); ++stage) {
-    const Int8Stage& of = codec.stages()[stage];
-    decode_int8_rows(codec, of, at, count, rows->stride(stage), rows->values_of(stage, to));
+    const Int8Stage& int8 = codec.stages()[stage];
+    decode_int8_rows(codec, int8, at, count, rows->stride(stage), rows->values_of(stage, to));
     if (stage == 0 && codec.has_split_stages()) {
       float squared_norms[kBlockRows];
-      int8_squared_norms(rows->values_of(0, to), of.padded_dim(), count, rows->stride(0),
+      int8_squared_norms(rows->values_of(0, to), int8.padded_dim(), count, rows->stride(0),
                          squared_norms);
       for (int i = 0; i < count; ++i)
         rows->terms_of(to + static_cast<uint32_t>(i)).terms.squared_norm = squared_norms[i];
     }
-    set_operand_rows(rows->values_of(stage, to), count, of.padded_dim(), rows->stride(stage));
+    set_operand_rows(rows->values_of(stage, to), count, int8.padded_dim(), rows->stride(stage));
   }
 }
 
@@ -372,7 +372,7 @@ void decode_shared_rows(const ScanCodec& codec, const ScanTile& tile, int first_
     const auto first = static_cast<uint32_t>((block - first_block) * kBlockRows);
     decode_terms(codec, tile, block, first, rows);
     for (uint64_t left = tile.allowed[block]; left != 0;) {
-      // Runs of rows, so that a filter's are decoded alone and all others in one go.
+      // Runs of rows, so that a filter's rows are decoded alone and all others in one go.
       const int row = std::countr_zero(left);
       const int count = std::countr_one(left >> row);
       decode_int8(codec, tile, block, row, count, first, rows);

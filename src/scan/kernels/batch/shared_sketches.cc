@@ -17,8 +17,8 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 
 #if POLAR_SIMD_SCALAR
-void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedFronts*) {}
-void selection(const ScanCodec&, const SharedFronts&, const SketchSelection*, int) {}
+void lay_out(const ScanCodec&, const ScanTile&, int, int, SharedSketches*) {}
+void selection(const ScanCodec&, const SharedSketches&, const SketchSelection*, int) {}
 void set_parts(uint64_t, uint64_t, uint64_t, uint8_t*) {}
 constexpr size_t kPartsOfWord = 0;
 #endif
@@ -57,7 +57,7 @@ HWY_EXPORT(selection);
 SharedKernels shared_kernels() { return HWY_DYNAMIC_DISPATCH(form)(); }
 
 void lay_out_sketches(const ScanCodec& codec, const ScanTile& tile, int first_block, int end_block,
-                      SharedFronts* sketches) {
+                      SharedSketches* sketches) {
   HWY_DYNAMIC_DISPATCH(lay_out)(codec, tile, first_block, end_block, sketches);
 }
 
@@ -71,7 +71,7 @@ void set_sketch_query(const ScanCodec& codec, const ScanQuery& query, SketchQuer
   sketch->ratio = line.weight / line.tilt;
 }
 
-void select_rows(const ScanCodec& codec, const SharedFronts& sketches,
+void select_rows(const ScanCodec& codec, const SharedSketches& sketches,
                  std::span<const SketchSelection> selections) {
   HWY_DYNAMIC_DISPATCH(selection)
   (codec, sketches, selections.data(), static_cast<int>(selections.size()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Thresholds of shared sketches: the distances up to which rows reach a threshold
-// (DistanceThreshold), as bytes. Integers of 16 bits do in half of the instructions or less what
-// floats do, and are a little too large rather than too small: a few more rows are candidates.
+// (DistanceThreshold), as bytes. Integers of 16 bits take half of the instructions that floats
+// take, or less, and are a little too large rather than too small: a few more rows are candidates.
 #if defined(POLARQUANT_SHARED_THRESHOLDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_SHARED_THRESHOLDS_INL_H_
 #undef POLARQUANT_SHARED_THRESHOLDS_INL_H_
@@ -25,7 +25,7 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A register of rows, of which thresholds are made together.
+/// Rows whose thresholds are made together.
 #if POLAR_SIMD_VBMI
 using ThresholdBytes = hn::FixedTag<uint8_t, kBlockRows>;
 #else
@@ -38,9 +38,9 @@ constexpr size_t kThresholdRows = hn::MaxLanes(ThresholdBytes());
 constexpr size_t kHalfRows = kThresholdRows / 2;
 constexpr size_t kQuarterRows = kThresholdRows / 4;
 
-/// Two registers in one, of numbers beyond what it holds the nearest. On x86 16 bytes of each take
-/// turns: inverse norms and ratios are laid out so that what is packed twice comes out in the order
-/// of distances.
+/// Packs two registers into one; numbers beyond its range become the nearest. On x86 16 bytes of
+/// each take turns: inverse norms and ratios are laid out so that what is packed twice comes out in
+/// the order of distances.
 HWY_ATTR HWY_INLINE hn::Vec<ThresholdShorts> packed(hn::Vec<ThresholdInts> low,
                                                     hn::Vec<ThresholdInts> high) {
   return hn::ReorderDemote2To(ThresholdShorts(), low, high);
@@ -59,8 +59,8 @@ HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> packed(hn::Vec<ThresholdShorts> low,
 #endif
 }
 
-/// To the integer towards 0. Highway's conversion takes four instructions more for numbers that are
-/// too large, which none is here; one that is too small becomes the least.
+/// Rounds towards 0. Highway's conversion takes four instructions more for numbers that are too
+/// large, which none is here; one that is too small becomes the least.
 HWY_ATTR HWY_INLINE hn::Vec<ThresholdInts> truncated(hn::Vec<ThresholdFloats> x) {
 #if POLAR_SIMD_VBMI
   return hn::Vec<ThresholdInts>{_mm512_cvttps_epi32(x.raw)};
@@ -75,8 +75,8 @@ HWY_ATTR HWY_INLINE hn::Vec<ThresholdInts> truncated(hn::Vec<ThresholdFloats> x)
 
 constexpr float kMostShort = 32767;
 
-/// Sets what ShortThreshold is given of all blocks, when the floats are there.
-HWY_ATTR inline void shorten(SharedFronts* sketches) {
+/// Sets the short norms and ratios of all blocks from the floats.
+HWY_ATTR inline void shorten(SharedSketches* sketches) {
   const auto shorten_rows = [](const float* rows, float largest, int16_t* shorts) HWY_ATTR {
     const ThresholdFloats d;
     const auto unit = hn::Set(d, largest > 0 ? kMostShort / largest : 0);
@@ -98,27 +98,27 @@ HWY_ATTR inline void shorten(SharedFronts* sketches) {
 class ShortThreshold {
  public:
   ShortThreshold() = default;
-  HWY_ATTR ShortThreshold(const DistanceThreshold& threshold, const SharedFronts& sketches) {
-    // size < 2^exponent; 2.4 % for what roundings add. What is no number is large.
+  HWY_ATTR ShortThreshold(const DistanceThreshold& threshold, const SharedSketches& sketches) {
+    // size < 2^exponent; 2.4 % are for what roundings add. NaN counts as large.
     const float size = threshold.size(sketches);
     const int exponent = static_cast<int>(std::bit_cast<uint32_t>(size * 1.024F) >> 23) - 126;
     fits_ = exponent <= kBits;
     if (!fits_) return;
     shift_ = std::min(kMostShift, kBits - exponent);
     const auto unit = static_cast<float>(1 << shift_);
-    // Of two products each is off by 1.5: by a half for the row's value, which is at most the
+    // Each of the two products is off by 1.5: by a half for the row's value, which is at most the
     // product's size over kMostShort, a half for the query's and a half for itself.
     constexpr float kTooSmall = 3.1F;
     at_ = twice(threshold.at * unit + kTooSmall + .5F);
-    // Products of 16 bits are in 2^-15.
-    const float of_product = unit * 32768 / kMostShort;
-    inverse_ = twice(threshold.inverse * sketches.most_inverse * of_product);
-    ratio_ = twice(threshold.ratio * sketches.most_ratio * of_product);
+    // Products of 16-bit numbers come in units of 2^-15.
+    const float product_unit = unit * 32768 / kMostShort;
+    inverse_ = twice(threshold.inverse * sketches.most_inverse * product_unit);
+    ratio_ = twice(threshold.ratio * sketches.most_ratio * product_unit);
   }
 
-  /// Whether there is room for the thresholds in 16 bits.
+  /// Whether thresholds fit into 16 bits.
   bool fits() const { return fits_; }
-  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> of(const int16_t* inverses,
+  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> at(const int16_t* inverses,
                                                  const int16_t* ratios) const {
     const ThresholdShorts d;
     const auto half = [&](size_t first) HWY_ATTR {
@@ -135,7 +135,7 @@ class ShortThreshold {
   /// Thresholds are sums of magnitudes up to some 500.
   static constexpr int kMostShift = 6;
 
-  /// Two of 16 bits: 32 are broadcast as they are loaded.
+  /// Two of 16 bits, because 32 bits are broadcast as they are loaded.
   static HWY_ATTR HWY_INLINE int32_t twice(float x) {
     return static_cast<int32_t>(0x10001U * (static_cast<uint32_t>(std::lrint(x)) & 0xFFFF));
   }
@@ -150,38 +150,37 @@ class ShortThreshold {
   bool fits_ = false;
 };
 
-/// As ShortThreshold::of, by floats.
+/// ShortThreshold::at by floats.
 HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> thresholds_by_floats(const DistanceThreshold& threshold,
                                                                  const float* inverses,
                                                                  const float* ratios) {
   const ThresholdFloats d;
   const auto quarter = [&](size_t first) HWY_ATTR {
-    const auto of_rows =
-        hn::MulAdd(hn::Set(d, threshold.inverse), hn::Load(d, inverses + first),
-                   hn::MulAdd(hn::Set(d, threshold.ratio), hn::Load(d, ratios + first),
-                              hn::Set(d, threshold.at)));
-    // Where it is not a number, any distance will do.
+    const auto sums = hn::MulAdd(hn::Set(d, threshold.inverse), hn::Load(d, inverses + first),
+                                 hn::MulAdd(hn::Set(d, threshold.ratio),
+                                            hn::Load(d, ratios + first), hn::Set(d, threshold.at)));
+    // Where the threshold is NaN, any distance passes.
     const auto most = hn::Set(d, DistanceThreshold::kMost);
-    return truncated(hn::IfThenElse(hn::Lt(of_rows, most), of_rows, most));
+    return truncated(hn::IfThenElse(hn::Lt(sums, most), sums, most));
   };
   const auto half = [&](size_t first)
                         HWY_ATTR { return packed(quarter(first), quarter(first + kQuarterRows)); };
   return packed(half(0), half(kHalfRows));
 }
 
-/// What makes a query's thresholds: below 0 as 0, and beyond a byte 255, which as a distance is 255
-/// or more.
+/// Makes a query's thresholds: those below 0 are 0, and those beyond a byte 255, which as a
+/// distance means 255 or more.
 class SketchThresholds {
  public:
   SketchThresholds() = default;
-  HWY_ATTR SketchThresholds(const SketchSelection& selection, const SharedFronts& sketches)
+  HWY_ATTR SketchThresholds(const SketchSelection& selection, const SharedSketches& sketches)
       : floats_(*selection.query, sketches, selection.threshold), shorts_(floats_, sketches) {}
 
-  /// Of a register of rows, the block's from `row` on.
-  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> of(const SharedFronts& sketches, int block,
+  /// For a register of rows, the block's from `row` on.
+  HWY_ATTR HWY_INLINE hn::Vec<ThresholdBytes> at(const SharedSketches& sketches, int block,
                                                  int row) const {
     if (HWY_LIKELY(shorts_.fits()))
-      return shorts_.of(sketches.short_inverse_norms[block] + row,
+      return shorts_.at(sketches.short_inverse_norms[block] + row,
                         sketches.short_ratios[block] + row);
     return thresholds_by_floats(floats_, sketches.inverse_norms[block] + row,
                                 sketches.ratios[block] + row);

@@ -22,8 +22,8 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of a row's 32 bits, the scale in the lower half, shifted to where a float has its exponent and
-/// mantissa: those that stay (wide16.h).
+/// Of a row's 32 bits with the scale in the lower half, shifted to where a float has its exponent
+/// and mantissa: the bits that are kept (wide16.h).
 constexpr int kWideBits = 0x3FFFC000;
 constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
 
@@ -35,7 +35,7 @@ struct Factors8 {
   __m256 biases;
 };
 
-/// Of rows row … row+7.
+/// For rows row … row+7.
 template <FactorForm kForm, bool kL2>
 HWY_ATTR HWY_INLINE Factors8 load_factors8(const uint8_t* stored, int row) {
   if constexpr (kForm == FactorForm::wide16) {

@@ -67,7 +67,7 @@ class BoundsOfFour {
     }
     set_factors(_mm_shuffle_ps(low, high, 0b10001000), _mm_shuffle_ps(low, high, 0b11011101));
   }
-  /// Of split stages.
+  /// For split stages.
   HWY_ATTR HWY_INLINE void set_squared_norms(__m128 squared_norms) {
     squared_norm_ = squared_norms;
   }
@@ -85,7 +85,7 @@ class BoundsOfFour {
 
   static_assert(sizeof(ScanTerms) == sizeof(__m128));
 #if POLAR_SIMD_VPOPCNT
-  /// Those of the mask, one behind the other, and 0 up to four.
+  /// Stores those of the mask, one after the other, and 0 up to four.
   HWY_ATTR HWY_INLINE void store_some(__mmask8 mask, ScanTerms* terms) const {
     const __m512i row_by_row =
         _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -98,9 +98,9 @@ class BoundsOfFour {
   }
 #else
   HWY_ATTR HWY_INLINE void store(ScanTerms (&terms)[4]) const {
-    __m128 of[4] = {scale_, constant_, norm_, squared_norm_};
-    _MM_TRANSPOSE4_PS(of[0], of[1], of[2], of[3]);
-    for (int j = 0; j < 4; ++j) _mm_storeu_ps(&terms[j].scale, of[j]);
+    __m128 rows[4] = {scale_, constant_, norm_, squared_norm_};
+    _MM_TRANSPOSE4_PS(rows[0], rows[1], rows[2], rows[3]);
+    for (int j = 0; j < 4; ++j) _mm_storeu_ps(&terms[j].scale, rows[j]);
   }
 #endif
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far rows are from a query by the sign words of split stages' first one, for x86 targets from
+// Distances of rows from a query by the sign words of split stages' first one, for x86 targets from
 // AVX2 on.
 #if defined(POLARQUANT_FIRST_STAGE_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_FIRST_STAGE_WORDS_INL_H_
@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// Of a row's first `words` words of the sketch.
+/// The distance by the first `words` words of a row's sketch.
 HWY_ATTR HWY_INLINE int32_t words_distance(const ScanQuery& query, const uint64_t* sketch_words,
                                            int words) {
   int32_t distance = 0;
@@ -36,22 +36,22 @@ HWY_ATTR HWY_INLINE int32_t words_distance(const ScanQuery& query, const uint64_
 
 #if POLAR_SIMD_VPOPCNT
 
-/// words_distance of up to kFetchAhead rows, eight at a time. The rows' words are brought together
-/// one by one; that they are loaded as registers later than that keeps these from waiting for them.
+/// words_distance of up to kFetchAhead rows, eight at a time. The rows' words are copied one by one
+/// first; since they are loaded as registers much later, these loads do not wait for the copies.
 class FirstStageWords {
  public:
   HWY_ATTR HWY_INLINE FirstStageWords(const RowParts* at, int count, int words)
       : count_(count), words_(static_cast<size_t>(words)) {
     for (size_t word = 0; word < words_; ++word)
-      for (int i = 0; i < count; ++i) of_rows_[word][i] = at[i].words[word * kGroupRows];
+      for (int i = 0; i < count; ++i) row_words_[word][i] = at[i].words[word * kGroupRows];
   }
 
-  /// Room for a multiple of 8.
+  /// distances: space for a multiple of 8.
   HWY_ATTR HWY_INLINE void distances(const ScanQuery& query, int32_t* distances) const {
     for (int i = 0; i < count_; i += kTogether) {
       __m512i sum = _mm512_setzero_si512();
       for (size_t word = 0; word < words_; ++word) {
-        const __m512i differ = _mm512_xor_si512(_mm512_load_si512(of_rows_[word] + i),
+        const __m512i differ = _mm512_xor_si512(_mm512_load_si512(row_words_[word] + i),
                                                 in_all_lanes(query.sign_words[word]));
         sum = _mm512_add_epi64(sum, count(differ, query.ones_words[word]));
         __m512i upper = count(differ, query.twos_words[word]);
@@ -78,7 +78,7 @@ class FirstStageWords {
 
   int count_;
   size_t words_;
-  alignas(64) uint64_t of_rows_[kMaxSketchWords][kFetchAhead];
+  alignas(64) uint64_t row_words_[kMaxSketchWords][kFetchAhead];
 };
 
 #elif POLAR_SIMD_AVX2

@@ -23,15 +23,15 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// Four candidates, and what KeptRows has of each.
+/// Four candidates, with the numbers that KeptRows has of each.
 struct FourCandidates {
   const uint32_t* candidates;
   const int32_t* other_sums;
   const int32_t* first_dots;  // or null
 };
 
-/// Writes those of `reached` behind `kept` others, and returns how many there are then. What it
-/// writes behind these does not count; there is room for it (KeptRows).
+/// Writes those of `reached` after `kept` others, and returns how many there are then. What it
+/// writes after these does not count; KeptRows has space for it.
 HWY_ATTR HWY_INLINE int keep_reached(const FourCandidates& four, const BoundsOfFour& terms,
                                      FourMask reached, int kept, const KeptRows& out) {
 #if POLAR_SIMD_VPOPCNT
@@ -50,12 +50,12 @@ HWY_ATTR HWY_INLINE int keep_reached(const FourCandidates& four, const BoundsOfF
                _mm_loadu_si128(reinterpret_cast<const __m128i*>(four.first_dots)));
   return kept + count_of(reached);
 #else
-  ScanTerms of_four[4];
-  terms.store(of_four);
+  ScanTerms four_terms[4];
+  terms.store(four_terms);
   for (int j = 0; j < 4; ++j) {
     out.rows[kept] = row_of(four.candidates[j]);
     out.sums[kept] = {distance_of(four.candidates[j]), four.other_sums[j]};
-    out.terms[kept] = of_four[j];
+    out.terms[kept] = four_terms[j];
     if (four.first_dots != nullptr) out.first_dots[kept] = four.first_dots[j];
     kept += reached >> j & 1;
   }

@@ -9,7 +9,7 @@
 namespace polarquant {
 
 /// Terms of the `capacity` rows of a block into arrays for kBlockRows rows on 64-byte boundaries;
-/// those behind `capacity` are 0. Equal to load_terms (row_values.h) of each row, where the norm is
+/// those after `capacity` are 0. Equal to load_terms (row_values.h) of each row, where the norm is
 /// the scale or, for L2, the bias.
 void load_block_terms(const ScanCodec& codec, const uint8_t* block, int capacity, float* scale,
                       float* constant, float* bias);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What signs of a row say of a query's values: Σ value·(±1) is Σ values − 2·Σ of those whose sign
+// The sum of a query's values by signs of a row: Σ value·(±1) is Σ values − 2·Σ of those whose sign
 // bit is 1.
 #if defined(POLARQUANT_NEGATIVE_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_NEGATIVE_VALUES_INL_H_
@@ -75,7 +75,7 @@ class NegativeInt8 {
 template <class WordOf>
 HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
   DotSums sums = no_sums();
-  for (int word = 0; word < words; ++word, values += kSegmentLanes)
+  for (int word = 0; word < words; ++word, values += kSegmentDims)
     sums = NegativeInt8(values).add(sums, word_of(word));
   return sum_lanes(sums);
 }
@@ -85,7 +85,7 @@ HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const
 template <class WordOf>
 int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
   int32_t sum = 0;
-  for (int word = 0; word < words; ++word, values += kSegmentLanes) {
+  for (int word = 0; word < words; ++word, values += kSegmentDims) {
     for (uint64_t left = word_of(word); left != 0; left &= left - 1)
       sum += values[std::countr_zero(left)];
   }
@@ -94,25 +94,25 @@ int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
 
 #else
 
-// Values are taken biased, value + 128 in a byte without sign, which sums of bytes can add up; the
-// bias goes out with the number of bits.
+// Values are biased to value + 128, a byte without sign, which sums of bytes can add up; the number
+// of bits takes the bias out.
 template <class WordOf>
 HWY_ATTR HWY_INLINE int32_t negative_int8(const int8_t* values, int words, const WordOf& word_of) {
-  const hn::CappedTag<uint8_t, kSegmentLanes> d8;
+  const hn::CappedTag<uint8_t, kSegmentDims> d8;
   const hn::Rebind<int8_t, decltype(d8)> d8_signed;
   const auto bias = hn::Set(d8, uint8_t{128});
   const hn::Repartition<uint64_t, decltype(d8)> d64;
   const size_t lanes = hn::Lanes(d8);
   auto sums = hn::Zero(d64);
   int bits = 0;
-  for (int i = 0; i < words; ++i, values += kSegmentLanes) {
+  for (int i = 0; i < words; ++i, values += kSegmentDims) {
     const uint64_t word = word_of(i);
     alignas(8) uint8_t mask_bits[16] = {};
     std::memcpy(mask_bits, &word, sizeof word);
     bits += std::popcount(word);
-    for (size_t lane = 0; lane < kSegmentLanes; lane += lanes) {
-      const auto negative = hn::LoadMaskBits(d8, mask_bits + lane / 8);
-      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, values + lane)), bias);
+    for (size_t position = 0; position < kSegmentDims; position += lanes) {
+      const auto negative = hn::LoadMaskBits(d8, mask_bits + position / 8);
+      const auto biased = hn::Xor(hn::BitCast(d8, hn::Load(d8_signed, values + position)), bias);
       sums = hn::Add(sums, hn::SumsOf8(hn::IfThenElseZero(negative, biased)));
     }
   }

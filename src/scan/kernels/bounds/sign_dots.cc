@@ -30,9 +30,9 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of the words behind the sketch.
-const int8_t* values_behind_sketch(const ScanCodec& codec, const ScanQuery& query) {
-  return query.values.data() + static_cast<size_t>(codec.layout().sketch_words()) * kSegmentLanes;
+/// A query's values for the words after the sketch.
+const int8_t* values_after_sketch(const ScanCodec& codec, const ScanQuery& query) {
+  return query.values.data() + static_cast<size_t>(codec.layout().sketch_words()) * kSegmentDims;
 }
 
 /// SignSums' other sum of a row at `distance`.
@@ -40,20 +40,20 @@ HWY_ATTR int32_t other_sum_of(const ScanCodec& codec, const ScanQuery& query, co
                               int32_t distance) {
   const BlockLayout& layout = codec.layout();
   if (codec.has_split_stages()) {
-    const int32_t of_first_stage =
+    const int32_t first_stage_distance =
         words_distance(query, layout.sketch_word(at, 0), codec.first_stage_words());
-    return sum_behind_first_stage(query.weight_behind, distance - of_first_stage);
+    return sum_after_first_stage(query.later_weight, distance - first_stage_distance);
   }
   const int32_t negative =
-      negative_int8(values_behind_sketch(codec, query), codec.int8_words(),
+      negative_int8(values_after_sketch(codec, query), codec.int8_words(),
                     [&](int word) HWY_ATTR { return layout.payload_word(at, word); });
   return query.sign_int8_sum - 2 * negative;
 }
 
 #if !POLAR_SIMD_VBMI
 
-/// What first_stage_bound takes of all rows' values, into out.first_dots and the terms'
-/// squared_norms: decoding them is the larger part.
+/// What first_stage_bound needs of all rows' values, into out.first_dots and the terms'
+/// squared_norms: most of the time goes into decoding them.
 HWY_ATTR void dot_first_stage(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                               const uint32_t* candidates, int count, const KeptRows& out) {
   const Int8Stage& stage = codec.stages()[0];
@@ -79,21 +79,21 @@ HWY_INLINE const RowParts (&four_of(const RowParts* at))[4] {
   return *reinterpret_cast<const RowParts(*)[4]>(at);
 }
 
-/// Of rows, four by four, Σ value·(±1) over the words behind the sketch. It is Σ values − 2·Σ of
-/// the values whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its
-/// own, as is FirstStageDots::of, so that what it works on stays in registers.
+/// Σ value·(±1) over the words after the sketch, for rows four by four. It is Σ values − 2·Σ of the
+/// values whose sign bit is 1. Four rows share loads and the sum over lanes. A function of its own,
+/// like FirstStageDots::dot, so that it stays in registers.
 HWY_ATTR HWY_NOINLINE void sign_value_dots(const ScanCodec& codec, const ScanQuery& query,
                                            const RowParts* at, int count, int32_t* dots) {
   const BlockLayout& layout = codec.layout();
-  const int8_t* const behind_sketch = values_behind_sketch(codec, query);
+  const int8_t* const payload_values = values_after_sketch(codec, query);
   const __m128i all = _mm_set1_epi32(query.sign_int8_sum);
   for (int i = 0; i < count; i += 4) {
     DotSums sums[4] = {no_sums(), no_sums(), no_sums(), no_sums()};
     for (int word = 0; word < codec.int8_words(); ++word) {
-      const NegativeInt8 values(behind_sketch + word * kSegmentLanes);
+      const NegativeInt8 values(payload_values + word * kSegmentDims);
       const WordOfRows signs(layout, layout.sketch_words() + word);
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) sums[j] = values.add(sums[j], signs.of(at[i + j]));
+      for (int j = 0; j < 4; ++j) sums[j] = values.add(sums[j], signs.word(at[i + j]));
     }
     const __m128i negative = sum_each(sums[0], sums[1], sums[2], sums[3]);
     _mm_store_si128(reinterpret_cast<__m128i*>(dots + i),
@@ -107,9 +107,9 @@ struct SumsBySigns {
   const ScanCodec& codec;
   const ScanQuery& query;
 
-  HWY_ATTR HWY_INLINE void of(const RowParts* at, int /*first*/, const uint32_t* candidates,
-                              int count, int32_t* sums, int32_t* other_sums,
-                              float* /*squared_norms*/) const {
+  HWY_ATTR HWY_INLINE void sum(const RowParts* at, int /*first*/, const uint32_t* candidates,
+                               int count, int32_t* sums, int32_t* other_sums,
+                               float* /*squared_norms*/) const {
     for (int i = 0; i < count; ++i) sums[i] = query.sketch_weight - 2 * distance_of(candidates[i]);
     sign_value_dots(codec, query, at, count, other_sums);
   }
@@ -123,24 +123,23 @@ struct FirstStageDots {
 
   HWY_ATTR FirstStageDots(const ScanCodec& codec, const ScanQuery& query, const KeptRows& /*rows*/)
       : dots(codec.layout(), codec.stages()[0], query) {}
-  HWY_ATTR HWY_NOINLINE void of(const RowParts* at, int /*first*/, int count, int32_t* sums,
-                                float* squared_norms) const {
+  HWY_ATTR HWY_NOINLINE void dot(const RowParts* at, int /*first*/, int count, int32_t* sums,
+                                 float* squared_norms) const {
     dots.fours(at, count, sums, squared_norms);
   }
 };
 
 #else
 
-/// The first sum of first_stage_bound, and the rows' squared_norms, as dot_first_stage has left
-/// them.
+/// The first sum of first_stage_bound, and the rows' squared_norms, as dot_first_stage left them.
 struct FirstStageDots {
   const KeptRows& rows;
 
   HWY_ATTR FirstStageDots(const ScanCodec& /*codec*/, const ScanQuery& /*query*/,
-                          const KeptRows& of_rows)
-      : rows(of_rows) {}
-  HWY_ATTR HWY_INLINE void of(const RowParts* /*at*/, int first, int count, int32_t* sums,
-                              float* squared_norms) const {
+                          const KeptRows& kept)
+      : rows(kept) {}
+  HWY_ATTR HWY_INLINE void dot(const RowParts* /*at*/, int first, int count, int32_t* sums,
+                               float* squared_norms) const {
     for (int i = 0; i < count; ++i) {
       sums[i] = rows.first_dots[first + i];
       squared_norms[i] = rows.terms[first + i].squared_norm;
@@ -150,36 +149,36 @@ struct FirstStageDots {
 
 #endif
 
-/// The two sums of first_stage_bound. Behind the first stage the sketch is as far as the whole of
-/// it, which is known, less the first stage's words, which were read for its values.
+/// The two sums of first_stage_bound. The sketch's distance after the first stage is its whole
+/// distance, which is known, less that of the first stage's words, which were read for its values.
 struct SumsByFirstStage {
   static constexpr bool kHasFirstDots = true;
   const ScanQuery& query;
   int words;
   FirstStageDots dots;
 
-  HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& of_query, const KeptRows& rows)
-      : query(of_query), words(codec.first_stage_words()), dots(codec, of_query, rows) {}
+  HWY_ATTR SumsByFirstStage(const ScanCodec& codec, const ScanQuery& scan_query,
+                            const KeptRows& rows)
+      : query(scan_query), words(codec.first_stage_words()), dots(codec, scan_query, rows) {}
 
-  HWY_ATTR HWY_INLINE void of(const RowParts* at, int first, const uint32_t* candidates, int count,
-                              int32_t* sums, int32_t* other_sums, float* squared_norms) const {
+  HWY_ATTR HWY_INLINE void sum(const RowParts* at, int first, const uint32_t* candidates, int count,
+                               int32_t* sums, int32_t* other_sums, float* squared_norms) const {
     const FirstStageWords own_words(at, count, words);
-    dots.of(at, first, count, sums, squared_norms);
+    dots.dot(at, first, count, sums, squared_norms);
     int32_t own[kFetchAhead];
     own_words.distances(query, own);
     for (int i = 0; i < count; ++i) {
       other_sums[i] =
-          sum_behind_first_stage(query.weight_behind, distance_of(candidates[i]) - own[i]);
+          sum_after_first_stage(query.later_weight, distance_of(candidates[i]) - own[i]);
     }
   }
 };
 
-/// What is scored first of the rows that stay is fetched while others are looked at: one query over
-/// 117,659 × 384 rows of 4 bits so takes .98 of the time, but 1.01 of it where a row's payload is
-/// two lines.
+/// What is scored first of the rows that stay is fetched while others are looked at, unless a row's
+/// payload is two lines or more, where that is slower (docs/dev/tuning.md, "Kernels").
 constexpr size_t kPayloadNotFetched = 128;
 
-/// Looks at kFetchAhead rows together: what the next ones are is fetched before.
+/// Takes kFetchAhead rows together, and fetches the next ones before.
 template <class Sums>
 HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                         const SumBound& bound, const Sums& sums_of, float threshold,
@@ -212,7 +211,7 @@ HWY_ATTR int keep_fours(const ScanCodec& codec, const ScanTile& tile, const Scan
     alignas(16) int32_t sums[kTogether];
     alignas(16) int32_t other_sums[kTogether];
     alignas(16) float squared_norms[kTogether];
-    sums_of.of(at, first, candidates + first, some, sums, other_sums, squared_norms);
+    sums_of.sum(at, first, candidates + first, some, sums, other_sums, squared_norms);
     for (int i = 0; i < some; i += 4) {
       four.load(four_of(at + i));
       if constexpr (Sums::kHasFirstDots) four.set_squared_norms(_mm_load_ps(squared_norms + i));
@@ -235,8 +234,8 @@ HWY_ATTR int keep_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQ
   return keep_fours(codec, tile, query, query.signs, SumsBySigns{codec, query}, threshold,
                     candidates, count, out);
 }
-// Where values do not stay in registers the rows' dots come first, of all of them: keep_fours reads
-// them before it writes what is kept in their place.
+// Where values do not stay in registers the dots of all rows come first: keep_fours reads them
+// before it writes the kept ones in their place.
 HWY_ATTR int keep_split_rows(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                              float threshold, uint32_t* candidates, int count,
                              const KeptRows& out) {
@@ -276,7 +275,7 @@ HWY_ATTR void bound_singles(const ScanCodec& codec, const ScanQuery& query, RowP
   }
 }
 
-/// `bound(i, kept)`: that of candidate i, whose terms and sums are those of place `kept`.
+/// `bound(i, kept)`: the bound of candidate i, whose terms and sums are at place `kept`.
 template <class Bound>
 HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQuery& query,
                        const Bound& bound, float threshold, const uint32_t* candidates, int count,
@@ -289,7 +288,7 @@ HWY_ATTR int keep_each(const ScanCodec& codec, const ScanTile& tile, const ScanQ
     if (i + kFetchAhead < count) fetch_signs(place_of(tile, row_of(candidates[i + kFetchAhead])));
     const uint32_t row = row_of(candidates[i]);
     const RowPlace at = place_of(tile, row);
-    // As dot_first_stage has left it.
+    // As dot_first_stage left it.
     const float squared_norm = codec.has_split_stages() ? out.terms[i].squared_norm : 0;
     out.rows[kept] = row;
     out.terms[kept] = load_terms(codec, at);

@@ -55,7 +55,7 @@ HWY_ATTR bool place_dots_in_registers(const ScanCodec& codec, const Int8Stage& s
                                       int32_t* dots) {
   if (!fits_row_dots(stage)) return false;
   const RowDots row_dots(codec.layout(), stage, query);
-  // As graphs are built, a row at a time: not as one of four.
+  // Graphs are built a row at a time: that row is not computed as one of four.
   if (count == 1) {
     dots[0] = row_dots.one(RowParts(codec.layout(), at[0]));
     return true;

@@ -10,13 +10,11 @@
 namespace polarquant {
 
 /// dots[i] = Σ query value·value of one stage of row rows[i] of the tile; `dots` and `rows` have
-/// room for 4 more. `scratch`: room for the values of one row, (codec.padded_dim()), on a 64-byte
-/// boundary.
+/// space for 4 more. `scratch`: the values of one row, (codec.padded_dim()), on a 64-byte boundary.
 void candidate_dots(const ScanTile& tile, const ScanCodec& codec, const Int8Stage& stage,
                     const ScanQuery& query, uint32_t* rows, int count, int8_t* scratch,
                     int32_t* dots);
-/// The same of rows wherever they lie, on their way to the core already; `at` has room for 4 more
-/// too.
+/// The same for rows wherever they lie, which were fetched before; `at` has space for 4 more too.
 void place_dots(const ScanCodec& codec, const Int8Stage& stage, const ScanQuery& query,
                 RowPlace* at, int count, int8_t* scratch, int32_t* dots);
 

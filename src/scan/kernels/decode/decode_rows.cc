@@ -23,18 +23,18 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The signs of a part's segment, in lanes order.
+/// The signs of a part's segment, in padded order.
 HWY_ATTR inline uint64_t segment_signs(const ScanCodec& codec, const Int8Part& part,
                                        const RowPlace& at, int segment) {
   if (part.signs == Int8Part::Signs::none) return 0;
   if (part.signs == Int8Part::Signs::words)
     return codec.layout().sign_word(at, part.first_segment + segment);
-  const int start = segment * kSegmentLanes;
-  const int count = part.dim - start < kSegmentLanes ? part.dim - start : kSegmentLanes;
+  const int start = segment * kSegmentDims;
+  const int count = part.dim - start < kSegmentDims ? part.dim - start : kSegmentDims;
   uint64_t signs = 0;
   const uint8_t* plane = codec.layout().row_payload(at) + part.signs_offset + start / 8;
   std::memcpy(&signs, plane, static_cast<size_t>(count + 7) / 8);
-  return count == kSegmentLanes ? signs : to_pair_order(signs, count);
+  return count == kSegmentDims ? signs : to_pair_order(signs, count);
 }
 
 #if POLAR_SIMD_VBMI
@@ -81,14 +81,14 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, int s
     // [first coordinates | second coordinates] of the low and the high half of 64 pairs.
     store_segment(_mm512_inserti64x4(x, _mm512_castsi512_si256(y), 1), sketch_signs[i], values);
     if constexpr (kBoth)
-      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], values + kSegmentLanes);
+      store_segment(_mm512_shuffle_i64x2(x, y, 0xEE), back_signs[i], values + kSegmentDims);
   }
 }
 
 HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                              int count, int stride, int8_t* values) {
   const int segments = part.segments();
-  for (int segment = 0; segment < segments; segment += 2, values += 2 * kSegmentLanes) {
+  for (int segment = 0; segment < segments; segment += 2, values += 2 * kSegmentDims) {
     const bool both = segment + 1 < segments;
     const auto& decode = segment == 0
                              ? (both ? decode_windows<true, true> : decode_windows<true, false>)
@@ -101,7 +101,7 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, co
                                 int count, int stride, int8_t* values) {
   const WindowReader reader(part.step_bits, part.fields);
   const ByteTable table(part.x);
-  for (int segment = 0; segment < part.segments(); ++segment, values += kSegmentLanes) {
+  for (int segment = 0; segment < part.segments(); ++segment, values += kSegmentDims) {
     uint64_t signs[kBlockRows];
     signs_of_rows(codec, part, segment, rows, count, signs);
     for (int i = 0; i < count; ++i) {
@@ -119,26 +119,26 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const R
   for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     int j = 0;
-    for (; j + kSegmentLanes <= dim; j += kSegmentLanes)
+    for (; j + kSegmentDims <= dim; j += kSegmentDims)
       _mm512_store_si512(values + j, table.look_up(_mm512_loadu_si512(codes + j)));
-    for (; j < dim; ++j) values[lane_of(j, dim)] = part.x[codes[j]];
+    for (; j < dim; ++j) values[position_of(j, dim)] = part.x[codes[j]];
   }
 }
 
 #else
 
 /// Pairs of a segment.
-constexpr int kSegmentPairs = kSegmentLanes / 2;
+constexpr int kSegmentPairs = kSegmentDims / 2;
 
-/// Pairs side by side to a segment's lanes, signs applied.
+/// Turns pairs that lie side by side into a segment's values, signs applied.
 #if POLAR_SIMD_SCALAR
 void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* values) {
   for (int i = 0; i < kSegmentPairs; ++i) {
     values[i] = static_cast<int8_t>(pairs[i]);
     values[kSegmentPairs + i] = static_cast<int8_t>(pairs[i] >> 8);
   }
-  for (int lane = 0; lane < kSegmentLanes; ++lane)
-    if ((signs >> lane & 1) != 0) values[lane] = static_cast<int8_t>(-values[lane]);
+  for (int position = 0; position < kSegmentDims; ++position)
+    if ((signs >> position & 1) != 0) values[position] = static_cast<int8_t>(-values[position]);
 }
 #else
 using HalfSegment = hn::CappedTag<int8_t, kSegmentPairs>;
@@ -156,17 +156,17 @@ HWY_ATTR void store_segment(const uint16_t* pairs, uint64_t signs, int8_t* value
   const HalfSegment d;
   const size_t lanes = hn::Lanes(d);
   const auto* both = reinterpret_cast<const int8_t*>(pairs);
-  for (size_t lane = 0; lane < kSegmentPairs; lane += lanes) {
-    const auto low = hn::Load(d, both + 2 * lane);
-    const auto high = hn::Load(d, both + 2 * lane + lanes);
-    store_signed(hn::ConcatEven(d, high, low), signs >> lane, values + lane);
-    store_signed(hn::ConcatOdd(d, high, low), signs >> (kSegmentPairs + lane),
-                 values + kSegmentPairs + lane);
+  for (size_t position = 0; position < kSegmentPairs; position += lanes) {
+    const auto low = hn::Load(d, both + 2 * position);
+    const auto high = hn::Load(d, both + 2 * position + lanes);
+    store_signed(hn::ConcatEven(d, high, low), signs >> position, values + position);
+    store_signed(hn::ConcatOdd(d, high, low), signs >> (kSegmentPairs + position),
+                 values + kSegmentPairs + position);
   }
 }
 #endif
 
-/// Looks pairs first … end−1 up one by one; `end` is rounded up to a multiple of 8.
+/// Looks up pairs first … end−1 one by one; `end` is rounded up to a multiple of 8.
 template <int kStep>
 HWY_ATTR void find_pairs(const uint8_t* ring, uint8_t before, const uint16_t* table, int first,
                          int end, uint16_t* found) {
@@ -194,8 +194,7 @@ auto find_pairs_of_step(int step, std::integer_sequence<int, kLess...> /*less*/)
   return kOfStep[step - 1];
 }
 
-// Some segments at a time, so that what was stored in small pieces has reached the cache when it is
-// loaded in large ones.
+// Some segments at a time: small stores have reached the cache when large loads read them.
 HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int first_segment,
                            const RowPlace* rows, int count, int stride, int8_t* values) {
   constexpr int kSegmentsTogether = 8;
@@ -213,7 +212,7 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int fir
       for (int segment = first; segment < end; ++segment) {
         store_segment(found + static_cast<ptrdiff_t>(segment - first) * kSegmentPairs,
                       segment_signs(codec, part, rows[i], segment),
-                      values + static_cast<ptrdiff_t>(segment) * kSegmentLanes);
+                      values + static_cast<ptrdiff_t>(segment) * kSegmentDims);
       }
     }
   }
@@ -223,18 +222,18 @@ HWY_ATTR void find_windows(const ScanCodec& codec, const Int8Part& part, int fir
 
 HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                              int count, int stride, int8_t* values) {
-  const int full_segments = part.dim / kSegmentLanes;
+  const int full_segments = part.dim / kSegmentDims;
   const int bits = pairs_of(part.dim) * part.step_bits;
   const SegmentWindows windows(part.step_bits);
   for (int i = 0; i < count; ++i) {
     const uint8_t* ring = codec.layout().row_payload(rows[i]) + part.codes_offset;
     const uint8_t before = bits_before_ring(ring, bits);
-    int8_t* of_row = values + static_cast<ptrdiff_t>(i) * stride;
-    for (int segment = 0; segment < full_segments; ++segment, of_row += kSegmentLanes) {
+    int8_t* out = values + static_cast<ptrdiff_t>(i) * stride;
+    for (int segment = 0; segment < full_segments; ++segment, out += kSegmentDims) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
       const TwoBytes found = look_up(part.x, part.y, windows.read(ring, segment, before));
-      store_signed({found.x}, signs, of_row);
-      store_signed({found.y}, signs >> kSegmentPairs, of_row + kSegmentPairs);
+      store_signed({found.x}, signs, out);
+      store_signed({found.y}, signs >> kSegmentPairs, out + kSegmentPairs);
     }
   }
   if (full_segments < part.segments())
@@ -255,15 +254,15 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                                 int count, int stride, int8_t* values) {
   const HalfSegmentFields fields(part.step_bits);
-  const int half_bytes = kSegmentLanes / 2 * part.step_bits / 8;
+  const int half_bytes = kSegmentDims / 2 * part.step_bits / 8;
   for (int i = 0; i < count; ++i) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    int8_t* of_row = values + static_cast<ptrdiff_t>(i) * stride;
+    int8_t* out = values + static_cast<ptrdiff_t>(i) * stride;
     for (int segment = 0; segment < part.segments(); ++segment) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
-      for (int half = 0; half < 2; ++half, codes += half_bytes, of_row += kSegmentPairs)
+      for (int half = 0; half < 2; ++half, codes += half_bytes, out += kSegmentPairs)
         store_signed({look_up(part.x, 1 << part.step_bits, fields.read(codes))},
-                     signs >> (half * kSegmentPairs), of_row);
+                     signs >> (half * kSegmentPairs), out);
     }
   }
 }
@@ -276,16 +275,16 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, co
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
   for (int row = 0; row < count; ++row, values += stride) {
     const uint8_t* fields = codec.layout().row_payload(rows[row]) + part.codes_offset;
-    int8_t* of_segment = values;
-    for (int segment = 0; segment < part.segments(); ++segment, of_segment += kSegmentLanes) {
+    int8_t* out = values;
+    for (int segment = 0; segment < part.segments(); ++segment, out += kSegmentDims) {
       const uint64_t signs = segment_signs(codec, part, rows[row], segment);
-      for (int first = 0; first < kSegmentLanes; first += 8, fields += part.step_bits) {
+      for (int first = 0; first < kSegmentDims; first += 8, fields += part.step_bits) {
         uint64_t eight;
         std::memcpy(&eight, fields, sizeof eight);
         for (int i = 0; i < 8; ++i, eight >>= part.step_bits) {
-          // Without a branch: signs are as random as can be.
+          // No branch: signs are random.
           const int negative = -static_cast<int>(signs >> (first + i) & 1);
-          of_segment[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
+          out[first + i] = static_cast<int8_t>((part.x[eight & mask] ^ negative) - negative);
         }
       }
     }
@@ -298,33 +297,33 @@ HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const R
                            int count, int stride, int8_t* values) {
   for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    for (int j = 0; j < part.dim; ++j) values[lane_of(j, part.dim)] = part.x[codes[j]];
+    for (int j = 0; j < part.dim; ++j) values[position_of(j, part.dim)] = part.x[codes[j]];
   }
 }
 
 #endif
 
-// Part by part, whose tables are then set up once.
+// Part by part, so that tables are set up once.
 HWY_ATTR void decode_rows(const ScanCodec& codec, const Int8Stage& stage, const RowPlace* rows,
                           int count, int stride, int8_t* values) {
   for (const Int8Part& part : stage.parts) {
-    int8_t* of_part = values + (part.first_segment - stage.first_segment) * kSegmentLanes;
+    int8_t* part_values = values + (part.first_segment - stage.first_segment) * kSegmentDims;
     switch (part.kind) {
       case Int8Part::Kind::windows:
-        decode_windows(codec, part, rows, count, stride, of_part);
+        decode_windows(codec, part, rows, count, stride, part_values);
         break;
       case Int8Part::Kind::magnitudes:
-        decode_magnitudes(codec, part, rows, count, stride, of_part);
+        decode_magnitudes(codec, part, rows, count, stride, part_values);
         break;
       case Int8Part::Kind::bytes:
-        decode_bytes(codec, part, rows, count, stride, of_part);
+        decode_bytes(codec, part, rows, count, stride, part_values);
         break;
     }
   }
 }
 
-HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t value, const RowPlace* at,
-                         int count, size_t stride, int8_t* lanes) {
+HWY_ATTR void sign_values(const ScanCodec& codec, int word, int8_t value, const RowPlace* at,
+                          int count, size_t stride, int8_t* out) {
 #if POLAR_SIMD_VBMI
   const __m512i values = _mm512_set1_epi8(value);
 #else
@@ -332,16 +331,16 @@ HWY_ATTR void sign_lanes(const ScanCodec& codec, int word, int8_t value, const R
   const auto byte = static_cast<uint8_t>(value);
   std::fill_n(values, kSegmentPairs, static_cast<uint16_t>(byte << 8 | byte));
 #endif
-  for (int i = 0; i < count; ++i, lanes += stride)
-    store_segment(values, codec.layout().sign_word(at[i], word), lanes);
+  for (int i = 0; i < count; ++i, out += stride)
+    store_segment(values, codec.layout().sign_word(at[i], word), out);
 }
 
 #if POLAR_SIMD_VBMI
 
-HWY_ATTR void operand_rows(int8_t* values, int count, int lanes, size_t stride) {
+HWY_ATTR void operand_rows(int8_t* values, int count, int padded_dim, size_t stride) {
   const __m512i bias = _mm512_set1_epi8(-128);
   for (int row = 0; row < count; ++row, values += stride) {
-    for (int i = 0; i < lanes; i += kSegmentLanes)
+    for (int i = 0; i < padded_dim; i += kSegmentDims)
       _mm512_store_si512(values + i, _mm512_xor_si512(_mm512_load_si512(values + i), bias));
   }
 }
@@ -352,10 +351,10 @@ void operand_rows(int8_t*, int, int, size_t) {}
 
 #endif
 
-HWY_ATTR void dot_rows(const int8_t* query, const int8_t* values, int lanes, int count,
+HWY_ATTR void dot_rows(const int8_t* query, const int8_t* values, int padded_dim, int count,
                        int32_t* dots) {
   for (int i = 0; i < count; ++i)
-    dots[i] = dot_row(query, values + static_cast<size_t>(i) * lanes, lanes);
+    dots[i] = dot_row(query, values + static_cast<size_t>(i) * padded_dim, padded_dim);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -366,7 +365,7 @@ HWY_AFTER_NAMESPACE();
 namespace polarquant {
 
 HWY_EXPORT(decode_rows);
-HWY_EXPORT(sign_lanes);
+HWY_EXPORT(sign_values);
 HWY_EXPORT(operand_rows);
 HWY_EXPORT(dot_rows);
 
@@ -388,17 +387,17 @@ void decode_int8_rows(const ScanTile& tile, const ScanCodec& codec, const Int8St
                      values + static_cast<ptrdiff_t>(first) * stage.padded_dim());
   }
 }
-void put_sign_lanes(const ScanCodec& codec, int word, int8_t value, const RowPlace* at, int count,
-                    size_t stride, int8_t* lanes) {
-  HWY_DYNAMIC_DISPATCH(sign_lanes)(codec, word, value, at, count, stride, lanes);
+void put_sign_values(const ScanCodec& codec, int word, int8_t value, const RowPlace* at, int count,
+                     size_t stride, int8_t* out) {
+  HWY_DYNAMIC_DISPATCH(sign_values)(codec, word, value, at, count, stride, out);
 }
-void set_operand_rows(int8_t* values, int count, int lanes, size_t stride) {
-  HWY_DYNAMIC_DISPATCH(operand_rows)(values, count, lanes, stride);
+void set_operand_rows(int8_t* values, int count, int padded_dim, size_t stride) {
+  HWY_DYNAMIC_DISPATCH(operand_rows)(values, count, padded_dim, stride);
 }
 void dot_int8_rows(const Int8Stage& stage, const ScanQuery& query, const int8_t* values, int count,
                    int32_t* dots) {
   HWY_DYNAMIC_DISPATCH(dot_rows)
-  (query.values.data() + stage.first_lane(), values, stage.padded_dim(), count, dots);
+  (query.values.data() + stage.first_position(), values, stage.padded_dim(), count, dots);
 }
 
 }  // namespace polarquant

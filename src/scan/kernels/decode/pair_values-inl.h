@@ -2,9 +2,9 @@
 // Values of a segment of two rows, or of two segments of a row, for kernels' AVX3_DL forms: one
 // register has the first coordinates of both's 32 pairs side by side, another the second ones.
 //
-// 32 bytes hold a segment's windows, and the fields of half a segment. Where they would end behind
-// what is read of a row, they begin earlier: one cache line more, one that nobody has fetched, is
-// waited for. (One query over 117,659 × 384 rows of 4 bits, trained, so takes .93 of the time.)
+// 32 bytes hold a segment's windows, and the fields of half a segment. Where they would end after
+// what is read of a row, they begin earlier: a further cache line, which nobody has fetched, would
+// have to be waited for (docs/dev/tuning.md, "Kernels").
 #if defined(POLARQUANT_PAIR_VALUES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_PAIR_VALUES_INL_H_
 #undef POLARQUANT_PAIR_VALUES_INL_H_
@@ -35,13 +35,13 @@ struct SegmentPair {
 
 /// 64 values each.
 struct PairInt8 {
-  __m512i x;  // of first coordinates
+  __m512i x;  // first coordinates
   __m512i y;
 };
 
-/// 32 bytes of a row's payload, and where in them wanted ones lie.
+/// 32 bytes of a row's payload, and where in them the wanted ones lie.
 struct HalfRegister {
-  size_t offset;  // from the start of the rest
+  size_t offset;  // from the start of the payload
   __m256i positions;
 
   HWY_ATTR HWY_INLINE __m256i load(const RowParts& row) const {
@@ -49,24 +49,23 @@ struct HalfRegister {
   }
 };
 
-/// Those from `start` on, or the last ones before `end`. Positions in what is behind it do not
-/// count.
+/// The bytes from `start` on, or the last ones before `end`. Positions beyond do not count.
 HWY_ATTR HWY_INLINE HalfRegister half_before(size_t end, size_t start, __m256i positions) {
   constexpr size_t kBytes = 32;
   const size_t offset = std::min(start, std::max(end, kBytes) - kBytes);
-  const __m256i moved =
+  const __m256i shifted =
       _mm256_add_epi8(positions, _mm256_set1_epi8(static_cast<char>(start - offset)));
-  return {offset, _mm256_min_epu8(moved, _mm256_set1_epi8(kBytes - 1))};
+  return {offset, _mm256_min_epu8(shifted, _mm256_set1_epi8(kBytes - 1))};
 }
 
-/// Cuts bytes' positions and shifts as FieldSpread has them for half a register, of both rows.
-class HalfCuts {
+/// Extracts fields by positions and shifts that FieldSpread has for half a register, for both rows.
+class HalfFields {
  public:
-  HWY_ATTR HWY_INLINE HalfCuts(const HalfRegister& low, const HalfRegister& high, __m512i shifts)
+  HWY_ATTR HWY_INLINE HalfFields(const HalfRegister& low, const HalfRegister& high, __m512i shifts)
       : positions_(
             side_by_side(low.positions, _mm256_add_epi8(high.positions, _mm256_set1_epi8(32)))),
         shifts_(shifts) {}
-  HWY_ATTR HWY_INLINE __m512i of(__m256i low, __m256i high) const {
+  HWY_ATTR HWY_INLINE __m512i fields(__m256i low, __m256i high) const {
     return _mm512_multishift_epi64_epi8(
         shifts_, _mm512_permutexvar_epi8(positions_, side_by_side(low, high)));
   }
@@ -95,11 +94,11 @@ class PairWindows {
         bits_(pairs_of(part.dim) * part.step_bits),
         low_(layout, part, segments.low),
         high_(layout, part, segments.high),
-        cuts_(low_.bytes, high_.bytes, shifts_of_windows(part)) {}
+        fields_(low_.bytes, high_.bytes, shifts_of_windows(part)) {}
 
-  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
-                                  const RowParts& high) const {
-    const __m512i windows = cuts_.of(load(low_, low), load(high_, high));
+  HWY_ATTR HWY_INLINE PairInt8 values(const Tables& tables, const RowParts& low,
+                                      const RowParts& high) const {
+    const __m512i windows = fields_.fields(load(low_, low), load(high_, high));
     return {tables.x.look_up(windows), tables.y.look_up(windows)};
   }
 
@@ -107,7 +106,7 @@ class PairWindows {
   /// Bytes of a segment's windows, which begin one before the windows' own.
   struct SegmentBytes {
     HalfRegister bytes;
-    bool takes_before;  // of a ring: the byte before it is to be the last one
+    bool takes_before;  // a ring begins here: the byte before it comes last
 
     HWY_ATTR HWY_INLINE SegmentBytes(const BlockLayout& layout, const Int8Part& part, int segment)
         : takes_before(false) {
@@ -118,7 +117,7 @@ class PairWindows {
       } else if (segment > 0) {
         bytes = half_before(layout.payload_bytes(), start - 1, positions);
       } else {
-        // Before a ring stand its last 8 bits: a byte of those that are loaded, or put at the end.
+        // The byte before a ring is its last 8 bits: one of the loaded bytes, or put at the end.
         const int bits = pairs_of(part.dim) * part.step_bits;
         takes_before = bits % 8 != 0 || bits > 256;
         const int before = takes_before ? 31 : bits / 8 - 1;
@@ -146,13 +145,13 @@ class PairWindows {
   size_t codes_offset_;
   int bits_;
   SegmentBytes low_, high_;
-  HalfCuts cuts_;
+  HalfFields fields_;
 };
 
-/// Of full segments.
+/// For full segments.
 class PairMagnitudes {
  public:
-  /// By 7 bits: tables go round again behind their last entry (Int8Part::make_tables).
+  /// Indices have 7 bits: tables repeat after their last entry (Int8Part::make_tables).
   class Tables {
    public:
     explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part)
@@ -169,13 +168,13 @@ class PairMagnitudes {
                                      SegmentPair segments)
       : low_(part, segments.low),
         high_(part, segments.high),
-        cuts_x_(low_.x, high_.x, shifts_of(part)),
-        cuts_y_(low_.y, high_.y, shifts_of(part)) {}
+        fields_x_(low_.x, high_.x, shifts_of(part)),
+        fields_y_(low_.y, high_.y, shifts_of(part)) {}
 
-  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
-                                  const RowParts& high) const {
-    return {tables.look_up(cuts_x_.of(low_.x.load(low), high_.x.load(high))),
-            tables.look_up(cuts_y_.of(low_.y.load(low), high_.y.load(high)))};
+  HWY_ATTR HWY_INLINE PairInt8 values(const Tables& tables, const RowParts& low,
+                                      const RowParts& high) const {
+    return {tables.look_up(fields_x_.fields(low_.x.load(low), high_.x.load(high))),
+            tables.look_up(fields_y_.fields(low_.y.load(low), high_.y.load(high)))};
   }
 
  private:
@@ -193,10 +192,10 @@ class PairMagnitudes {
   };
 
   SegmentBytes low_, high_;
-  HalfCuts cuts_x_, cuts_y_;
+  HalfFields fields_x_, fields_y_;
 };
 
-/// A byte a coordinate.
+/// One byte a coordinate.
 class PairBytes {
  public:
   struct Tables {
@@ -208,8 +207,8 @@ class PairBytes {
                                 SegmentPair segments)
       : low_(part, segments.low), high_(part, segments.high) {}
 
-  HWY_ATTR HWY_INLINE PairInt8 of(const Tables& tables, const RowParts& low,
-                                  const RowParts& high) const {
+  HWY_ATTR HWY_INLINE PairInt8 values(const Tables& tables, const RowParts& low,
+                                      const RowParts& high) const {
     return {tables.x.look_up(side_by_side(low_.x(low), high_.x(high))),
             tables.x.look_up(side_by_side(low_.y(low), high_.y(high)))};
   }
@@ -222,14 +221,14 @@ class PairBytes {
     __mmask32 first, second;
 
     HWY_ATTR HWY_INLINE SegmentBytes(const Int8Part& part, int segment) {
-      const int start = segment * kSegmentLanes;
-      const int count = std::min(part.dim - start, kSegmentLanes);
+      const int start = segment * kSegmentDims;
+      const int count = std::min(part.dim - start, kSegmentDims);
       offset = part.codes_offset + static_cast<size_t>(start);
       first_count = static_cast<size_t>(count + 1) / 2;
-      first = first_lanes(first_count);
-      second = first_lanes(static_cast<size_t>(count) / 2);
+      first = first_bytes(first_count);
+      second = first_bytes(static_cast<size_t>(count) / 2);
     }
-    static __mmask32 first_lanes(size_t count) {
+    static __mmask32 first_bytes(size_t count) {
       return static_cast<__mmask32>((uint64_t{1} << count) - 1);
     }
     HWY_ATTR HWY_INLINE __m256i x(const RowParts& row) const {

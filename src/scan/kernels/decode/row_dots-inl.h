@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Dot products of rows with a query, for kernels' AVX3_DL forms: values whose signs are the block's
-// words, or that have none. What is not 0 in a row's code never leaves the registers. Magnitudes
-// are the unsigned operand of VNNI and the query's values, with the row's signs, the signed one;
-// values without sign plane are biased by 128 instead.
+// words, or that have none. A row's values never leave the registers. Magnitudes are the unsigned
+// operand of VNNI and the query's values, with the row's signs, the signed one; values without sign
+// plane are biased by 128 instead.
 //
-// Rows go in pairs: one register has half a segment of both side by side, that of the pairs' first
-// coordinates, another that of the second ones, as tables give them.
+// Rows go in pairs: one register has half a segment of both side by side, with the pairs' first
+// coordinates, another the half with the second ones, as tables give them.
 #if defined(POLARQUANT_ROW_DOTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_ROW_DOTS_INL_H_
 #undef POLARQUANT_ROW_DOTS_INL_H_
@@ -46,17 +46,17 @@ class RowDots {
     }
   }
 
-  /// Rows that are looked at together at the most.
+  /// The most rows that are computed together.
   static constexpr int kMostRows = kFetchAhead;
 
-  /// Of `count` rows, a multiple of 4 up to kMostRows.
+  /// For `count` rows, a multiple of 4 up to kMostRows.
   HWY_ATTR HWY_INLINE void fours(const RowParts* at, int count, int32_t* dots) const {
     PairSums<false> sums[kMostRows / 2];
     add_rows<1>(at, count / 2, sums);
     for (int i = 0; i < count; i += 4)
       store_dots(sum_pairs(sums[i / 2].dots, sums[i / 2 + 1].dots), dots + i);
   }
-  /// And the rows' Σ level².
+  /// The same with the rows' Σ value².
   HWY_ATTR HWY_INLINE void fours(const RowParts* at, int count, int32_t* dots,
                                  float* squared_norms) const {
     PairSums<true> sums[kMostRows / 2];
@@ -70,7 +70,7 @@ class RowDots {
     }
   }
 
-  /// Of one row, whose segments are pairs.
+  /// For one row, whose segments are pairs.
   HWY_ATTR HWY_INLINE int32_t one(const RowParts& at) const {
     const RowParts twice[2] = {at, at};
     PairSums<false> sums;
@@ -79,8 +79,8 @@ class RowDots {
   }
 
  private:
-  /// What a pair's dot products, less the bias, and its Σ level² are the sums of: those of the
-  /// lanes of a half.
+  /// The sums of a pair of rows, which lie in the lanes of a half each: dot products, less the
+  /// bias, and Σ value².
   template <bool kSquaredNorms>
   struct PairSums {
     __m512i dots;
@@ -107,7 +107,7 @@ class RowDots {
   /// The sums of four rows, (a's low half, a's high half, b's low half, b's high half).
   static HWY_ATTR HWY_INLINE __m128i sum_pairs(__m512i a, __m512i b) {
     const __m512i ab = _mm512_add_epi32(_mm512_unpacklo_epi32(a, b), _mm512_unpackhi_epi32(a, b));
-    // In each 128 bits (a, b) twice, once they have been added to themselves turned round.
+    // Each 128 bits have (a, b) twice, once they have been added to themselves turned round.
     const __m512i both = _mm512_add_epi32(ab, _mm512_shuffle_epi32(ab, _MM_PERM_BADC));
     const __m512i halves = _mm512_add_epi32(both, _mm512_shuffle_i64x2(both, both, 0xB1));
     const __m128i low = _mm512_castsi512_si128(halves);
@@ -117,8 +117,8 @@ class RowDots {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(dots), _mm_add_epi32(_mm_set1_epi32(bias_), sums));
   }
 
-  /// Pairs are of `kSegments` of a row. Part by part and segment by segment, so that tables and the
-  /// query's values are loaded once for all rows.
+  /// `kSegments` segments of a row are a pair. Part by part and segment by segment, so that tables
+  /// and the query's values are loaded once for all rows.
   template <int kSegments, bool kSquaredNorms>
   HWY_ATTR HWY_INLINE void add_rows(const RowParts* at, int pairs,
                                     PairSums<kSquaredNorms>* sums) const {
@@ -145,7 +145,7 @@ class RowDots {
       const SegmentPair segments = {segment, std::min(segment + kSegments - 1, last)};
       const Values values(layout_, part, segments);
       const __m512i low_query = query_values(part, segments.low);
-      // An odd last one alone counts once.
+      // An odd last segment alone counts once.
       const __m512i high_query = segment + kSegments - 1 > last ? _mm512_setzero_si512()
                                                                 : query_values(part, segments.high);
       const __m512i query_x = _mm512_shuffle_i64x2(low_query, high_query, 0x44);
@@ -155,26 +155,26 @@ class RowDots {
       for (int pair = 0; pair < pairs; ++pair) {
         const RowParts& low = at[2 * pair];
         const RowParts& high = at[2 * pair + 1];
-        const PairInt8 of = values.of(tables, low, high);
+        const PairInt8 int8 = values.values(tables, low, high);
         uint64_t signs_x = 0;
         uint64_t signs_y = 0;
         if constexpr (kSigned) {
-          const uint64_t low_word = low_signs.of(low);
-          const uint64_t high_word = high_signs.of(high);
+          const uint64_t low_word = low_signs.word(low);
+          const uint64_t high_word = high_signs.word(high);
           signs_x = static_cast<uint32_t>(low_word) | high_word << 32;
           signs_y = low_word >> 32 | (high_word >> 32) << 32;
         }
-        PairSums<kSquaredNorms> of_pair = sums[pair];
-        of_pair.template add<kSigned>(of.x, query_x, signs_x);
-        of_pair.template add<kSigned>(of.y, query_y, signs_y);
-        sums[pair] = of_pair;
+        PairSums<kSquaredNorms> pair_sums = sums[pair];
+        pair_sums.template add<kSigned>(int8.x, query_x, signs_x);
+        pair_sums.template add<kSigned>(int8.y, query_y, signs_y);
+        sums[pair] = pair_sums;
       }
     }
   }
 
   HWY_ATTR HWY_INLINE __m512i query_values(const Int8Part& part, int segment) const {
     return _mm512_load_si512(query_.values.data() +
-                             static_cast<size_t>(part.first_segment + segment) * kSegmentLanes);
+                             static_cast<size_t>(part.first_segment + segment) * kSegmentDims);
   }
 
   HWY_ATTR int32_t value_sum(const Int8Part& part) const {

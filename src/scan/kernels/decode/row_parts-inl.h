@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where a row of a tile has what kernels read of it.
+// Where the parts of a tile's row lie that kernels read.
 #if defined(POLARQUANT_ROW_PARTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_ROW_PARTS_INL_H_
 #undef POLARQUANT_ROW_PARTS_INL_H_
@@ -22,9 +22,9 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// A row's parts: found once for all that is read of it.
+/// Where a row's parts lie, found once.
 struct RowParts {
-  const uint64_t* words;  // its first sketch word; the next is kGroupRows words behind
+  const uint64_t* words;  // its first sketch word; the next is kGroupRows words later
   const uint8_t* factors;
   const uint8_t* payload;
 
@@ -35,8 +35,8 @@ struct RowParts {
         payload(layout.row_payload(at)) {}
 };
 
-/// Of a row's payload, from its start, how much is read for a stage's scores: by RowDots nothing
-/// behind it, by others up to 32 bytes.
+/// How much of a row's payload, from its start, is read for a stage's scores: RowDots reads nothing
+/// beyond, others up to 32 bytes more.
 HWY_INLINE size_t scored_bytes(const BlockLayout& layout, const Int8Stage& stage) {
 #if POLAR_SIMD_VBMI
   return std::min(stage.payload_bytes, layout.payload_bytes());
@@ -55,7 +55,7 @@ class WordOfRows {
                                                                   : word - layout.sketch_words())) {
   }
 
-  HWY_ATTR HWY_INLINE uint64_t of(const RowParts& row) const {
+  HWY_ATTR HWY_INLINE uint64_t word(const RowParts& row) const {
     uint64_t word;
     const auto* words = in_sketch_ ? reinterpret_cast<const uint8_t*>(row.words) : row.payload;
     std::memcpy(&word, words + offset_, sizeof word);

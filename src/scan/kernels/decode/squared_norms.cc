@@ -25,10 +25,10 @@ namespace HWY_NAMESPACE {
 
 #if POLAR_SIMD_VNNI
 
-HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int padded_dim) {
   __m512i sums = _mm512_setzero_si512();
-  for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
-    const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(values + lane));
+  for (int position = 0; position < padded_dim; position += kSegmentDims) {
+    const __m512i magnitudes = _mm512_abs_epi8(_mm512_load_si512(values + position));
     sums = dot_bytes(sums, magnitudes, magnitudes);
   }
   return _mm512_reduce_add_epi32(sums);
@@ -36,16 +36,16 @@ HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
 
 #else
 
-HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int lanes) {
-  return dot_row(values, values, lanes);
+HWY_ATTR int32_t squared_norm_of_row(const int8_t* values, int padded_dim) {
+  return dot_row(values, values, padded_dim);
 }
 
 #endif
 
-HWY_ATTR void squared_norms_of_rows(const int8_t* values, int lanes, int count, size_t stride,
+HWY_ATTR void squared_norms_of_rows(const int8_t* values, int padded_dim, int count, size_t stride,
                                     float* squared_norms) {
   for (int i = 0; i < count; ++i, values += stride)
-    squared_norms[i] = static_cast<float>(squared_norm_of_row(values, lanes));
+    squared_norms[i] = static_cast<float>(squared_norm_of_row(values, padded_dim));
 }
 
 }  // namespace HWY_NAMESPACE
@@ -57,14 +57,14 @@ namespace polarquant {
 
 HWY_EXPORT(squared_norms_of_rows);
 
-void int8_squared_norms(const int8_t* values, int lanes, int count, size_t stride,
+void int8_squared_norms(const int8_t* values, int padded_dim, int count, size_t stride,
                         float* squared_norms) {
-  HWY_DYNAMIC_DISPATCH(squared_norms_of_rows)(values, lanes, count, stride, squared_norms);
+  HWY_DYNAMIC_DISPATCH(squared_norms_of_rows)(values, padded_dim, count, stride, squared_norms);
 }
 
-float longest_row(const int8_t* values, int lanes, int count) {
+float longest_row(const int8_t* values, int padded_dim, int count) {
   float squared_norms[kBlockRows] = {};
-  int8_squared_norms(values, lanes, count, static_cast<size_t>(lanes), squared_norms);
+  int8_squared_norms(values, padded_dim, count, static_cast<size_t>(padded_dim), squared_norms);
   return std::sqrt(*std::max_element(std::begin(squared_norms), std::end(squared_norms))) *
          (1 + 4 * std::numeric_limits<float>::epsilon());
 }

@@ -17,7 +17,7 @@ namespace {
 std::atomic<bool> amx_is_allowed{true};
 
 constexpr int kTileRows16 = 16;
-constexpr int kTileLanes = 64;
+constexpr int kTileDims = 64;
 
 bool cpu_has_amx_bytes() noexcept {
   unsigned a = 0;
@@ -59,7 +59,7 @@ void allow_amx(bool allowed) noexcept { amx_is_allowed.store(allowed, std::memor
 __attribute__((target("amx-tile"))) void amx_begin() noexcept {
   TileConfig config;
   for (int tile = 0; tile < 8; ++tile) {
-    config.row_bytes[tile] = kTileLanes;
+    config.row_bytes[tile] = kTileDims;
     config.rows[tile] = kTileRows16;
   }
   // GCC takes the intrinsic to read 8 bytes, and would drop the writes of the others.
@@ -69,33 +69,33 @@ __attribute__((target("amx-tile"))) void amx_begin() noexcept {
 
 __attribute__((target("amx-tile"))) void amx_end() noexcept { _tile_release(); }
 
-// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. Loads ahead
-// of all four products leave them the most time. An odd last query_tile stands in for the one it
-// lacks, and is written twice.
+// 32 rows × 32 queries in four accumulators: each of four loaded tiles is used twice. Loads before
+// all four products leave them the most time. The last query tile of an odd number is taken twice,
+// and written twice.
 __attribute__((target("amx-tile,amx-int8"))) void amx_query_tile_dots(const int8_t* values,
-                                                                      int lanes,
+                                                                      int padded_dim,
                                                                       const int8_t* query_tiles,
                                                                       int count, int32_t* dots) {
-  constexpr size_t kTileValues = size_t{kTileLanes} * kTileQueries;
+  constexpr size_t kTileValues = size_t{kTileDims} * kTileQueries;
   constexpr size_t kQueryTileDots = size_t{kChunkRows} * kTileQueries;
   constexpr size_t kTileDots = size_t{kTileRows16} * kTileQueries;
-  const auto query_tile_bytes = static_cast<size_t>(lanes) * kTileQueries;
+  const auto query_tile_bytes = static_cast<size_t>(padded_dim) * kTileQueries;
   for (int query_tile = 0; query_tile < count; query_tile += 2) {
     const int next = query_tile + 1 < count ? query_tile + 1 : query_tile;
     for (int row = 0; row < kChunkRows; row += 2 * kTileRows16) {
       const int8_t* queries0 = query_tiles + query_tile * query_tile_bytes;
       const int8_t* queries1 = query_tiles + next * query_tile_bytes;
-      const int8_t* rows0 = values + static_cast<size_t>(row) * lanes;
-      const int8_t* rows1 = rows0 + static_cast<size_t>(kTileRows16) * lanes;
+      const int8_t* rows0 = values + static_cast<size_t>(row) * padded_dim;
+      const int8_t* rows1 = rows0 + static_cast<size_t>(kTileRows16) * padded_dim;
       _tile_zero(0);
       _tile_zero(1);
       _tile_zero(2);
       _tile_zero(3);
-      for (int lane = 0; lane < lanes; lane += kTileLanes) {
-        _tile_loadd(6, queries0, kTileLanes);
-        _tile_loadd(7, queries1, kTileLanes);
-        _tile_loadd(4, rows0 + lane, lanes);
-        _tile_loadd(5, rows1 + lane, lanes);
+      for (int position = 0; position < padded_dim; position += kTileDims) {
+        _tile_loadd(6, queries0, kTileDims);
+        _tile_loadd(7, queries1, kTileDims);
+        _tile_loadd(4, rows0 + position, padded_dim);
+        _tile_loadd(5, rows1 + position, padded_dim);
         _tile_dpbssd(0, 4, 6);
         _tile_dpbssd(1, 4, 7);
         _tile_dpbssd(2, 5, 6);

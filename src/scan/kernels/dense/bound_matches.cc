@@ -23,12 +23,12 @@ namespace HWY_NAMESPACE {
 
 #if POLAR_SIMD_VNNI
 
-/// A query_tile's queries: what dots of a row must reach.
+/// For the queries of a tile: the least dots that reach.
 class BoundThresholds {
  public:
   HWY_ATTR BoundThresholds(const QueryTileConstants& query_tile, const float* thresholds,
                            const BoundRows& rows) {
-    constexpr float kRounding = 2e-6F;  // of what is added: over ten times float's
+    constexpr float kRounding = 2e-6F;  // of each term: over ten times float's
     const __m512 threshold = _mm512_load_ps(thresholds);
     const __m512 base = _mm512_load_ps(query_tile.base);
     const __m512 unit = _mm512_div_ps(_mm512_set1_ps(1), _mm512_load_ps(query_tile.dot_scale[0]));
@@ -47,7 +47,7 @@ class BoundThresholds {
                         _mm512_fmadd_ps(_mm512_set1_ps(kRounding), sizes, margin));
   }
 
-  /// What is no number reaches.
+  /// NaN reaches.
   HWY_ATTR HWY_INLINE __mmask16 reached(const BoundRows& rows, int row, const int32_t* dots) const {
     const __m512 without_ratio = _mm512_fmadd_ps(inverse_, _mm512_set1_ps(rows.inverse[row]), at_);
     const __m512 without_squared_norm =
@@ -62,8 +62,8 @@ class BoundThresholds {
   __m512 at_, inverse_, ratio_, squared_norm_;
 };
 
-// Without branches, which so many matches would make unpredictable: 16 queries' matches of a row
-// are compressed to the front of a register, whose other places the next row's overwrite.
+// No branches: so many matches would make them unpredictable. 16 queries' matches of a row are
+// compressed to the beginning of a register, and the next row's overwrite the others.
 HWY_ATTR int bound_matches(const int32_t* dots, int query_tiles,
                            const QueryTileConstants* constants, const float* thresholds,
                            const BoundRows& rows, DenseMatch* matches) {
@@ -72,12 +72,11 @@ HWY_ATTR int bound_matches(const int32_t* dots, int query_tiles,
   for (int query_tile = 0; query_tile < query_tiles; ++query_tile, thresholds += kTileQueries) {
     const int first = query_tile * kTileQueries;
     const BoundThresholds dot_thresholds(constants[query_tile], thresholds, rows);
-    const int32_t* of_query_tile = dots + static_cast<ptrdiff_t>(first) * kChunkRows;
+    const int32_t* tile_dots = dots + static_cast<ptrdiff_t>(first) * kChunkRows;
     __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     int count = 0;
     for (int row = 0; row < kChunkRows; ++row) {
-      const __mmask16 reached =
-          dot_thresholds.reached(rows, row, of_query_tile + row * kTileQueries);
+      const __mmask16 reached = dot_thresholds.reached(rows, row, tile_dots + row * kTileQueries);
       _mm512_storeu_si512(found + count, _mm512_maskz_compress_epi32(reached, places));
       count += std::popcount(static_cast<unsigned>(reached));
       places = _mm512_add_epi32(places, _mm512_set1_epi32(kTileQueries));
@@ -85,10 +84,9 @@ HWY_ATTR int bound_matches(const int32_t* dots, int query_tiles,
     for (int i = 0; i < count; ++i) {
       const uint32_t row = found[i] / kTileQueries;
       const uint32_t slot = found[i] % kTileQueries;
-      *match = {static_cast<int32_t>(row),
-                first + static_cast<int32_t>(slot),
-                {of_query_tile[found[i]], 0}};
-      // Not of rows that take no part, nor of slots without a query.
+      *match = {
+          static_cast<int32_t>(row), first + static_cast<int32_t>(slot), {tile_dots[found[i]], 0}};
+      // Rows that take no part and slots without a query have no matches.
       const bool has_query = thresholds[slot] < std::numeric_limits<float>::infinity();
       match += has_query && (rows.allowed >> row & 1) != 0 ? 1 : 0;
     }
@@ -96,22 +94,22 @@ HWY_ATTR int bound_matches(const int32_t* dots, int query_tiles,
   return static_cast<int>(match - matches);
 }
 
-/// Of signed bytes: the row's magnitudes are the unsigned operand, and its signs go to the query's.
+/// For signed bytes: the row's magnitudes are the unsigned operand, the query gets its signs.
 HWY_ATTR HWY_INLINE __m512i add_dots(__m512i sums, const int8_t* row, const int8_t* query,
-                                     int lanes) {
-  for (int lane = 0; lane < lanes; lane += kSegmentLanes) {
-    const __m512i of_row = _mm512_load_si512(row + lane);
-    const __m512i of_query = _mm512_load_si512(query + lane);
-    const __m512i signed_query = _mm512_mask_sub_epi8(of_query, _mm512_movepi8_mask(of_row),
-                                                      _mm512_setzero_si512(), of_query);
-    sums = dot_bytes(sums, _mm512_abs_epi8(of_row), signed_query);
+                                     int padded_dim) {
+  for (int position = 0; position < padded_dim; position += kSegmentDims) {
+    const __m512i row_values = _mm512_load_si512(row + position);
+    const __m512i query_values = _mm512_load_si512(query + position);
+    const __m512i signed_query = _mm512_mask_sub_epi8(query_values, _mm512_movepi8_mask(row_values),
+                                                      _mm512_setzero_si512(), query_values);
+    sums = dot_bytes(sums, _mm512_abs_epi8(row_values), signed_query);
   }
   return sums;
 }
 HWY_ATTR HWY_INLINE __m512i add_operand_dots(__m512i sums, const int8_t* row, const int8_t* query,
-                                             int lanes) {
-  for (int lane = 0; lane < lanes; lane += kSegmentLanes)
-    sums = dot_bytes(sums, _mm512_load_si512(row + lane), _mm512_load_si512(query + lane));
+                                             int padded_dim) {
+  for (int position = 0; position < padded_dim; position += kSegmentDims)
+    sums = dot_bytes(sums, _mm512_load_si512(row + position), _mm512_load_si512(query + position));
   return sums;
 }
 
@@ -131,16 +129,16 @@ HWY_ATTR int keep_matches_of(const MatchRows& rows, const MatchQuery* queries,
       const MatchQuery& query = queries[four[j].query];
       if constexpr (!kFirstIsKnown)
         first_sums[j] = add_dots(first_sums[j], rows.values[0] + four[j].row * rows.stride[0],
-                                 query.values[0], rows.lanes[0]);
+                                 query.values[0], rows.dims[0]);
       const int8_t* second = rows.values[1] + four[j].row * rows.stride[1];
       if constexpr (kOperand) {
-        second_sums[j] = add_operand_dots(second_sums[j], second, query.values[1], rows.lanes[1]);
+        second_sums[j] = add_operand_dots(second_sums[j], second, query.values[1], rows.dims[1]);
       } else {
-        second_sums[j] = add_dots(second_sums[j], second, query.values[1], rows.lanes[1]);
+        second_sums[j] = add_dots(second_sums[j], second, query.values[1], rows.dims[1]);
       }
       score[j] = _mm_loadu_ps(&query.score.base);
     }
-    const auto of_each = [&](const auto& value) HWY_ATTR {
+    const auto gather = [&](const auto& value) HWY_ATTR {
       return _mm_setr_ps(value(four[0]), value(four[1]), value(four[2]), value(four[3]));
     };
     const __m128i first =
@@ -156,9 +154,9 @@ HWY_ATTR int keep_matches_of(const MatchRows& rows, const MatchQuery* queries,
     }
     _MM_TRANSPOSE4_PS(score[0], score[1], score[2], score[3]);  // base, weight, dot_scale
     const __m128 constant =
-        of_each([&](const DenseMatch& match) { return rows.constant[match.row]; });
-    const __m128 scale = of_each([&](const DenseMatch& match) { return rows.scale[match.row]; });
-    const __m128 least = of_each([&](const DenseMatch& match) { return thresholds[match.query]; });
+        gather([&](const DenseMatch& match) { return rows.constant[match.row]; });
+    const __m128 scale = gather([&](const DenseMatch& match) { return rows.scale[match.row]; });
+    const __m128 least = gather([&](const DenseMatch& match) { return thresholds[match.query]; });
     const __m128 sum = _mm_add_ps(_mm_mul_ps(score[2], _mm_cvtepi32_ps(first)),
                                   _mm_mul_ps(score[3], _mm_cvtepi32_ps(second)));
     const __m128 offset = _mm_add_ps(score[0], _mm_mul_ps(score[1], constant));
@@ -195,7 +193,7 @@ HWY_ATTR int keep_matches(const MatchRows& rows, const MatchQuery* queries, cons
     for (int stage = first_is_known ? 1 : 0; stage < 2; ++stage)
       match.dot[stage] =
           dot_row(query.values[stage], rows.values[stage] + match.row * rows.stride[stage],
-                  rows.lanes[stage]);
+                  rows.dims[stage]);
     const ScanTerms terms = {rows.scale[match.row], rows.constant[match.row], 0};
     matches[kept] = match;
     const float score = similarity(query.score, terms, match.dot[0], match.dot[1]);

@@ -18,10 +18,10 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Rows that share one test whether any of them reached.
+/// Rows that share one test of whether any of them reached.
 constexpr int kRowsTogether = 4;
 
-/// A query_tile's constants and thresholds from one slot on, and what a row makes of them: the
+/// Constants and thresholds of a query tile from one slot on, and a row's similarity by them: the
 /// operations of similarity() in their order, so that a match's score is the one computed later.
 template <bool kTwoStages>
 struct Slots {
@@ -56,9 +56,9 @@ struct Slots {
   /// A dot up to which no row of the chunk reaches the threshold: from
   ///   base + weight·constant + scale·(dot_scale·dot + margin − squared_norm_slope·squared_norm) ≥
   ///   threshold,
-  /// less what roundings on either side can make of it. Of one stage.
+  /// less what roundings on either side can add. For one stage.
   HWY_ATTR hn::Vec<DI> unreached_dot(const ChunkTerms& terms) const {
-    constexpr float kRounding = 2e-6F;  // of what is added: over ten times float's
+    constexpr float kRounding = 2e-6F;  // of each term: over ten times float's
     constexpr float kMaxDot = 2147483520.0F;
     const D df;
     const V low = hn::Mul(weight, hn::Set(df, terms.min_constant));
@@ -98,7 +98,7 @@ HWY_ATTR int matches_of_query_tile(const int32_t* dots, const int32_t* second_do
       const int at = row * kTileQueries + slot;
       return slots.reached(dots + at, kTwoStages ? second_dots + at : nullptr, terms, row);
     };
-    // Bit i: whether any of rows 4i … 4i+3 may reach. By themselves: which do is not predictable.
+    // Bit i: whether any of rows 4i … 4i+3 may reach, found first: it is not predictable.
     uint32_t groups = 0;
     if constexpr (kTwoStages) {
       for (int first = 0; first < kChunkRows; first += kRowsTogether) {

@@ -20,10 +20,10 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Lanes 4·step … 4·step+3 of a row.
-HWY_ATTR inline int32_t lanes_of_row(const int8_t* row, int step) {
+/// Positions 4·step … 4·step+3 of a row.
+HWY_ATTR inline int32_t step_of_row(const int8_t* row, int step) {
   int32_t bits;
-  std::memcpy(&bits, row + static_cast<size_t>(step) * kLanesPerStep, sizeof bits);
+  std::memcpy(&bits, row + static_cast<size_t>(step) * kDimsPerStep, sizeof bits);
   return bits;
 }
 
@@ -31,13 +31,12 @@ HWY_ATTR inline int32_t lanes_of_row(const int8_t* row, int step) {
 
 constexpr int kRowsTogether = 8;
 
-/// What a row's sums start from: VNNI takes the queries' bytes as value + 128, so −128·Σ row
-/// values.
-HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
+/// A row's sums start at −128·Σ row values: VNNI takes the queries' bytes as value + 128.
+HWY_ATTR inline int32_t first_sum(const int8_t* row, int padded_dim) {
   __m512i sums = _mm512_setzero_si512();
   const __m512i ones = _mm512_set1_epi8(1);
-  for (int lane = 0; lane < lanes; lane += 64)
-    sums = dot_bytes(sums, ones, _mm512_load_si512(row + lane));
+  for (int position = 0; position < padded_dim; position += 64)
+    sums = dot_bytes(sums, ones, _mm512_load_si512(row + position));
   return -128 * _mm512_reduce_add_epi32(sums);
 }
 
@@ -45,29 +44,29 @@ HWY_ATTR inline int32_t first_sum(const int8_t* row, int lanes) {
 // broadcasts 8 rows' bytes for 8·kQueryTiles dot products. With three query_tiles that is 24
 // accumulators, 11 loads for 12 cycles of VNNI.
 template <int kQueryTiles>
-HWY_ATTR void dots_of_query_tiles(const int8_t* values, int lanes, const int8_t* query_tiles,
+HWY_ATTR void dots_of_query_tiles(const int8_t* values, int padded_dim, const int8_t* query_tiles,
                                   const int32_t* firsts, int32_t* dots) {
-  const int steps = lanes / kLanesPerStep;
-  const auto query_tile_values = static_cast<size_t>(lanes) * kTileQueries;
+  const int steps = padded_dim / kDimsPerStep;
+  const auto query_tile_values = static_cast<size_t>(padded_dim) * kTileQueries;
   const __m512i bias = _mm512_set1_epi8(-128);
   for (int row = 0; row < kChunkRows; row += kRowsTogether) {
     __m512i sums[kRowsTogether][kQueryTiles];
     for (int r = 0; r < kRowsTogether; ++r) {
       for (int p = 0; p < kQueryTiles; ++p) sums[r][p] = _mm512_set1_epi32(firsts[row + r]);
     }
-    const int8_t* rows = values + static_cast<size_t>(row) * lanes;
+    const int8_t* rows = values + static_cast<size_t>(row) * padded_dim;
     for (int step = 0; step < steps; ++step) {
       __m512i queries[kQueryTiles];
       for (int p = 0; p < kQueryTiles; ++p) {
         const int8_t* at = query_tiles + p * query_tile_values +
-                           static_cast<size_t>(step) * kLanesPerStep * kTileQueries;
+                           static_cast<size_t>(step) * kDimsPerStep * kTileQueries;
         queries[p] = _mm512_xor_si512(_mm512_load_si512(at), bias);
       }
       for (int r = 0; r < kRowsTogether; ++r) {
-        const __m512i row_lanes =
-            _mm512_set1_epi32(lanes_of_row(rows + static_cast<size_t>(r) * lanes, step));
+        const __m512i row_step =
+            _mm512_set1_epi32(step_of_row(rows + static_cast<size_t>(r) * padded_dim, step));
         for (int p = 0; p < kQueryTiles; ++p)
-          sums[r][p] = dot_bytes(sums[r][p], queries[p], row_lanes);
+          sums[r][p] = dot_bytes(sums[r][p], queries[p], row_step);
       }
     }
     for (int r = 0; r < kRowsTogether; ++r) {
@@ -77,37 +76,37 @@ HWY_ATTR void dots_of_query_tiles(const int8_t* values, int lanes, const int8_t*
   }
 }
 
-HWY_ATTR void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                        int32_t* dots) {
   alignas(64) int32_t firsts[kChunkRows];
   for (int row = 0; row < kChunkRows; ++row)
-    firsts[row] = first_sum(values + static_cast<size_t>(row) * lanes, lanes);
-  const auto query_tile_values = static_cast<size_t>(lanes) * kTileQueries;
+    firsts[row] = first_sum(values + static_cast<size_t>(row) * padded_dim, padded_dim);
+  const auto query_tile_values = static_cast<size_t>(padded_dim) * kTileQueries;
   int query_tile = 0;
   for (; query_tile + 3 <= count; query_tile += 3) {
-    dots_of_query_tiles<3>(values, lanes, query_tiles + query_tile * query_tile_values, firsts,
+    dots_of_query_tiles<3>(values, padded_dim, query_tiles + query_tile * query_tile_values, firsts,
                            dots + query_tile * kChunkRows * kTileQueries);
   }
   for (; query_tile < count; ++query_tile) {
-    dots_of_query_tiles<1>(values, lanes, query_tiles + query_tile * query_tile_values, firsts,
+    dots_of_query_tiles<1>(values, padded_dim, query_tiles + query_tile * query_tile_values, firsts,
                            dots + query_tile * kChunkRows * kTileQueries);
   }
 }
 
-// Four chains of sums a query_tile: each is a load of 64 bytes, as they come from memory.
-HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
-                           int32_t* dots) {
+// Four chains of sums a query tile: each is a load of 64 bytes, in the order of memory.
+HWY_ATTR void one_row_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles,
+                           int count, int32_t* dots) {
   constexpr int kChains = 4;
-  const int steps = lanes / kLanesPerStep;  // a multiple of 16
+  const int steps = padded_dim / kDimsPerStep;  // a multiple of 16
   const __m512i bias = _mm512_set1_epi8(-128);
-  const int32_t first = first_sum(values, lanes);
+  const int32_t first = first_sum(values, padded_dim);
   for (int query_tile = 0; query_tile < count; ++query_tile, dots += kTileQueries) {
     __m512i sums[kChains] = {_mm512_set1_epi32(first), _mm512_setzero_si512(),
                              _mm512_setzero_si512(), _mm512_setzero_si512()};
     for (int step = 0; step < steps; step += kChains) {
-      for (int i = 0; i < kChains; ++i, query_tiles += kLanesPerStep * kTileQueries) {
+      for (int i = 0; i < kChains; ++i, query_tiles += kDimsPerStep * kTileQueries) {
         const __m512i queries = _mm512_xor_si512(_mm512_load_si512(query_tiles), bias);
-        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(lanes_of_row(values, step + i)));
+        sums[i] = dot_bytes(sums[i], queries, _mm512_set1_epi32(step_of_row(values, step + i)));
       }
     }
     _mm512_storeu_si512(dots, _mm512_add_epi32(_mm512_add_epi32(sums[0], sums[1]),
@@ -117,41 +116,43 @@ HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_
 
 bool uses_amx() { return amx_is_usable(); }
 
-HWY_ATTR void best_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void best_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  if (amx_is_usable()) return amx_query_tile_dots(values, lanes, query_tiles, count, dots);
-  all_dots(values, lanes, query_tiles, count, dots);
+  if (amx_is_usable()) return amx_query_tile_dots(values, padded_dim, query_tiles, count, dots);
+  all_dots(values, padded_dim, query_tiles, count, dots);
 }
 
 #else
 
 #if POLAR_SIMD_SCALAR
 
-/// Of a row with a query_tile's 16 queries.
-void row_dots(const int8_t* row, int lanes, const int8_t* query_tile, int32_t* dots) {
+/// Dot products of a row with a query tile's 16 queries.
+void row_dots(const int8_t* row, int padded_dim, const int8_t* query_tile, int32_t* dots) {
   for (int query = 0; query < kTileQueries; ++query) {
     int32_t sum = 0;
-    for (int lane = 0; lane < lanes; ++lane) {
+    for (int position = 0; position < padded_dim; ++position) {
       const size_t at =
-          (static_cast<size_t>(lane / kLanesPerStep) * kTileQueries + query) * kLanesPerStep;
-      sum += row[lane] * query_tile[at + lane % kLanesPerStep];
+          (static_cast<size_t>(position / kDimsPerStep) * kTileQueries + query) * kDimsPerStep;
+      sum += row[position] * query_tile[at + position % kDimsPerStep];
     }
     dots[query] = sum;
   }
 }
 
-void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+void all_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
               int32_t* dots) {
-  for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries) {
+  for (int query_tile = 0; query_tile < count;
+       ++query_tile, query_tiles += padded_dim * kTileQueries) {
     for (int row = 0; row < kChunkRows; ++row, dots += kTileQueries)
-      row_dots(values + static_cast<size_t>(row) * lanes, lanes, query_tiles, dots);
+      row_dots(values + static_cast<size_t>(row) * padded_dim, padded_dim, query_tiles, dots);
   }
 }
 
-void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+void one_row_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                   int32_t* dots) {
-  for (int query_tile = 0; query_tile < count; ++query_tile, query_tiles += lanes * kTileQueries)
-    row_dots(values, lanes, query_tiles, dots + query_tile * kTileQueries);
+  for (int query_tile = 0; query_tile < count;
+       ++query_tile, query_tiles += padded_dim * kTileQueries)
+    row_dots(values, padded_dim, query_tiles, dots + query_tile * kTileQueries);
 }
 
 #else
@@ -186,36 +187,36 @@ HWY_ATTR V16 odd_bytes(V16 v) {
   return hn::ShiftRight<8>(v);
 }
 
-// Four rows share the load of a query_tile's vector, and its two halves.
-HWY_ATTR void all_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+// Four rows share the load of a query tile's vector, and its two halves.
+HWY_ATTR void all_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                        int32_t* dots) {
   const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
-  const int steps = lanes / kLanesPerStep;
+  const int steps = padded_dim / kDimsPerStep;
   for (int slot = 0; slot < count * kTileQueries; slot += vector) {
     const int8_t* query_tile =
-        query_tiles + static_cast<size_t>(slot / kTileQueries) * lanes * kTileQueries;
+        query_tiles + static_cast<size_t>(slot / kTileQueries) * padded_dim * kTileQueries;
     const int32_t* queries = reinterpret_cast<const int32_t*>(query_tile) + slot % kTileQueries;
     for (int row = 0; row < kChunkRows; row += kRowsTogether) {
-      const int8_t* r0 = values + static_cast<size_t>(row) * lanes;
-      const int8_t* r1 = r0 + lanes;
-      const int8_t* r2 = r1 + lanes;
-      const int8_t* r3 = r2 + lanes;
+      const int8_t* r0 = values + static_cast<size_t>(row) * padded_dim;
+      const int8_t* r1 = r0 + padded_dim;
+      const int8_t* r2 = r1 + padded_dim;
+      const int8_t* r3 = r2 + padded_dim;
       auto s0 = hn::Zero(d32);
       auto s1 = s0;
       auto s2 = s0;
       auto s3 = s0;
-      const auto row_lanes = [&](const int8_t* r, int step) HWY_ATTR {
-        return hn::BitCast(d16, hn::Set(d32, lanes_of_row(r, step)));
+      const auto row_step = [&](const int8_t* r, int step) HWY_ATTR {
+        return hn::BitCast(d16, hn::Set(d32, step_of_row(r, step)));
       };
       for (int step = 0; step < steps; ++step) {
         const auto q =
             hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kTileQueries));
-        const auto x0 = row_lanes(r0, step);
-        const auto x1 = row_lanes(r1, step);
-        const auto x2 = row_lanes(r2, step);
-        const auto x3 = row_lanes(r3, step);
+        const auto x0 = row_step(r0, step);
+        const auto x1 = row_step(r1, step);
+        const auto x2 = row_step(r2, step);
+        const auto x3 = row_step(r3, step);
         const auto even = even_bytes(q);
         const auto odd = odd_bytes(q);
         s0 = add_pairs(add_pairs(s0, even, even_bytes(x0)), odd, odd_bytes(x0));
@@ -233,22 +234,22 @@ HWY_ATTR void all_dots(const int8_t* values, int lanes, const int8_t* query_tile
   }
 }
 
-HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
-                           int32_t* dots) {
+HWY_ATTR void one_row_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles,
+                           int count, int32_t* dots) {
   const hn::CappedTag<int32_t, kTileQueries> d32;
   const hn::Repartition<int16_t, decltype(d32)> d16;
   const int vector = static_cast<int>(hn::Lanes(d32));
-  const int steps = lanes / kLanesPerStep;
+  const int steps = padded_dim / kDimsPerStep;
   for (int slot = 0; slot < count * kTileQueries; slot += vector) {
     const int8_t* query_tile =
-        query_tiles + static_cast<size_t>(slot / kTileQueries) * lanes * kTileQueries;
+        query_tiles + static_cast<size_t>(slot / kTileQueries) * padded_dim * kTileQueries;
     const int32_t* queries = reinterpret_cast<const int32_t*>(query_tile) + slot % kTileQueries;
     auto even_sums = hn::Zero(d32);
     auto odd_sums = even_sums;
     for (int step = 0; step < steps; ++step) {
       const auto q =
           hn::BitCast(d16, hn::Load(d32, queries + static_cast<size_t>(step) * kTileQueries));
-      const auto x = hn::BitCast(d16, hn::Set(d32, lanes_of_row(values, step)));
+      const auto x = hn::BitCast(d16, hn::Set(d32, step_of_row(values, step)));
       even_sums = add_pairs(even_sums, even_bytes(q), even_bytes(x));
       odd_sums = add_pairs(odd_sums, odd_bytes(q), odd_bytes(x));
     }
@@ -260,9 +261,9 @@ HWY_ATTR void one_row_dots(const int8_t* values, int lanes, const int8_t* query_
 
 bool uses_amx() { return false; }
 
-HWY_ATTR void best_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+HWY_ATTR void best_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                         int32_t* dots) {
-  all_dots(values, lanes, query_tiles, count, dots);
+  all_dots(values, padded_dim, query_tiles, count, dots);
 }
 
 #endif
@@ -274,10 +275,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace polarquant {
 
-void put_in_query_tile(const int8_t* values, int lanes, int slot, int8_t* query_tile) {
-  for (int step = 0; step < lanes / kLanesPerStep; ++step) {
-    std::memcpy(query_tile + (static_cast<size_t>(step) * kTileQueries + slot) * kLanesPerStep,
-                values + static_cast<size_t>(step) * kLanesPerStep, kLanesPerStep);
+void put_in_query_tile(const int8_t* values, int padded_dim, int slot, int8_t* query_tile) {
+  for (int step = 0; step < padded_dim / kDimsPerStep; ++step) {
+    std::memcpy(query_tile + (static_cast<size_t>(step) * kTileQueries + slot) * kDimsPerStep,
+                values + static_cast<size_t>(step) * kDimsPerStep, kDimsPerStep);
   }
 }
 
@@ -295,14 +296,14 @@ QueryTileSession::~QueryTileSession() {
 
 bool query_tile_dots_use_amx() { return HWY_DYNAMIC_DISPATCH(uses_amx)(); }
 
-void query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+void query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                      int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(best_dots)(values, lanes, query_tiles, count, dots);
+  HWY_DYNAMIC_DISPATCH(best_dots)(values, padded_dim, query_tiles, count, dots);
 }
 
-void row_query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+void row_query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                          int32_t* dots) {
-  HWY_DYNAMIC_DISPATCH(one_row_dots)(values, lanes, query_tiles, count, dots);
+  HWY_DYNAMIC_DISPATCH(one_row_dots)(values, padded_dim, query_tiles, count, dots);
 }
 
 }  // namespace polarquant

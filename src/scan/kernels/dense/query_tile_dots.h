@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The dense scan: dot products of every row of a chunk with every query of a query_tile.
+// The dense scan: dot products of every row of a chunk with every query of a query tile.
 //
-// A query_tile is 16 queries side by side: 4 lanes of query 0, the same 4 lanes of query 1, …: what
-// a 32-bit lane of VNNI and AMX takes. Rows are as decode_int8_rows (decode_rows.h) leaves them.
+// A query tile is 16 queries side by side: 4 positions of query 0, the same 4 of query 1, …: what a
+// 32-bit lane of VNNI and AMX takes. Rows are as decode_int8_rows (decode_rows.h) leaves them.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,28 @@
 namespace polarquant {
 
 inline constexpr int kTileQueries = 16;
-inline constexpr int kLanesPerStep = 4;
-/// Rows of a chunk, a block's. Chunks are always filled up: rows without meaning give dots without.
+inline constexpr int kDimsPerStep = 4;
+/// Rows of a chunk, as many as of a block. Chunks are always full: rows that are none give
+/// meaningless dots.
 inline constexpr int kChunkRows = kBlockRows;
 
-/// Writes a query's values, (lanes), as query `slot` (0 to 15) of a query_tile of lanes·16 values.
-/// lanes is a multiple of 64.
-void put_in_query_tile(const int8_t* values, int lanes, int slot, int8_t* query_tile);
+/// Writes a query's values, (padded_dim), as query `slot` (0 to 15) of a query tile of
+/// padded_dim·16 values. padded_dim is a multiple of 64.
+void put_in_query_tile(const int8_t* values, int padded_dim, int slot, int8_t* query_tile);
 
-/// Query tiles that hold so many queries.
+/// Query tiles for that many queries.
 constexpr int64_t query_tiles_of(int64_t queries) {
   return (queries + kTileQueries - 1) / kTileQueries;
 }
 
 /// Whether dots run on AMX here: several times as fast as any other form.
 bool query_tile_dots_use_amx();
-/// Query tiles that are best given to query_tile_dots at a time, as many as its kernels take
-/// together (AMX two, VNNI three): their dots then stay in the first-level cache beside the chunk's
-/// values.
+/// Query tiles to give to query_tile_dots at a time, as many as its kernels take together (AMX two,
+/// VNNI three): their dots then stay in the first-level cache beside the chunk's values.
 inline constexpr int kMaxQueryTilesTogether = 3;
 inline int query_tiles_together() { return query_tile_dots_use_amx() ? 2 : kMaxQueryTilesTogether; }
 
-/// Lives around calls of query_tile_dots, on their thread: holds what a unit of the machine needs
-/// set up.
+/// Lives around calls of query_tile_dots, on their thread: sets up what the machine's AMX needs.
 class QueryTileSession {
  public:
   QueryTileSession();
@@ -46,13 +45,13 @@ class QueryTileSession {
   bool tiles_;
 };
 
-/// dots[(p·kChunkRows + row)·16 + slot] = Σ value·value of row `row` with that query of query_tile
-/// p. values: (kChunkRows, lanes); query_tiles: `count` of them, one behind the other; all on
+/// dots[(p·kChunkRows + row)·16 + slot] = Σ value·value of row `row` with that query of tile p.
+/// values: (kChunkRows, padded_dim); query_tiles: `count` of them, one after the other; all on
 /// 64-byte boundaries.
-void query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+void query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                      int32_t* dots);
-/// Of one row, (lanes): dots[p·16 + slot].
-void row_query_tile_dots(const int8_t* values, int lanes, const int8_t* query_tiles, int count,
+/// For one row, (padded_dim): dots[p·16 + slot].
+void row_query_tile_dots(const int8_t* values, int padded_dim, const int8_t* query_tiles, int count,
                          int32_t* dots);
 
 }  // namespace polarquant

@@ -32,12 +32,12 @@ HWY_ATTR void split_list(float bound, CandidateList* list, CandidateList* taken)
     const auto here = hn::FirstN(df, static_cast<size_t>(list->count - i));
     const auto reached = hn::And(here, hn::Ge(bounds, least));
     const auto others = hn::AndNot(reached, here);
-    // Compressed in a register: the form that stores is slow on Zen 4.
+    // Compressed in a register: the form that compresses into memory is slow on some machines.
     hn::StoreU(hn::Compress(candidates, hn::RebindMask(du, reached)), du,
                taken->candidates + taken->count);
     hn::StoreU(hn::Compress(bounds, reached), df, taken->bounds + taken->count);
     taken->count += static_cast<int>(hn::CountTrue(df, reached));
-    // Of what is overwritten here everything has been loaded.
+    // Everything that this overwrites has been loaded.
     hn::StoreU(hn::Compress(candidates, hn::RebindMask(du, others)), du, list->candidates + left);
     hn::StoreU(hn::Compress(bounds, others), df, list->bounds + left);
     left += static_cast<int>(hn::CountTrue(df, others));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Lists of rows that the first stage left, with their bounds.
+// Lists of the first stage's candidates, with their bounds.
 #pragma once
 
 #include <cstdint>
 
 namespace polarquant {
 
-/// Kernels write whole registers: capacity that they need behind a list.
+/// Kernels write whole registers: the space they need after a list.
 inline constexpr int kListPadding = 16;
 
 /// Borrowed.
@@ -16,8 +16,8 @@ struct CandidateList {
   int count = 0;
 };
 
-/// Moves the candidates whose bound is at least `bound` behind `taken`'s, in order; the others
-/// close ranks.
+/// Moves the candidates whose bound is at least `bound` to the end of `taken`, in order; the others
+/// close the gaps.
 void take_reaching(float bound, CandidateList* list, CandidateList* taken);
 
 }  // namespace polarquant

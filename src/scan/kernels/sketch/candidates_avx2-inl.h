@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// By mask, the numbers of its bits one behind the other.
+/// For each mask, the numbers of its bits one after the other.
 struct EightCompressed {
   alignas(64) uint64_t numbers[256];
 
@@ -37,8 +37,7 @@ struct EightCompressed {
 };
 constexpr EightCompressed kEightCompressed;
 
-/// 8 rows' distances and bounds: a group, two registers of 64-bit lanes, brought together as 32-bit
-/// lanes.
+/// Distances and bounds of 8 rows: two registers of 64-bit lanes become one of 32-bit lanes.
 struct EightRows {
   __m256i distances;
   __m256 bounds;
@@ -57,8 +56,8 @@ class AboveLinearBound {
 
   HWY_ATTR HWY_INLINE EightRows rows(const SignBlock& block, int row) const {
     const uint64_t* group = block.words + static_cast<size_t>(row) * kWords;
-    const __m256 low = _mm256_castsi256_ps(sketch_.of(group).raw);
-    const __m256 high = _mm256_castsi256_ps(sketch_.of(group + kGroupRows / 2).raw);
+    const __m256 low = _mm256_castsi256_ps(sketch_.distances(group).raw);
+    const __m256 high = _mm256_castsi256_ps(sketch_.distances(group + kGroupRows / 2).raw);
     // Rows 0, 1, 4, 5, 2, 3, 6, 7: shuffles stay within 128 bits.
     const __m256i distances = _mm256_permute4x64_epi64(
         _mm256_castps_si256(_mm256_shuffle_ps(low, high, 0b10001000)), 0b11011000);
@@ -82,9 +81,8 @@ class AboveLinearBound {
   __m256 threshold_;
 };
 
-/// Where many rows stay: they are compressed by a table. For 4 words 112 instructions count and 25
-/// hold against the line and write, of which four a cycle begin at the most: 35 cycles, of which it
-/// takes 40 (Zen 5).
+/// For many candidates: they are compressed by a table. For 4 words 112 instructions count, and 25
+/// compare with the linear bound and write.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
   const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);
@@ -115,7 +113,7 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
   search->found.count = static_cast<int>(candidates - search->found.candidates);
 }
 
-/// Where few rows stay: all are written, and those taken one by one.
+/// For few candidates: all rows are written, and candidates are taken one by one.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
   const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);

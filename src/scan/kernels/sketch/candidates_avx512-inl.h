@@ -31,15 +31,15 @@ struct Factors16 {
   __m512 biases;
 };
 
-/// Where a line takes wide factors as their bits are, without a product: not for L2, since squares
-/// of them could be too small for floats.
+/// Whether a linear bound takes wide factors by their bits, without a product: not for L2, since
+/// their squares could be too small for floats.
 template <FactorForm kForm, bool kL2>
 inline constexpr bool kIsRaw = kForm == FactorForm::wide16 && !kL2;
 
 template <FactorForm kForm, bool kL2>
 HWY_ATTR HWY_INLINE Factors16 load_factors16(const uint8_t* stored, int row) {
   if constexpr (kForm == FactorForm::wide16) {
-    // Pairs of shifts need no mask, for which there is no register left.
+    // Two shifts need no mask, for which there is no register left.
     const __m512i both = _mm512_loadu_si512(stored + 4 * row);
     const __m512 scales = _mm512_castsi512_ps(_mm512_srli_epi32(_mm512_slli_epi32(both, 16), 2));
     if constexpr (kIsRaw<kForm, kL2>) {
@@ -74,7 +74,7 @@ struct SketchWords {
   __m512i ones[kWords];
   __m512i twos[kWords];
   __m512i fours;  // of the first
-  // Where the first has fours: of the words behind it, all twos, and the signs there.
+  // Where the first word has fours: all twos of the words after it, and the signs there.
   __m512i parted_twos;
   __m512i parted_signs;
 
@@ -93,27 +93,27 @@ struct SketchWords {
     parted_signs = in_all_lanes(signs_of_twos);
   }
 
-  /// Of a group's 8 rows, in 64-bit lanes.
+  /// Distances of a group's 8 rows, in 64-bit lanes.
   template <bool kThirdBit>
   HWY_ATTR HWY_INLINE __m512i distances(const uint64_t* group) const {
     const __m512i first = _mm512_xor_si512(load(group, 0), signs[0]);
-    __m512i of_ones = count(first, ones[0]);
-    __m512i of_twos = count(first, twos[0]);
-    // Of words whose twos are parted, each place from the word that has a two there.
+    __m512i ones_count = count(first, ones[0]);
+    __m512i twos_count = count(first, twos[0]);
+    // For words that share no twos: each bit comes from the word that has a two there.
     __m512i parted = kWords > 1 ? load(group, 1) : first;
 #pragma GCC unroll 4
     for (size_t word = 1; word < kWords; ++word) {
       const __m512i own = load(group, word);
-      of_ones = _mm512_add_epi64(of_ones, count_differing(own, signs[word], ones[word]));
+      ones_count = _mm512_add_epi64(ones_count, count_differing(own, signs[word], ones[word]));
       constexpr int kSecondWhereFirst = 0xCA;  // a ? b : c
       if (!kThirdBit)
-        of_twos = _mm512_add_epi64(of_twos, count_differing(own, signs[word], twos[word]));
+        twos_count = _mm512_add_epi64(twos_count, count_differing(own, signs[word], twos[word]));
       else if (word > 1)
         parted = _mm512_ternarylogic_epi64(twos[word], own, parted, kSecondWhereFirst);
     }
     if constexpr (kThirdBit && kWords > 1)
-      of_twos = _mm512_add_epi64(of_twos, count_differing(parted, parted_signs, parted_twos));
-    __m512i sum = add_times(of_ones, of_twos, 2);
+      twos_count = _mm512_add_epi64(twos_count, count_differing(parted, parted_signs, parted_twos));
+    __m512i sum = add_times(ones_count, twos_count, 2);
     if constexpr (kThirdBit) sum = add_times(sum, count(first, fours), 4);
     return sum;
   }
@@ -128,7 +128,7 @@ struct SketchWords {
   static HWY_ATTR HWY_INLINE __m512i count(__m512i differ, __m512i weights) {
     return _mm512_popcnt_epi64(_mm512_and_si512(weights, differ));
   }
-  /// sum + weight·counts, by products of bytes: a word has 63 twos at the most (kBorders in
+  /// sum + weight·counts, by products of bytes: a word has 63 twos at most (kBorders in
   /// scan_query.cc), so that the counts of four fit one.
   static HWY_ATTR HWY_INLINE __m512i add_times(__m512i sum, __m512i counts, int weight) {
     return dot_bytes(sum, counts, _mm512_set1_epi32(weight));
@@ -139,12 +139,10 @@ struct SketchWords {
   }
 };
 
-// For 4 untrained words 61 instructions, so 31 cycles where two ports have 512-bit vectors, and for
-// 3 trained ones 51. Of the first word xor and `and` are two, of the others one of ternary logic:
-// on Zen 4 that is in the way of population counts, and one query takes 1.01 times as long with
-// nothing else, 1.03 times without it. Products of bytes that multiply as they add take one query
-// .95 of the time over trained codes, .98 over others; in place of all sums they are in each
-// other's way: on Zen 5 one query so took 1.07 times as long.
+// For 4 untrained words 61 instructions, and for 3 trained ones 51. The first word takes xor and
+// `and`, the others one instruction of ternary logic, which on some machines competes with
+// population counts. Products of bytes that multiply as they add are faster, but not in place of
+// all sums, where they compete with one another (docs/dev/tuning.md, "Kernels").
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 class AboveLinearBound {
  public:
@@ -159,7 +157,7 @@ class AboveLinearBound {
     const float weight = bound.weight * unit;
     const float height = bound.height * unit;
     const float tilt = bound.tilt * unit;
-    // Of queries and units so long that this is beyond floats, every row is looked at.
+    // Where queries and units are so long that this exceeds floats, every row is a candidate.
     const bool is_finite = std::isfinite(weight) && std::isfinite(height) && std::isfinite(tilt);
     base_ = _mm512_set1_ps(is_finite ? bound.base : std::numeric_limits<float>::infinity());
     weight_ = _mm512_set1_ps(is_finite ? weight : 0);
@@ -168,12 +166,12 @@ class AboveLinearBound {
     threshold_ = _mm512_set1_ps(bound.threshold);
   }
 
-  /// Of 16 rows: two groups of 8 in 64-bit lanes, brought together as 32-bit lanes.
+  /// Distances of 16 rows: two groups of 8 in 64-bit lanes become 32-bit lanes.
   HWY_ATTR HWY_INLINE __m512i distances(const SignBlock& block, int row, bool both_groups) const {
     constexpr size_t kGroupWords = size_t{kWords} * kGroupRows;
     const __m512i even_words =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    // A last group alone is paired with itself: the places behind it have no rows.
+    // A last group alone is paired with itself: the places after it have no rows.
     const uint64_t* group0 = block.words + row / kGroupRows * kGroupWords;
     const uint64_t* group1 = both_groups ? group0 + kGroupWords : group0;
     const __m512i low = query_.template distances<kThirdBit>(group0);
@@ -191,7 +189,7 @@ class AboveLinearBound {
   HWY_ATTR HWY_INLINE __mmask16 reached(__m512 bounds) const {
     return _mm512_cmp_ps_mask(bounds, threshold_, _CMP_GE_OQ);
   }
-  /// Brings near the part of the next sketch that is where these rows are in theirs.
+  /// Fetches the part of the next sketch that corresponds to these rows.
   static HWY_ATTR HWY_INLINE void fetch_next(const SignBlock& block, int row) {
     if (block.next == nullptr) return;
     const uint8_t* next = block.next + static_cast<size_t>(row / kRows) * kBytes;
@@ -207,71 +205,69 @@ class AboveLinearBound {
   __m512 threshold_;
 };
 
-/// Where many rows stay: they are compressed in registers. Two stores to any place take 6 cycles on
-/// Zen 4.
+/// For many candidates: they are compressed in registers.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
-  using Held = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
-  const Held computed(*search);
+  using LinearBound = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
+  const LinearBound computed(*search);
   const __m512i sixteen = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   uint32_t* candidates = search->found.candidates + search->found.count;
   float* bounds = search->found.bounds + search->found.count;
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     __m512i numbers = _mm512_add_epi32(sixteen, _mm512_set1_epi32(static_cast<int>(block.first)));
-    for (int row = 0; row < block.capacity; row += Held::kRows) {
+    for (int row = 0; row < block.capacity; row += LinearBound::kRows) {
       const __m512i distances = computed.distances(block, row, row + kGroupRows < block.capacity);
       const __m512 row_bounds = computed.bounds(block, row, distances);
-      Held::fetch_next(block, row);
+      LinearBound::fetch_next(block, row);
       const auto allowed = static_cast<__mmask16>(block.allowed >> row);
       const __mmask16 reached = _kand_mask16(allowed, computed.reached(row_bounds));
-      // Compressed in a register: the form that stores is slow on Zen 4.
+      // Compressed in a register: the form that compresses into memory is slow on some machines.
       const __m512i found = _mm512_or_si512(numbers, _mm512_slli_epi32(distances, kTileRowBits));
       _mm512_storeu_si512(candidates, _mm512_maskz_compress_epi32(reached, found));
       _mm512_storeu_ps(bounds, _mm512_maskz_compress_ps(reached, row_bounds));
       const int count = __builtin_popcount(reached);
       candidates += count;
       bounds += count;
-      numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(Held::kRows));
+      numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(LinearBound::kRows));
     }
   }
   search->found.count = static_cast<int>(candidates - search->found.candidates);
 }
 
-/// Where few rows stay: all are written, and those taken one by one. On Zen 4 36 cycles for 16 rows
-/// of 4 words. A block is read as it lies in memory, all of its words and then its factors: one
-/// query over 1.5 GB of sketches reads them at .85 of the speed that a core can read at all, and at
-/// .80 with factors in between.
+/// For few candidates: all rows are written, and candidates are taken one by one. A block is read
+/// as it lies in memory, all of its words and then its factors, which is faster than with factors
+/// in between (docs/dev/tuning.md, "Kernels").
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
-  using Held = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
-  const Held computed(*search);
+  using LinearBound = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
+  const LinearBound computed(*search);
   RowsOfBlocks found(&search->found);
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     BlockDistances* out = found.computed();
     uint64_t reached = 0;
-    const auto hold_bounds = [&](int row, __m512i distances) HWY_ATTR {
+    const auto store_bounds = [&](int row, __m512i distances) HWY_ATTR {
       const __m512 bounds = computed.bounds(block, row, distances);
       _mm512_store_ps(out->bounds + row, bounds);
       reached |= uint64_t{computed.reached(bounds)} << row;
     };
     if (block.capacity == kBlockRows) {
-      __m512i distances[kBlockRows / Held::kRows];
+      __m512i distances[kBlockRows / LinearBound::kRows];
 #pragma GCC unroll 4
-      for (int row = 0; row < kBlockRows; row += Held::kRows) {
-        Held::fetch_next(block, row);
-        distances[row / Held::kRows] = computed.distances(block, row, true);
-        _mm512_store_si512(out->distances + row, distances[row / Held::kRows]);
+      for (int row = 0; row < kBlockRows; row += LinearBound::kRows) {
+        LinearBound::fetch_next(block, row);
+        distances[row / LinearBound::kRows] = computed.distances(block, row, true);
+        _mm512_store_si512(out->distances + row, distances[row / LinearBound::kRows]);
       }
 #pragma GCC unroll 4
-      for (int row = 0; row < kBlockRows; row += Held::kRows)
-        hold_bounds(row, distances[row / Held::kRows]);
+      for (int row = 0; row < kBlockRows; row += LinearBound::kRows)
+        store_bounds(row, distances[row / LinearBound::kRows]);
     } else {
-      for (int row = 0; row < block.capacity; row += Held::kRows) {
+      for (int row = 0; row < block.capacity; row += LinearBound::kRows) {
         const __m512i distances = computed.distances(block, row, row + kGroupRows < block.capacity);
         _mm512_store_si512(out->distances + row, distances);
-        hold_bounds(row, distances);
+        store_bounds(row, distances);
       }
     }
     found.add(block.first, reached & block.allowed);

@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of one query, over blocks whose factors are widened and whose signs are laid out.
+/// For one query, over blocks whose factors are widened and whose signs are laid out.
 HWY_ATTR void candidates_by_tables(const SignBlocks& blocks, const BlockFactors* factors,
                                    const SignLut4Groups* lut4_groups, const SignTables& tables,
                                    CandidateSearch* search) {
@@ -42,10 +42,10 @@ HWY_ATTR void candidates_by_tables(const SignBlocks& blocks, const BlockFactors*
   found.finish();
 }
 
-/// Queries from which on a block's signs are laid out for tables: that takes about as long as
-/// tables then save for one query.
+/// The least number of queries for which a block's signs are laid out for tables: laying out takes
+/// about as long as tables save for one query.
 constexpr int kMinTableQueries = 2;
-/// Blocks that lie so in a first-level cache.
+/// As many blocks, laid out, stay in a first-level cache.
 constexpr int kLut4Blocks = 4;
 
 HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int first_block,
@@ -71,7 +71,7 @@ HWY_ATTR void find_by_tables(const ScanCodec& codec, const ScanTile& tile, int f
       factors[i - first].load(block, form, l2);
       lut4_groups[i - first].load(block.words, layout.sketch_words(), block.capacity);
     }
-    // Near when the queries are done with these.
+    // In the cache when the queries are done with these.
     for (int i = blocks.end; i < std::min(end_block, blocks.end + kLut4Blocks); ++i)
       fetch(tile.sketch[i], layout.sketch_bytes(tile.capacity[i]));
     for (int search = 0; search < count; ++search)

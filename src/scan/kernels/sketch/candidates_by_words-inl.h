@@ -73,10 +73,10 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     BlockDistances* computed = found.computed();
     uint64_t reached = 0;
     for (int row = 0; row < block.capacity; row += 2 * kVectorRows) {
-      // A last group alone is paired with itself: the places behind it have no rows.
+      // A last group alone is paired with itself: the places after it have no rows.
       const int second = row + kVectorRows < block.capacity ? row + kVectorRows : row;
-      const auto low = sketch.of(words_of(row));
-      const auto high = sketch.of(words_of(second));
+      const auto low = sketch.distances(words_of(row));
+      const auto high = sketch.distances(words_of(second));
       const auto both = hn::ConcatEven(d32, hn::BitCast(d32, high), hn::BitCast(d32, low));
       hn::Store(both, d32, computed->distances + row);
       reached |= bound.reached(row, factors, computed);

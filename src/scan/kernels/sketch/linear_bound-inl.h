@@ -25,8 +25,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Which rows of a block reach a linear bound: bits of one number, looked at when all are there,
-/// since which rows do is not predictable.
+/// Tells which rows of a block reach a linear bound, as bits of one number, which is read when all
+/// are there, since which rows do is not predictable.
 template <class D32>
 class BlockLinearBound {
  public:
@@ -39,8 +39,8 @@ class BlockLinearBound {
         tilt_(hn::Set(Floats(), bound.tilt)),
         threshold_(hn::Set(Floats(), bound.threshold)) {}
 
-  /// Writes the bounds of the next kRows rows, whose distances stand in *computed; returns the
-  /// bits, from the row's place on, of those that reach the bound.
+  /// Writes the bounds of the next kRows rows, whose distances are in *computed; returns the bits,
+  /// from the row's place on, of those that reach the bound.
   HWY_ATTR HWY_INLINE uint64_t reached(int row, const BlockFactors& factors,
                                        BlockDistances* computed) {
     const Floats df;
@@ -51,7 +51,7 @@ class BlockLinearBound {
     const auto bound = hn::MulAdd(hn::Load(df, factors.norm + row),
                                   hn::NegMulAdd(tilt_, distance, height_), offset);
     hn::Store(bound, df, computed->bounds + row);
-    // Read back as wide as it was stored, so that it does not have to reach memory first.
+    // Read as wide as it was stored, so that the load does not wait until it reaches memory.
     alignas(8) uint8_t bits[8];
     std::conditional_t<kRows == 16, uint16_t, uint8_t> mask;
     hn::StoreMaskBits(df, hn::Ge(bound, threshold_), bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which rows of a block the first stage leaves: their masks become lists.
+// Lists of the rows that the first stage finds in blocks, made from masks.
 #if defined(POLARQUANT_ROWS_OF_BLOCKS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_ROWS_OF_BLOCKS_INL_H_
 #undef POLARQUANT_ROWS_OF_BLOCKS_INL_H_
@@ -18,17 +18,15 @@ HWY_BEFORE_NAMESPACE();
 namespace polarquant {
 namespace HWY_NAMESPACE {
 
-/// What the first stage computes of a block's rows, written as whole registers.
+/// The first stage's distances and bounds of a block's rows, written as whole registers.
 struct BlockDistances {
   alignas(64) uint32_t distances[kBlockRows + kGroupRows];
   alignas(64) float bounds[kBlockRows + kGroupRows];
 };
 
-/// Adds rows to a list, block by block. Those of a block are read, as single numbers, when the next
-/// block's are computed: by then they have been written, and single numbers are read while
-/// registers are busy with rows. On Zen 4 16 rows of four words so take 7 cycles
-/// fewer than where lists are compressed in registers, one of six; with AVX2 and without VPOPCNTDQ
-/// one query takes .9 to .94 of the time that it takes with rows read at once.
+/// Adds rows to a list, block by block. Those of a block are read, as single numbers, while the
+/// next block is computed: by then they have been written, and single numbers are read while
+/// registers are busy with rows (docs/dev/tuning.md, "Kernels").
 class RowsOfBlocks {
  public:
   HWY_INLINE explicit RowsOfBlocks(CandidateList* found)
@@ -36,24 +34,24 @@ class RowsOfBlocks {
         candidates_(found->candidates + found->count),
         bounds_(found->bounds + found->count) {}
 
-  /// Where the rows of the block at hand are written.
+  /// Where the rows of the current block are written.
   HWY_INLINE BlockDistances* computed() { return &computed_[at_hand_]; }
-  /// `reached`: those of them, in a block that begins with row `first` of the tile, that stay.
+  /// `reached`: the rows that are candidates, in the block just written, which begins with row
+  /// `first` of the tile.
   HWY_INLINE void add(uint32_t first, uint64_t reached) {
     take_waiting();
     waiting_ = reached;
     first_ = first;
     at_hand_ ^= 1;
   }
-  /// After the last block.
+  /// Call it once, after the last block.
   HWY_INLINE void finish() {
     take_waiting();
     found_->count = static_cast<int>(candidates_ - found_->candidates);
   }
 
  private:
-  /// How many rows of a block stay cannot be foretold: so many are taken always, and counted if
-  /// they are there.
+  /// How many of a block's rows stay is not predictable: so many are taken, and counted if real.
   static constexpr int kAlwaysTaken = 2;
   static_assert(kAlwaysTaken <= kListPadding);
 

@@ -26,7 +26,7 @@ struct SignBlock {
   int capacity;
   uint64_t allowed;
   uint32_t first;  // of its rows in the tile
-  /// The sketch behind, if it is to be fetched.
+  /// The next block's sketch, if it is to be fetched.
   const uint8_t* next;
 };
 
@@ -52,7 +52,7 @@ struct SignBlocks {
 /// The factors of a block's rows, units left out, where they are not kept in registers.
 struct BlockFactors {
   alignas(64) float norm[kBlockRows + kGroupRows];
-  alignas(64) float constant[kBlockRows + kGroupRows];  // without the line's weight
+  alignas(64) float constant[kBlockRows + kGroupRows];  // without the linear bound's weight
 
   HWY_ATTR void load(const SignBlock& block, FactorForm form, bool l2) {
     widen_factors(form, l2, block.factors, block.capacity, norm, constant);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The first stage's distance by tables, for several queries and targets without a population count
-// of words: what four coordinates of a query say of the 16 ways a row's signs can be there stands
-// in one register, and is looked up for a register of rows at a time (as in FastScan, André et al.
+// of words: one register has the distances that four coordinates of a query give the 16 patterns of
+// a row's signs, and is looked up for a register of rows at a time (as in FastScan, André et al.
 // 2015). A block's signs are laid out for that once, for all queries.
 #if defined(POLARQUANT_SIGN_TABLES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef POLARQUANT_SIGN_TABLES_INL_H_
@@ -41,12 +41,12 @@ struct SignTables {
     const auto once = hn::Load(d, kOnce);
     for (size_t word = 0; word < query.sketch_words; ++word) {
       for (int lut4_group = 0; lut4_group < kLut4GroupsPerWord; ++lut4_group) {
-        const auto bits = [&](uint64_t of) {
-          return hn::Set(d, static_cast<uint8_t>(of >> (4 * lut4_group) & 15));
+        const auto bits = [&](uint64_t plane) {
+          return hn::Set(d, static_cast<uint8_t>(plane >> (4 * lut4_group) & 15));
         };
         const auto differ = hn::Xor(hn::Iota(d, 0), bits(query.sign_words[word]));
-        const auto count = [&](uint64_t of) HWY_ATTR {
-          return hn::TableLookupBytes(once, hn::And(differ, bits(of)));
+        const auto count = [&](uint64_t plane) HWY_ATTR {
+          return hn::TableLookupBytes(once, hn::And(differ, bits(plane)));
         };
         const auto fours = count(word == 0 ? query.fours_word : 0);
         const auto twos = hn::Add(count(query.twos_words[word]), hn::Add(fours, fours));
@@ -60,11 +60,11 @@ struct SignTables {
 static_assert(3 * 64 <= 255);
 
 /// The signs of a block, four coordinates of its rows side by side. In a register of 32 rows the
-/// halves take turns by four rows: so distances, widened twice within halves, come out in order.
+/// halves take turns by four rows: distances widened twice within halves then come out in order.
 struct SignLut4Groups {
   alignas(64) uint8_t rows[kMaxSketchWords * kLut4GroupsPerWord][kBlockRows];
 
-  /// Places that the block has no room for get the signs of others.
+  /// Places beyond the block's capacity get the signs of other rows.
   HWY_ATTR void load(const uint64_t* words, int sketch_words, int capacity) {
     for (int first = 0; first < kBlockRows; first += kRegisterRows)
       for (int word = 0; word < sketch_words; ++word)
@@ -89,8 +89,8 @@ struct SignLut4Groups {
     }
   }
 
-  /// Four such steps make of sixteen rows of 8 bytes 8 registers of 16 rows: each moves one bit of
-  /// the registers' numbers into places within them, and the highest bit of places out instead.
+  /// Four such steps turn sixteen rows of 8 bytes into 8 registers of 16 rows: each moves one bit
+  /// of the registers' numbers into places within them, and the highest bit of places out.
   template <int kBit>
   static HWY_ATTR HWY_INLINE void interleave(hn::Vec<RowBytes>* v) {
     const RowBytes d;
@@ -144,7 +144,7 @@ HWY_ATTR HWY_INLINE void look_up_distances(const SignTables& tables,
     hn::Vec<decltype(d16)> high[kTogether] = {zero16, zero16};
     for (int word = 0; word < sketch_words; ++word) {
       hn::Vec<RowBytes> sums[kTogether] = {zero, zero};
-// GCC would add up sixteen as a tree, and keep them all until then.
+// GCC would add up sixteen as a tree, and keep all of them until then.
 #pragma GCC unroll 4
       for (int lut4_group = 0; lut4_group < kLut4GroupsPerWord; ++lut4_group) {
         const int at = word * kLut4GroupsPerWord + lut4_group;

@@ -31,12 +31,12 @@ constexpr int kSharedBlocks = 16;
 
 using CandidatesOfBlocks = void (*)(const SignBlocks&, CandidateSearch*);
 
-/// Blocks after which it is looked again how many rows of a block stay, and the most of them that
-/// are few.
+/// After so many blocks the search counts again how many rows of a block are candidates, and the
+/// most that count as few.
 constexpr int kKernelBlocks = 64;
 constexpr int kFewOfBlock = 4;
 
-/// One for many candidates and one for few.
+/// One kernel for many candidates and one for few.
 struct CandidateKernels {
   CandidatesOfBlocks many;
   CandidatesOfBlocks few;
@@ -61,17 +61,17 @@ CandidateKernels kernels_for_words(int words, std::integer_sequence<int, kFewer.
 template <bool kThirdBit>
 CandidateKernels kernels_for_factors(int words, FactorForm form, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxSketchWords>();
-  const auto of_form = [&]<FactorForm kForm>() {
+  const auto kernels = [&]<FactorForm kForm>() {
     return l2 ? kernels_for_words<kThirdBit, kForm, true>(words, kFewer)
               : kernels_for_words<kThirdBit, kForm, false>(words, kFewer);
   };
   switch (form) {
     case FactorForm::float16:
-      return of_form.template operator()<FactorForm::float16>();
+      return kernels.template operator()<FactorForm::float16>();
     case FactorForm::wide16:
-      return of_form.template operator()<FactorForm::wide16>();
+      return kernels.template operator()<FactorForm::wide16>();
     default:
-      return of_form.template operator()<FactorForm::float32>();
+      return kernels.template operator()<FactorForm::float32>();
   }
 }
 CandidateKernels candidate_kernels(int words, bool third_bit, FactorForm form, bool l2) {
@@ -79,11 +79,9 @@ CandidateKernels candidate_kernels(int words, bool third_bit, FactorForm form, b
                    : kernels_for_factors<false>(words, form, l2);
 }
 
-/// Whether sketches are fetched a block ahead where one query streams through memory. On Zen 4
-/// (family 19h) that is in the way of what the core fetches by itself: one query over 4.2 MB of
-/// sketches takes 1.02 times as long with it, over 1.5 GB 1.3 times. On a Xeon of the Sapphire
-/// Rapids kind it takes 1.25 times as long without it over 1.5 GB, and on Zen 5 1.1 times over 4.2
-/// MB.
+/// Whether to fetch sketches a block ahead where one query streams through memory. On processors of
+/// AMD's family 19h (Zen 3 and 4) that competes with the core's own prefetching; elsewhere it helps
+/// (docs/dev/tuning.md, "Kernels").
 bool fetches_sketches() {
 #if HWY_ARCH_X86
   return __builtin_cpu_is("amdfam19h") == 0;
@@ -128,10 +126,10 @@ namespace polarquant {
 HWY_EXPORT(find_candidates);
 
 LinearBound linear_bound(const ScanCodec& codec, const ScanQuery& query, float threshold) {
-  // What roundings can take from the bound.
+  // The most that roundings can take from the bound.
   constexpr float kMargin = 2e-6F;
   const auto most = query.sketch.slope * static_cast<float>(query.sketch_weight);
-  // Sums keep the order of those in dot_bound, so that most roundings are the same.
+  // Sums in the order of dot_bound, so that most roundings are the same.
   float height = most + query.sketch.margin;
   height += kMargin * (height + most);
 

@@ -23,13 +23,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 using WordLanes = hn::CappedTag<uint64_t, kGroupRows>;
 using ByteLanes = hn::Repartition<uint8_t, WordLanes>;
 
-/// Σ over bytes of the weights where signs differ. At most 3·8 a word, so that a byte holds the
-/// counts of a sketch, 7·8 for its first word if that has a third bit.
+/// Sums over bytes of the weights where signs differ. At most 3·8 a word, so that a byte has space
+/// for a sketch, 7·8 for its first word if that has a third bit.
 static_assert(3 * 8 * (kMaxSketchWords - 1) + 7 * 8 <= 255);
 
 #if HWY_ARCH_X86
 
-/// Signs that differ, as what tables of four bits are asked for once they are masked.
+/// Signs that differ, as indices of tables of four bits once they are masked.
 struct DifferingSigns {
   hn::Vec<ByteLanes> low;
   hn::Vec<ByteLanes> high;
@@ -40,7 +40,7 @@ struct DifferingSigns {
                                           hn::Repartition<uint16_t, WordLanes>(), differ)))) {}
 };
 
-/// By byte, kEach for every sign that differs of those in a word.
+/// Adds kEach in each byte for every differing sign of those in a word.
 template <int kEach>
 class PlaneCounts {
  public:
@@ -51,7 +51,7 @@ class PlaneCounts {
         high_(
             hn::And(DifferingSigns(hn::Set(WordLanes(), word)).high, hn::Set(ByteLanes(), 0x0F))) {}
 
-  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(const DifferingSigns& differ) const {
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> count(const DifferingSigns& differ) const {
     alignas(16) static constexpr uint8_t kCounts[16] = {
         0,     kEach,     kEach,     2 * kEach, kEach,     2 * kEach, 2 * kEach, 3 * kEach,
         kEach, 2 * kEach, 2 * kEach, 3 * kEach, 2 * kEach, 3 * kEach, 3 * kEach, 4 * kEach};
@@ -73,7 +73,7 @@ struct DifferingSigns {
   explicit HWY_ATTR HWY_INLINE DifferingSigns(hn::Vec<WordLanes> differ) : signs(differ) {}
 };
 
-/// By byte, kEach, a power of two up to 4, for every sign that differs of those in a word.
+/// Adds kEach, a power of two up to 4, in each byte for every differing sign of those in a word.
 template <int kEach>
 class PlaneCounts {
  public:
@@ -81,7 +81,7 @@ class PlaneCounts {
   HWY_ATTR HWY_INLINE PlaneCounts() {}
   explicit HWY_ATTR HWY_INLINE PlaneCounts(uint64_t word) : word_(hn::Set(WordLanes(), word)) {}
 
-  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> of(const DifferingSigns& differ) const {
+  HWY_ATTR HWY_INLINE hn::Vec<ByteLanes> count(const DifferingSigns& differ) const {
     const hn::Repartition<uint16_t, WordLanes> d16;
     const auto counts = hn::PopulationCount(hn::BitCast(ByteLanes(), hn::And(differ.signs, word_)));
     // At most 32 a byte: no bit leaves it.
@@ -107,15 +107,15 @@ class SketchDistances {
     }
   }
 
-  /// In 64-bit lanes. A group's next word is kGroupRows words behind.
-  HWY_ATTR HWY_INLINE hn::Vec<WordLanes> of(const uint64_t* words) const {
+  /// In 64-bit lanes. A group's next word is kGroupRows words later.
+  HWY_ATTR HWY_INLINE hn::Vec<WordLanes> distances(const uint64_t* words) const {
     auto sums = hn::Zero(ByteLanes());
 #pragma GCC unroll 4
     for (size_t word = 0; word < kWords; ++word) {
       const DifferingSigns differ(
           hn::Xor(signs_[word], hn::Load(WordLanes(), words + word * kGroupRows)));
-      sums = hn::Add(sums, hn::Add(ones_[word].of(differ), twos_[word].of(differ)));
-      if (kThirdBit && word == 0) sums = hn::Add(sums, fours_.of(differ));
+      sums = hn::Add(sums, hn::Add(ones_[word].count(differ), twos_[word].count(differ)));
+      if (kThirdBit && word == 0) sums = hn::Add(sums, fours_.count(differ));
     }
     return hn::SumsOf8(sums);
   }

@@ -20,7 +20,7 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def format_pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    """Names, and behind them their values."""
+    """Names, and after them their values."""
     width = max(len(name) for name, _ in pairs)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in pairs)
 
