@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const MemoryBudget budget(256 * kMiB);
   polar_index* index = nullptr;
   if (!allow_failure("create",
-                     polar_index_create(input.rest_as_text().c_str(), dim, metric, &index))) {
+                     polar_index_create(input.remaining_text().c_str(), dim, metric, &index))) {
     expect(index == nullptr, "an index that was refused");
     return 0;
   }

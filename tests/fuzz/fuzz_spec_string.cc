@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const polar_metric metric = input.one_of(kMetrics);
   const MemoryBudget budget(256 * kMiB);
   polar_codec* codec = nullptr;
-  if (!allow_failure("create", polar_codec_create(input.rest_as_text().c_str(), dim, metric,
+  if (!allow_failure("create", polar_codec_create(input.remaining_text().c_str(), dim, metric,
                                                   nullptr, &codec))) {
     expect(codec == nullptr, "a codec that was refused");
     return 0;

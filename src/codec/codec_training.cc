@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// What a codec learns from rows: centre, unit, tables, margins.
+#include <cmath>
+#include <utility>
+
+#include "src/codec/codec_state.h"
+#include "src/codec/dot.h"
+#include "src/codec/plan_training.h"
+#include "src/codec/planned_quantizer.h"
+#include "src/core/checked_size.h"
+
+namespace polarquant {
+
+void Codec::require_finite_rows(int64_t n, const float* x) const {
+  for (int64_t row = 0; row < n; ++row, x += dim_) {
+    for (int j = 0; j < dim_; ++j) {
+      require(std::isfinite(x[j]), StatusCode::bad_argument,
+              "x: row {} column {} is {}; finite numbers are allowed", row, j, x[j]);
+    }
+    if (metric_ == Metric::cosine) continue;
+    const double norm = std::sqrt(kernels_.dot_exact(x, x, dim_));
+    require(norm <= kMaxRowNorm, StatusCode::bad_argument,
+            "x: row {}: its length is {:.6g}; up to {:.6g} is allowed, by what scores in floats "
+            "can hold",
+            row, norm, kMaxRowNorm);
+  }
+}
+
+// A few rows far beyond the others decide nothing (typical_rows.h).
+Codec::Learned Codec::learn(int64_t n, const float* x, bool with_centre) const {
+  require(n >= 1, StatusCode::bad_argument, "n: {} training rows are not allowed; 1 or more", n);
+  require_finite_rows(n, x);
+  Learned learned;
+  learned.centre = centre_;
+  learned.unit_exponent = unit_exponent_;
+  AlignedVector<float> input(dim_);
+  const auto input_of = [&](int64_t row) {
+    metric_input(x + row * dim_, input.data());
+    return input.data();
+  };
+  if (with_centre) learned.centre = typical_mean(n, dim_, input_of, kernels_);
+  AlignedVector<float> v(dim_);
+  const double centre_norm2 = dot_exact(learned.centre.data(), learned.centre.data(), dim_);
+  std::vector<double> norms2;
+  norms2.reserve(static_cast<size_t>(n));
+  for (int64_t row = 0; row < n; ++row)
+    norms2.push_back(centred(input_of(row), learned.centre.data(), centre_norm2, v.data()));
+  learned.typical = TypicalRows(norms2);
+  if (!learn_unit_) return learned;
+  double sum = 0;
+  for (int64_t row = 0; row < n; ++row)
+    if (learned.typical.has(row)) sum += norms2[static_cast<size_t>(row)];
+  const auto count = static_cast<double>(learned.typical.count(n));
+  learned.unit_exponent = unit_exponent_for(std::sqrt(sum / count));
+  return learned;
+}
+
+// √dim·(x−c)/‖x−c‖; false where x is c.
+bool Codec::direction_of(const float* x, const std::vector<float>& centre, double centre_norm2,
+                         float* u) const {
+  thread_local AlignedVector<float> input;
+  input.resize(static_cast<size_t>(dim_));
+  metric_input(x, input.data());
+  const double norm2 = centred(input.data(), centre.data(), centre_norm2, u);
+  if (norm2 == 0) return false;
+  const double to_direction = std::sqrt(dim_ / norm2);
+  for (int j = 0; j < dim_; ++j) u[j] = static_cast<float>(u[j] * to_direction);
+  return true;
+}
+
+void Codec::train_quantizer(int64_t n, const float* x, Learned* learned) const {
+  if (!quantizer_->needs_training()) return;
+  if (spec_.rotation == RotationKind::pca) {
+    const std::vector<float>& centre = learned->centre;
+    const double centre_norm2 = dot_exact(centre.data(), centre.data(), dim_);
+    const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
+                                        return direction_of(x + row * dim_, centre, centre_norm2,
+                                                            u);
+                                      }};
+    const std::unique_ptr<Quantizer> untrained = make_quantizer(untrained_counterpart(spec_), dim_);
+    untrained->use_kernels(kernels_);
+    TrainedPlan trained = train_plan(directions, twice_bits_of(spec_), *untrained, seed_, kernels_);
+    auto quantizer = std::make_unique<PlannedQuantizer>(dim_, untrained->code_bytes());
+    quantizer->set_plan(std::move(trained.plan), trained.errors);
+    learned->quantizer = std::move(quantizer);
+    learned->basis = std::move(trained.basis);
+    return;
+  }
+  const auto dim = static_cast<size_t>(dim_);
+  const int64_t count = learned->typical.count(n);
+  AlignedVector<float> vectors(checked_mul(count, dim, "n x dim"));
+  float* vector = vectors.data();
+  for (int64_t row = 0; row < n; ++row) {
+    if (!learned->typical.has(row)) continue;
+    rotated_vector(x + row * dim_, learned->centre.data(), learned->unit_exponent, vector);
+    vector += dim;
+  }
+  learned->quantizer = make_quantizer(spec_, dim_);
+  learned->quantizer->train(count, vectors.data(), seed_);
+}
+
+double Codec::drift(int64_t n, const float* x) const {
+  require(planned() != nullptr, StatusCode::unsupported, "{}: only -pca codecs know drift",
+          print_spec(spec_));
+  require(is_trained(), StatusCode::not_trained, "{}: is not trained", print_spec(spec_));
+  require(n >= 1, StatusCode::bad_argument, "n: {} rows are not allowed; 1 or more", n);
+  require_finite_rows(n, x);
+  const RowDirections directions = {dim_, n, [&](int64_t row, float* u) {
+                                      return direction_of(x + row * dim_, centre_, centre_norm2_,
+                                                          u);
+                                    }};
+  const CodingError now = coding_error(rotation_, *quantizer_, directions, 0, 1);
+  require(now.error > 0, StatusCode::bad_argument, "x: its {} rows all equal the centre", n);
+  return now.error / planned()->errors().error;
+}
+
+// A codec of its own has what was learned meanwhile: a failure changes nothing here. Few of the
+// rows' nearest ones say how wide a margin is: those of one row far out would be most of them.
+void Codec::measure_margins(int64_t n, const float* x, const MeasureMargins& measure,
+                            Learned* learned) const {
+  CodecOptions options;
+  options.seed = seed_;
+  Codec trained(spec_, dim_, metric_, options);
+  trained.use_kernels(kernels_);
+  trained.adopt({learned->centre,
+                 learned->unit_exponent,
+                 std::move(learned->quantizer),
+                 learned->basis,
+                 learned->short_float,
+                 learned->search_margins,
+                 learned->origin,
+                 {}});
+  std::vector<float> typical;
+  for (int64_t row = 0; row < n && !learned->typical.all(); ++row) {
+    const float* from = x + row * dim_;
+    if (learned->typical.has(row)) typical.insert(typical.end(), from, from + dim_);
+  }
+  const bool all = learned->typical.all();
+  learned->search_margins = measure(trained, learned->typical.count(n), all ? x : typical.data());
+  learned->quantizer = std::move(trained.quantizer_);
+}
+
+void Codec::train(int64_t n, const float* x, const MeasureMargins& measure) {
+  require(!encoded_anything_.load(std::memory_order_relaxed), StatusCode::state_mismatch,
+          "train: this codec has encoded rows already, and training would change what their codes "
+          "mean; "
+          "make a new codec");
+  Learned learned = learn(n, x, learn_centre_ && has_factors());
+  train_quantizer(n, x, &learned);
+  learned.origin = StateOrigin::trained;
+  if (measure && !learned.basis.empty()) measure_margins(n, x, measure, &learned);
+  adopt(std::move(learned));
+}
+
+}  // namespace polarquant
