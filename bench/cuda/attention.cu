@@ -56,20 +56,20 @@ class Rival {
     const float zero = 0;
     // Column-major: the matrix is (dim, rows).
     const auto operation = scores ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const int64_t of_x = scores ? dim_ : rows_;
-    const int64_t of_y = scores ? rows_ : dim_;
-    const int64_t of_matrix = rows_ * dim_;
+    const int64_t x_stride = scores ? dim_ : rows_;
+    const int64_t y_stride = scores ? rows_ : dim_;
+    const int64_t matrix_size = rows_ * dim_;
     if (by_vectors) {
       check(cublasHSSgemvStridedBatched(handle_, operation, dim_, static_cast<int>(rows_), &one,
-                                        matrices_.as<__half>(), dim_, of_matrix, x, 1, of_x, &zero,
-                                        y, 1, of_y, heads_));
+                                        matrices_.as<__half>(), dim_, matrix_size, x, 1, x_stride,
+                                        &zero, y, 1, y_stride, heads_));
       return;
     }
     check(cublasGemmStridedBatchedEx(
-        handle_, operation, CUBLAS_OP_N, static_cast<int>(of_y), 1, static_cast<int>(of_x), &one,
-        matrices_.as<__half>(), CUDA_R_16F, dim_, of_matrix, x, CUDA_R_16F, static_cast<int>(of_x),
-        of_x, &zero, y, CUDA_R_32F, static_cast<int>(of_y), of_y, heads_, CUBLAS_COMPUTE_32F,
-        CUBLAS_GEMM_DEFAULT));
+        handle_, operation, CUBLAS_OP_N, static_cast<int>(y_stride), 1, static_cast<int>(x_stride),
+        &one, matrices_.as<__half>(), CUDA_R_16F, dim_, matrix_size, x, CUDA_R_16F,
+        static_cast<int>(x_stride), x_stride, &zero, y, CUDA_R_32F, static_cast<int>(y_stride),
+        y_stride, heads_, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   }
 
  private:

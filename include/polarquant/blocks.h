@@ -23,9 +23,9 @@ typedef struct polar_blocks {
   size_t bytes;  /* that data has room for: at least polar_blocks_bytes of the rows after a call */
 } polar_blocks;
 
-/* *bytes: what blocks of n ≥ 0 rows take, with what a search may read behind them. */
+/* *bytes: what blocks of n ≥ 0 rows take, with what a search may read after them. */
 POLAR_API polar_status polar_blocks_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
-/* Packs n codes behind the rows held, which become n more. */
+/* Packs n codes after the rows held, which become n more. */
 POLAR_API polar_status polar_blocks_append(const polar_codec* codec, polar_blocks* blocks,
                                            int64_t n, const uint8_t* codes, size_t codes_bytes);
 /* The codes of `count` rows from row `first` on, exactly as they were packed. */

@@ -91,7 +91,7 @@ POLAR_API polar_status polar_codec_train(polar_codec* codec, int64_t n, const fl
 
 /* A segment of a …-pca codec's plan: rotated coordinates that have one rate. */
 typedef struct polar_segment {
-  int32_t first; /* its first coordinate; segments lie one behind the other, by falling energy */
+  int32_t first; /* its first coordinate; segments in order, by falling variance */
   int32_t dim;   /* coordinates: 64, or fewer in the last one */
   double bits;   /* a dimension: 0 (nothing of it is stored), 0.5 … 5, 6, 7, 8 */
   double scale;  /* standard deviation of its coordinates of √dim·R(x−c)/‖x−c‖ */
@@ -157,7 +157,7 @@ typedef struct polar_query polar_query;
 /* q: (dim). Cost O(dim log dim), O(dim²) for "-dense". */
 POLAR_API polar_status polar_query_prepare(const polar_codec* codec, const float* q,
                                            polar_query** out);
-/* The query is the vector that stands behind row `row` of n coded rows, 0 ≤ row < n. */
+/* The query is the vector of row `row` of n coded rows, 0 ≤ row < n. */
 POLAR_API polar_status polar_query_prepare_from_code(const polar_codec* codec, int64_t n,
                                                      const uint8_t* codes, size_t codes_bytes,
                                                      int64_t row, polar_query** out);

@@ -150,7 +150,7 @@ POLAR_API void polar_cuda_codec_destroy(polar_cuda_codec* codec);
 /*
  * scores, (heads, nq, n): polar_codec_score of the n rows of each head, as the heads of attention
  * have their keys, for the nq queries of that head, (heads, nq, dim). heads and nq 0 to 65535.
- * codes: those of the heads one behind the other, heads·polar_codec_encoded_bytes(n) bytes. Codes
+ * codes: those of the heads one after the other, heads·polar_codec_encoded_bytes(n) bytes. Codes
  * and scores are each in host memory or in the device's, queries in host memory. The sums are
  * those of the CPU in another order, so that scores differ by the rounding of floats; they are the
  * same from call to call. stream as for polar_cuda_index_search; memory to work in is kept by the

@@ -54,7 +54,7 @@ POLAR_API void polar_save_options_init(polar_save_options* options);
 /*
  * Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file
  * appears whole or not at all: it is written beside its place, synced and renamed, so that after a
- * failure, a full disk or a crash a file of that name is as it was. One failure alone comes behind
+ * failure, a full disk or a crash a file of that name is as it was. One failure alone comes after
  * the rename: where the folder cannot be synced, the new file is in place, a crash of the system
  * may still undo that, and the error's text says so. A symbolic link stays, and what it names is
  * made or replaced. Of threads or processes that save to one path at the same time each writes a
@@ -76,7 +76,7 @@ POLAR_API polar_status polar_index_save_to(const polar_index* index, polar_write
  */
 POLAR_API polar_status polar_index_load(const char* path, const polar_load_options* options,
                                         polar_index** out);
-/* The same by calls of `read`, front to back; no byte behind the index is read. */
+/* The same by calls of `read`, front to back; no byte after the index is read. */
 POLAR_API polar_status polar_index_load_from(polar_read_fn read, void* user,
                                              const polar_load_options* options, polar_index** out);
 /* Reads all that a memory-mapped index has in its file: POLAR_ERROR_CORRUPT_DATA unless it is what

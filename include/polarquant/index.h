@@ -44,7 +44,7 @@ POLAR_API polar_status polar_index_add(polar_index* index, int64_t n, const floa
                                        const polar_work_options* options);
 /* Adds n ≥ 0 rows with ids of the caller's, (n), each ≥ 0 and not in the index yet. An index takes
  * rows with ids or rows without, not both. POLAR_ERROR_UNSUPPORTED for a FAISS index that takes
- * none; ",IDMap2" behind its description gives it ids. */
+ * none; ",IDMap2" after its description gives it ids. */
 POLAR_API polar_status polar_index_add_with_ids(polar_index* index, int64_t n, const float* x,
                                                 const int64_t* ids,
                                                 const polar_work_options* options);
@@ -117,10 +117,10 @@ POLAR_API polar_status polar_index_remove_filtered(polar_index* index, const pol
                                                    int64_t* removed);
 /* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
  * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
- * one of our specs, also behind vector transforms and in id maps. */
+ * one of our specs, also after vector transforms and in id maps. */
 POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                           const float* x, const polar_work_options* options);
-/* Moves all rows of `other` behind those of `index`; `other` is empty afterwards and stays usable.
+/* Moves all rows of `other` after those of `index`; `other` is empty afterwards and stays usable.
  * Ids of the caller's stay and must differ, other rows are numbered on. Both must be made and
  * trained alike: POLAR_ERROR_STATE_MISMATCH, with the part that differs, when their codes do not
  * mix (train before sharding, or give all shards one state). Rows that `other` keeps as floats are
@@ -130,7 +130,7 @@ POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const i
 POLAR_API polar_status polar_index_merge(polar_index* index, polar_index* other,
                                          const polar_work_options* options);
 
-/* Inverted files, "IVF1024,Polar4" and FAISS's own, also behind transforms and in id maps. */
+/* Inverted files, "IVF1024,Polar4" and FAISS's own, also after transforms and in id maps. */
 
 /* Lists of the inverted file. 0 for an index that is none, and for NULL. */
 POLAR_API int64_t polar_index_nlist(const polar_index* index);

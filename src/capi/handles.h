@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What stands behind the codec and query handles of the C ABI; the index's is in index_handle.h,
+// The objects of codec and query handles of the C ABI; the index's is in index_handle.h,
 // since only builds with FAISS have it.
 #pragma once
 

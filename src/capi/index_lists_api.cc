@@ -24,7 +24,7 @@
 namespace polarquant::capi {
 namespace {
 
-/// The index as an inverted file of ours, which takes lists of the caller's. Behind a transform or
+/// The index as an inverted file of ours, which takes lists of the caller's. After a transform or
 /// an id map, centroids and ids would be others than the caller's.
 IndexIVFPolar& require_lists(const polar_index& index, ::faiss::Index& faiss) {
   auto* ivf = dynamic_cast<IndexIVFPolar*>(&faiss);

@@ -17,7 +17,7 @@
 namespace polarquant {
 namespace {
 
-/// Every so-manieth row is held out, or fewer: 2,000 say an error within 1 %.
+/// One row of ten is held out, or fewer: 2,000 rows tell an error within 1 %.
 constexpr int64_t kHoldOutStride = 10;
 constexpr int64_t kMostHeldOut = 2000;
 /// A basis has to gain this share of the untrained code's error. It makes a query's rotation cost
@@ -26,7 +26,7 @@ constexpr int64_t kMostHeldOut = 2000;
 /// gain of .09 at 3 bits and of .07 at 4 became recall@10 that is lower by .004 and .002. Real
 /// embeddings gain .3 and more.
 constexpr double kLeastGain = .1;
-/// Streams of the codec's seed, one a segment.
+/// Streams of the codec's seed, one for each segment.
 constexpr uint64_t kSegmentStream = 1000;
 /// Rows whose error a thread measures at a time.
 constexpr int64_t kRowsOfTask = 16;
@@ -75,13 +75,13 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
                          const RowDirections& rows, int64_t first, int64_t stride) {
   const auto dim = static_cast<size_t>(rows.dim);
   // Of each row, to be summed in their order: the same on any number of threads.
-  std::vector<CodingError> of_row;
-  if (first < rows.n) of_row.resize(static_cast<size_t>((rows.n - 1 - first) / stride + 1));
-  const int64_t tasks = (std::ssize(of_row) + kRowsOfTask - 1) / kRowsOfTask;
+  std::vector<CodingError> row_errors;
+  if (first < rows.n) row_errors.resize(static_cast<size_t>((rows.n - 1 - first) / stride + 1));
+  const int64_t tasks = (std::ssize(row_errors) + kRowsOfTask - 1) / kRowsOfTask;
   parallel_for(tasks, thread_count(0, tasks), [&](int64_t task, int) {
     AlignedVector<float> u(dim), rotated(dim), decoded(dim);
     std::vector<uint8_t> code(quantizer.code_bytes());
-    const int64_t end = std::min(std::ssize(of_row), (task + 1) * kRowsOfTask);
+    const int64_t end = std::min(std::ssize(row_errors), (task + 1) * kRowsOfTask);
     for (int64_t i = task * kRowsOfTask; i < end; ++i) {
       if (!rows.write(first + i * stride, u.data())) continue;
       rotated = u;
@@ -91,12 +91,12 @@ CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
       const double alignment =
           std::max(dot_exact(u.data(), decoded.data(), rows.dim) / rows.dim, kLeastAlignment);
       const double length2 = dot_exact(decoded.data(), decoded.data(), rows.dim) / rows.dim;
-      of_row[static_cast<size_t>(i)] = {length2 / (alignment * alignment) - 1, alignment};
+      row_errors[static_cast<size_t>(i)] = {length2 / (alignment * alignment) - 1, alignment};
     }
   });
   CodingError sums;
   int64_t count = 0;
-  for (const CodingError& row : of_row) {
+  for (const CodingError& row : row_errors) {
     if (row.alignment == 0) continue;  // it has no direction
     sums.error += row.error;
     sums.alignment += row.alignment;

@@ -337,24 +337,24 @@ TEST_CASE("range searches of codes and of blocks find the rows within the radius
       }
       REQUIRE(expected.ids.size() > 20);
 
-      Ranges of_codes;
-      of_codes.find([&](int64_t capacity, int64_t* lims, float* scores, int64_t* ids) {
+      Ranges code_ranges;
+      code_ranges.find([&](int64_t capacity, int64_t* lims, float* scores, int64_t* ids) {
         return polar_codec_range_search(codec, kQueries, coded.queries.data(), kRows,
                                         coded.codes.data(), coded.codes.size(), radius, &options,
                                         capacity, lims, scores, ids);
       });
-      CHECK(of_codes == expected);
+      CHECK(code_ranges == expected);
       if (std::string(spec) == "PolarScalar4") continue;  // it has no blocks
 
       Memory held(coded, kRows);
       require_ok(
           polar_blocks_append(codec, &held.blocks, kRows, coded.codes.data(), coded.codes.size()));
-      Ranges of_blocks;
-      of_blocks.find([&](int64_t capacity, int64_t* lims, float* scores, int64_t* ids) {
+      Ranges block_ranges;
+      block_ranges.find([&](int64_t capacity, int64_t* lims, float* scores, int64_t* ids) {
         return polar_blocks_range_search(codec, &held.blocks, kQueries, coded.queries.data(),
                                          radius, &options, capacity, lims, scores, ids);
       });
-      CHECK(of_blocks == expected);
+      CHECK(block_ranges == expected);
     }
   }
 }

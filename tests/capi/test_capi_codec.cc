@@ -179,7 +179,7 @@ TEST_CASE("search gives the best of score, ties by lower id, for any number of t
         });
         for (int64_t i = 0; i < kK; ++i) {
           const auto at = static_cast<size_t>(query * kK + i);
-          // Rows are ranked by integer levels: a row may stand for one that scores a little better.
+          // Rows are ranked by int8 values: a row may stand for one that scores a little better.
           const float best = scores[static_cast<size_t>(order[static_cast<size_t>(i)])];
           REQUIRE(std::fabs(found.scores[at] - best) <= .02F * (1 + std::fabs(best)));
           REQUIRE(found.scores[at] == scores[static_cast<size_t>(found.ids[at])]);

@@ -185,13 +185,14 @@ TEST_CASE("an index pads with id -1 and the worst score", "[capi]") {
     for (const polar_metric metric : {POLAR_METRIC_INNER_PRODUCT, POLAR_METRIC_L2}) {
       INFO(row.description << " metric " << metric);
       const IndexHandle index = trained_index(row.description, metric, x);
-      for (const int64_t held : {int64_t{0}, int64_t{3}}) {
-        if (held > 0) require_ok(polar_index_add(index.get(), held, x.data(), nullptr));
+      for (const int64_t rows_before : {int64_t{0}, int64_t{3}}) {
+        if (rows_before > 0)
+          require_ok(polar_index_add(index.get(), rows_before, x.data(), nullptr));
         const Results found = search(index, 2, x.data(), 9);
         check_order(found, 2, 9, metric);
         for (int64_t query = 0; query < 2; ++query) {
           const auto first = found.ids.begin() + query * 9;
-          CHECK(std::all_of(first + held, first + 9, [](int64_t id) { return id == -1; }));
+          CHECK(std::all_of(first + rows_before, first + 9, [](int64_t id) { return id == -1; }));
         }
       }
       require_ok(polar_index_search(index.get(), 0, nullptr, 5, nullptr, nullptr, nullptr));
@@ -280,7 +281,7 @@ TEST_CASE("training again starts anew", "[capi]") {
 TEST_CASE("options say how far inverted files and graphs are searched", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
   const std::vector<float> queries = normal_rows(20, kDim, 3);
-  const auto hits = [&](const IndexHandle& index, const polar_search_options& options) {
+  const auto matches = [&](const IndexHandle& index, const polar_search_options& options) {
     std::vector<float> scores(200);
     std::vector<int64_t> ids(200);
     require_ok(polar_index_search(index.get(), 20, queries.data(), 10, &options, scores.data(),
@@ -304,9 +305,9 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
     require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.nprobe = 0;
-    const int few = hits(index, options);
+    const int few = matches(index, options);
     options.nprobe = 8;
-    const int most = hits(index, options);
+    const int most = matches(index, options);
     CHECK(few < most);
     if (std::string(description).find("L2norm") != 0) CHECK(most > 160);
     options.nprobe = 0;
@@ -322,9 +323,9 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
     const IndexHandle index = trained_index(description, POLAR_METRIC_L2, x);
     require_ok(polar_index_add(index.get(), kRows, x.data(), nullptr));
     options.ef_search = 10;
-    const int few = hits(index, options);
+    const int few = matches(index, options);
     options.ef_search = static_cast<int64_t>(kRows);
-    CHECK(few < hits(index, options));
+    CHECK(few < matches(index, options));
     options.ef_search = 0;
     options.nprobe = 3;
     float score = 0;

@@ -95,7 +95,7 @@ TEST_CASE("range searches find what a search for every row does", "[capi][range]
       CHECK(found == expected);
       CHECK(found.lims[1] == 40);
 
-      // A buffer that is too small gets what it has room for.
+      // A buffer that is too small is filled as far as it goes.
       std::vector<int64_t> lims(4);
       std::vector<float> scores(11, kNan);
       std::vector<int64_t> ids(11, -7);

@@ -293,7 +293,7 @@ TEST_CASE("train is refused once the index holds rows", "[capi]") {
 
 TEST_CASE("a training that fails leaves the index as it was", "[capi]") {
   const std::vector<float> x = normal_rows(kRows, kDim, 1);
-  // PCA learns from 3 rows; the 4 lists behind it cannot.
+  // PCA learns from 3 rows; the 4 lists after it cannot.
   const IndexHandle index = make_index("PCA2,IVF4,Flat", kDim, POLAR_METRIC_L2);
   check_failed(polar_index_train(index.get(), 3, x.data(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
                {"training"});

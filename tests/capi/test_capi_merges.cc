@@ -142,16 +142,16 @@ TEST_CASE("merged rows have their ids, and both sides can be used", "[capi][merg
     for (const bool with_ids : {false, true}) {
       if (with_ids && !merged.takes_ids) continue;
       // The index holds rows already, or is trained and nothing else.
-      for (const int64_t held : {int64_t{0}, int64_t{150}}) {
-        INFO(merged.description << " ids " << with_ids << " held " << held);
+      for (const int64_t rows_before : {int64_t{0}, int64_t{150}}) {
+        INFO(merged.description << " ids " << with_ids << " held " << rows_before);
         const IndexHandle index = trained(merged.description, POLAR_METRIC_L2);
         const IndexHandle other = clone(index);
         const IndexHandle expected = clone(index);
-        if (held > 0) add(index, with_ids, 0, held);
-        add(other, with_ids, held, kRows - 1);
+        if (rows_before > 0) add(index, with_ids, 0, rows_before);
+        add(other, with_ids, rows_before, kRows - 1);
         // In the same pieces: products of matrices are rounded by how many rows come together.
-        if (held > 0) add(expected, with_ids, 0, held);
-        add(expected, with_ids, held, kRows - 1);
+        if (rows_before > 0) add(expected, with_ids, 0, rows_before);
+        add(expected, with_ids, rows_before, kRows - 1);
         require_ok(polar_index_merge(index.get(), other.get(), nullptr));
         CHECK(polar_index_ntotal(index.get()) == kRows - 1);
         CHECK(polar_index_ntotal(other.get()) == 0);

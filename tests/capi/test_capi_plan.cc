@@ -10,7 +10,7 @@ namespace {
 
 constexpr int32_t kDim = 100;
 
-/// Normal rows whose first 20 coordinates have nearly all the energy.
+/// Normal rows whose first 20 coordinates have nearly all the variance.
 std::vector<float> uneven_rows(int64_t n, uint64_t seed) {
   std::vector<float> x = normal_rows(n, kDim, seed);
   for (size_t i = 0; i < x.size(); ++i)

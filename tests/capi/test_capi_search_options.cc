@@ -167,7 +167,7 @@ void check_filtered_search(const Row& row, const IndexHandle& index) {
         const auto at = static_cast<size_t>(query * kK + i);
         CHECK(passes(kind, found.ids[at]));
         // By score, since rows of equal codes may stand in either order; sums may be in another
-        // order, too, and searches of our codes choose by levels of 8 bits.
+        // order, too, and searches of our codes choose by int8 values.
         const bool has_levels = std::string(row.description).find("Polar") != std::string::npos;
         const double margin = has_levels ? 0.5 : 1e-4;
         CHECK(found.scores[at] ==
@@ -197,15 +197,15 @@ void check_filtered_range(const Row& row, const IndexHandle& index, polar_metric
     Found found;
     require_ok(range_search(index, radius, options, &found));
     for (int64_t query = 0; query < kQueries; ++query) {
-      const auto of_query = [query](const Found& from) {
+      const auto ids_of_query = [query](const Found& from) {
         return std::vector<int64_t>(from.ids.begin() + from.lims[static_cast<size_t>(query)],
                                     from.ids.begin() + from.lims[static_cast<size_t>(query) + 1]);
       };
-      std::vector<int64_t> expected = of_query(all);
+      std::vector<int64_t> expected = ids_of_query(all);
       expected.erase(std::remove_if(expected.begin(), expected.end(),
                                     [kind](int64_t id) { return !passes(kind, id); }),
                      expected.end());
-      std::vector<int64_t> ids = of_query(found);
+      std::vector<int64_t> ids = ids_of_query(found);
       std::sort(expected.begin(), expected.end());
       std::sort(ids.begin(), ids.end());
       CHECK(ids == expected);
@@ -265,12 +265,12 @@ TEST_CASE("ef_search raises the recall of every graph", "[capi][options]") {
     std::vector<int64_t> ids(1000);
     require_ok(
         polar_index_search(index.get(), 100, many.data(), 10, &options, scores.data(), ids.data()));
-    int64_t hits = 0;
+    int64_t matches = 0;
     for (size_t i = 0; i < 1000; ++i) {
-      const auto of_query = exact.begin() + static_cast<ptrdiff_t>(i / 10 * 10);
-      hits += std::count(of_query, of_query + 10, ids[i]);
+      const auto expected = exact.begin() + static_cast<ptrdiff_t>(i / 10 * 10);
+      matches += std::count(expected, expected + 10, ids[i]);
     }
-    return static_cast<double>(hits) / 1000;
+    return static_cast<double>(matches) / 1000;
   };
   for (const char* rows : {"Flat", "Polar8"}) {
     const IndexHandle flat_index = make_index(rows, 32, POLAR_METRIC_L2);

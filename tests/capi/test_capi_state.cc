@@ -70,8 +70,8 @@ TEST_CASE("a state that was cut or continued is refused", "[capi]") {
   std::vector<uint8_t> state = state_of(trained_codec("PolarPair4x4", POLAR_METRIC_L2));
   CodecHandle codec;
   for (size_t bytes = 0; bytes < state.size(); ++bytes) {
-    const std::vector<uint8_t> cut(state.begin(), state.begin() + static_cast<ptrdiff_t>(bytes));
-    check_failed(load(cut, &codec), POLAR_ERROR_CORRUPT_DATA, {"codec state"});
+    const std::vector<uint8_t> prefix(state.begin(), state.begin() + static_cast<ptrdiff_t>(bytes));
+    check_failed(load(prefix, &codec), POLAR_ERROR_CORRUPT_DATA, {"codec state"});
   }
   state.push_back(0);
   check_failed(load(state, &codec), POLAR_ERROR_CORRUPT_DATA, {"codec state"});

@@ -220,12 +220,12 @@ TEST_CASE("A mapped inverted file finds the callers' ids in its file", "[capi][i
   CHECK(memory_of_mapped + kRows * 40 < memory);
 
   const int64_t fresh = 1;
-  const int64_t held = 5000;
+  const int64_t stored_id = 5000;
   check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &fresh, nullptr),
                POLAR_ERROR_UNSUPPORTED, {"memory-mapped", "clone"});
-  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &held, nullptr),
+  check_failed(polar_index_add_with_ids(mapped.get(), 1, rows().data(), &stored_id, nullptr),
                POLAR_ERROR_BAD_ARGUMENT, {"5000", "in the index"});
-  check_failed(polar_index_remove(mapped.get(), 1, &held, nullptr), POLAR_ERROR_UNSUPPORTED,
+  check_failed(polar_index_remove(mapped.get(), 1, &stored_id, nullptr), POLAR_ERROR_UNSUPPORTED,
                {"memory-mapped"});
   const IndexHandle other = filled("IVF4,Polar4", POLAR_METRIC_L2, false);
   check_failed(polar_index_merge(mapped.get(), other.get(), nullptr), POLAR_ERROR_BAD_ARGUMENT,
@@ -236,12 +236,12 @@ TEST_CASE("A mapped inverted file finds the callers' ids in its file", "[capi][i
   require_ok(polar_index_clone(mapped.get(), &out));
   const IndexHandle clone(out);
   std::filesystem::remove(path);
-  check_failed(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held, nullptr),
+  check_failed(polar_index_add_with_ids(clone.get(), 1, rows().data(), &stored_id, nullptr),
                POLAR_ERROR_BAD_ARGUMENT, {"5000"});
   int64_t removed = 0;
-  require_ok(polar_index_remove(clone.get(), 1, &held, &removed));
+  require_ok(polar_index_remove(clone.get(), 1, &stored_id, &removed));
   CHECK(removed == 1);
-  require_ok(polar_index_add_with_ids(clone.get(), 1, rows().data(), &held, nullptr));
+  require_ok(polar_index_add_with_ids(clone.get(), 1, rows().data(), &stored_id, nullptr));
   CHECK(polar_index_ntotal(clone.get()) == kRows);
 }
 

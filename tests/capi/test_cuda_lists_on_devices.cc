@@ -124,11 +124,11 @@ TEST_CASE("the lists that a copied inverted file looks through", "[capi]") {
   const Sample sample(400);
   const ListedRows rows("Polar2", 30, kDim, POLAR_METRIC_L2, sample.x, sample.lists);
   const std::vector<float> queries = clustered_rows(5, kDim, 6);
-  const SearchResult of_one = rows.on_device(queries, 9, probing(1, 2.25F));
-  CHECK(rows.on_device(queries, 9, probing(0, 2.25F)) == of_one);
+  const SearchResult from_one = rows.on_device(queries, 9, probing(1, 2.25F));
+  CHECK(rows.on_device(queries, 9, probing(0, 2.25F)) == from_one);
   require_ok(polar_index_set_nprobe(rows.index(), 12));
   // The copy was made before.
-  CHECK(rows.on_device(queries, 9, probing(0, 2.25F)) == of_one);
+  CHECK(rows.on_device(queries, 9, probing(0, 2.25F)) == from_one);
   const Handle<polar_cuda_index> copy = rows.on({0}, POLAR_CUDA_SHARDED);
   CHECK(rows.search(copy.get(), queries, 9, probing(0, 2.25F)) ==
         rows.on_device(queries, 9, probing(12, 2.25F)));

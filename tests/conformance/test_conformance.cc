@@ -34,8 +34,8 @@ void check_blocks(const Json& expected, const polar_codec* codec, int64_t n,
     });
   }
   for (const Json& search : expected["range_searches"]) {
-    check_range_search(search, dim, [&](auto nq, auto q, auto radius, auto... rest) {
-      return polar_blocks_range_search(codec, &blocks, nq, q, radius, rest...);
+    check_range_search(search, dim, [&](auto nq, auto q, auto radius, auto... outputs) {
+      return polar_blocks_range_search(codec, &blocks, nq, q, radius, outputs...);
     });
   }
 }
@@ -163,8 +163,9 @@ TEST_CASE("conformance: codecs make these codes, and find these rows among them"
       });
     }
     for (const Json& search : expected["range_searches"]) {
-      check_range_search(search, dim, [&](auto nq, auto q, auto radius, auto... rest) {
-        return polar_codec_range_search(c, nq, q, n, codes.data(), codes.size(), radius, rest...);
+      check_range_search(search, dim, [&](auto nq, auto q, auto radius, auto... outputs) {
+        return polar_codec_range_search(c, nq, q, n, codes.data(), codes.size(), radius,
+                                        outputs...);
       });
     }
     std::vector<float> decoded(static_cast<size_t>(n * dim));

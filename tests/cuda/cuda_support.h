@@ -143,7 +143,7 @@ class CodedRows {
 
   SearchResult on_cpu(const std::vector<float>& queries, int64_t k,
                       const polar_search_options& options) const {
-    SearchResult result = room(queries, k);
+    SearchResult result = empty_result(queries, k);
     require_ok(polar_codec_search(codec_.get(), count(queries), queries.data(), rows_,
                                   codes_.data(), codes_.size(), k, &options, result.scores.data(),
                                   result.ids.data()));
@@ -156,7 +156,7 @@ class CodedRows {
   /// Of a copy.
   SearchResult search(const polar_cuda_index* index, const std::vector<float>& queries, int64_t k,
                       const polar_search_options& options) const {
-    SearchResult result = room(queries, k);
+    SearchResult result = empty_result(queries, k);
     require_ok(polar_cuda_index_search(index, count(queries), queries.data(), k, &options, nullptr,
                                        result.scores.data(), result.ids.data()));
     return result;
@@ -178,7 +178,7 @@ class CodedRows {
   int64_t count(const std::vector<float>& queries) const {
     return static_cast<int64_t>(queries.size()) / dim_;
   }
-  SearchResult room(const std::vector<float>& queries, int64_t k) const {
+  SearchResult empty_result(const std::vector<float>& queries, int64_t k) const {
     const auto results = static_cast<size_t>(count(queries) * k);
     return {std::vector<float>(results, 77.0F), std::vector<int64_t>(results, 77)};
   }

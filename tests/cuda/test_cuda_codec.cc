@@ -62,7 +62,7 @@ struct Heads {
                                     codes.data() + static_cast<size_t>(head) * head_bytes,
                                     head_bytes));
   }
-  const uint8_t* of_head(int64_t head) const {
+  const uint8_t* head_codes(int64_t head) const {
     return codes.data() + static_cast<size_t>(head) * head_bytes;
   }
 
@@ -71,7 +71,7 @@ struct Heads {
     for (int64_t q = 0; q < heads * nq; ++q) {
       polar_query* query = nullptr;
       require_ok(polar_query_prepare(codec.get(), queries.data() + q * dim, &query));
-      require_ok(polar_codec_score(codec.get(), query, n, of_head(q / nq), head_bytes, nullptr,
+      require_ok(polar_codec_score(codec.get(), query, n, head_codes(q / nq), head_bytes, nullptr,
                                    scores.data() + q * n));
       polar_query_destroy(query);
     }
@@ -80,7 +80,7 @@ struct Heads {
   std::vector<float> sums_on_cpu(int64_t nw, const std::vector<float>& weights) const {
     std::vector<float> sums(static_cast<size_t>(heads * nw * dim));
     for (int64_t head = 0; head < heads; ++head)
-      require_ok(polar_codec_combine(codec.get(), n, of_head(head), head_bytes, nw,
+      require_ok(polar_codec_combine(codec.get(), n, head_codes(head), head_bytes, nw,
                                      weights.data() + head * nw * n, nullptr,
                                      sums.data() + head * nw * dim));
     return sums;
@@ -213,7 +213,7 @@ TEST_CASE("results do not differ from call to call", "[cuda]") {
   CHECK(wrong == std::vector<int>(4, 0));
 }
 
-/// An array in the device's memory, of exactly its size: reads behind it are seen by sanitizers.
+/// An array in the device's memory, of exactly its size: reads after it are seen by sanitizers.
 template <typename T>
 class DeviceArray {
  public:
@@ -270,10 +270,10 @@ TEST_CASE("no rows, no heads, and arguments", "[cuda]") {
     return polar_cuda_codec_score(heads.device.get(), count, nq, queries.data(), n,
                                   heads.codes.data(), codes_bytes, nullptr, out.data());
   };
-  const auto combine = [&](int64_t count, int64_t nw, const float* of_rows, int64_t n,
+  const auto combine = [&](int64_t count, int64_t nw, const float* row_weights, int64_t n,
                            size_t codes_bytes) {
-    return polar_cuda_codec_combine(heads.device.get(), count, nw, of_rows, n, heads.codes.data(),
-                                    codes_bytes, nullptr, out.data());
+    return polar_cuda_codec_combine(heads.device.get(), count, nw, row_weights, n,
+                                    heads.codes.data(), codes_bytes, nullptr, out.data());
   };
   const auto require_failure = [&](polar_status status, const std::string& part) {
     CHECK(status == POLAR_ERROR_BAD_ARGUMENT);

@@ -134,7 +134,7 @@ TEST_CASE("inverted files: rows that are alike, whatever their ids", "[cuda][lis
   if (!has_indexes()) return;
   const std::string spec = GENERATE("Polar2", "Polar4", "Polar1");
   const int dim = 64;
-  // More equal rows than results have room; the later row has the lower id.
+  // More equal rows than a result holds; the later row has the lower id.
   std::vector<float> x = clustered_rows(30000, dim, 13);
   for (size_t i = static_cast<size_t>(3000) * dim; i < x.size(); ++i)
     x[i] = x[i % (static_cast<size_t>(7) * dim)];
@@ -178,7 +178,7 @@ TEST_CASE("inverted files: filters", "[cuda][lists]") {
     };
     filter = callback_filter(keep_and_note, &least);
     const SearchResult device = rows.on_device(queries, 10, options);
-    CHECK(least == 0);  // room behind lists is no row
+    CHECK(least == 0);  // spare rows after lists are none
     filter = callback_filter([](void*, int64_t id) { return static_cast<int32_t>(id % 3 == 0); });
     CHECK(device == rows.on_cpu(queries, 10, options));
   }

@@ -52,7 +52,7 @@ const CodecCall kCalls[] = {
      [](CodecPlace& at) {
        polar_query* query = nullptr;
        polar_status status = polar_query_prepare(at.codec.get(), at.x.data(), &query);
-       const QueryHandle held(query);
+       const QueryHandle handle(query);
        if (status == POLAR_OK) {
          status = polar_codec_score(at.codec.get(), query, kRows, at.codes.data(), at.codes.size(),
                                     nullptr, at.numbers.data());
@@ -71,7 +71,7 @@ const CodecCall kCalls[] = {
        polar_status status = polar_codec_save_state(at.codec.get(), state, sizeof state, &bytes);
        polar_codec* made = nullptr;
        if (status == POLAR_OK) status = polar_codec_load_state(state, bytes, &made);
-       const CodecHandle held(made);
+       const CodecHandle handle(made);
        if ((made == nullptr) == (status == POLAR_OK)) return POLAR_ERROR_INTERNAL;
        return status;
      }},
@@ -101,7 +101,7 @@ void check_create(const char* spec, int32_t dim, Failing failing) {
     FailingMemory memory(request, failing);
     const polar_status status = polar_codec_create(spec, dim, POLAR_METRIC_L2, nullptr, &made);
     memory.stop();
-    const CodecHandle held(made);
+    const CodecHandle handle(made);
     REQUIRE((made != nullptr) == (status == POLAR_OK));
     if (!memory.has_failed()) return;
     if (status != POLAR_OK) REQUIRE(status == POLAR_ERROR_OUT_OF_MEMORY);

@@ -50,8 +50,8 @@ struct Search {
   int64_t nq;
   int64_t k;
 
-  Found of_blocks(const polar_blocks& blocks) const {
-    Found found = room();
+  Found in_blocks(const polar_blocks& blocks) const {
+    Found found = empty_result();
     expect_ok("blocks_search", polar_blocks_search(trained.codec, &blocks, nq, queries.data(), k,
                                                    options, found.scores.data(), found.ids.data()));
     for (size_t i = 0; i < found.ids.size(); ++i) {
@@ -60,8 +60,8 @@ struct Search {
     }
     return found;
   }
-  Found of_codes(const std::vector<uint8_t>& codes, int64_t rows) const {
-    Found found = room();
+  Found in_codes(const std::vector<uint8_t>& codes, int64_t rows) const {
+    Found found = empty_result();
     expect_ok("search",
               polar_codec_search(trained.codec, nq, queries.data(), rows, codes.data(),
                                  codes.size(), k, options, found.scores.data(), found.ids.data()));
@@ -69,7 +69,7 @@ struct Search {
   }
 
  private:
-  Found room() const {
+  Found empty_result() const {
     const auto count = static_cast<size_t>(nq * k);
     return {std::vector<float>(count), std::vector<int64_t>(count)};
   }
@@ -107,9 +107,9 @@ void change(const TrainedCodec& trained, polar_blocks* blocks, const uint8_t* co
       }
     }
   }
-  std::vector<uint8_t> rest(static_cast<size_t>(blocks->rows) * code_bytes);
-  expect_ok("get what is left",
-            polar_blocks_get(trained.codec, blocks, 0, blocks->rows, rest.data(), rest.size()));
+  std::vector<uint8_t> remaining(static_cast<size_t>(blocks->rows) * code_bytes);
+  expect_ok("get what is left", polar_blocks_get(trained.codec, blocks, 0, blocks->rows,
+                                                 remaining.data(), remaining.size()));
 }
 
 }  // namespace
@@ -121,10 +121,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const uint8_t choice = input.byte();
   const uint8_t seed = input.byte();
   const CodeCount count = count_codes(trained, input.left(), kMostRows);
-  size_t room = 0;
-  if (!allow_failure("blocks_bytes", polar_blocks_bytes(trained.codec, count.rows, &room)))
+  size_t block_bytes = 0;
+  if (!allow_failure("blocks_bytes", polar_blocks_bytes(trained.codec, count.rows, &block_bytes)))
     return 0;
-  Blocks blocks(room);
+  Blocks blocks(block_bytes);
   const std::vector<uint8_t> any_bytes(input.data(), input.data() + input.left());
   const std::vector<uint8_t> codes = input.take(count.bytes);
   expect_ok("append", polar_blocks_append(trained.codec, &blocks.held, count.rows, codes.data(),
@@ -138,12 +138,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const ChosenOptions options(choice, count.rows);
   const Search search{trained, options.get(), rows_of(3, trained.info.dim, seed),
                       choice % 2 == 0 ? 1 : 3, 1 + choice / 16 % (count.rows + 4)};
-  check_same(search.of_blocks(blocks.held), search.of_codes(codes, count.rows));
+  check_same(search.in_blocks(blocks.held), search.in_codes(codes, count.rows));
   if (count.rows == 0) return 0;
   polarquant::Random random(seed);
   change(trained, &blocks.held, codes.data(), random);
   blocks.held.rows = count.rows;
-  std::memcpy(blocks.held.data, any_bytes.data(), std::min(any_bytes.size(), room));
-  search.of_blocks(blocks.held);
+  std::memcpy(blocks.held.data, any_bytes.data(), std::min(any_bytes.size(), block_bytes));
+  search.in_blocks(blocks.held);
   return 0;
 }

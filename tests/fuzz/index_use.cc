@@ -42,12 +42,12 @@ class Searcher {
   }
 
   void search_range(const char* how, float radius, const polar_search_options& options) {
-    constexpr int64_t kRoom = 64;
+    constexpr int64_t kCapacity = 64;
     int64_t lims[kQueries + 1];
-    float scores[kRoom];
-    int64_t ids[kRoom];
+    float scores[kCapacity];
+    int64_t ids[kCapacity];
     allow_failure(how, polar_index_range_search(index_, kQueries, queries_.data(), radius, &options,
-                                                kRoom, lims, scores, ids));
+                                                kCapacity, lims, scores, ids));
   }
 
  private:

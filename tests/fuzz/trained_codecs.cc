@@ -33,7 +33,7 @@ polar_codec* make(const char* spec, int dim, polar_metric metric) {
   if (!allow_failure("create", polar_codec_create(spec, dim, metric, nullptr, &codec))) {
     return nullptr;
   }
-  // Falling energies, so that plans have several rates.
+  // Falling variances, so that plans have several rates.
   const int64_t n = 2 * dim + 60;
   std::vector<float> x = rows_of(n, dim, 3);
   for (size_t i = 0; i < x.size(); ++i) {

@@ -129,7 +129,7 @@ Found search_all(const polar_index* index, polar_metric metric, const std::vecto
                        " stand where there is no row");
       continue;
     }
-    require_that(found.size() == i, "a row was found behind an empty place");
+    require_that(found.size() == i, "a row was found after an empty place");
     require_that(seen.insert(ids[i]).second, "id " + std::to_string(ids[i]) + " was found twice");
     require_that(
         i == 0 || (rises ? scores[i - 1] <= scores[i] : scores[i - 1] >= scores[i]),

@@ -171,10 +171,10 @@ def golden(folder, name):
         return file.read()
 
 
-def is_made_of(decoded, centres, layout, of_row, seed=7):
-    """Whether decoded rows, of the numbers of_row, are near those of the golden files, and how near:
+def is_made_of(decoded, centres, layout, rows, seed=7):
+    """Whether decoded rows, of the numbers rows, are near those of the golden files, and how near:
     the error's share of what was coded, x − c, and its bound."""
-    x = golden_rows.clustered_rows(len(decoded), decoded.shape[1], seed).astype(np.float64)[of_row]
+    x = golden_rows.clustered_rows(len(decoded), decoded.shape[1], seed).astype(np.float64)[rows]
     error = float(np.sum((decoded - x) ** 2) / np.sum((x - centres) ** 2))
     return error < 1.2 * layout.error, f"error {error:.2g} of {1.2 * layout.error:.2g}"
 
@@ -207,10 +207,10 @@ def check_golden_graphs(report, codebooks, folder):
 
     file = index_file.HnswIndex(golden(folder, "hnsw"), codebooks)
     right = file.rows == 40
-    for row, levels in enumerate(file.links.of_row):
+    for row, levels in enumerate(file.links.by_row):
         right = right and len(levels) == (2 if row % 8 == 0 else 1)
-        for links, room, stride in zip(levels, (8, 4), (1, 8)):
-            steps = stride * STEPS[:room]
+        for links, capacity, stride in zip(levels, (8, 4), (1, 8)):
+            steps = stride * STEPS[:capacity]
             right = right and np.array_equal(links, (row + steps[steps < file.rows]) % file.rows)
     near, text = is_made_of(decode(file), file.state.centre, file.layout, np.arange(file.rows))
     right = right and near

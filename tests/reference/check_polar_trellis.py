@@ -73,9 +73,9 @@ def check_rows(lib, codebooks, name, d, x, centre, metric, matrix, suffix):
     scale_steps = np.max(np.abs(stored[away, 0] - exact) / spacing, initial=0)
     bias = polar_trellis.second_factor(rotated[away], c, is_l2) / units[1]
     # The products of ⟨c, x−c⟩ may cancel: their own rounding counts too.
-    slack = 0 if is_l2 else 1e-6 * norms(c) * distance[away] / units[1]
+    error_bound = 0 if is_l2 else 1e-6 * norms(c) * distance[away] / units[1]
     spacing = layout.factor_spacing(bias, not is_l2)
-    bias_steps = np.max((np.abs(stored[away, 1] - bias) - slack) / spacing, initial=0)
+    bias_steps = np.max((np.abs(stored[away, 1] - bias) - error_bound) / spacing, initial=0)
     limit = HALF_STEP if layout.wide_factors else FLOAT_STEPS
     ok &= scale_steps <= limit and bias_steps <= limit
     figures.append(f"s {scale_steps:.2f} b {bias_steps:.2f} steps, {int(floored.sum())} floored")

@@ -16,7 +16,7 @@ namespace polarquant::test {
 namespace {
 
 /// Removes what the killed process left; its names are as the header says.
-void clear_rests(const std::string& folder) {
+void remove_leftovers(const std::string& folder) {
   for (const std::string& name : names_in(folder)) {
     if (name == "index") continue;
     CHECK(name.rfind(".polar-", 0) == 0);
@@ -49,7 +49,7 @@ void kill_often(int kills) {
     REQUIRE(waitpid(child, &status, 0) == child);
     REQUIRE(WIFSIGNALED(status));
     check_whole(path);
-    clear_rests(folder.file(""));
+    remove_leftovers(folder.file(""));
   }
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("a process killed in front of any call of a save leaves a whole file",
     REQUIRE(waitpid(child, &status, 0) == child);
     CHECK(WIFSIGNALED(status));
     check_whole(path);
-    clear_rests(folder.file(""));
+    remove_leftovers(folder.file(""));
     // Nothing is in the way of the next save.
     require_ok(polar_index_save(old_and_new().new_one(), path.c_str(), nullptr));
     CHECK(names_in(folder.file("")).size() == 1);

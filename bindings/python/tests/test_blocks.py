@@ -66,9 +66,9 @@ class CodeBlocksTest(unittest.TestCase):
             np.testing.assert_array_equal(found[lims[i] : lims[i + 1]], ids[i, wanted])
             np.testing.assert_array_equal(found_scores[lims[i] : lims[i + 1]], scores[i, wanted])
         self.assertGreater(len(found), 10)
-        of_blocks = blocks.range_search(q, radius, **options)
-        for of_codes, of_block in zip((lims, found_scores, found), of_blocks):
-            np.testing.assert_array_equal(of_codes, of_block)
+        block_ranges = blocks.range_search(q, radius, **options)
+        for code_range, block_range in zip((lims, found_scores, found), block_ranges):
+            np.testing.assert_array_equal(code_range, block_range)
         heard = []
         blocks.range_search(q, radius, progress=heard.append)
         self.assertEqual(heard[-1], 1)

@@ -141,9 +141,9 @@ class LibraryTest(unittest.TestCase):
             (_structs.CudaOptions, lib.polar_cuda_options_init),
         ]:
             with self.subTest(struct.__name__):
-                room = ctypes.create_string_buffer(4096)
-                init(room)
-                size = struct.from_buffer(room).struct_size
+                buffer = ctypes.create_string_buffer(4096)
+                init(buffer)
+                size = struct.from_buffer(buffer).struct_size
                 self.assertEqual(size, ctypes.sizeof(struct))
 
     def test_every_status_has_its_exception(self):

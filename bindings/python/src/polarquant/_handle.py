@@ -105,7 +105,7 @@ class Handle:
 
 
 def create(function: Any, *arguments: Any) -> int:
-    """The handle that a function writes behind its other arguments."""
+    """The handle that a function writes to its last argument."""
     out = ctypes.c_void_p()
     check(function(*arguments, ctypes.byref(out)))
     assert out.value is not None

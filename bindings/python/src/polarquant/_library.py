@@ -226,16 +226,16 @@ def check(status: int) -> None:
 _Struct = TypeVar("_Struct", bound=ctypes.Structure)
 _defaults: dict[type[ctypes.Structure], bytes] = {}
 # More than any options struct: a newer library's may be longer than the one known here.
-_OPTIONS_ROOM = 4096
+_OPTIONS_BYTES = 4096
 
 
 def default_options(struct: type[_Struct], init: Any) -> _Struct:
     """An options struct as the library's init function fills it."""
     filled = _defaults.get(struct)
     if filled is None:
-        room = ctypes.create_string_buffer(_OPTIONS_ROOM)
-        init(room)
-        first = struct.from_buffer(room)
+        buffer = ctypes.create_string_buffer(_OPTIONS_BYTES)
+        init(buffer)
+        first = struct.from_buffer(buffer)
         first.struct_size = min(first.struct_size, ctypes.sizeof(struct))
         filled = _defaults[struct] = bytes(first)
     return struct.from_buffer_copy(filled)

@@ -97,10 +97,10 @@ def run_range_search(
 
     def search() -> int:
         where = (address(lims), address(scores), address(ids))
-        about = (float(radius), ctypes.addressof(options), len(ids))
-        return function(len(given), address(given), *about, *where)
+        what = (float(radius), ctypes.addressof(options), len(ids))
+        return function(len(given), address(given), *what, *where)
 
-    def make_room() -> bool:
+    def grow() -> bool:
         nonlocal scores, ids
         found = int(lims[-1])
         if found <= len(ids):
@@ -111,14 +111,14 @@ def run_range_search(
     is_long = len(given) * rows * dim >= _LONG_WORK or progress or applied.calls_python
     if not is_long:
         check(search())
-        if make_room():
+        if grow():
             check(search())
         return lims, scores, ids
     with LongCall("range_search", progress, use) as call:
         options.progress = call.function
         call.begin_part(0, 0.5)
         status = search()
-        if status == 0 and applied.error is None and make_room():
+        if status == 0 and applied.error is None and grow():
             call.begin_part(0.5, 1)
             status = search()
         if applied.error is None:

@@ -51,7 +51,7 @@ class CodeBlocks:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory, room for further rows included."""
+        """Bytes of memory, with those for further rows."""
         return self._memory.nbytes
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class CodeBlocks:
         return CodeBlocks, (self._codec, self.get())
 
     def append(self, codes: CodesLike) -> None:
-        """Adds coded rows, (n, code_size), behind those held."""
+        """Adds coded rows, (n, code_size), after those held."""
         array, n = self._codec._as_coded(codes, None)
         with self._use.sole, self._codec._use.shared as handle:
             self._reserve(len(self) + n)
@@ -166,9 +166,9 @@ class CodeBlocks:
             return
         if len(self) > 0:
             needed = max(needed, self._bytes_of(len(self) + len(self) // 4))
-        room = np.empty(needed + _ALIGNMENT, dtype=np.uint8)
-        begin = -address(room) % _ALIGNMENT
-        grown = room[begin : begin + needed]
+        memory = np.empty(needed + _ALIGNMENT, dtype=np.uint8)
+        begin = -address(memory) % _ALIGNMENT
+        grown = memory[begin : begin + needed]
         grown[: self._memory.nbytes] = self._memory
         self._memory = grown
         self._blocks.data, self._blocks.bytes = address(grown), grown.nbytes

@@ -258,7 +258,7 @@ class Codec(Handle):
     def prepare_query_from_code(
         self, codes: CodesLike, row: int = 0, n: int | None = None
     ) -> Query:
-        """The query that is the vector behind row `row`, 0 to n − 1, of codes, (n, code_size).
+        """The query that is the vector of row `row`, 0 to n − 1, of codes, (n, code_size).
 
         n: number of rows; needed for "…g128" alone.
         """

@@ -21,7 +21,7 @@ from polarquant._device_arrays import (
     AnyArray,
     codes_anywhere,
     floats_anywhere,
-    room_anywhere,
+    output_anywhere,
     rows_anywhere,
 )
 from polarquant._handle import Handle, create
@@ -239,7 +239,7 @@ class CudaEncoder(Handle):
         n = rows.shape[0]
         shape = (n, self._code_size)
         codes = np.empty(shape, dtype=_UINT8) if out is None else out
-        written = room_anywhere("out", codes, shape, _UINT8)
+        written = output_anywhere("out", codes, shape, _UINT8)
         function = lib.polar_cuda_encoder_encode
         self._read(function, n, rows.address, written.address, n * self._code_size, stream)
         return codes
@@ -311,7 +311,7 @@ class CudaCodec(Handle):
         held, n = self._as_heads(codes, given.shape[:-2], n)
         shape = (*given.shape[:-1], n)
         scores = np.empty(shape, dtype=_FLOAT32) if out is None else out
-        written = room_anywhere("out", scores, shape, _FLOAT32)
+        written = output_anywhere("out", scores, shape, _FLOAT32)
         coded = (n, held.address, math.prod(held.shape))
         function = lib.polar_cuda_codec_score
         heads, nq = _count_vectors(given.shape)

@@ -195,7 +195,7 @@ class Index(Handle):
         """Adds rows x, (n, dim), with ids, (n,), integers of 0 or more that are not in it yet.
 
         Raises NotTrainedError; BadArgumentError in an index of rows without ids; UnsupportedError
-        for a FAISS index that takes none: ",IDMap2" behind its description gives it ids.
+        for a FAISS index that takes none: ",IDMap2" after its description gives it ids.
         """
         rows = as_rows("x", x, self._dim)
         row_ids = as_ids("ids", ids)
@@ -344,7 +344,7 @@ class Index(Handle):
         return removed.value
 
     def merge_from(self, other: Index, *, num_threads: int = 0) -> None:
-        """Moves all rows of another index behind those held; `other` is empty afterwards.
+        """Moves all rows of another index after those held; `other` is empty afterwards.
 
         Ids of yours stay and must differ; other rows are numbered on. Both must be made and trained
         alike: StateMismatchError, with the part that differs, when their codes do not mix (train
@@ -373,7 +373,7 @@ class Index(Handle):
     ) -> None:
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
 
-        Raises NotFoundError; UnsupportedError unless the index is one of our codes, also behind
+        Raises NotFoundError; UnsupportedError unless the index is one of our codes, also after
         vector transforms and in id maps.
         """
         rows = as_rows("x", x, self._dim)
@@ -446,7 +446,7 @@ class Index(Handle):
         index: a trained faiss.IndexIVF of any code that can rebuild its rows, alone or inside
         IndexIDMap, IndexRefineFlat, or IndexPreTransform by rotations and L2norm. Rows are taken
         over as FAISS rebuilds them: exactly from "IVF…,Flat" and from a refinement by floats, with
-        their error from other codes. An inner product behind L2norm becomes "cosine".
+        their error from other codes. An inner product after L2norm becomes "cosine".
         spec: of the code, "Polar4", …; the result is "IVF1024,Polar4", or "IVF1024_HNSW32,Polar4" where a graph
         finds the lists.
         train_rows: drawn at random by `seed` to train the code on.
