@@ -53,7 +53,7 @@ struct Throughput {
   std::vector<double> runs_qps;
   double median_qps = 0;
   int64_t queries_per_run = 0;  ///< of the shortest run
-  /// Of single calls in milliseconds, over all runs; only for one query a call.
+  /// Times of single calls in milliseconds, over all runs; only for one query a call.
   double p50_ms = 0;
   double p95_ms = 0;
   double p99_ms = 0;

@@ -38,7 +38,7 @@ struct SearchParametersPolar : ::faiss::SearchParameters {
 struct SearchParametersRefine : ::faiss::SearchParameters {
   /// In the place of IndexRefine::k_factor, 1 or more: rows scored again, as a multiple of k.
   float k_factor = 1;
-  /// Of the index that finds these rows; `sel` belongs there. Borrowed, may be null.
+  /// The parameters of the index that finds these rows; `sel` belongs there. Borrowed, may be null.
   const ::faiss::SearchParameters* base_index_params = nullptr;
 };
 
@@ -219,7 +219,7 @@ std::unique_ptr<::faiss::Index> index_factory(int d, const std::string& descript
 /// quantizers, HNSW and NSG, and, where this FAISS has a function of this name itself, of what that
 /// knows. index_factory makes the index again, and of that this function the same string.
 /// What strings do not say is not in it: parameters of searches and training, IndexPolar::Options.
-/// Of files FAISS gives some parts back as others: an OPQ as a linear transform, which no string
+/// From files FAISS gives some parts back as others: an OPQ as a linear transform, which no string
 /// makes, and product quantizers without polysemous training ("np").
 /// Throws faiss::FaissException for what no string makes, naming it.
 std::string reverse_index_factory(const ::faiss::Index& index);

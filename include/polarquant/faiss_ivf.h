@@ -95,7 +95,7 @@ struct IndexIVFPolar : IndexIVFBase {
                     const idx_t* precomputed_idx) override;
   void encode_vectors(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes,
                       bool include_listno = false) const override;
-  /// Of what sa_encode, or encode_vectors with list numbers, made.
+  /// Decodes what sa_encode, or encode_vectors with list numbers, made.
   void sa_decode(idx_t n, const uint8_t* bytes, float* x) const override;
 
   /// params: SearchParametersIVFPolar, SearchParametersIVF, or others of which only `sel` is read.
@@ -158,7 +158,7 @@ struct IndexIVFPolar : IndexIVFBase {
   std::unique_ptr<ScanCodec> scan_codec_;  // of trained codecs with integer levels
   std::vector<float> rotated_centroids_;   // (nlist, d), of residual codes
   std::vector<ListCentre> centres_;        // (nlist), pointing there
-  /// Of flat quantizers; null: the quantizer finds lists itself.
+  /// Searches flat quantizers; null: the quantizer finds lists itself.
   std::unique_ptr<CentroidSearch> centroid_search_;
   /// What kind of direct map the file of a mapped index asks for; there is none in memory.
   ::faiss::DirectMap::Type map_in_file_ = ::faiss::DirectMap::NoMap;

@@ -63,11 +63,11 @@ struct AdviceChoice {
   std::string reason;  // for people
 };
 
-/// Of rows that were measured and pay, by expected recall: with a wanted recall, the fewest bytes
-/// that reach it by more than the margin of recall (none, when these are more than the bytes
-/// allowed); with allowed bytes alone, the most recall within them; with neither, the most of
-/// recall − kRecallPerHalfBit per half bit a dimension. Ties to fewer bytes, then more recall, then
-/// the earlier row.
+/// The chosen one of the rows that were measured and pay, by expected recall: with a wanted recall,
+/// the fewest bytes that reach it by more than the margin of recall (none, when these are more than
+/// the bytes allowed); with allowed bytes alone, the most recall within them; with neither, the
+/// most of recall − kRecallPerHalfBit per half bit a dimension. Ties to fewer bytes, then more
+/// recall, then the earlier row.
 AdviceChoice choose(int dim, const AdviceWish& wish, std::span<const AdviceRow> rows);
 
 }  // namespace polarquant

@@ -21,7 +21,7 @@ class CallerIds {
  public:
   CallerIds() = default;
   explicit CallerIds(std::unordered_set<int64_t> held) : held_(std::move(held)) {}
-  /// Of int64; looked up where they are. Throws corrupt_data when they are no whole numbers.
+  /// Ids as int64, looked up where they are. Throws corrupt_data when they are no whole numbers.
   explicit CallerIds(std::shared_ptr<const MappedSection> rising);
 
   bool empty() const { return size() == 0; }

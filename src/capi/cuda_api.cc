@@ -27,7 +27,7 @@
 
 struct polar_cuda_index {
   std::unique_ptr<polarquant::device::CudaIndex> index;
-  /// Of the queries: cosine where they are still to be normalized.
+  /// The metric of the queries: cosine where they are still to be normalized.
   polarquant::Metric metric;
 };
 

@@ -20,7 +20,7 @@ using namespace polarquant::capi;  // NOLINT
 
 namespace {
 
-/// Of a grid of thread blocks.
+/// The limits of a grid of thread blocks.
 constexpr int64_t kMostHeads = 65535;
 constexpr int64_t kMostVectors = 65535;
 

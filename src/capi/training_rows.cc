@@ -15,7 +15,7 @@
 namespace polarquant::capi {
 namespace {
 
-/// Of which k-means makes a centroid that FAISS does not warn of.
+/// From so many k-means makes a centroid without a warning of FAISS.
 constexpr int64_t kRowsPerCentroid = 39;
 
 struct Training {

@@ -35,7 +35,7 @@ struct CodeStage {
 };
 
 struct CodeDescription {
-  /// Of our own codec; none for the codecs of papers, which have forms of their own.
+  /// The stages of our own codec; none for the codecs of papers, which have forms of their own.
   std::vector<CodeStage> stages = {};
   std::variant<std::monostate, const ScalarQuantizer*, const TreeQuantizer*, const PairQuantizer*,
                const PairGroupQuantizer*>

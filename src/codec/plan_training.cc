@@ -74,7 +74,7 @@ AlignedVector<int16_t> turned_axes(int dim, uint64_t seed, const std::vector<dou
 CodingError coding_error(const Rotation& rotation, const Quantizer& quantizer,
                          const RowDirections& rows, int64_t first, int64_t stride) {
   const auto dim = static_cast<size_t>(rows.dim);
-  // Of each row, to be summed in their order: the same on any number of threads.
+  // One for each row, summed in their order: the sum is the same on any number of threads.
   std::vector<CodingError> row_errors;
   if (first < rows.n) row_errors.resize(static_cast<size_t>((rows.n - 1 - first) / stride + 1));
   const int64_t tasks = (std::ssize(row_errors) + kRowsOfTask - 1) / kRowsOfTask;

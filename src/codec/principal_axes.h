@@ -22,9 +22,9 @@ class SecondMoments {
     /// (dim): the mean of ⟨axis, x⟩² over the vectors, ≥ 0.
     std::vector<double> variances;
   };
-  /// Of at least one vector. Throws internal if LAPACK finds no solution. Memory: 4·dim² doubles at
-  /// the most, with what is held already. The same bytes for the same vectors on one machine and
-  /// BLAS, whose sums may differ elsewhere.
+  /// The axes of at least one vector. Throws internal if LAPACK finds no solution. Memory: 4·dim²
+  /// doubles at the most, with what is held already. The same bytes for the same vectors on one
+  /// machine and BLAS, whose sums may differ elsewhere.
   Axes axes();
 
  private:

@@ -22,7 +22,7 @@ void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
 void put_cells(const LevelTable& table, cuda::StageDescription* stage) {
   std::copy(table.levels().begin(), table.levels().end(), stage->cell_x);
 }
-// Of trained codes alone.
+// Only trained codes have cells.
 void put_cells(const MagnitudePlanes& /*planes*/, cuda::StageDescription* /*stage*/) {}
 
 cuda::SignPlace sign_place(Int8Part::Signs signs) {

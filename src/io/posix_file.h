@@ -25,7 +25,7 @@ class PosixFile {
   int descriptor() const { return descriptor_; }
   /// What errors call it.
   const std::string& path() const { return path_; }
-  /// Of a regular file; throws io for others.
+  /// The size of a regular file; throws io for others.
   uint64_t bytes() const;
   /// Waits until the disk has it; throws io.
   void sync() const;

@@ -30,7 +30,7 @@ class SectionReader {
 
   bool is_mapped() const { return file_ != nullptr; }
   bool at_end() const { return next_ == table_.size(); }
-  /// Of the next section; throws corrupt_data at the end.
+  /// The kind of the next section; throws corrupt_data at the end.
   SectionKind next_kind() const { return next_entry().kind; }
   uint64_t next_bytes() const { return next_entry().bytes; }
 
@@ -73,7 +73,7 @@ class SectionReader {
   size_t next_ = 0;
   std::vector<uint64_t> sums_;  // of all data sections' chunks
   size_t next_sum_ = 0;
-  // Of the data section that is being read.
+  // The data section that is being read.
   SectionEntry data_;
   uint64_t data_read_ = 0;
   StreamingChecksum chunk_;

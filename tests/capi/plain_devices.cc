@@ -26,7 +26,7 @@ class DeviceIndex {
   std::vector<uint8_t> payloads;
   std::vector<char> is_written;  // of each block
   bool is_finished = false;
-  // Of an inverted file.
+  // Only of an inverted file:
   std::vector<int64_t> list_rows;
   std::vector<float> centroids;
   bool centroids_are_l2 = false;

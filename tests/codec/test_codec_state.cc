@@ -118,7 +118,7 @@ TEST_CASE("a basis is refused where it and the format do not fit or its rows are
   Codec codec = make("Polar2-pca", kDim);
   codec.train(2000, rows.data());
   REQUIRE(codec.has_basis());
-  // Of format 2, as those of older libraries and of more than 4 bits a dimension are.
+  // A state of format 2, as those of older libraries and of more than 4 bits a dimension are.
   const std::vector<uint8_t> state = older_state(codec);
   constexpr size_t kBasisBytes = size_t{kDim} * kDim * sizeof(int16_t);
   const size_t basis = state.size() - 8 - kBasisBytes;

@@ -153,7 +153,7 @@ class CodedRows {
                          const polar_search_options& options) const {
     return search(device_.get(), queries, k, options);
   }
-  /// Of a copy.
+  /// Searches a copy.
   SearchResult search(const polar_cuda_index* index, const std::vector<float>& queries, int64_t k,
                       const polar_search_options& options) const {
     SearchResult result = empty_result(queries, k);

@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t bytes) {
   const float scale = scales[input.byte() % 4];
   for (float& value : queries) value *= scale;
   const CodeCount count = count_codes(trained, input.left(), kMostRows);
-  // Of their exact size, so that what is read after them is seen.
+  // Copies of their exact size, so that what is read after them is seen.
   const std::vector<uint8_t> codes = input.take(count.bytes);
   std::vector<float> decoded(static_cast<size_t>(count.rows * trained.info.dim) + 1);
   allow_failure("decode", polar_codec_decode(trained.codec, count.rows, codes.data(), codes.size(),

@@ -13,7 +13,7 @@
 
 namespace polarquant::test {
 
-/// Of one query: score and id of each row found, by rising score and id.
+/// What one query finds: score and id of each row, by rising score and id.
 using Found = std::vector<std::pair<float, int64_t>>;
 
 /// Options with which a search leaves nothing out: every row scored, all lists and nodes looked at.

@@ -16,7 +16,7 @@
 
 namespace polarquant::test {
 
-/// Of several writes: 2.2 MB.
+/// It takes several writes: 2.2 MB.
 inline IndexHandle make_large_index(uint64_t seed) {
   constexpr int32_t kDim = 256;
   constexpr int64_t kRows = 8000;

@@ -72,7 +72,7 @@ inline void train_if_needed(Codec* codec, Spectrum spectrum = Spectrum::steep) {
   codec->train(n, falling_rows(n, codec->dim(), 17, spectrum).data());
 }
 
-/// Of a name that ends so, a codec of a state of before format 4, whose factors are float16.
+/// The end of the name of a codec of a state of before format 4, whose factors are float16.
 inline constexpr std::string_view kOfFloat16 = " of float16";
 
 inline std::unique_ptr<Codec> make_codec(const std::string& spec, int dim, Metric metric,
@@ -136,7 +136,7 @@ struct ScanRows {
   ScanRows(const std::string& spec, int dim, Metric metric, Spectrum spectrum = Spectrum::steep)
       : codec(make_codec(spec, dim, metric, spectrum)), scan(*codec), blocks(BlockLayout(*codec)) {}
 
-  /// Of a random vector with ‖q‖ ≈ √dim.
+  /// A query of a random vector with ‖q‖ ≈ √dim.
   ScanQuery query(uint64_t seed, float exactness) const {
     const std::vector<float> q = normal_numbers(codec->dim(), seed);
     return make_scan_query(scan, codec->prepare_query(q.data()), exactness);
@@ -163,8 +163,8 @@ inline ScanQuery query_of_twos(const ScanRows& rows, const RowPlace& row) {
   return opposed_to(rows, row, make_scan_query(rows.scan, prepared, 1.5F));
 }
 
-/// Of a code whose first word has a third bit, a query that weighs it as heavily as can be, and all
-/// of whose sketch's signs differ from the row's.
+/// A query that weighs as heavily as can be a code whose first word has a third bit, and whose
+/// sketch differs in all signs from that of the row.
 inline ScanQuery heaviest_query(const ScanRows& rows, const RowPlace& row) {
   PreparedQuery prepared = rows.codec->prepare_query(normal_numbers(rows.codec->dim(), 3).data());
   for (size_t j = 0; j < prepared.rotated.size(); ++j) {

@@ -58,7 +58,7 @@ struct Shared {
   }
 };
 
-/// Of sorted numbers, some of them and what lies beyond.
+/// Some of the sorted numbers, and some outside them.
 std::vector<float> thresholds_among(std::vector<float> numbers) {
   std::sort(numbers.begin(), numbers.end());
   const size_t n = numbers.size();

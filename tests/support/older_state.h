@@ -18,7 +18,7 @@ inline void sign_again(std::vector<uint8_t>& state) {
   std::memcpy(&state[state.size() - sizeof sum], &sum, sizeof sum);
 }
 
-/// Of a codec whose state is of format 4.
+/// The state in format 1, 2 or 3 of a codec whose state is of format 4.
 inline std::vector<uint8_t> older_state(const Codec& codec) {
   constexpr size_t kVersionAt = 8;
   constexpr size_t kFlagsAt = 16;

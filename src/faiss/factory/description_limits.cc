@@ -171,7 +171,7 @@ const NameRow& row_of(const Name& name, const std::string& description) {
 
 void require_table(const NameRow& row, const Name& name, int64_t widest) {
   const int64_t last = name.numbers.back();
-  // Of "PQ8" the bits are 8.
+  // "PQ8" has 8 bits.
   const bool has_bits = name.numbers.size() > 1;
   double numbers = 0;
   switch (row.table) {

@@ -24,8 +24,8 @@ struct GraphLinks {
   int max_level = 0;
   const int32_t* links = nullptr;   // node after node
   const size_t* offsets = nullptr;  // where those of a node begin; null: at node·level_ends[1]
-  /// Of a node's links, those on a level l are numbers level_ends[l] to level_ends[l+1], up to the
-  /// first that is negative.
+  /// A node's links on a level l are its numbers level_ends[l] to level_ends[l+1], up to the first
+  /// that is negative.
   const int* level_ends = nullptr;
   int64_t ef = 0;                    // nodes that a search keeps, unless it says how many
   const char* ef_name = "efSearch";  // FAISS's, for error texts

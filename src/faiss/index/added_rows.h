@@ -13,7 +13,7 @@
 
 namespace polarquant {
 
-/// Of indexes of ours, of FAISS's flat codes and of its packed lists; rows of others stay.
+/// Rows of indexes of ours, of FAISS's flat codes and of its packed lists; others' rows stay.
 class AddedRows {
  public:
   static bool can_take_back(const ::faiss::Index& index) {

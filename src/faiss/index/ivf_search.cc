@@ -81,7 +81,7 @@ void IndexIVFPolar::require_parallel_mode() const {
           parallel_mode);
 }
 
-/// Of the caller's parameters, or else the index's own.
+/// The caller's parameters, or else the index's own.
 struct IndexIVFPolar::Probing {
   idx_t nprobe;
   idx_t max_codes;

@@ -99,7 +99,7 @@ struct BoundConstants {
   // is taken to lose for each 1 above it, by ‖q'‖ there.
   double mean_squared_norm = 0;
   double loss_of_squared_norm = 0;
-  // Of a residual code.
+  // For a residual code only:
   float first_stage_scale = 0;  // ⟨q', û₁⟩·‖x−c‖ → estimate by the first of two stages
   float first_stage_error = 0;
 };

@@ -68,7 +68,7 @@ struct Range {
   float most;
 };
 
-/// Of (count), count ≥ 1; 16 at a time, which the compiler turns into registers.
+/// The least and the greatest of (count), count ≥ 1; the compiler keeps 16 in registers.
 Range range_of(const float* values, int64_t count) {
   constexpr int kTogether = 16;
   float least[kTogether];

@@ -51,8 +51,8 @@ class CentroidSearch {
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
   int padded_dim_;
-  // Of centroid c about their mean m, rotated: values, (query_tiles, padded_dim·16) in the order of
-  // query_tile_dots.h, and their step; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query
+  // Centroid c about their mean m, rotated: its values, (query_tiles, padded_dim·16) in the order
+  // of query_tile_dots.h, and their step; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query
   // tiles.
   AlignedVector<int8_t> values_;
   AlignedVector<float> steps_;

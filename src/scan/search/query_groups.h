@@ -43,7 +43,7 @@ class QueryGroups {
   float exactness() const { return request_.options.exactness; }
   bool is_range() const { return request_.goal.is_range; }
   int64_t k() const { return request_.goal.k; }
-  /// Of the group, whose queries are counted from its first one.
+  /// A query of the group, counted from its first one.
   const float* query(int64_t q) const {
     return request_.queries + (first_query_ + q) * codec_.dim();
   }

@@ -22,8 +22,8 @@ namespace polarquant {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Of a row's 32 bits with the scale in the lower half, shifted to where a float has its exponent
-/// and mantissa: the bits that are kept (wide16.h).
+/// The bits that are kept (wide16.h) of a row's 32 bits, whose scale is in the lower half, shifted
+/// to where a float has its exponent and mantissa.
 constexpr int kWideBits = 0x3FFFC000;
 constexpr auto kSignedWideBits = static_cast<int>(0xBFFF8000);
 
