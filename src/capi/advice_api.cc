@@ -18,11 +18,6 @@ struct polar_advice {
 namespace polarquant::capi {
 namespace {
 
-// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
-constexpr size_t kFirstAdviceOptionsBytes = sizeof(polar_advice_options);
-constexpr size_t kFirstAdviceInfoBytes = sizeof(polar_advice_info);
-constexpr size_t kFirstAdviceRowBytes = sizeof(polar_advice_row);
-
 polar_advice_options default_advice_options() {
   const AdviceOptions defaults;
   auto options = sized<polar_advice_options>();
@@ -34,8 +29,7 @@ polar_advice_options default_advice_options() {
 }
 
 AdviceOptions read_advice_options(const polar_advice_options* given) {
-  const polar_advice_options read =
-      read_over(default_advice_options(), "options", given, kFirstAdviceOptionsBytes);
+  const polar_advice_options read = read_over(default_advice_options(), "options", given);
   require_threads(read.num_threads);
   require_count("options.num_specs", read.num_specs, 0);
   require_array("options.specs", read.specs, read.num_specs, 1, sizeof(char*));
@@ -116,7 +110,7 @@ extern "C" polar_status polar_advice_get_info(const polar_advice* advice, polar_
     full.queries = checked.queries;
     full.base_rows = checked.base_rows;
     full.train_rows = checked.train_rows;
-    write_struct("info", &full, kFirstAdviceInfoBytes, info, sizeof full);
+    write_over("info", full, info);
   });
 }
 
@@ -130,6 +124,6 @@ extern "C" polar_status polar_advice_get_row(const polar_advice* advice, int64_t
             "row: {} is not allowed; 0 or more and below the advice's {} rows", row, rows);
     polar_advice_row full = describe(checked.rows[static_cast<size_t>(row)]);
     full.is_recommended = row == checked.choice.row ? 1 : 0;
-    write_struct("filled", &full, kFirstAdviceRowBytes, filled, sizeof full);
+    write_over("filled", full, filled);
   });
 }

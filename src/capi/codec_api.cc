@@ -21,9 +21,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstCodecInfoBytes = sizeof(polar_codec_info);
-
 double norm(std::span<const float> x) {
   double sum = 0;
   for (const float value : x) sum += static_cast<double>(value) * value;
@@ -106,7 +103,7 @@ extern "C" polar_status polar_codec_get_info(const polar_codec* codec, polar_cod
     const Codec& checked = *require_object("codec", codec).codec;
     require_object("info", info);
     const polar_codec_info full = describe(checked);
-    write_struct("info", &full, kFirstCodecInfoBytes, info, sizeof full);
+    write_over("info", full, info);
   });
 }
 

@@ -40,9 +40,6 @@ using namespace polarquant::capi;  // NOLINT
 
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstDeviceInfoBytes = sizeof(polar_cuda_device_info);
-
 /// Row-format codes are packed so many at a time.
 constexpr int64_t kPackedRows = int64_t{1} << 16;
 
@@ -131,7 +128,7 @@ extern "C" polar_status polar_cuda_get_device_info(int32_t device, polar_cuda_de
     filled.free_bytes = found.free_bytes;
     static_assert(sizeof filled.name >= sizeof found.name);
     std::memcpy(filled.name, found.name, sizeof found.name);
-    write_struct("info", &filled, kFirstDeviceInfoBytes, info, sizeof filled);
+    write_over("info", filled, info);
   });
 }
 

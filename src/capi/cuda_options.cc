@@ -11,17 +11,13 @@
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstCudaOptionsBytes = sizeof(polar_cuda_options);
-
 /// More than one host has; a wrong number is found before it is read that far.
 constexpr int32_t kMostDevices = 64;
 
 }  // namespace
 
 polar_cuda_options read_cuda_options(const polar_cuda_options* given) {
-  const auto options =
-      read_over(sized<polar_cuda_options>(), "options", given, kFirstCudaOptionsBytes);
+  const auto options = read_over(sized<polar_cuda_options>(), "options", given);
   require_threads(options.num_threads);
   require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
           options.reserved);

@@ -7,10 +7,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
-constexpr size_t kFirstLoadOptionsBytes = sizeof(polar_load_options);
-constexpr size_t kFirstSaveOptionsBytes = sizeof(polar_save_options);
-
 void require_flag(const char* name, int32_t value) {
   require(value == 0 || value == 1, StatusCode::bad_argument,
           "options.{}: {} is not allowed; 0 or 1", name, value);
@@ -19,8 +15,7 @@ void require_flag(const char* name, int32_t value) {
 }  // namespace
 
 polar_load_options read_load_options(const polar_load_options* given) {
-  const auto options =
-      read_over(sized<polar_load_options>(), "options", given, kFirstLoadOptionsBytes);
+  const auto options = read_over(sized<polar_load_options>(), "options", given);
   require_flag("memory_map", options.memory_map);
   require_flag("trust_faiss", options.trust_faiss);
   require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
@@ -29,8 +24,7 @@ polar_load_options read_load_options(const polar_load_options* given) {
 }
 
 polar_save_options read_save_options(const polar_save_options* given) {
-  const auto options =
-      read_over(sized<polar_save_options>(), "options", given, kFirstSaveOptionsBytes);
+  const auto options = read_over(sized<polar_save_options>(), "options", given);
   require_flag("verify", options.verify);
   return options;
 }

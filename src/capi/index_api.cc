@@ -39,9 +39,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstIndexInfoBytes = sizeof(polar_index_info);
-
 void add_rows(polar_index& index, int64_t n, const MetricInput& input) {
   if (id_support(*index.faiss) != IdSupport::required) {
     polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
@@ -187,7 +184,7 @@ extern "C" polar_status polar_index_get_info(const polar_index* index, polar_ind
     full.metric = static_cast<polar_metric>(checked.metric);
     full.is_trained = checked.faiss->is_trained ? 1 : 0;
     full.ntotal = checked.faiss->ntotal;
-    write_struct("info", &full, kFirstIndexInfoBytes, info, sizeof full);
+    write_over("info", full, info);
   });
 }
 

@@ -9,9 +9,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Sizes in the first version that had the struct; they never change (test_capi_abi.cc).
-constexpr size_t kFirstCodecOptionsBytes = sizeof(polar_codec_options);
-
 constexpr double kLeastUnit = 0x1p-40;
 constexpr double kLargestUnit = 0x1p40;
 
@@ -56,8 +53,7 @@ void write_struct(const char* name, const void* from, size_t first_bytes, void* 
 }
 
 polar_codec_options read_codec_options(const polar_codec_options* given, int32_t dim) {
-  const polar_codec_options options =
-      read_over(default_codec_options(), "options", given, kFirstCodecOptionsBytes);
+  const polar_codec_options options = read_over(default_codec_options(), "options", given);
   if (options.centre != nullptr) require_finite("options.centre", options.centre, 1, dim);
   // Written so that a NaN is refused too.
   require(options.norm_unit == 0 ||

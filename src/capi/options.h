@@ -31,13 +31,21 @@ Struct sized() {
   made.struct_size = sizeof made;
   return made;
 }
-/// What read_struct makes of the caller's struct over `defaults`, which NULL gives.
+/// What read_struct makes of the caller's struct over `defaults`, which NULL gives. first_bytes:
+/// the struct's size in the first version that had it, which never changes (test_capi_abi.cc); no
+/// struct has grown since.
 template <typename Struct>
 Struct read_over(const Struct& defaults, const char* name, const Struct* given,
-                 size_t first_bytes) {
+                 size_t first_bytes = sizeof(Struct)) {
   Struct read = defaults;
   if (given != nullptr) read_struct(name, given, first_bytes, &read, sizeof read);
   return read;
+}
+/// The same of a struct for the caller.
+template <typename Struct>
+void write_over(const char* name, const Struct& full, Struct* given,
+                size_t first_bytes = sizeof(Struct)) {
+  write_struct(name, &full, first_bytes, given, sizeof full);
 }
 
 /// The caller's options checked and merged with the defaults; NULL gives the defaults.

@@ -13,9 +13,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstCodecPlanBytes = sizeof(polar_codec_plan);
-
 const PlannedQuantizer& require_planned(const Codec& codec) {
   const PlannedQuantizer* planned = codec.planned();
   require(planned != nullptr, StatusCode::unsupported, "codec: {} has no plan; only …-pca has",
@@ -49,7 +46,7 @@ extern "C" polar_status polar_codec_get_plan(const polar_codec* codec, polar_cod
     full.segments = segments_of(checked.dim());
     full.error = planned.errors().error;
     full.untrained_error = planned.errors().untrained_error;
-    write_struct("plan", &full, kFirstCodecPlanBytes, plan, sizeof full);
+    write_over("plan", full, plan);
     for (int i = 0; i < std::min(cap, full.segments); ++i)
       segments[i] = describe(checked, planned.plan(), i);
   });

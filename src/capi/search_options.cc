@@ -11,10 +11,6 @@
 namespace polarquant::capi {
 namespace {
 
-// Sizes in the first version that had the structs; they never change (test_capi_abi.cc).
-constexpr size_t kFirstSearchOptionsBytes = sizeof(polar_search_options);
-constexpr size_t kFirstFilterBytes = sizeof(polar_filter);
-
 polar_search_options default_search_options() {
   auto options = sized<polar_search_options>();
   options.exactness = kDefaultExactness;
@@ -97,8 +93,7 @@ uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) 
 }
 
 polar_search_options read_options(const polar_search_options* given) {
-  const polar_search_options options =
-      read_over(default_search_options(), "options", given, kFirstSearchOptionsBytes);
+  const polar_search_options options = read_over(default_search_options(), "options", given);
   require_threads(options.num_threads);
   require(options.reserved == 0, StatusCode::bad_argument, "options.reserved: {} is not allowed; 0",
           options.reserved);
@@ -119,7 +114,7 @@ polar_search_options read_options(const polar_search_options* given) {
 }  // namespace
 
 RowFilter read_filter(const polar_filter* given) {
-  const auto filter = read_over(sized<polar_filter>(), "filter", given, kFirstFilterBytes);
+  const auto filter = read_over(sized<polar_filter>(), "filter", given);
   require_filter(filter);
   switch (filter.kind) {
     case POLAR_FILTER_BITSET:

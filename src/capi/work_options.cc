@@ -4,16 +4,8 @@
 #include "src/capi/work_call.h"
 
 namespace polarquant::capi {
-namespace {
-
-// Size in the first version that had the struct; it never changes (test_capi_abi.cc).
-constexpr size_t kFirstWorkOptionsBytes = sizeof(polar_work_options);
-
-}  // namespace
-
 polar_work_options read_work_options(const polar_work_options* given) {
-  const auto options =
-      read_over(sized<polar_work_options>(), "options", given, kFirstWorkOptionsBytes);
+  const auto options = read_over(sized<polar_work_options>(), "options", given);
   require_threads(options.num_threads);
   return options;
 }
