@@ -3,7 +3,6 @@
 #include "src/scan/search/top_k.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -62,33 +61,6 @@ TEST_CASE("TopK tells the key of a rank, and whether it changed", "[scan]") {
   CHECK(best.key_of_rank(3, &keys) == 4);
   best.push({4.5F, 0});
   CHECK_FALSE(best.take_change());
-}
-
-TEST_CASE("few of the best are expected in a part of the rows", "[scan]") {
-  for (const int64_t k : {1, 2, 11, 107, 1063}) {
-    int64_t last = 0;
-    for (const double share : {.0001, .001, .035, .3, .7, .99}) {
-      CAPTURE(k, share);
-      const int64_t rank = expected_rank(k, share);
-      REQUIRE(rank >= std::max<int64_t>(last, 1));
-      REQUIRE(rank <= k);
-      last = rank;
-      // Of the k − 1 best of all, so many as `rank` or more are in the part.
-      double beaten = 0;
-      const auto n = static_cast<double>(k - 1);
-      for (int64_t i = rank; i < k; ++i) {
-        const auto among = static_cast<double>(i);
-        beaten +=
-            std::exp(std::lgamma(n + 1) - std::lgamma(among + 1) - std::lgamma(n - among + 1) +
-                     among * std::log(share) + (n - among) * std::log(1 - share));
-      }
-      if (rank < k) REQUIRE(beaten <= .005);
-    }
-    REQUIRE(expected_rank(k, 1) == k);
-    REQUIRE(expected_rank(k, 0) == k);
-  }
-  REQUIRE(expected_rank(11, 1.0 / 29) == 4);
-  REQUIRE(expected_rank(107, 1.0 / 29) < 15);
 }
 
 TEST_CASE("threads' limits never fall below the k-th best key of all", "[scan]") {

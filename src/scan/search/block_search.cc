@@ -9,7 +9,6 @@
 #include <bit>
 #include <cmath>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -51,13 +50,8 @@ class BlockSearch final : public QueryGroups {
 
   void run() {
     const int64_t group = plan_for(request_.nq).group_queries;
-    for (int64_t first = 0; first < request_.nq; first += group) {
+    for (int64_t first = 0; first < request_.nq; first += group)
       run_group(first, std::min(group, request_.nq - first));
-      // A lone query is given no limit that is only expected.
-      const std::vector<char> missed = std::exchange(missed_, {});
-      for (size_t query = 0; query < missed.size(); ++query)
-        if (missed[query] != 0) run_group(first + static_cast<int64_t>(query), 1);
-    }
   }
 
  private:
@@ -88,7 +82,6 @@ class BlockSearch final : public QueryGroups {
   void search_group() override {
     plan_ = plan_for(nq_);
     queries_.resize(static_cast<size_t>(nq_));
-    missed_.assign(static_cast<size_t>(nq_), 0);
     prepare_queries();
     shared_ = plan_.kind == ScanKind::shared
                   ? std::make_unique<SharedQueries>(scan_codec_, queries_, threads_)
@@ -133,10 +126,9 @@ class BlockSearch final : public QueryGroups {
       worker->shared = std::make_unique<SharedSearch>(scan_codec_);
     }
     const bool by_tile = plan_.kind == ScanKind::staged || plan_.kind == ScanKind::exhaustive;
-    // One made for a single query, searched again, is too small for the next group.
-    if (by_tile && (worker->staged == nullptr || !worker->staged->fits(std::ssize(queries_)))) {
+    // Only the last group may have fewer queries than the first.
+    if (by_tile && worker->staged == nullptr)
       worker->staged = std::make_unique<TileSearch>(scan_codec_, std::ssize(queries_));
-    }
     return *worker;
   }
 
@@ -191,8 +183,7 @@ class BlockSearch final : public QueryGroups {
       const int64_t seeds = plan_.seed_blocks;
       worker->tile->blocks = 0;
       loader_.load_spread(seeds, &worker->packed, worker->tile.get());
-      const double share = static_cast<double>(seeds) / static_cast<double>(loader_.blocks());
-      worker->shared->seed(*worker->tile, share, *shared_, slice.first, end, best);
+      worker->shared->seed(*worker->tile, *shared_, slice.first, end, best);
       exchange_limits(slice);
     }
     WorkStealingRanges::Range range;
@@ -252,10 +243,7 @@ class BlockSearch final : public QueryGroups {
 
   // What is returned is what Codec::score says. Of more than k rows it chooses, too.
   void finish(int64_t query, int /*thread*/, std::vector<Neighbor>* found) override {
-    if (!is_range()) {
-      missed_[static_cast<size_t>(query)] = has_all_best(query, *found) ? 0 : 1;
-      keep_best(*found, kept_);
-    }
+    if (!is_range()) keep_best(*found, kept_);
     std::vector<uint8_t> code(scan_codec_.layout().row_format_bytes());
     AlignedVector<float> decoded(static_cast<size_t>(codec_.dim()));
     for (const Neighbor& neighbor : *found) loader_.fetch_row(neighbor.id);
@@ -269,16 +257,6 @@ class BlockSearch final : public QueryGroups {
     }
   }
 
-  // Whether the best rows by limits are the best of all, which they are if there are enough.
-  bool has_all_best(int64_t query, const std::vector<Neighbor>& candidates) {
-    float limit = std::numeric_limits<float>::infinity();
-    for (int64_t thread = 0; thread < threads_; ++thread)
-      limit = std::min(limit, best(thread)[query].limit());
-    return std::isinf(limit) ||
-           std::count_if(candidates.begin(), candidates.end(),
-                         [&](const Neighbor& neighbor) { return neighbor.key <= limit; }) >= kept_;
-  }
-
   const ScanCodec& scan_codec_;
   const TileLoader& loader_;
   int64_t kept_;  // rows by values
@@ -289,7 +267,6 @@ class BlockSearch final : public QueryGroups {
   std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan
   std::unique_ptr<SharedQueries> shared_;    // of a shared one
   std::unique_ptr<SharedLimits> limits_;     // of more than one thread, for the k best
-  std::vector<char> missed_;                 // queries of which limits left out best rows
 };
 
 }  // namespace

@@ -9,24 +9,6 @@
 #include "src/scan/search/query_tasks.h"
 
 namespace polarquant {
-namespace {
-
-/// The key of the rank-th best row, counting one row of each block: rows that lie together may be
-/// alike, and chance decides only which blocks are read. +inf with fewer.
-float key_of_rank_by_blocks(const TopK& best, int64_t rank) {
-  std::vector<Neighbor> rows = best.neighbors();
-  std::sort(rows.begin(), rows.end());
-  std::vector<int64_t> blocks;
-  for (const Neighbor& row : rows) {
-    const int64_t block = row.id / kBlockRows;
-    if (std::find(blocks.begin(), blocks.end(), block) != blocks.end()) continue;
-    blocks.push_back(block);
-    if (std::ssize(blocks) == rank) return row.key;
-  }
-  return std::numeric_limits<float>::infinity();
-}
-
-}  // namespace
 
 SharedQueries::SharedQueries(const ScanCodec& codec, std::span<const ScanQuery> queries,
                              int threads)
@@ -117,8 +99,8 @@ float SharedSearch::promising_bound(const ScanTile& tile, const ScanQuery& query
   return sample.bounds[rank];
 }
 
-void SharedSearch::seed(const ScanTile& tile, double share, const SharedQueries& queries,
-                        int64_t first, int64_t end, TopK* best) {
+void SharedSearch::seed(const ScanTile& tile, const SharedQueries& queries, int64_t first,
+                        int64_t end, TopK* best) {
   if (tile.blocks == 0) return;
   best += first;
   const auto count = static_cast<size_t>(end - first);
@@ -135,12 +117,7 @@ void SharedSearch::seed(const ScanTile& tile, double share, const SharedQueries&
     share_blocks(tile, block, std::min(tile.blocks, block + together));
     search_shared(tile, queries, first, promising, seeds.data());
   }
-  const int64_t rank = expected_rank(k, share);
-  const bool expects_more = rank < k && rank <= tile.blocks;
-  for (size_t i = 0; i < count; ++i) {
-    best[i].lower_limit(seeds[i].worst_key());
-    if (expects_more) best[i].lower_limit(key_of_rank_by_blocks(seeds[i], rank));
-  }
+  for (size_t i = 0; i < count; ++i) best[i].lower_limit(seeds[i].worst_key());
 }
 
 void SharedSearch::search(const ScanTile& tile, const SharedQueries& queries, int64_t first,

@@ -39,12 +39,9 @@ class SharedSearch {
   explicit SharedSearch(const ScanCodec& codec);
 
   /// Lowers the limit of best[q], for queries first ≤ q < end, to where the k-th best of the tile's
-  /// most promising rows is, and further, to where the k-th best of all rows is expected: the tile,
-  /// whose blocks lie at even distances, has this share of them. The search then leaves out most
-  /// rows from its beginning. For one query of a thousand the limit is too low: fewer than k rows
-  /// are within it in the end, and the query must be searched again.
-  void seed(const ScanTile& tile, double share, const SharedQueries& queries, int64_t first,
-            int64_t end, TopK* best);
+  /// most promising rows is. The search then leaves out most rows from its beginning.
+  void seed(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
+            TopK* best);
   /// Brings the tile's rows into best[q] for queries first ≤ q < end.
   void search(const ScanTile& tile, const SharedQueries& queries, int64_t first, int64_t end,
               TopK* best);

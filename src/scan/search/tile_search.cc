@@ -43,10 +43,6 @@ TileSearch::TileSearch(const ScanCodec& codec, int64_t queries)
       found_(static_cast<size_t>(together_)),
       values_(static_cast<size_t>(codec.padded_dim())) {}
 
-bool TileSearch::fits(int64_t queries) const {
-  return together_ >= std::min<int64_t>(kMaxQueriesTogether, queries);
-}
-
 // Keeps those of the `count` rows of the piece from `first` on that may be among the best by the
 // first stage of a residual code; returns how many.
 int TileSearch::keep_by_residual(const ScanQuery& query, int first, int count, float worst_key) {

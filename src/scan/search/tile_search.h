@@ -31,8 +31,6 @@ class TileSearch {
   /// For codes with signs, except score_all. Memory is taken for `queries` ≥ 1 or
   /// kMaxQueriesTogether.
   TileSearch(const ScanCodec& codec, int64_t queries);
-  /// Whether so many queries, which may be as many as ever, fit into its memory.
-  bool fits(int64_t queries) const;
 
   /// Brings the tile's rows into best[i] for queries[i], i < count.
   void search(const ScanTile& tile, const ScanQuery* queries, int64_t count, TopK* best,

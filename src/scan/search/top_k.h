@@ -71,9 +71,6 @@ class TopK {
   }
   /// Neighbors of larger keys are known not to be among the best.
   void lower_limit(float key) { limit_ = std::min(limit_, key); }
-  /// The lowest limit: every neighbor that was pushed with a key up to this is kept, except those
-  /// beyond the k best.
-  float limit() const { return limit_; }
   int64_t k() const { return k_; }
   /// The key of the rank-th best, 1 ≤ rank ≤ k; +inf with fewer. `keys` is scratch memory.
   float key_of_rank(int64_t rank, std::vector<float>* keys) const {
@@ -115,24 +112,6 @@ class TopK {
 
 /// How many of the most promising rows bring the k-th best near its final value.
 inline int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
-
-/// Of a part of all rows, where chance decides which those are: the lowest rank, up to k, whose row
-/// there is none of the k − 1 best of all, with a probability of .995 at least. The k-th best of
-/// all is then expected to reach what this row reaches. share: of the rows, 0 to 1. (Chernoff's
-/// bound of a binomial distribution. For a k of 11 and one row in 29 the rank is 4, and the
-/// probability .9997.)
-inline int64_t expected_rank(int64_t k, double share) {
-  const double most = -std::log(.005);
-  const auto n = static_cast<double>(k - 1);
-  if (!(share > 0 && share < 1)) return k;
-  for (auto rank = static_cast<int64_t>(n * share) + 1; rank < k; ++rank) {
-    const double part = static_cast<double>(rank) / n;
-    double divergence = part * std::log(part / share);
-    if (part < 1) divergence += (1 - part) * std::log((1 - part) / (1 - share));
-    if (n * divergence >= most) return rank;
-  }
-  return k;
-}
 
 /// Drops all but the k best candidates, by key; in no stated order.
 inline void keep_best(std::vector<Neighbor>& candidates, int64_t k) {
