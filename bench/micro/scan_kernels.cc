@@ -80,7 +80,7 @@ void sign_candidates(benchmark::State& state, int64_t target, int dim) {
   }
   for (auto _ : state) {
     for (CandidateSearch& search : searches) search.found.count = 0;
-    find_sign_candidates(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
+    find_sketch_candidates(rows.scan_codec, rows.tile, 0, rows.tile.blocks, searches, kQueries);
     benchmark::DoNotOptimize(searches);
   }
   set_rate(state, kRows * kQueries);

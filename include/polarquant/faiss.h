@@ -173,7 +173,7 @@ struct IndexPolar : ::faiss::Index {
   void go_back_to(Mark before) noexcept;
   void append(const char* call, idx_t n, const float* x);
   void append_rows(idx_t n, const float* x);
-  bool codes_held_rows_with(idx_t coming) const;
+  bool must_code_held_rows(idx_t coming) const;
   std::unique_ptr<Codec> learned_codec(idx_t n, const float* x) const;
   Contents code_held_rows(std::unique_ptr<Codec> codec) const;
   void take(Contents contents) noexcept;

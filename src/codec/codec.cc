@@ -117,13 +117,15 @@ void Codec::encode_direction(const float* x, const Centre& centre, uint8_t* code
   quantizer_->encode_and_decode(u, code, decoded);
 
   const double alignment = std::max(kernels_.dot_exact(u, decoded, dim_) / dim_, least_alignment());
-  // Only a long row's scale that was raised to the floor can pass what is stored.
+  // A row that may be coded has a scale that can be stored, unless the code lies so badly that its
+  // alignment was raised to the least one.
   const double scale = std::min<double>(norm / (root_dim * alignment), factor_format_.max_scale());
   const double bias =
       metric_ == Metric::l2 ? norm : centre.bias_scale * kernels_.dot_exact(centre.vector, v, dim_);
   const Factors factors = {static_cast<float>(scale), static_cast<float>(bias)};
   const bool stored = store_factors(factor_format_, factors, code + quantizer_->code_bytes());
-  // Tables from training can always be stored.
+  // False only where a state's tables, which may come from a file, give scales that no training
+  // gives.
   require(stored, StatusCode::corrupt_data,
           "its factors {} and {} cannot be stored; the tables of the codec's state are not such as "
           "training makes",

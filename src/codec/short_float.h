@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The two forms of 16-bit floats in codes. States of format 4 have the one with the wider range;
-// states of older libraries keep binary16, and so do their codes.
+// The two forms of 16-bit floats that quantizers store of their own; factors have factors.h. States
+// of format 4 have the one with the wider range; states of older libraries keep binary16, and so do
+// their codes.
 #pragma once
 
 #include <cstdint>

@@ -64,8 +64,8 @@ Candidates candidates_of(const ScanRows& rows, const ScanTile& tile,
     searches[i].found = {candidates.data() + i * capacity, bounds.data() + i * capacity, 0};
     searches[i].finds_few = finds_few;
   }
-  find_sign_candidates(rows.scan, tile, 0, tile.blocks, searches.data(),
-                       static_cast<int>(searches.size()));
+  find_sketch_candidates(rows.scan, tile, 0, tile.blocks, searches.data(),
+                         static_cast<int>(searches.size()));
   Candidates found;
   const CandidateList& list = searches[which].found;
   for (int i = 0; i < list.count; ++i) {

@@ -8,7 +8,7 @@
 
 #include "src/core/parallel.h"
 #include "src/core/random.h"
-#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/thread_limits.h"
 #include "tests/support/catch.h"
 
 namespace polarquant::test {
@@ -82,7 +82,7 @@ TEST_CASE("threads' limits never fall below the k-th best key of all", "[scan]")
           if (sorted) std::copy(in_order.begin(), in_order.end(), first);
           if (k <= kRows) kth[static_cast<size_t>(q)] = in_order[static_cast<size_t>(k - 1)];
         }
-        SharedLimits shared(threads, kQueries, k);
+        CommonLimits shared(threads, kQueries, k);
         std::vector<TopK> best(static_cast<size_t>(threads * kQueries), TopK(k));
         parallel_for(threads, threads, [&](int64_t part, int thread) {
           const ThreadLimits limits = {&shared, thread, 1};
@@ -114,7 +114,7 @@ TEST_CASE("threads' limits never fall below the k-th best key of all", "[scan]")
 
 TEST_CASE("two threads' limits meet near the k-th best key of all", "[scan]") {
   constexpr int64_t kK = 10;
-  SharedLimits shared(2, 1, kK);
+  CommonLimits shared(2, 1, kK);
   std::vector<TopK> best(2, TopK(kK));
   for (int row = 0; row < 1000; ++row)
     best[static_cast<size_t>(row % 2)].push({static_cast<float>(row), row});

@@ -61,15 +61,15 @@ bool is_flat(const ::faiss::Index& index) {
          typeid(index) == typeid(::faiss::IndexFlatL2);
 }
 
-struct Row {
+struct Composition {
   Kinds kind;
   bool (*is)(const ::faiss::Index& index);
   const char* name;
   Kinds inside;        // what it may contain
   Kinds refining = 0;  // for a refinement: what may score again
 };
-/// The first row that recognizes an index has it.
-constexpr Row kRows[] = {
+/// The first that recognizes an index has it.
+constexpr Composition kCompositions[] = {
     {kPolar, is_a<IndexPolar>, "codes of ours", 0},
     {kIvfPolar, is_a<IndexIVFPolar>, "an inverted file of codes of ours", kQuantizers},
     {kHnswFlat, is_hnsw_of_flat, "an HNSW graph over Flat", kFlat},
@@ -82,14 +82,15 @@ constexpr Row kRows[] = {
     {kRefine, is_a<::faiss::IndexRefine>, "a refinement", kFinds, kCodes | kTransform},
 };
 
-const Row* row_of(const ::faiss::Index& index) {
-  const auto* const row = std::find_if(std::begin(kRows), std::end(kRows),
-                                       [&](const Row& known) { return known.is(index); });
-  return row == std::end(kRows) ? nullptr : row;
+const Composition* composition_of(const ::faiss::Index& index) {
+  const auto* const composition =
+      std::find_if(std::begin(kCompositions), std::end(kCompositions),
+                   [&](const Composition& known) { return known.is(index); });
+  return composition == std::end(kCompositions) ? nullptr : composition;
 }
 
-const char* name_of(const Row* row, const ::faiss::Index& index) {
-  return row != nullptr ? row->name : typeid(index).name();
+const char* name_of(const Composition* composition, const ::faiss::Index& index) {
+  return composition != nullptr ? composition->name : typeid(index).name();
 }
 
 struct Checks {
@@ -99,22 +100,23 @@ struct Checks {
   void require_allowed(const ::faiss::Index& index, Kinds allowed, const char* place) const {
     // FAISS may have read, unchecked, an index that only FAISS knows.
     if (trusts_faiss && !needs_our_sections(index)) return;
-    const Row* row = row_of(index);
-    require(trusts_faiss || (row != nullptr && (row->kind & allowed) != 0), StatusCode::unsupported,
-            "index file: {} {} is read with trust_faiss alone", name_of(row, index), place);
-    if (row == nullptr) return;
-    require_itself(index, *row);
+    const Composition* composition = composition_of(index);
+    require(trusts_faiss || (composition != nullptr && (composition->kind & allowed) != 0),
+            StatusCode::unsupported, "index file: {} {} is read with trust_faiss alone",
+            name_of(composition, index), place);
+    if (composition == nullptr) return;
+    require_itself(index, *composition);
     for (const auto& part : parts_of(index)) {
-      const Row* inner = row_of(*part.index);
+      const Composition* inner = composition_of(*part.index);
       const bool refines = part.kind == PartKind::refining;
-      require_allowed(*part.index, refines ? row->refining : row->inside,
-                      refines ? "as what refines" : inside_of(*row));
-      if (inner != nullptr) require_fits(index, *row, part, inner->name);
+      require_allowed(*part.index, refines ? composition->refining : composition->inside,
+                      refines ? "as what refines" : inside_of(*composition));
+      if (inner != nullptr) require_fits(index, *composition, part, inner->name);
     }
   }
 
-  static const char* inside_of(const Row& row) {
-    switch (row.kind) {
+  static const char* inside_of(const Composition& composition) {
+    switch (composition.kind) {
       case kIvfPolar:
         return "as coarse quantizer";
       case kIdMap:
@@ -128,25 +130,25 @@ struct Checks {
     }
   }
 
-  static void require_itself(const ::faiss::Index& index, const Row& row) {
+  static void require_itself(const ::faiss::Index& index, const Composition& composition) {
     require(index.d >= 1 && index.d <= kMaxDim && index.ntotal >= 0 &&
                 (index.metric_type == ::faiss::METRIC_INNER_PRODUCT ||
                  index.metric_type == ::faiss::METRIC_L2) &&
                 (index.is_trained || index.ntotal == 0),
             StatusCode::corrupt_data, "index file: {} has dim {}, {} rows, metric {}, {}trained",
-            row.name, index.d, index.ntotal, static_cast<int>(index.metric_type),
+            composition.name, index.d, index.ntotal, static_cast<int>(index.metric_type),
             index.is_trained ? "" : "not ");
   }
 
   /// The inner index of a container has its metric, and is trained where the container is. It has
   /// the container's dimensions and rows; after transforms, the dimensions that they make; as
   /// coarse quantizer, one row for each list.
-  static void require_fits(const ::faiss::Index& outer, const Row& row,
+  static void require_fits(const ::faiss::Index& outer, const Composition& composition,
                            const IndexPart<const ::faiss::Index>& part, const char* name) {
     const ::faiss::Index& inner = *part.index;
     int dim = outer.d;
     bool transforms_are_trained = true;
-    if (row.kind == kTransform) {
+    if (composition.kind == kTransform) {
       for (const auto* transform : dynamic_cast<const ::faiss::IndexPreTransform&>(outer).chain) {
         require(transform->d_in == dim, StatusCode::corrupt_data,
                 "index file: a transform takes {} dimensions; {} expected", transform->d_in, dim);
@@ -165,7 +167,7 @@ struct Checks {
             StatusCode::corrupt_data,
             "index file: {} of {} rows, dim {}, metric {}, {}trained, has {} inside, of {} rows, "
             "dim {}, metric {}, {}trained",
-            row.name, rows, dim, static_cast<int>(outer.metric_type),
+            composition.name, rows, dim, static_cast<int>(outer.metric_type),
             outer.is_trained ? "" : "not ", name, inner.ntotal, inner.d,
             static_cast<int>(inner.metric_type), inner.is_trained ? "" : "not ");
     const auto* centroids = dynamic_cast<const ::faiss::IndexFlat*>(&inner);

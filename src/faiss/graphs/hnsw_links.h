@@ -16,9 +16,9 @@
 namespace polarquant {
 
 /// Links the rows n0 … n0+n−1 that the graph's storage holds, x (n, d), into the graph. Unchanged
-/// after an error, out of memory among them: lists of links that change are copied before, up to as
-/// much memory as the links of all rows take. By OpenMP's threads; with one of them the result is
-/// the same each time.
+/// after an error, out of memory among them: lists of links that change are copied before, each
+/// row's once, up to as much memory as the links of all rows take. A thread takes a byte a row
+/// besides. By OpenMP's threads; with one of them the result is the same each time.
 void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x);
 
 }  // namespace polarquant

@@ -75,7 +75,7 @@ IndexPolar::idx_t IndexPolar::rows_as_floats() const {
 
 /// Whether the rows held are coded when so many come. Nothing is learned any more once the codec
 /// encoded rows for others.
-bool IndexPolar::codes_held_rows_with(idx_t coming) const {
+bool IndexPolar::must_code_held_rows(idx_t coming) const {
   return codes_->holds_floats() && (!learns_from_rows() || ntotal + coming >= rows_to_learn);
 }
 
@@ -135,7 +135,7 @@ void IndexPolar::code_rows() {
 
 /// Rows that were checked. Unchanged after an error, but for ids.
 void IndexPolar::append_rows(idx_t n, const float* x) {
-  if (codes_held_rows_with(n)) {
+  if (must_code_held_rows(n)) {
     require_float_rows(d, n, x);  // before they teach anything
     Contents coded = code_held_rows(learned_codec(n, x));
     coded.rows->append(*coded.codec, n, x, 0);
@@ -147,7 +147,7 @@ void IndexPolar::append_rows(idx_t n, const float* x) {
 }
 
 IndexPolar::Mark IndexPolar::mark(idx_t coming) const {
-  if (!codes_held_rows_with(coming)) return {codes_->mark(*codec_), {}};
+  if (!must_code_held_rows(coming)) return {codes_->mark(*codec_), {}};
   const std::span<const float> held = codes_->floats();
   return {{}, {copy_codec(*codec_), make_float_row_store(d, {held.begin(), held.end()})}};
 }

@@ -39,8 +39,8 @@ uint64_t to_coordinate_order(uint64_t signs, int count);
 int position_of(int j, int dim);
 /// Pairs of `dim` coordinates: 32 a segment, half of the last, rounded up.
 constexpr int pairs_of(int dim) {
-  const int payload = dim % kSegmentDims;
-  return dim / kSegmentDims * (kSegmentDims / 2) + (payload + 1) / 2;
+  const int last_dims = dim % kSegmentDims;
+  return dim / kSegmentDims * (kSegmentDims / 2) + (last_dims + 1) / 2;
 }
 
 /// A row of a block: the block's parts, its capacity, and the number of the row.

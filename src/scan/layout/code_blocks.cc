@@ -154,24 +154,24 @@ void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_blo
 }
 
 CodeBlocks::SpareBlock CodeBlocks::spare_of_block(const BlockLayout& layout) {
-  SpareBlock capacity;
-  capacity.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
-  capacity.code.resize(layout.row_format_bytes());
-  return capacity;
+  SpareBlock spare;
+  spare.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
+  spare.code.resize(layout.row_format_bytes());
+  return spare;
 }
 
 void CodeBlocks::truncate(int64_t rows) {
-  SpareBlock capacity = spare_of_block(layout_);
-  truncate(rows, capacity);
+  SpareBlock spare = spare_of_block(layout_);
+  truncate(rows, spare);
 }
 
-void CodeBlocks::truncate(int64_t rows, SpareBlock& capacity) noexcept {
+void CodeBlocks::truncate(int64_t rows, SpareBlock& spare) noexcept {
   if (rows >= rows_) return;
   const int64_t kept = rows % kBlockRows;
   // The size stays within its capacity.
-  capacity.block.assign(static_cast<size_t>(BlockLayout::capacity(kept)) * layout_.row_bytes(), 0);
-  repack(rows - kept, kept, capacity.code.data(), &capacity.block);
-  go_back_to(rows, capacity.block);
+  spare.block.assign(static_cast<size_t>(BlockLayout::capacity(kept)) * layout_.row_bytes(), 0);
+  repack(rows - kept, kept, spare.code.data(), &spare.block);
+  go_back_to(rows, spare.block);
 }
 
 void CodeBlocks::clear() noexcept {

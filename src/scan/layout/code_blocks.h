@@ -48,7 +48,7 @@ class CodeBlocks {
     std::vector<uint8_t> code;
   };
   static SpareBlock spare_of_block(const BlockLayout& layout);
-  void truncate(int64_t rows, SpareBlock& capacity) noexcept;
+  void truncate(int64_t rows, SpareBlock& spare) noexcept;
   void clear() noexcept;
 
   /// The state before an append, for taking it back.

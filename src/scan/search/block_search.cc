@@ -18,8 +18,8 @@
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
 #include "src/scan/search/shared_search.h"
-#include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
+#include "src/scan/search/thread_limits.h"
 #include "src/scan/search/tile_loader.h"
 #include "src/scan/search/tile_search.h"
 #include "src/scan/search/work_stealing.h"
@@ -90,7 +90,7 @@ class BlockSearch final : public QueryGroups {
                        ? std::make_unique<QueryTiles>(scan_codec_, queries_, plan_.form, threads_)
                        : nullptr;
     begin_parts(threads_, kept_);
-    limits_ = threads_ > 1 && !is_range() ? std::make_unique<SharedLimits>(threads_, nq_, kept_)
+    limits_ = threads_ > 1 && !is_range() ? std::make_unique<CommonLimits>(threads_, nq_, kept_)
                                           : nullptr;
     for (auto& worker : workers_)
       if (worker != nullptr) worker->tiles = 0;
@@ -266,7 +266,7 @@ class BlockSearch final : public QueryGroups {
   std::vector<ScanQuery> queries_;
   std::unique_ptr<QueryTiles> query_tiles_;  // of a dense scan
   std::unique_ptr<SharedQueries> shared_;    // of a shared one
-  std::unique_ptr<SharedLimits> limits_;     // of more than one thread, for the k best
+  std::unique_ptr<CommonLimits> limits_;     // of more than one thread, for the k best
 };
 
 }  // namespace

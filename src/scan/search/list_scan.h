@@ -14,8 +14,8 @@
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/row_filter.h"
-#include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
+#include "src/scan/search/thread_limits.h"
 #include "src/scan/search/tile_search.h"
 #include "src/scan/search/top_k.h"
 

@@ -14,7 +14,7 @@
 #include "src/scan/search/list_scan.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
-#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/thread_limits.h"
 
 namespace polarquant {
 namespace {
@@ -83,7 +83,7 @@ class ListSearch final : public QueryGroups {
     limits_.clear();
     if (parts > 1 && !is_range()) {
       for (int64_t query = 0; query < nq_; ++query)
-        limits_.push_back(std::make_unique<SharedLimits>(static_cast<int>(parts), 1, kept_));
+        limits_.push_back(std::make_unique<CommonLimits>(static_cast<int>(parts), 1, kept_));
     }
     const int64_t tasks = nq_ * parts;
     parallel_for(tasks, thread_count(threads_, tasks), [&](int64_t task, int thread) {
@@ -93,7 +93,7 @@ class ListSearch final : public QueryGroups {
 
   // Every parts-th of the query's lists, from the part-th on.
   void search_part(int32_t query, int64_t part, ListScan* scan) {
-    SharedLimits* shared = limits_.empty() ? nullptr : limits_[static_cast<size_t>(query)].get();
+    CommonLimits* shared = limits_.empty() ? nullptr : limits_[static_cast<size_t>(query)].get();
     const ThreadLimits limits = {shared, static_cast<int>(part), 0};
     std::vector<int64_t> lists;
     lists.reserve(static_cast<size_t>(probes_.nprobe));
@@ -165,7 +165,7 @@ class ListSearch final : public QueryGroups {
   int64_t kept_;                                       // rows by values
   std::vector<std::unique_ptr<ListScan>> scans_;       // of each thread
   ListPlan plan_;                                      // of the group
-  std::vector<std::unique_ptr<SharedLimits>> limits_;  // of queries in parts
+  std::vector<std::unique_ptr<CommonLimits>> limits_;  // of queries in parts
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which rows take part in a search, asked 64 at a time so that blocks without any are skipped.
+// A C caller's filter becomes one in capi/search_options.cc, FAISS's selector in
+// faiss/index/search_parameters.cc.
 #pragma once
 
 #include <cstdint>

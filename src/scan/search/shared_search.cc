@@ -90,7 +90,7 @@ float SharedSearch::promising_bound(const ScanTile& tile, const ScanQuery& query
   Sample sample;
   constexpr float kEveryRow = -std::numeric_limits<float>::infinity();
   CandidateSearch every = {&query, kEveryRow, {sample.candidates, sample.bounds, 0}, {}};
-  find_sign_candidates(codec_, tile, 0, std::min(tile.blocks, kSampleBlocks), &every, 1);
+  find_sketch_candidates(codec_, tile, 0, std::min(tile.blocks, kSampleBlocks), &every, 1);
   const int count = every.found.count;
   const int64_t rank = wanted * count / (int64_t{tile.blocks} * kBlockRows);
   if (rank >= count - 1) return kEveryRow;

@@ -158,7 +158,7 @@ void TileSearch::search_blocks(const ScanTile& tile, int first_block, TopK* best
       searches_[i].threshold = -best[i].worst_key();
     }
     const int blocks = end - block;
-    find_sign_candidates(codec_, tile, block, end, searches_.data(), count_);
+    find_sketch_candidates(codec_, tile, block, end, searches_.data(), count_);
     block = end;
     bool all_have_thresholds = true;
     for (int i = 0; i < count_; ++i) {
@@ -191,7 +191,7 @@ void TileSearch::find_list_candidates(const ScanTile& tile, std::span<const Tile
     search.threshold = threshold;
     search.found = found_[0]->list(capacity);
     const int end = lists[i].end_block;
-    find_sign_candidates(codec_, tile, first, end, &search, 1);
+    find_sketch_candidates(codec_, tile, first, end, &search, 1);
     for (int j = 0; j < std::min(search.found.count, kFetchedOfList); ++j)
       fetch_signs(place_of(tile, row_of(search.found.candidates[j])));
     capacity += static_cast<size_t>((end - first) * kBlockRows + kListPadding);

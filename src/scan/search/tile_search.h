@@ -11,8 +11,8 @@
 #include "src/scan/kernels/sketch/sketch_candidates.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
-#include "src/scan/search/shared_thresholds.h"
 #include "src/scan/search/spare_memory.h"
+#include "src/scan/search/thread_limits.h"
 #include "src/scan/search/top_k.h"
 
 namespace polarquant {

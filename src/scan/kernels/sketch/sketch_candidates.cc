@@ -17,10 +17,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "src/scan/kernels/sketch/candidates_avx2-inl.h"
-#include "src/scan/kernels/sketch/candidates_avx512-inl.h"
-#include "src/scan/kernels/sketch/candidates_by_tables-inl.h"
-#include "src/scan/kernels/sketch/candidates_by_words-inl.h"
+#include "src/scan/kernels/sketch/sketch_candidates_avx2-inl.h"
+#include "src/scan/kernels/sketch/sketch_candidates_avx512-inl.h"
+#include "src/scan/kernels/sketch/sketch_candidates_by_tables-inl.h"
+#include "src/scan/kernels/sketch/sketch_candidates_by_words-inl.h"
 #include "src/simd/capabilities.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -146,8 +146,8 @@ LinearBound linear_bound(const ScanCodec& codec, const ScanQuery& query, float t
   return bound;
 }
 
-void find_sign_candidates(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                          int end_block, CandidateSearch* searches, int count) {
+void find_sketch_candidates(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                            int end_block, CandidateSearch* searches, int count) {
   for (int i = 0; i < count; ++i) {
     searches[i].linear_bound = linear_bound(codec, *searches[i].query, searches[i].threshold);
   }

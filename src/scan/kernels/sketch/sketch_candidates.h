@@ -37,14 +37,14 @@ struct CandidateSearch {
   const ScanQuery* query = nullptr;
   float threshold = 0;       // for the bound; −infinity: every row passes
   CandidateList found;       // bounds by the linear bound; space for all rows and kListPadding
-  LinearBound linear_bound;  // set by find_sign_candidates
+  LinearBound linear_bound;  // set by find_sketch_candidates
   /// Which kernel was the faster one for the last blocks.
   bool finds_few = false;
 };
 
 /// Adds to the results of `searches`, ascending, those rows of the tile's blocks first_block …
 /// end_block−1 whose bound is at least the threshold, and few others. The codec has signs.
-void find_sign_candidates(const ScanCodec& codec, const ScanTile& tile, int first_block,
-                          int end_block, CandidateSearch* searches, int count);
+void find_sketch_candidates(const ScanCodec& codec, const ScanTile& tile, int first_block,
+                            int end_block, CandidateSearch* searches, int count);
 
 }  // namespace polarquant

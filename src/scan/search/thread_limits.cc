@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "src/scan/search/shared_thresholds.h"
+#include "src/scan/search/thread_limits.h"
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ std::unique_ptr<std::atomic<float>[]> infinite_keys(int64_t count) {
 
 }  // namespace
 
-SharedLimits::SharedLimits(int threads, int64_t nq, int64_t k)
+CommonLimits::CommonLimits(int threads, int64_t nq, int64_t k)
     : threads_(threads),
       nq_(nq),
       part_((k - 1) / threads + 1),
@@ -24,7 +24,7 @@ SharedLimits::SharedLimits(int threads, int64_t nq, int64_t k)
       keys_(infinite_keys(nq)),
       scratch_(static_cast<size_t>(threads)) {}
 
-void SharedLimits::exchange(int thread, int64_t query, TopK* best) {
+void CommonLimits::exchange(int thread, int64_t query, TopK* best) {
   std::vector<float>& scratch = scratch_[static_cast<size_t>(thread)];
   float lowest = keys_[query].load(std::memory_order_relaxed);
   if (best->take_change()) {

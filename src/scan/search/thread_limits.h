@@ -12,9 +12,9 @@
 
 namespace polarquant {
 
-class SharedLimits {
+class CommonLimits {
  public:
-  SharedLimits(int threads, int64_t nq, int64_t k);
+  CommonLimits(int threads, int64_t nq, int64_t k);
 
   /// Publishes what `thread` has found for a query, and lowers its limit to what all know.
   void exchange(int thread, int64_t query, TopK* best);
@@ -32,7 +32,7 @@ class SharedLimits {
 
 /// One thread's view of the limits, for queries from `first_query` on; does nothing without any.
 struct ThreadLimits {
-  SharedLimits* limits = nullptr;
+  CommonLimits* limits = nullptr;
   int thread = 0;
   int64_t first_query = 0;
 

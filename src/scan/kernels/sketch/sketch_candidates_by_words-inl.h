@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The first stage for one query on targets that have no form of their own.
-#if defined(POLARQUANT_CANDIDATES_BY_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef POLARQUANT_CANDIDATES_BY_WORDS_INL_H_
-#undef POLARQUANT_CANDIDATES_BY_WORDS_INL_H_
+#if defined(POLARQUANT_SKETCH_CANDIDATES_BY_WORDS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef POLARQUANT_SKETCH_CANDIDATES_BY_WORDS_INL_H_
+#undef POLARQUANT_SKETCH_CANDIDATES_BY_WORDS_INL_H_
 #else
-#define POLARQUANT_CANDIDATES_BY_WORDS_INL_H_
+#define POLARQUANT_SKETCH_CANDIDATES_BY_WORDS_INL_H_
 #endif
 
 #include <hwy/highway.h>
