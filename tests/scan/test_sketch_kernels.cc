@@ -53,7 +53,7 @@ struct Candidates {
 
 Candidates candidates_of(const ScanRows& rows, const ScanTile& tile,
                          const std::vector<const ScanQuery*>& queries, float threshold,
-                         size_t which, bool finds_few = false) {
+                         size_t which) {
   const auto capacity = static_cast<size_t>(tile.blocks * kBlockRows + kListPadding);
   std::vector<CandidateSearch> searches(queries.size());
   std::vector<uint32_t> candidates(queries.size() * capacity);
@@ -62,7 +62,6 @@ Candidates candidates_of(const ScanRows& rows, const ScanTile& tile,
     searches[i].query = queries[i];
     searches[i].threshold = threshold;
     searches[i].found = {candidates.data() + i * capacity, bounds.data() + i * capacity, 0};
-    searches[i].finds_few = finds_few;
   }
   find_sketch_candidates(rows.scan, tile, 0, tile.blocks, searches.data(),
                          static_cast<int>(searches.size()));
@@ -140,11 +139,6 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
             for (const float threshold : thresholds_among(bounds)) {
               const Candidates alone = candidates_of(rows, tile, {&query}, threshold, 0);
               check_candidates(rows, tile, query, alone, bounds, threshold, error_bound);
-              // By the kernel for few candidates, however many there are.
-              const Candidates few = candidates_of(rows, tile, {&query}, threshold, 0, true);
-              REQUIRE(few.rows == alone.rows);
-              REQUIRE(few.distances == alone.distances);
-              REQUIRE(few.bounds == alone.bounds);
               if (threshold == -kInfinity) REQUIRE(alone.rows == rows_of(tile));
               for (const size_t others : {1, 8}) {
                 std::vector<const ScanQuery*> queries(others, &other);

@@ -139,7 +139,6 @@ void TileSearch::begin(const ScanQuery* queries, int count) {
   for (int i = 0; i < count; ++i) {
     searches_[i].query = &queries[i];
     searches_[i].found = found_[static_cast<size_t>(i)]->list();
-    searches_[i].finds_few = false;
   }
   count_ = count;
   slice_ = kFirstSliceBlocks;

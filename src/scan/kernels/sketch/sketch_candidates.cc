@@ -31,39 +31,19 @@ constexpr int kSharedBlocks = 16;
 
 using CandidatesOfBlocks = void (*)(const SignBlocks&, CandidateSearch*);
 
-/// After so many blocks the search counts again how many rows of a block are candidates, and the
-/// most that count as few.
-constexpr int kKernelBlocks = 64;
-constexpr int kFewOfBlock = 4;
-
-/// One kernel for many candidates and one for few.
-struct CandidateKernels {
-  CandidatesOfBlocks many;
-  CandidatesOfBlocks few;
-};
-template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-constexpr CandidateKernels kCandidateKernels = {
-    &candidates_of_blocks<kWords, kThirdBit, kForm, kL2>,
-#if POLAR_SIMD_VPOPCNT || (POLAR_SIMD_AVX2 && !POLAR_SIMD_AVX512)
-    &few_candidates_of_blocks<kWords, kThirdBit, kForm, kL2>
-#else
-    &candidates_of_blocks<kWords, kThirdBit, kForm, kL2>
-#endif
-};
-
-/// The kernels for 1 to kMaxSketchWords words.
+/// The kernel for 1 to kMaxSketchWords words.
 template <bool kThirdBit, FactorForm kForm, bool kL2, int... kFewer>
-CandidateKernels kernels_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
-  static constexpr CandidateKernels kKernels[] = {
-      kCandidateKernels<kFewer + 1, kThirdBit, kForm, kL2>...};
+CandidatesOfBlocks kernel_for_words(int words, std::integer_sequence<int, kFewer...> /*fewer*/) {
+  static constexpr CandidatesOfBlocks kKernels[] = {
+      &candidates_of_blocks<kFewer + 1, kThirdBit, kForm, kL2>...};
   return kKernels[words - 1];
 }
 template <bool kThirdBit>
-CandidateKernels kernels_for_factors(int words, FactorForm form, bool l2) {
+CandidatesOfBlocks kernel_for_factors(int words, FactorForm form, bool l2) {
   constexpr auto kFewer = std::make_integer_sequence<int, kMaxSketchWords>();
   const auto kernels = [&]<FactorForm kForm>() {
-    return l2 ? kernels_for_words<kThirdBit, kForm, true>(words, kFewer)
-              : kernels_for_words<kThirdBit, kForm, false>(words, kFewer);
+    return l2 ? kernel_for_words<kThirdBit, kForm, true>(words, kFewer)
+              : kernel_for_words<kThirdBit, kForm, false>(words, kFewer);
   };
   switch (form) {
     case FactorForm::float16:
@@ -74,9 +54,9 @@ CandidateKernels kernels_for_factors(int words, FactorForm form, bool l2) {
       return kernels.template operator()<FactorForm::float32>();
   }
 }
-CandidateKernels candidate_kernels(int words, bool third_bit, FactorForm form, bool l2) {
-  return third_bit ? kernels_for_factors<true>(words, form, l2)
-                   : kernels_for_factors<false>(words, form, l2);
+CandidatesOfBlocks candidate_kernel(int words, bool third_bit, FactorForm form, bool l2) {
+  return third_bit ? kernel_for_factors<true>(words, form, l2)
+                   : kernel_for_factors<false>(words, form, l2);
 }
 
 /// Whether to fetch sketches a block ahead where one query streams through memory. On processors of
@@ -101,18 +81,13 @@ HWY_ATTR void find_candidates(const ScanCodec& codec, const ScanTile& tile, int 
     return;
   }
 #endif
-  const CandidateKernels kernels =
-      candidate_kernels(layout.sketch_words(), codec.has_third_bit(), form, l2);
-  const int together = count == 1 ? kKernelBlocks : kSharedBlocks;
+  const CandidatesOfBlocks kernel =
+      candidate_kernel(layout.sketch_words(), codec.has_third_bit(), form, l2);
+  const int together = count == 1 ? end_block - first_block : kSharedBlocks;
   for (int first = first_block; first < end_block; first += together) {
     const SignBlocks blocks = {layout, tile, first, std::min(end_block, first + together),
                                count == 1 && fetches_sketches()};
-    for (int i = 0; i < count; ++i) {
-      CandidateSearch& search = searches[i];
-      const int before = search.found.count;
-      (search.finds_few ? kernels.few : kernels.many)(blocks, &search);
-      search.finds_few = search.found.count - before <= kFewOfBlock * (blocks.end - first);
-    }
+    for (int i = 0; i < count; ++i) kernel(blocks, &searches[i]);
   }
 }
 

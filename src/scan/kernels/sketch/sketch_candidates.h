@@ -38,8 +38,6 @@ struct CandidateSearch {
   float threshold = 0;       // for the bound; −infinity: every row passes
   CandidateList found;       // bounds by the linear bound; space for all rows and kListPadding
   LinearBound linear_bound;  // set by find_sketch_candidates
-  /// Which kernel was the faster one for the last blocks.
-  bool finds_few = false;
 };
 
 /// Adds to the results of `searches`, ascending, those rows of the tile's blocks first_block …

@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
 #include "src/scan/kernels/sketch/weighted_counts-inl.h"
@@ -81,7 +80,7 @@ class AboveLinearBound {
   __m256 threshold_;
 };
 
-/// For many candidates: they are compressed by a table. For 4 words 112 instructions count, and 25
+/// Candidates are compressed by a table. For 4 words 112 instructions count, and 25
 /// compare with the linear bound and write.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
@@ -111,26 +110,6 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     }
   }
   search->found.count = static_cast<int>(candidates - search->found.candidates);
-}
-
-/// For few candidates: all rows are written, and candidates are taken one by one.
-template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
-  const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);
-  RowsOfBlocks found(&search->found);
-  for (int i = blocks.first; i < blocks.end; ++i) {
-    const SignBlock block = blocks.block(i);
-    BlockDistances* out = found.computed();
-    uint64_t reached = 0;
-    for (int row = 0; row < block.capacity; row += kGroupRows) {
-      const EightRows rows = computed.rows(block, row);
-      _mm256_store_si256(reinterpret_cast<__m256i*>(out->distances + row), rows.distances);
-      _mm256_store_ps(out->bounds + row, rows.bounds);
-      reached |= uint64_t{computed.reached(rows.bounds)} << row;
-    }
-    found.add(block.first, reached & block.allowed);
-  }
-  found.finish();
 }
 
 }  // namespace HWY_NAMESPACE

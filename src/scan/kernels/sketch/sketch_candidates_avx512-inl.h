@@ -14,7 +14,6 @@
 #include <limits>
 
 #include "src/scan/kernels/bounds/block_factors-inl.h"
-#include "src/scan/kernels/sketch/rows_of_blocks-inl.h"
 #include "src/scan/kernels/sketch/sign_blocks-inl.h"
 #include "src/scan/kernels/sketch/sketch_candidates.h"
 #include "src/simd/capabilities.h"
@@ -205,7 +204,7 @@ class AboveLinearBound {
   __m512 threshold_;
 };
 
-/// For many candidates: they are compressed in registers.
+/// Candidates are compressed in registers.
 template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
 HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
   using LinearBound = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
@@ -233,46 +232,6 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     }
   }
   search->found.count = static_cast<int>(candidates - search->found.candidates);
-}
-
-/// For few candidates: all rows are written, and candidates are taken one by one. A block is read
-/// as it lies in memory, all of its words and then its factors, which is faster than with factors
-/// in between (docs/dev/tuning.md, "Kernels").
-template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void few_candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
-  using LinearBound = AboveLinearBound<kWords, kThirdBit, kForm, kL2>;
-  const LinearBound computed(*search);
-  RowsOfBlocks found(&search->found);
-  for (int i = blocks.first; i < blocks.end; ++i) {
-    const SignBlock block = blocks.block(i);
-    BlockDistances* out = found.computed();
-    uint64_t reached = 0;
-    const auto store_bounds = [&](int row, __m512i distances) HWY_ATTR {
-      const __m512 bounds = computed.bounds(block, row, distances);
-      _mm512_store_ps(out->bounds + row, bounds);
-      reached |= uint64_t{computed.reached(bounds)} << row;
-    };
-    if (block.capacity == kBlockRows) {
-      __m512i distances[kBlockRows / LinearBound::kRows];
-#pragma GCC unroll 4
-      for (int row = 0; row < kBlockRows; row += LinearBound::kRows) {
-        LinearBound::fetch_next(block, row);
-        distances[row / LinearBound::kRows] = computed.distances(block, row, true);
-        _mm512_store_si512(out->distances + row, distances[row / LinearBound::kRows]);
-      }
-#pragma GCC unroll 4
-      for (int row = 0; row < kBlockRows; row += LinearBound::kRows)
-        store_bounds(row, distances[row / LinearBound::kRows]);
-    } else {
-      for (int row = 0; row < block.capacity; row += LinearBound::kRows) {
-        const __m512i distances = computed.distances(block, row, row + kGroupRows < block.capacity);
-        _mm512_store_si512(out->distances + row, distances);
-        store_bounds(row, distances);
-      }
-    }
-    found.add(block.first, reached & block.allowed);
-  }
-  found.finish();
 }
 
 }  // namespace HWY_NAMESPACE
