@@ -15,6 +15,7 @@ packages_format=(git clang-format-14)
 packages_clang=(clang libomp-dev)
 packages_browser=(chromium)
 packages_abi=(abigail-tools)
+packages_tidy=("${packages_clang[@]}" clang-tidy-14)
 packages_fuzz=("${packages_clang[@]}" libclang-rt-14-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
   libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
@@ -41,9 +42,11 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --aarch64        build for 64-bit ARM, without FAISS, and run it under qemu; Debian only
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --clang          install clang too: the bytes of codes are compared between compilers
-  check [--full]       what a change must pass: test --werror --clang, and the C ABI beside the last tag's; with --full
-                       all that there is: sanitizers, without FAISS, other FAISS and Highway releases, every fuzz
-                       target for a minute (an hour or two)
+  check [--full]       test --werror --clang, the C ABI beside the last tag's, tidy, and every fuzz target for half a
+                       minute; with --full all that there is: sanitizers, without FAISS, other FAISS and Highway
+                       releases, every fuzz target for a minute (an hour or two)
+  tidy [BASE]          run clang-tidy over the C++ sources that differ from the commit BASE; by default from the
+                       commit before HEAD. What it finds is an error
   fuzz [TARGET] [SECONDS]
                        build the fuzz targets with clang and libFuzzer and run each, or the one named, for
                        SECONDS, by default 60; tests/fuzz/README.md lists them
@@ -296,11 +299,43 @@ command_fuzz() {
   targets=(--target fuzz_targets)
   build -DPOLARQUANT_FUZZ=ON -DPOLARQUANT_SANITIZE=address,undefined -DCMAKE_C_COMPILER=clang \
     -DCMAKE_CXX_COMPILER=clang++
-  local target failed=()
+  local target failed=() running=()
   for target in "${wanted[@]}"; do
-    fuzz_target "$target" "$seconds" || failed+=("$target")
+    fuzz_target "$target" "$seconds" &
+    running+=("$!:$target")
+    if ((${#running[@]} == 2)) || [[ $target == "${wanted[-1]}" ]]; then
+      local one
+      for one in "${running[@]}"; do wait "${one%%:*}" || failed+=("${one#*:}"); done
+      running=()
+    fi
   done
   ((${#failed[@]} == 0)) || die "fuzz targets that found something: ${failed[*]}"
+}
+
+# The checks are those of .clang-tidy. Kernels and CUDA are left out: their files are compiled once for each
+# instruction set, or by another compiler.
+command_tidy() {
+  local base=${1-HEAD~1} changed
+  (($# <= 1)) || die "tidy takes a commit or nothing, got: $*"
+  if ! git -C "$root" rev-parse --verify --quiet "$base^{commit}" >/dev/null; then
+    (($# == 0)) || die "tidy: $base is no commit"
+    say "tidy: left out, a shallow clone does not have the commit before HEAD"
+    return
+  fi
+  need_packages "${packages_tidy[@]}"
+  cd "$root"
+  mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc' 'bench/*.cc' 'tests/*.cc' |
+    xargs --no-run-if-empty grep --files-without-match foreach_target.h)
+  if ((${#changed[@]} == 0)); then
+    say "tidy: no source differs from $base"
+    return
+  fi
+  build_dir=$root/build-tidy
+  cmake -S "$root" -B "$build_dir" -G Ninja -DPOLARQUANT_CUDA=OFF >/dev/null
+  say "tidy: ${#changed[@]} sources that differ from $base"
+  printf '%s\0' "${changed[@]}" |
+    xargs --null --max-args=1 --max-procs="$(nproc)" clang-tidy-14 -p "$build_dir" --quiet --warnings-as-errors='*' 2>/dev/null ||
+    die "tidy: clang-tidy found something"
 }
 
 # check_step WHAT COMMAND…: says what it does, and remembers what failed.
@@ -320,6 +355,7 @@ command_check() {
   check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
   need_packages "${packages_abi[@]}"
   check_step "the C ABI is that of the last tag, or adds to it" "$root/tests/abi/check_abi.sh" "$root" "$root/build-abi"
+  check_step "clang-tidy over what the last commit changed" "$0" tidy
   if ((full)); then
     check_step "the site of the pages" "$0" docs
     check_step "pages in a browser" "$0" test --werror --browser --label-regex pages
@@ -337,6 +373,8 @@ command_check() {
       say "== left out: other Highway releases, which are taken from Debian"
     fi
     check_step "each fuzz target for a minute" "$0" fuzz 60
+  else
+    check_step "each fuzz target for 30 seconds" "$0" fuzz 30
   fi
   if ((${#failed_steps[@]})); then
     printf 'failed: %s\n' "${failed_steps[@]}" >&2
@@ -449,7 +487,7 @@ command_format() {
 }
 
 case ${1-} in
-  setup | demo | test | check | fuzz | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
+  setup | demo | test | check | fuzz | tidy | build | wheel | docs | bench | speed | format) "command_$1" "${@:2}" ;;
   help | -h | --help) usage ;;
   *)
     if (($#)); then say "dev.sh: unknown command: $1"; fi
