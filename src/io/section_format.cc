@@ -27,7 +27,7 @@ std::string print_kind(SectionKind kind) {
 uint64_t offset_after(uint64_t end, SectionPlace place) {
   const uint64_t alignment = place == SectionPlace::data ? kDataAlignment : kSmallAlignment;
   require(end <= UINT64_MAX - alignment, StatusCode::corrupt_data,
-          "{}: a section would begin behind byte {}", kWhat, end);
+          "{}: a section would begin after byte {}", kWhat, end);
   return (end + alignment - 1) / alignment * alignment;
 }
 

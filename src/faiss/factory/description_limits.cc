@@ -108,7 +108,7 @@ constexpr NameRow kNames[] = {
     {"IDMap", {{{"of IDMap2", 2, 2}}}},
     // What stands after an underscore: the dimensions of "OPQ8_64", the block of "PQ8x4fs_64",
     // more stages of "RQ2x8_3x4".
-    {"", {{{"number behind _", 1, kMaxParts}, kBits}}, Table::none},
+    {"", {{{"number after _", 1, kMaxParts}, kBits}}, Table::none},
 };
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -249,7 +249,7 @@ void require_description(int d, const std::string& description) {
     const bool is_ordered = row.letters == "PQ" && !name.text.ends_with("np");
     require(!is_ordered || name.numbers.size() < 2 || name.numbers[1] <= kMaxOrderedBits,
             StatusCode::bad_argument,
-            "description: \"{}\" has {} bits; more than {} are allowed with np behind them",
+            "description: \"{}\" has {} bits; more than {} are allowed with np after them",
             name.text, name.numbers.back(), kMaxOrderedBits);
   }
   for (const Name& name : names) require_table(row_of(name, description), name, widest);

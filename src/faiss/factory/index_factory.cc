@@ -36,7 +36,7 @@ constexpr std::array<StandIn, 4> kStandIns = {{
 }};
 
 constexpr const char* kPlaces =
-    "it can stand alone, behind vector transforms (\"PCA64,Polar4\"), in an inverted file "
+    "it can stand alone, after vector transforms (\"PCA64,Polar4\"), in an inverted file "
     "(\"IVF1024,Polar4\"), as the rows of a graph (\"HNSW32,Polar4\"), inside IDMap or IDMap2, "
     "before "
     "RFlat or Refine(...), inside Refine(...), and as coarse quantizer (\"IVF1024(Polar8),SQ8\")";

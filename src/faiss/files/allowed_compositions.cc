@@ -122,7 +122,7 @@ struct Checks {
       case kIdMap:
         return "in an id map";
       case kTransform:
-        return "behind vector transforms";
+        return "after vector transforms";
       case kRefine:
         return "as what is refined";
       default:

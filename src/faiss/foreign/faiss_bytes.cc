@@ -181,7 +181,7 @@ void check_faiss_index(const uint8_t* data, size_t bytes) {
   FaissByteReader in(data, bytes);
   Context context{in};
   check_index(context);
-  FaissByteReader::expect(in.left() == 0, "bytes behind an index", in.left());
+  FaissByteReader::expect(in.left() == 0, "bytes after an index", in.left());
 }
 
 }  // namespace polarquant

@@ -100,7 +100,7 @@ void check_transform(FaissByteReader& in) {
 void check_faiss_transform(const uint8_t* data, size_t bytes) {
   FaissByteReader in(data, bytes);
   check_transform(in);
-  FaissByteReader::expect(in.left() == 0, "bytes behind a transform", in.left());
+  FaissByteReader::expect(in.left() == 0, "bytes after a transform", in.left());
 }
 
 }  // namespace polarquant

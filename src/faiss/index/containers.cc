@@ -301,7 +301,7 @@ bool replace_in_refine(std::unique_ptr<::faiss::Index>& index, const LeafReplace
   }
   for (const ::faiss::Index* inner = built->base_index; inner != nullptr;) {
     require(dynamic_cast<const ::faiss::IndexIDMap*>(inner) == nullptr, StatusCode::unsupported,
-            "description: an id map behind transforms cannot be refined; put it in front: "
+            "description: an id map after transforms cannot be refined; put it in front: "
             "\"IDMap,PCA64,Polar2,RFlat\"");
     const auto* transforms = dynamic_cast<const ::faiss::IndexPreTransform*>(inner);
     inner = transforms != nullptr ? transforms->index : nullptr;

@@ -59,7 +59,7 @@ void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const flo
     }
     fail(StatusCode::unsupported,
          "update_vectors: rows of this type of index cannot be changed; those of IndexPolar can, "
-         "also behind transforms and id maps");
+         "also after transforms and id maps");
   });
 }
 
