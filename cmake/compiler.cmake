@@ -25,6 +25,10 @@ if(POLARQUANT_SANITIZE)
   target_compile_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE}
                                                     -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(polarquant_flags INTERFACE -fsanitize=${POLARQUANT_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # With -O3 clang 14 takes eleven minutes for sketch_candidates.cc under sanitizers, with -O1 two.
+    target_compile_options(polarquant_flags INTERFACE -O1)
+  endif()
 endif()
 if(POLARQUANT_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES Clang)
