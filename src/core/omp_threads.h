@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The number of threads of one call, for loops that name none: FAISS's, which take it from OpenMP's
-// setting alone, and ours. That setting belongs to the calling thread (OpenMP keeps nthreads-var for
-// each task), so that no other thread sees it changed here and set back.
+// setting alone, and ours. That setting belongs to the calling thread (OpenMP keeps nthreads-var
+// for each task), so that no other thread sees it changed here and set back.
 #pragma once
 
 #include <omp.h>

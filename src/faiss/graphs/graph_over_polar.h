@@ -22,7 +22,7 @@ struct GraphOverPolar : FaissGraph {
   GraphOverPolar(std::unique_ptr<IndexPolar> rows, int links) : FaissGraph(rows.get(), links) {
     this->is_trained = rows->is_trained;
     this->own_fields = true;
-    rows.release();
+    static_cast<void>(rows.release());  // the base owns it
   }
 
   using FaissGraph::train;
