@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/faiss/foreign/memory_check.h"
-#include "src/faiss/index/range_result.h"
 
 namespace polarquant {
 namespace {
@@ -33,6 +32,17 @@ void search_rows(const ::faiss::IndexFlat& index, const Queries& queries, idx_t 
          queries.radius, found, nullptr);
 }
 
+/// Puts what FAISS found after what is there, its rows numbered from first_row on.
+void append(const RangeSearchResult& from, idx_t first_row, RangeFound* found) {
+  const int64_t before = found->lims.back();
+  for (size_t query = 1; query <= from.nq; ++query)
+    found->lims.push_back(before + static_cast<int64_t>(from.lims[query]));
+  const size_t count = from.lims[from.nq];
+  found->scores.insert(found->scores.end(), from.distances, from.distances + count);
+  found->ids.reserve(found->ids.size() + count);
+  for (size_t i = 0; i < count; ++i) found->ids.push_back(first_row + from.labels[i]);
+}
+
 /// What the queries find in parts of a flat index, one part after the other.
 void search_flat(const ::faiss::IndexFlat& index, const Queries& queries, idx_t rows_at_once,
                  RangeFound* found) {
@@ -40,11 +50,8 @@ void search_flat(const ::faiss::IndexFlat& index, const Queries& queries, idx_t 
   for (idx_t first = 0; first < index.ntotal; first += rows_at_once) {
     RangeSearchResult in_part(static_cast<size_t>(queries.n));
     search_rows(index, queries, first, std::min(rows_at_once, index.ntotal - first), &in_part);
-    RangeFound& part = parts.emplace_back();
-    part.lims.assign(in_part.lims, in_part.lims + queries.n + 1);
-    const auto count = part.lims.back();
-    part.scores.assign(in_part.distances, in_part.distances + count);
-    for (int64_t i = 0; i < count; ++i) part.ids.push_back(first + in_part.labels[i]);
+    parts.push_back({.lims = {0}});
+    append(in_part, first, &parts.back());
   }
   for (size_t query = 0; query < static_cast<size_t>(queries.n); ++query) {
     for (const RangeFound& part : parts) {
@@ -58,43 +65,26 @@ void search_flat(const ::faiss::IndexFlat& index, const Queries& queries, idx_t 
   }
 }
 
-void search_other(const ::faiss::Index& index, const Queries& queries,
-                  const ::faiss::SearchParametersIVF* params, RangeFound* found) {
-  RangeSearchResult in_part(static_cast<size_t>(queries.n));
-  index.range_search(queries.n, queries.x, queries.radius, &in_part, params);
-  const int64_t before = found->lims.back();
-  for (idx_t query = 1; query <= queries.n; ++query)
-    found->lims.push_back(before + static_cast<int64_t>(in_part.lims[query]));
-  const size_t count = in_part.lims[queries.n];
-  found->scores.insert(found->scores.end(), in_part.distances, in_part.distances + count);
-  found->ids.insert(found->ids.end(), in_part.labels, in_part.labels + count);
-}
-
 }  // namespace
 
 void search_range_in_parts(const ::faiss::Index& index, idx_t n, const float* x, float radius,
-                           const ::faiss::SearchParametersIVF* params, RangeSearchResult* result) {
+                           const ::faiss::SearchParametersIVF* params, RangeFound* found) {
   const auto nprobe = params != nullptr ? static_cast<idx_t>(params->nprobe) : 0;
   const RangePart part = part_of_range_search(index, n, nprobe);
-  if (part.queries == n && part.rows == index.ntotal) {
-    index.range_search(n, x, radius, result, params);
-    return;
-  }
-  const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(&index);
   // Of about one size, so that the last ones are not too few for products of matrices.
-  const idx_t parts = (n + part.queries - 1) / part.queries;
-  RangeFound found;
-  found.lims.push_back(0);
+  const idx_t parts = part.queries < n ? (n + part.queries - 1) / part.queries : 1;
+  *found = {.lims = {0}};
   for (idx_t i = 0; i < parts; ++i) {
     const idx_t first = n * i / parts;
     const Queries queries = {n * (i + 1) / parts - first, x + first * index.d, radius};
-    if (flat != nullptr) {
-      search_flat(*flat, queries, part.rows, &found);
+    if (part.rows < index.ntotal) {
+      search_flat(dynamic_cast<const ::faiss::IndexFlat&>(index), queries, part.rows, found);
     } else {
-      search_other(index, queries, params, &found);
+      RangeSearchResult in_part(static_cast<size_t>(queries.n));
+      index.range_search(queries.n, queries.x, radius, &in_part, params);
+      append(in_part, 0, found);
     }
   }
-  write_range_result(found, result);
 }
 
 }  // namespace polarquant

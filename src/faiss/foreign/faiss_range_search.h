@@ -6,16 +6,12 @@
 #include <faiss/IndexIVF.h>
 
 #include "src/faiss/foreign/faiss_compat.h"
-
-namespace faiss {
-struct RangeSearchResult;
-}  // namespace faiss
+#include "src/scan/search/search_result.h"
 
 namespace polarquant {
 
-/// index.range_search(n, x, radius, result), in an inverted file with params, which may be null.
+/// What index.range_search(n, x, radius) finds, in an inverted file with params, which may be null.
 void search_range_in_parts(const ::faiss::Index& index, idx_t n, const float* x, float radius,
-                           const ::faiss::SearchParametersIVF* params,
-                           ::faiss::RangeSearchResult* result);
+                           const ::faiss::SearchParametersIVF* params, RangeFound* found);
 
 }  // namespace polarquant

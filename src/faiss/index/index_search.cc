@@ -8,7 +8,6 @@
 #include <faiss/IndexPreTransform.h>
 #include <faiss/IndexRefine.h>
 #include <faiss/IndexScalarQuantizer.h>
-#include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
 #include <memory>
@@ -81,13 +80,6 @@ class Transformed {
   const float* rows_;
   std::unique_ptr<const float[]> owned_;
 };
-
-/// What FAISS found of a range search, as ours.
-void take_range_result(const ::faiss::RangeSearchResult& from, RangeFound* found) {
-  found->lims.assign(from.lims, from.lims + from.nq + 1);
-  found->scores.assign(from.distances, from.distances + found->lims.back());
-  found->ids.assign(from.labels, from.labels + found->lims.back());
-}
 
 class IndexSearch {
  public:
@@ -191,36 +183,36 @@ class IndexSearch {
       require(scanner != nullptr, StatusCode::unsupported,
               "range_search: the inverted file's codes are not scanned one by one");
     }
+    ::faiss::SearchParametersIVF params;
+    const bool names_lists = ivf != nullptr && request_.options.nprobe != 0;
+    if (names_lists) {
+      params = ivf_parameters(*ivf);
+      params.sel = nullptr;
+    }
     const WorkProgress work(request_.progress, "range_search");
-    ::faiss::RangeSearchResult result(static_cast<size_t>(request_.nq));
     stoppable(work, [&] {
-      if (ivf != nullptr && request_.options.nprobe != 0) {
-        ::faiss::SearchParametersIVF params = ivf_parameters(*ivf);
-        params.sel = nullptr;
-        search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius, &params,
-                              &result);
-      } else {
-        search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius, nullptr,
-                              &result);
-      }
+      search_range_in_parts(index, request_.nq, request_.queries, request_.goal.radius,
+                            names_lists ? &params : nullptr, result_.found);
     });
-    if (filters()) keep_selected(&result);
-    take_range_result(result, result_.found);
+    if (filters()) keep_selected();
   }
 
-  void keep_selected(::faiss::RangeSearchResult* result) const {
+  void keep_selected() const {
+    RangeFound& found = *result_.found;
     size_t kept = 0;
-    size_t begin = 0;
-    for (size_t query = 0; query < result->nq; ++query) {
-      const size_t end = result->lims[query + 1];
-      for (size_t i = begin; i < end; ++i) {
-        if (!request_.filter.keeps(result->labels[i])) continue;
-        result->labels[kept] = result->labels[i];
-        result->distances[kept++] = result->distances[i];
+    int64_t begin = 0;
+    for (size_t query = 1; query < found.lims.size(); ++query) {
+      const int64_t end = found.lims[query];
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+        if (!request_.filter.keeps(found.ids[i])) continue;
+        found.ids[kept] = found.ids[i];
+        found.scores[kept++] = found.scores[i];
       }
       begin = end;
-      result->lims[query + 1] = kept;
+      found.lims[query] = static_cast<int64_t>(kept);
     }
+    found.ids.resize(kept);
+    found.scores.resize(kept);
   }
 
   ::faiss::SearchParametersIVF ivf_parameters(const ::faiss::IndexIVF& ivf) {
@@ -279,8 +271,7 @@ class IndexSearch {
   /// filter.
   void scan_rows(const ::faiss::Index& index) {
     std::vector<idx_t> rows;
-    for (idx_t row = 0; row < index.ntotal; ++row)
-      if (request_.filter.keeps(row)) rows.push_back(row);
+    request_.filter.for_each(0, index.ntotal, [&](int64_t row) { rows.push_back(row); });
     const bool higher_is_nearer = index.metric_type == ::faiss::METRIC_INNER_PRODUCT;
     const idx_t k = request_.goal.k;
     const int threads = thread_count(0, request_.nq);

@@ -48,11 +48,7 @@ class BlockSearch final : public QueryGroups {
         machine_(ScanMachine::here()),
         workers_(static_cast<size_t>(threads_)) {}
 
-  void run() {
-    const int64_t group = plan_for(request_.nq).group_queries;
-    for (int64_t first = 0; first < request_.nq; first += group)
-      run_group(first, std::min(group, request_.nq - first));
-  }
+  void run() { QueryGroups::run(plan_for(request_.nq).group_queries); }
 
  private:
   struct Worker {

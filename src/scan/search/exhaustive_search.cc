@@ -96,14 +96,8 @@ class ExhaustiveSearch final : public QueryGroups {
   /// body(row) for the rows of a range that the filter lets through.
   template <typename Body>
   void for_each_row(int64_t range, const Body& body) const {
-    const int64_t end_row = std::min(codes_.rows, (range + 1) * kExhaustiveTaskRows);
-    uint64_t allowed = 0;
-    for (int64_t row = range * kExhaustiveTaskRows; row < end_row; ++row) {
-      if (row % 64 == 0)
-        allowed =
-            request_.filter.allowed(row, static_cast<int>(std::min<int64_t>(64, end_row - row)));
-      if ((allowed >> (row % 64) & 1) != 0) body(row);
-    }
+    const int64_t first = range * kExhaustiveTaskRows;
+    request_.filter.for_each(first, std::min(codes_.rows, first + kExhaustiveTaskRows), body);
   }
 
   void scan(int64_t range, int64_t first_query, int64_t end_query, TopK* best) {

@@ -30,8 +30,6 @@ class QueryGroups {
 
   /// All queries, so many together at the most.
   void run(int64_t group_queries);
-  /// Some, as a group.
-  void run_group(int64_t first, int64_t nq);
 
   /// Brings the group's rows into best(part) of each query, after prepare_queries and begin_parts.
   virtual void search_group() = 0;
@@ -75,6 +73,8 @@ class QueryGroups {
   std::vector<PreparedQuery> prepared_;
 
  private:
+  void run_group(int64_t first, int64_t nq);
+
   ResultWriter results_;
   std::vector<TopK> best_;  // (parts, queries)
 };

@@ -4,6 +4,8 @@
 // faiss/index/search_parameters.cc.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <type_traits>
@@ -41,6 +43,15 @@ class RowFilter {
     return mask_ ? mask_(first, count) & rows : rows;
   }
   bool keeps(int64_t row) const { return allowed(row, 1) != 0; }
+  /// body(row) for those of rows first … end−1 that take part, in order.
+  template <typename Body>
+  void for_each(int64_t first, int64_t end, const Body& body) const {
+    for (; first < end; first += 64) {
+      const auto count = static_cast<int>(std::min<int64_t>(64, end - first));
+      for (uint64_t left = allowed(first, count); left != 0; left &= left - 1)
+        body(first + std::countr_zero(left));
+    }
+  }
 
  private:
   Mask mask_;

@@ -20,9 +20,9 @@ namespace polarquant {
 /// What a search within a radius found: rows lims[q] … lims[q+1]−1 are those of query q, best
 /// first, ties by lower id.
 struct RangeFound {
-  std::vector<int64_t> lims;  // (nq + 1), from 0
-  std::vector<float> scores;  // (lims[nq])
-  std::vector<int64_t> ids;   // (lims[nq])
+  std::vector<int64_t> lims = {};  // (nq + 1), from 0
+  std::vector<float> scores = {};  // (lims[nq])
+  std::vector<int64_t> ids = {};   // (lims[nq])
 };
 
 /// For the k best: scores best first and ids, both (nq, k), ties by lower id; where there are fewer
@@ -101,9 +101,7 @@ class ResultWriter {
       return;
     }
     std::erase_if(rows, [this](const Neighbor& row) { return !(row.score <= key_); });
-    std::sort(rows.begin(), rows.end(), [](const Neighbor& a, const Neighbor& b) {
-      return a.score < b.score || (a.score == b.score && a.id < b.id);
-    });
+    std::sort(rows.begin(), rows.end(), comes_before);
     group_[static_cast<size_t>(query)] = std::move(rows);
   }
 

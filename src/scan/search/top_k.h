@@ -113,6 +113,11 @@ class TopK {
 /// How many of the most promising rows bring the k-th best near its final value.
 inline int64_t promising_rows(int64_t k) { return 16 + 3 * k; }
 
+/// The order of results: the better score first, ties by lower id.
+inline bool comes_before(const Neighbor& a, const Neighbor& b) {
+  return a.score < b.score || (a.score == b.score && a.id < b.id);
+}
+
 /// Drops all but the k best candidates, by key; in no stated order.
 inline void keep_best(std::vector<Neighbor>& candidates, int64_t k) {
   if (static_cast<int64_t>(candidates.size()) <= k) return;
@@ -125,9 +130,7 @@ inline void keep_best(std::vector<Neighbor>& candidates, int64_t k) {
 inline void write_top_k(std::vector<Neighbor>& candidates, int64_t k, bool higher_is_nearer,
                         float* scores, int64_t* ids) {
   keep_best(candidates, k);
-  std::sort(candidates.begin(), candidates.end(), [](const Neighbor& a, const Neighbor& b) {
-    return a.score < b.score || (a.score == b.score && a.id < b.id);
-  });
+  std::sort(candidates.begin(), candidates.end(), comes_before);
   const auto count = static_cast<int64_t>(candidates.size());
   for (int64_t i = 0; i < count; ++i) {
     scores[i] = score_of_key(candidates[static_cast<size_t>(i)].score, higher_is_nearer);

@@ -2,7 +2,6 @@
 #include "src/scan/stores/float_row_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -125,7 +124,7 @@ class FloatRowStore final : public RowStore {
         const float* query = request.queries + q * dim_;
         require_vector("queries", q, query, dim_, kMaxQueryNorm);
         TopK best = results.collector(results.k());
-        for_each_row(request.filter, [&](int64_t row) {
+        request.filter.for_each(0, rows(), [&](int64_t row) {
           best.push({key_of_score(scores(query, at(row)), codec.higher_is_nearer()), row});
         });
         std::vector<Neighbor> found = best.neighbors();
@@ -163,17 +162,6 @@ class FloatRowStore final : public RowStore {
 
   [[noreturn]] static void fail_uncoded() {
     fail(StatusCode::internal, "index: its rows are not coded yet");
-  }
-
-  /// body(row) for the rows that the filter lets through.
-  template <typename Body>
-  void for_each_row(const RowFilter& filter, const Body& body) const {
-    const int64_t all = rows();
-    for (int64_t first = 0; first < all; first += 64) {
-      const auto count = static_cast<int>(std::min<int64_t>(64, all - first));
-      for (uint64_t left = filter.allowed(first, count); left != 0; left &= left - 1)
-        body(first + std::countr_zero(left));
-    }
   }
 
   int dim_;
