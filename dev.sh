@@ -322,7 +322,7 @@ command_tidy() {
     say "tidy: left out, a shallow clone does not have the commit before HEAD"
     return
   fi
-  need_packages "${packages_tidy[@]}"
+  need_packages "${packages_build[@]}" "${packages_tidy[@]}"
   cd "$root"
   mapfile -t changed < <(git diff --name-only --diff-filter=d "$base" -- 'src/*.cc' 'bench/*.cc' 'tests/*.cc' |
     xargs --no-run-if-empty grep --files-without-match foreach_target.h)
@@ -331,7 +331,7 @@ command_tidy() {
     return
   fi
   build_dir=$root/build-tidy
-  cmake -S "$root" -B "$build_dir" -G Ninja -DPOLARQUANT_CUDA=OFF >/dev/null
+  configure -DPOLARQUANT_CUDA=OFF
   say "tidy: ${#changed[@]} sources that differ from $base"
   printf '%s\0' "${changed[@]}" |
     xargs --null --max-args=1 --max-procs="$(nproc)" clang-tidy-14 -p "$build_dir" --quiet --warnings-as-errors='*' 2>/dev/null ||
