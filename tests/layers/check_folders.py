@@ -5,9 +5,9 @@ and which file to open first ("Open first: `file`"), which exists.
 
 usage: check_folders.py ROOT
 """
-import pathlib
 import re
-import sys
+
+from source_checks import run
 
 TOPS = ("src", "cuda", "include/polarquant")
 MOST_LINES = 15
@@ -32,11 +32,7 @@ def wrong_with(root, folder):
     return None
 
 
-def main(arguments):
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    root = pathlib.Path(arguments[0])
+def check(root):
     folders = [root / top for top in TOPS]
     for top in TOPS:
         folders += [path for path in sorted((root / top).rglob("*")) if path.is_dir()]
@@ -51,4 +47,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, check)

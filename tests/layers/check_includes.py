@@ -9,8 +9,9 @@ usage: check_includes.py ROOT | check_includes.py --self-test
 """
 import pathlib
 import re
-import sys
 import tempfile
+
+from source_checks import run
 
 # A layer's folder or header, and the layers right below it; it may include all that is below these
 # as well. The longest name that a path begins with is its layer.
@@ -199,13 +200,8 @@ def self_test():
     return 1 if failed else 0
 
 
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    messages, read = find_violations(pathlib.Path(arguments[0]))
+def check(root):
+    messages, read = find_violations(root)
     for message in messages:
         print(message)
     print(f"{read} includes read, {len(messages)} break the layer rule")
@@ -213,4 +209,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, check, self_test)

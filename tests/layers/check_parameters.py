@@ -8,9 +8,9 @@ header says so.
 usage: check_parameters.py ROOT | --self-test
 """
 
-import pathlib
 import re
-import sys
+
+from source_checks import check_sources, judge, run
 
 MOST_PARAMETERS = 6
 TOPS = ("src", "include")
@@ -71,7 +71,7 @@ def wrong_with(name, text):
     if name.startswith(tuple(folder + "/" for folder in MAY_HAVE_MORE)):
         return []
     return [
-        f"{line}: {function} has {count} parameters; {MOST_PARAMETERS} are allowed"
+        f"{name}:{line}: {function} has {count} parameters; {MOST_PARAMETERS} are allowed"
         for line, function, count in long_functions(text)
         if not SAID_ELSEWHERE.match(function)
     ]
@@ -94,32 +94,13 @@ def self_test():
         f"// void scan({seven});",
         f"polar_status polar_codec_search({seven});",
     )
-    failed = [text for text in right if wrong_with("src/codec/a.cc", text)]
-    failed += [text for text in wrong if not wrong_with("src/codec/a.cc", text)]
-    failed += [text for text in wrong if wrong_with("src/simd/a.cc", text)]
-    for text in failed:
-        print(f"judged wrongly: {text}")
-    print(f"{len(right) + 2 * len(wrong)} cases, {len(failed)} judged wrongly")
-    return 1 if failed else 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    root = pathlib.Path(arguments[0])
-    files = [path for top in TOPS for path in sorted((root / top).rglob("*")) if path.suffix in (".h", ".cc")]
-    failed = 0
-    for path in files:
-        name = path.relative_to(root).as_posix()
-        for wrong in wrong_with(name, path.read_text(encoding="utf-8")):
-            print(f"{name}:{wrong}")
-            failed += 1
-    print(f"{len(files)} files read, {failed} functions with too many parameters")
-    return 1 if failed or not files else 0
+    return judge(
+        wrong_with,
+        [("src/codec/a.cc", text, False) for text in right]
+        + [("src/codec/a.cc", text, True) for text in wrong]
+        + [("src/simd/a.cc", text, False) for text in wrong],
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, lambda root: check_sources(root, TOPS, wrong_with), self_test)

@@ -9,9 +9,9 @@ no, silently, by the preprocessor.
 usage: check_targets.py ROOT | --self-test
 """
 
-import pathlib
 import re
-import sys
+
+from source_checks import check_sources, judge, run
 
 TOPS = ("src", "bench")
 #: What may name targets: the conditions themselves, and what is compiled.
@@ -30,9 +30,9 @@ def wrong_with(name, text):
     if name in MAY_NAME:
         return []
     code = COMMENT.sub("", text)
-    wrong = [f"names {match[0]}: ask for a POLAR_SIMD_… instead" for match in NAMED.finditer(code)]
+    wrong = [f"{name}: names {match[0]}: ask for a POLAR_SIMD_… instead" for match in NAMED.finditer(code)]
     if ASKS.search(code) and not INCLUDES.search(code):
-        wrong.append("asks for a POLAR_SIMD_… without including src/simd/capabilities.h")
+        wrong.append(f"{name}: asks for a POLAR_SIMD_… without including src/simd/capabilities.h")
     return wrong
 
 
@@ -50,33 +50,8 @@ def self_test():
         "#if POLAR_SIMD_VBMI\n",
         "// " + include + "#if POLAR_SIMD_VBMI\n",
     )
-    failed = [text for text in right if wrong_with("a.cc", text)]
-    failed += [text for text in wrong if not wrong_with("a.cc", text)]
-    for text in failed:
-        print(f"judged wrongly:\n{text}")
-    print(f"{len(right) + len(wrong)} cases, {len(failed)} judged wrongly")
-    return 1 if failed else 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
-    root = pathlib.Path(arguments[0])
-    files = [
-        path for top in TOPS for path in (root / top).rglob("*") if path.suffix in (".h", ".cc")
-    ]
-    failed = 0
-    for path in sorted(files):
-        name = path.relative_to(root).as_posix()
-        for wrong in wrong_with(name, path.read_text(encoding="utf-8")):
-            print(f"{name}: {wrong}")
-            failed += 1
-    print(f"{len(files)} files read, {failed} problems")
-    return 1 if failed or not files else 0
+    return judge(wrong_with, [("a.cc", text, False) for text in right] + [("a.cc", text, True) for text in wrong])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    run(__doc__, lambda root: check_sources(root, TOPS, wrong_with), self_test)
