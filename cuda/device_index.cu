@@ -71,9 +71,8 @@ void DeviceIndex::upload_tables(const CodeDescription& code) {
   std::vector<float2> cells;
   for (int s = 0; s < code.stages; ++s) {
     const StageDescription& stage = code.stage[s];
-    const bool bytes = stage.kind == CodeKind::bytes;
-    for (int i = 0; i < 256; ++i)
-      tables.push_back(table_entry(stage.value_x[i], bytes ? stage.value_x[i] : stage.value_y[i]));
+    // Magnitudes of both coordinates are looked up as x.
+    for (int i = 0; i < 256; ++i) tables.push_back(table_entry(stage.value_x[i], stage.value_y[i]));
     for (int i = 0; i < 256; ++i) cells.push_back({stage.cell_x[i], stage.cell_y[i]});
   }
   tables_.need(tables.size() * sizeof(uint32_t));

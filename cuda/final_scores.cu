@@ -33,20 +33,31 @@ __device__ int window_at(const uint8_t* ring, int step, int pair, int ring_bits)
   return static_cast<int>((low | high << 8) >> (first % 8) & 255);
 }
 
+__device__ int magnitude_at(const uint8_t* fields, int bits, int j) {
+  const int first = j * bits;
+  const uint32_t low = fields[first / 8];
+  const uint32_t high = fields[(first + bits - 1) / 8];
+  return static_cast<int>((low | high << 8) >> (first % 8) & ((1U << bits) - 1));
+}
+
 /// One coordinate of a stage's û.
 __device__ float decode_coordinate(const CodeView& code, int s, const RowBytes& row, int j) {
   const StageView& stage = code.stage[s];
   const float2* cells = code.cells + s * 256;
   const uint8_t* codes = row.payload + stage.codes_offset;
-  if (stage.kind == CodeKind::bytes) return cells[codes[j]].x;
   const int segment = j / kSegmentDims;
   const int half = (segment_count(code.dim, segment) + 1) / 2;
   const int in_segment = j % kSegmentDims;
   const bool is_y = in_segment >= half;
   const int pair = is_y ? in_segment - half : in_segment;
-  const float2 cell =
-      cells[window_at(codes, stage.step_bits, segment * 32 + pair, code.pairs * stage.step_bits)];
-  const float value = is_y ? cell.y : cell.x;
+  float value;
+  if (stage.kind == CodeKind::magnitudes) {
+    value = cells[magnitude_at(codes, stage.step_bits, j)].x;
+  } else {
+    const float2 cell =
+        cells[window_at(codes, stage.step_bits, segment * 32 + pair, code.pairs * stage.step_bits)];
+    value = is_y ? cell.y : cell.x;
+  }
   const uint32_t signs = group8_signs(code, stage, row, segment, pair / kGroupPairs);
   const bool negative = (signs >> (pair % kGroupPairs + (is_y ? 8 : 0)) & 1) != 0;
   return negative ? -value : value;

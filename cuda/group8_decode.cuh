@@ -109,21 +109,26 @@ __device__ inline uint32_t signed_selector(uint32_t signs, int u) {
 
 /// What says which table entries the group8's values are.
 struct Group8Codes {
-  uint64_t x;  // windows, or bytes of the x
-  uint64_t y;  // bytes of the y
+  uint64_t x;  // windows, or magnitudes of the x
+  uint64_t y;  // magnitudes of the y
   uint32_t signs;
 };
+
+/// Where the magnitudes of a segment's second coordinates begin, in bits from its first one's.
+__device__ inline int first_y_bit(const StageView& stage, int count) {
+  return (count + 1) / 2 * stage.step_bits;
+}
 
 __device__ inline Group8Codes load_group8(const CodeView& code, const StageView& stage,
                                           const RowBytes& row, int segment, int c) {
   Group8Codes group8;
   const uint8_t* codes = row.payload + stage.codes_offset;
   group8.y = 0;
-  if (stage.kind == CodeKind::bytes) {
-    const int half = (segment_count(code.dim, segment) + 1) / 2;
-    const uint8_t* bytes = codes + segment * kSegmentDims + 8 * c;
-    group8.x = load_bits(bytes);
-    group8.y = load_bits(bytes + half);
+  if (stage.kind == CodeKind::magnitudes) {
+    const int y_bit = first_y_bit(stage, segment_count(code.dim, segment));
+    const uint8_t* fields = codes + (segment * kSegmentDims / 8 + c) * stage.step_bits;
+    group8.x = load_bits(fields);
+    group8.y = load_bits(fields + y_bit / 8) >> (y_bit % 8);
   } else {
     group8.x = group8_windows(codes, stage.step_bits, segment * kGroupsPerSegment + c,
                               code.pairs * stage.step_bits);
@@ -137,11 +142,13 @@ template <typename LookUp>
 __device__ inline void decode_group8(const StageView& stage, const Group8Codes& group8,
                                      const LookUp& look_up, uint32_t words[4]) {
   uint32_t entries[kGroupPairs];
-  if (stage.kind == CodeKind::bytes) {
+  if (stage.kind == CodeKind::magnitudes) {
+    // The table repeats itself: bits above a magnitude's do not count.
 #pragma unroll
     for (int i = 0; i < kGroupPairs; ++i) {
-      const uint32_t x = look_up(static_cast<uint32_t>(group8.x >> (8 * i)) & 255);
-      const uint32_t y = look_up(static_cast<uint32_t>(group8.y >> (8 * i)) & 255);
+      const int shift = i * stage.step_bits;
+      const uint32_t x = look_up(static_cast<uint32_t>(group8.x >> shift) & 255);
+      const uint32_t y = look_up(static_cast<uint32_t>(group8.y >> shift) & 255);
       entries[i] = __byte_perm(x, y, 0x5410);
     }
   } else {

@@ -31,8 +31,8 @@ inline constexpr int kDeviceNameBytes = 256;
 inline constexpr int64_t kMaxRows = int64_t{4294967295} - kBlockRows;
 
 enum class CodeKind : int32_t {
-  windows,  // 8-bit windows over a ring of bits, one a pair
-  bytes,    // one a coordinate
+  windows,     // 8-bit windows over a ring of bits, one a pair
+  magnitudes,  // fields of step_bits ≤ 7 bits, one a coordinate
 };
 enum class SignPlace : int32_t {
   none,   // the table has them
@@ -44,7 +44,7 @@ enum class SignPlace : int32_t {
 struct StageDescription {
   CodeKind kind;
   SignPlace signs;
-  int32_t step_bits;  // windows: bits a pair
+  int32_t step_bits;  // windows: bits a pair; magnitudes: bits a coordinate
   uint32_t signs_offset;
   uint32_t codes_offset;
   int8_t value_x[256];  // int8 values

@@ -76,7 +76,7 @@ __device__ inline void look_up_four(const SharedTable& table, const Bits64& indi
 
 /// One row of a stage, for the thread that decodes its groups8 c (of every segment).
 struct SharedRow {
-  uint32_t codes;         // group8 c of segment 0: where its windows' bits, or bytes of x, begin
+  uint32_t codes;         // group8 c of segment 0: where bits of its windows, or of x, begin
   uint32_t sketch_word;   // signs of the segments in the sketch, byte c
   uint32_t payload_word;  // those after, as if segment 0 were there
   uint32_t plane;         // signs in coordinate order
@@ -88,9 +88,8 @@ __device__ inline SharedRow shared_row(const CodeView& code, const StageView& st
   SharedRow shared;
   const uint32_t payload = shared_address(row.payload);
   shared.ring = payload + stage.codes_offset;
-  shared.codes = stage.kind == CodeKind::bytes
-                     ? shared.ring + 8 * c
-                     : shared.ring + c * stage.step_bits - 1 + (stage.step_bits >> 3);
+  shared.codes = shared.ring + c * stage.step_bits;
+  if (stage.kind == CodeKind::windows) shared.codes += (stage.step_bits >> 3) - 1;
   shared.sketch_word = shared_address(row.sketch) + c;
   shared.payload_word = payload - 8 * code.sketch_words + c;
   shared.plane = payload + stage.signs_offset;
@@ -133,15 +132,16 @@ __device__ inline void decode_shared(const CodeView& code, const StageView& stag
     look_up_four(table, bits, step, entries);
     look_up_four(table, shift_right(bits, 4 * step), step, entries + 4);
   } else {
-    const uint32_t x = row.codes + segment * kSegmentDims;
-    const uint32_t y = x + (segment_count(code.dim, segment) + 1) / 2;
-    const Bits64 x_fields = load_bits_shared(x);
-    const Bits64 y_fields = load_bits_shared(y);
+    const int step = stage.step_bits;
+    const int y_bit = first_y_bit(stage, segment_count(code.dim, segment));
+    const uint32_t first = row.codes + segment * (kSegmentDims / 8) * step;
+    const Bits64 x = load_bits_shared(first);
+    const Bits64 y = shift_right(load_bits_shared(first + y_bit / 8), y_bit % 8);
     uint32_t other[kGroupPairs];
-    look_up_four(table, {x_fields.low, 0}, 8, entries);
-    look_up_four(table, {x_fields.high, 0}, 8, entries + 4);
-    look_up_four(table, {y_fields.low, 0}, 8, other);
-    look_up_four(table, {y_fields.high, 0}, 8, other + 4);
+    look_up_four(table, x, step, entries);
+    look_up_four(table, shift_right(x, 4 * step), step, entries + 4);
+    look_up_four(table, y, step, other);
+    look_up_four(table, shift_right(y, 4 * step), step, other + 4);
 #pragma unroll
     for (int i = 0; i < kGroupPairs; ++i) entries[i] = __byte_perm(entries[i], other[i], 0x5410);
   }

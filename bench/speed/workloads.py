@@ -127,7 +127,7 @@ def workloads() -> list[Encode | Search]:
     listed: list[Encode | Search] = [Encode(f"encode/{code}", code) for code in codes]
     for how in ("one", "batch"):
         listed += [Search(f"{how}/{code}", code) for code in codes]
-        listed += [Search(f"{how}/Polar4+2", "Polar4+2")]
+        listed += [Search(f"{how}/{code}", code) for code in ("Polar8", "Polar4+2")]
         for code in ("Polar4", "Polar2-pca"):
             options = {"exactness": float("inf")}
             listed += [Search(f"{how}/{code}/every-row", code, options=options)]

@@ -126,8 +126,8 @@ struct IndexPolar : ::faiss::Index {
   void reconstruct_n(idx_t i0, idx_t ni, float* recons) const override;
   /// How sure a search leaves rows out without scoring them, in standard deviations of what a row's
   /// sign bits say about its score; 0 to +infinity, which scores every row. The default loses at
-  /// most .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and
-  /// above, "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
+  /// most .001 of recall@10 on real embeddings. Read by codes with signs ("Polar2" and above)
+  /// of 64 dimensions and more; the others always have every row scored.
   float exactness = 2.25F;
 
   /// Removes the rows whose ids the selector names and returns how many they were; the others keep

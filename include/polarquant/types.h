@@ -141,8 +141,8 @@ typedef struct polar_search_options {
   int32_t num_threads;  /* 0 to 1024; default 0 = OpenMP's default */
   /* How sure rows are left out without being scored, in standard deviations of what a row's sign
    * bits say about its score; 0 to +inf, which scores every row. The default, 2.25, loses at most
-   * .001 of recall@10 on real embeddings. Read by codes with a sign plane ("Polar2" and above;
-   * "Polar8" has none) of 64 dimensions and more; the others always have every row scored.
+   * .001 of recall@10 on real embeddings. Read by codes with signs ("Polar2" and above) of
+   * 64 dimensions and more; the others always have every row scored.
    * POLAR_ERROR_UNSUPPORTED for graphs, unless it is the default. */
   float exactness;
   int32_t reserved;           /* 0 */

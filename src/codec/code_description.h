@@ -50,6 +50,12 @@ struct CodeDescription {
     const auto* planes = std::get_if<const TrellisPlanes*>(&stages[0].parts[0].numbers);
     return planes != nullptr ? *planes : nullptr;
   }
+  /// The levels of codes that are a byte a coordinate and nothing else, else null.
+  const LevelTable* lone_levels() const {
+    if (stages.size() != 1 || stages[0].parts.size() != 1) return nullptr;
+    const auto* levels = std::get_if<const LevelTable*>(&stages[0].parts[0].numbers);
+    return levels != nullptr ? *levels : nullptr;
+  }
 };
 
 }  // namespace polarquant

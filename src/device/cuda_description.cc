@@ -8,6 +8,7 @@
 #include "src/codec/magnitude_planes.h"
 #include "src/codec/trellis_quantizer.h"
 #include "src/device/cuda_row_description.h"
+#include "src/scan/layout/level_planes.h"
 
 namespace polarquant::device {
 namespace {
@@ -19,8 +20,10 @@ void put_cells(const TrellisPlanes& planes, cuda::StageDescription* stage) {
   std::copy(std::begin(cells.x), std::end(cells.x), stage->cell_x);
   std::copy(std::begin(cells.y), std::end(cells.y), stage->cell_y);
 }
+// Blocks split levels: the positive ones are the magnitudes.
 void put_cells(const LevelTable& table, cuda::StageDescription* stage) {
-  std::copy(table.levels().begin(), table.levels().end(), stage->cell_x);
+  const auto positive = table.levels().last(size_t{1} << kLevelMagnitudeBits);
+  std::copy(positive.begin(), positive.end(), stage->cell_x);
 }
 // Only trained codes have cells.
 void put_cells(const MagnitudePlanes& /*planes*/, cuda::StageDescription* /*stage*/) {}
@@ -39,7 +42,8 @@ cuda::SignPlace sign_place(Int8Part::Signs signs) {
 
 cuda::StageDescription describe_stage(const Int8Part& part) {
   cuda::StageDescription stage = {};
-  stage.kind = part.kind == Int8Part::Kind::bytes ? cuda::CodeKind::bytes : cuda::CodeKind::windows;
+  stage.kind = part.kind == Int8Part::Kind::magnitudes ? cuda::CodeKind::magnitudes
+                                                       : cuda::CodeKind::windows;
   stage.signs = sign_place(part.signs);
   stage.step_bits = part.step_bits;
   stage.signs_offset = static_cast<uint32_t>(part.signs_offset);

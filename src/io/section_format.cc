@@ -64,6 +64,7 @@ FileHeader parse_header(const uint8_t* header) {
   require(version >= 1, StatusCode::corrupt_data, "{}: format version {} is not allowed; 1 to {}",
           kWhat, version, kFileVersion);
   FileHeader read;
+  read.version = version;
   read.sections = in.get<uint32_t>("section count");
   read.file_bytes = in.get<uint64_t>("file size");
   require(read.sections >= 1 && read.sections <= kMaxSections, StatusCode::corrupt_data,

@@ -27,9 +27,11 @@ constexpr SectionKind section_kind(const char (&name)[5]) {
 std::string print_kind(SectionKind kind);
 
 inline constexpr char kFileMagic[8] = {'P', 'Q', 'I', 'N', 'D', 'E', 'X', '\0'};
-inline constexpr uint32_t kFileVersion = 2;
-/// Files that hold rows as floats are of this version, others of the first.
+inline constexpr uint32_t kFileVersion = 3;
+/// Files that hold rows as floats are of this version at least, others of the first.
 inline constexpr uint32_t kFileVersionOfFloats = 2;
+/// And files that hold blocks of codes of a byte a coordinate: earlier ones have these unsplit.
+inline constexpr uint32_t kFileVersionOfSplitLevels = 3;
 inline constexpr uint64_t kHeaderBytes = 64;
 inline constexpr uint64_t kTableEntryBytes = 32;
 inline constexpr uint64_t kSmallAlignment = 8;
@@ -64,6 +66,7 @@ std::vector<uint8_t> print_header(uint32_t version, const std::vector<SectionEnt
                                   uint64_t file_bytes);
 
 struct FileHeader {
+  uint32_t version = 0;
   uint32_t sections = 0;
   uint64_t file_bytes = 0;
 };

@@ -26,6 +26,7 @@ void SectionReader::read_header() {
   uint8_t header[kHeaderBytes];
   read(header, sizeof header);
   const FileHeader read_header = parse_header(header);
+  version_ = read_header.version;
   const std::optional<uint64_t> total = source_->total_bytes();
   knows_size_ = total.has_value();
   require(!knows_size_ || *total == read_header.file_bytes, StatusCode::corrupt_data,

@@ -28,6 +28,8 @@ class SectionReader {
   explicit SectionReader(std::unique_ptr<ByteSource> source);
   explicit SectionReader(std::shared_ptr<const MappedFile> file);
 
+  /// The file's format version.
+  uint32_t version() const { return version_; }
   bool is_mapped() const { return file_ != nullptr; }
   bool at_end() const { return next_ == table_.size(); }
   /// The kind of the next section; throws corrupt_data at the end.
@@ -67,6 +69,7 @@ class SectionReader {
 
   std::unique_ptr<ByteSource> source_;
   std::shared_ptr<const MappedFile> file_;
+  uint32_t version_ = 0;
   bool knows_size_ = false;
   uint64_t position_ = 0;
   std::vector<SectionEntry> table_;

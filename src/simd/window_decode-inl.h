@@ -128,6 +128,21 @@ class ByteTable {
   __m512i first_, second_, third_, fourth_;
 };
 
+/// 128 bytes, in registers, by indices whose highest bit does not count.
+class MagnitudeTable {
+ public:
+  /// `bytes`: on a 64-byte boundary.
+  explicit HWY_ATTR HWY_INLINE MagnitudeTable(const int8_t* bytes)
+      : low_(_mm512_load_si512(bytes)), high_(_mm512_load_si512(bytes + 64)) {}
+
+  HWY_ATTR HWY_INLINE __m512i look_up(__m512i index) const {
+    return _mm512_permutex2var_epi8(low_, index, high_);
+  }
+
+ private:
+  __m512i low_, high_;
+};
+
 HWY_ATTR HWY_INLINE __m512i look_up(const void* bytes, __m512i index) {
   return ByteTable(bytes).look_up(index);
 }

@@ -39,8 +39,10 @@ class VectorSink final : public ByteSink {
   std::vector<uint8_t> out;
 };
 
+/// Of this version, in whose form the sections are.
 inline std::vector<uint8_t> put_together(std::vector<FileSection> sections) {
   SectionWriter writer;
+  writer.need_version(kFileVersion);
   for (FileSection& section : sections) {
     // The state of a codec ends with a checksum of its own.
     if (section.kind == section_kind("CODC") && section.bytes.size() >= 8) {

@@ -51,7 +51,7 @@ def read_sections(data):
     head = Fields(data)
     assert head.bytes(8) == b"PQINDEX\0"
     version, count, file_bytes, checksum = head.get("IIQQ")
-    assert version in (1, 2) and file_bytes == len(data)
+    assert version in (1, 2, 3) and file_bytes == len(data)
     assert head.bytes(32) == bytes(32)
     end = HEADER_BYTES + count * ENTRY_BYTES
     assert xxh3(data[:24] + bytes(8) + data[32:end]) == checksum
@@ -101,11 +101,20 @@ def pair_order_to_coordinates(words, dim):
     return bits[:, columns]
 
 
+def has_levels(layout):
+    """Whether a coordinate is a byte, which blocks split into its sign and its magnitude: those of
+    files of version 3."""
+    return not layout.stages and layout.file_version >= 3
+
+
 def words_and_plane(state, layout):
-    """Words of a row's signs, and those in the front, and bytes of its quadrant plane."""
-    has_signs = bool(layout.stages) and layout.stages[0].quadrant
+    """Words of a row's signs, and those in the front, and bytes that blocks need not hold."""
+    has_signs = has_levels(layout) or bool(layout.stages) and layout.stages[0].quadrant
     words = -(-state.dim // SEGMENT) if has_signs else 0
-    return words, min(SKETCH_WORDS, words), -(-state.dim // 8) if has_signs else 0
+    plane = -(-state.dim // 8) if has_signs else 0
+    if has_levels(layout):  # magnitudes of 7 bits are left, and they are whole bytes
+        plane = state.dim // 8
+    return words, min(SKETCH_WORDS, words), plane
 
 
 def sketch_and_payload_bytes(state, layout):
@@ -115,11 +124,18 @@ def sketch_and_payload_bytes(state, layout):
             8 * (words - sketch_words) + layout.plane_bytes - plane)
 
 
+def joined_levels(signs, magnitudes, dim):
+    """Levels, (n, dim), of signs, 1 for negative, and fields of 7 bits."""
+    bits = np.unpackbits(magnitudes, axis=1, bitorder="little")
+    assert not bits[:, 7 * dim :].any()
+    fields = bits[:, : 7 * dim].reshape(len(bits), dim, 7) @ (1 << np.arange(7))
+    return np.where(signs == 1, 127 - fields, 128 + fields)
+
+
 def unpack_blocks(sketches, payloads, rows, state, layout):
     """Codes in the row format, (rows, row_bytes)."""
     dim = state.dim
     words, sketch_words, plane = words_and_plane(state, layout)
-    has_signs = words > 0
     factors = 2 * layout.factor_type.itemsize
     payload_bytes = sketch_and_payload_bytes(state, layout)[1]
     codes = np.zeros((rows, layout.row_bytes), np.uint8)
@@ -138,12 +154,16 @@ def unpack_blocks(sketches, payloads, rows, state, layout):
         row_factors = np.frombuffer(sketch[capacity * 8 * sketch_words :], np.uint8)
         row_factors = row_factors.reshape(capacity, factors)
         kept = 8 * (words - sketch_words)
-        if has_signs:
+        if words > 0:
             others = np.ascontiguousarray(payload[:, :kept]).view("<u8")
             bits = pair_order_to_coordinates(np.hstack([signs, others]), dim)
-            codes[first : first + count, :plane] = np.packbits(bits, axis=1,
-                                                               bitorder="little")
-        codes[first : first + count, plane : layout.plane_bytes] = payload[:, kept:]
+        if has_levels(layout):
+            codes[first : first + count, :dim] = joined_levels(bits, payload[:, kept:], dim)
+        else:
+            if words > 0:
+                codes[first : first + count, :plane] = np.packbits(bits, axis=1,
+                                                                   bitorder="little")
+            codes[first : first + count, plane : layout.plane_bytes] = payload[:, kept:]
         codes[first : first + count, layout.plane_bytes :] = row_factors[:count]
     assert sketch_at == len(sketches) and payload_at == len(payloads)
     return codes
@@ -154,6 +174,7 @@ class IndexFile:
 
     def __init__(self, data):
         self.sections = read_sections(data)
+        (self.version,) = struct.unpack_from("<I", data, 8)
         self.description = None
         if self.sections[0][0] == "CAPI":
             fields = Fields(self.sections.pop(0)[1])
@@ -188,6 +209,7 @@ class FlatIndex(IndexFile):
         assert self.state.dim == self.dim
         self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks,
                                            self.state.version)
+        self.layout.file_version = self.version
         if "FLTS" in found:
             self.floats = np.frombuffer(found["FLTS"], "<f4").reshape(self.rows, self.dim)
         elif lie_one_by_one:
@@ -304,6 +326,7 @@ class InvertedFile(IndexFile):
         self.state = State(found["CODC"])
         self.layout = polar_trellis.Layout(self.state.spec, self.dim, codebooks,
                                            self.state.version)
+        self.layout.file_version = self.version
         self.centroids = flat_rows(found["FAIS"])
         assert self.centroids.shape == (lists, self.dim)
         self.sizes = np.frombuffer(found["LIST"], "<i8")

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The bytes of blocks: positions and pairs, rows in and out of the row format.
+#include "src/codec/bit_packing.h"
+#include "src/codec/lloyd_max.h"
 #include "src/codec/planned_quantizer.h"
 #include "src/scan/layout/block_layout.h"
+#include "src/scan/layout/level_planes.h"
 
 #include <algorithm>
 #include <bit>
@@ -185,6 +188,80 @@ TEST_CASE("the parts of a block lie where its description says", "[scan][blocks]
                             layout.payload_bytes() - payload_signs) == 0);
       }
     }
+  }
+}
+
+TEST_CASE("levels are split into signs and magnitudes, and joined again", "[scan][blocks]") {
+  // What the split says of a level holds of its number.
+  const std::vector<double>& levels = normal_codebook(8).levels;
+  for (size_t level = 0; level < 128; ++level) {
+    REQUIRE(levels[level] < 0);
+    REQUIRE(levels[level] == -levels[255 - level]);
+  }
+  Random random(6);
+  for (int count = 1; count <= 64; ++count) {
+    for (int round = 0; round < 50; ++round) {
+      CAPTURE(count, round);
+      std::vector<uint8_t> given(static_cast<size_t>(count));
+      for (uint8_t& level : given) level = static_cast<uint8_t>(random.next());
+      std::vector<uint8_t> magnitudes(level_magnitude_bytes(count) + 1, 99);
+      const uint64_t signs = split_levels(given.data(), count, magnitudes.data());
+      REQUIRE(magnitudes.back() == 99);
+      if (count < 64) REQUIRE(signs >> count == 0);
+      for (int j = 0; j < count; ++j) {
+        const int level = given[static_cast<size_t>(j)];
+        REQUIRE((signs >> j & 1) == (level < 128 ? 1 : 0));
+        const int magnitude = level < 128 ? 127 - level : level - 128;
+        const auto first_bit = static_cast<size_t>(7 * j);
+        REQUIRE(static_cast<int>(read_bits(magnitudes.data(), first_bit, 7)) == magnitude);
+      }
+      std::vector<uint8_t> joined(given.size() + 1, 99);
+      join_levels(signs, magnitudes.data(), count, joined.data());
+      REQUIRE(joined.back() == 99);
+      joined.pop_back();
+      REQUIRE(joined == given);
+    }
+  }
+}
+
+TEST_CASE("a block of bytes has their signs as words, and takes no more memory", "[scan][blocks]") {
+  for (const int dim : kScanDims) {
+    CAPTURE(dim);
+    const auto codec = make_codec("Polar8", dim, Metric::l2);
+    const BlockLayout layout(*codec);
+    const int words = (dim + 63) / 64;
+    const size_t payload_signs = 8 * static_cast<size_t>(std::max(words - 4, 0));
+    REQUIRE(layout.sign_words() == words);
+    REQUIRE(layout.sketch_words() == std::min(words, 4));
+    REQUIRE(layout.payload_bytes() == payload_signs + level_magnitude_bytes(dim));
+    const size_t word_padding = 8 * static_cast<size_t>(words) - static_cast<size_t>(dim) / 8;
+    REQUIRE(layout.row_bytes() <= codec->layout().group_bytes + word_padding);
+    const std::vector<uint8_t> codes = made_up_codes(*codec, 8, 5);
+    AlignedVector<uint8_t> block(8 * layout.row_bytes());
+    for (int row = 0; row < 8; ++row) {
+      const WritableRow at = layout.row_of_block(block.data(), 8, row);
+      const uint8_t* code = codes.data() + row * layout.row_format_bytes();
+      layout.put_row(code, at);
+      const uint8_t* magnitudes = layout.row_payload(at) + payload_signs;
+      for (int j = 0; j < dim; ++j) {
+        REQUIRE((layout.sign_word(at, j / 64) >> position_of(j, dim) % 64 & 1) ==
+                (code[j] < 128 ? 1 : 0));
+        const auto first_bit = static_cast<size_t>(7 * j);
+        REQUIRE(static_cast<int>(read_bits(magnitudes, first_bit, 7)) ==
+                (code[j] < 128 ? 127 - code[j] : code[j] - 128));
+      }
+    }
+    // As files of versions before 3 have them.
+    const BlockLayout bytes(*codec, RowOrder::blocks, LevelForm::bytes);
+    REQUIRE(bytes.sign_words() == 0);
+    REQUIRE(bytes.payload_bytes() == static_cast<size_t>(dim));
+    CodeBlocks stored(bytes);
+    stored.append(8, codes.data());
+    const CodeBlocks split = stored.repacked_as(layout);
+    REQUIRE(split.rows() == 8);
+    const BlockRows rows = split.span(0);
+    REQUIRE(std::equal(block.begin(), block.begin() + layout.sketch_bytes(8), rows.data));
+    REQUIRE(std::equal(block.begin() + layout.sketch_bytes(8), block.end(), rows.payloads));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "src/codec/planned_quantizer.h"
 #include "src/core/checked_size.h"
+#include "src/scan/layout/level_planes.h"
 
 namespace polarquant {
 namespace {
@@ -56,7 +57,10 @@ bool BlockLayout::supports(const Codec& codec) {
   return !codec.quantizer().describe().stages.empty();
 }
 
-BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim()) {
+BlockLayout::BlockLayout(const Codec& codec, RowOrder order, LevelForm levels)
+    : dim_(codec.dim()),
+      splits_levels_(levels == LevelForm::split &&
+                     codec.quantizer().describe().lone_levels() != nullptr) {
   require(codec.layout().group_rows == 1, StatusCode::unsupported,
           "{} codes {} rows together: it has no blocks", print_spec(codec.spec()),
           codec.layout().group_rows);
@@ -64,11 +68,15 @@ BlockLayout::BlockLayout(const Codec& codec, RowOrder order) : dim_(codec.dim())
   factor_bytes_ = codec.has_factors() ? codec.factor_format().bytes() : 0;
   const size_t sign_bytes = codec.quantizer().describe().sign_plane_bytes;
   // Only the first segments of a trained code have words.
-  sign_words_ = static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+  sign_words_ = splits_levels_
+                    ? segments_of(dim_)
+                    : static_cast<int>((sign_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
   sketch_words_ = order == RowOrder::single
                       ? 0
                       : std::min({sign_words_, kMaxSketchWords, telling_words(codec)});
-  payload_bytes_ = payload_sign_bytes() + row_format_bytes_ - factor_bytes_ - sign_bytes;
+  payload_bytes_ =
+      payload_sign_bytes() + (splits_levels_ ? level_magnitude_bytes(dim_)
+                                             : row_format_bytes_ - factor_bytes_ - sign_bytes);
   row_bytes_ = sketch_words_ * sizeof(uint64_t) + factor_bytes_ + payload_bytes_;
 }
 
@@ -89,42 +97,62 @@ size_t BlockLayout::payloads_bytes(int64_t rows) const {
   return static_cast<size_t>(rows) * payload_bytes_;
 }
 
+void BlockLayout::put_sign_word(uint64_t word, int number, const WritableRow& at) const {
+  if (number < sketch_words_) {
+    *const_cast<uint64_t*>(sketch_word(at, number)) = word;
+  } else {
+    std::memcpy(at.payload + static_cast<size_t>(at.row) * payload_bytes_ +
+                    static_cast<size_t>(number - sketch_words_) * sizeof word,
+                &word, sizeof word);
+  }
+}
+
 void BlockLayout::put_row(const uint8_t* code, const WritableRow& at) const {
-  auto* words = reinterpret_cast<uint64_t*>(at.sketch) +
-                static_cast<size_t>(at.row / kGroupRows) * sketch_words_ * kGroupRows +
-                at.row % kGroupRows;
-  uint8_t* payload = at.payload + at.row * payload_bytes_;
+  const uint8_t* factors = code + row_format_bytes_ - factor_bytes_;
+  std::memcpy(at.sketch + factors_offset(at.capacity) + at.row * factor_bytes_, factors,
+              factor_bytes_);
+  if (splits_levels_) return put_levels(code, at);
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w);
     uint64_t signs = 0;
     std::memcpy(&signs, code, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
-    const uint64_t word = to_pair_order(signs, count);
-    if (w < sketch_words_) {
-      words[static_cast<size_t>(w) * kGroupRows] = word;
-    } else {
-      std::memcpy(payload, &word, sizeof word);
-      payload += sizeof word;
-    }
+    put_sign_word(to_pair_order(signs, count), w, at);
   }
-  const size_t other_bytes = payload_bytes_ - payload_sign_bytes();
-  std::memcpy(payload, code, other_bytes);
-  code += other_bytes;
-  std::memcpy(at.sketch + factors_offset(at.capacity) + at.row * factor_bytes_, code,
-              factor_bytes_);
+  std::memcpy(at.payload + at.row * payload_bytes_ + payload_sign_bytes(), code,
+              payload_bytes_ - payload_sign_bytes());
 }
 
 void BlockLayout::get_row(const RowPlace& at, uint8_t* code) const {
+  std::memcpy(code + row_format_bytes_ - factor_bytes_, row_factors(at), factor_bytes_);
+  if (splits_levels_) return get_levels(at, code);
   for (int w = 0; w < sign_words_; ++w) {
     const int count = segment_dims(dim_, w);
     const uint64_t signs = to_coordinate_order(sign_word(at, w), count);
     std::memcpy(code, &signs, static_cast<size_t>(count + 7) / 8);
     code += (count + 7) / 8;
   }
-  const size_t other_bytes = payload_bytes_ - payload_sign_bytes();
-  std::memcpy(code, at.payload + at.row * payload_bytes_ + payload_sign_bytes(), other_bytes);
-  code += other_bytes;
-  std::memcpy(code, row_factors(at), factor_bytes_);
+  std::memcpy(code, row_payload(at) + payload_sign_bytes(), payload_bytes_ - payload_sign_bytes());
+}
+
+void BlockLayout::put_levels(const uint8_t* code, const WritableRow& at) const {
+  uint8_t* magnitudes = at.payload + at.row * payload_bytes_ + payload_sign_bytes();
+  for (int w = 0; w < sign_words_; ++w) {
+    const int count = segment_dims(dim_, w);
+    put_sign_word(to_pair_order(split_levels(code, count, magnitudes), count), w, at);
+    code += count;
+    magnitudes += level_magnitude_bytes(count);
+  }
+}
+
+void BlockLayout::get_levels(const RowPlace& at, uint8_t* code) const {
+  const uint8_t* magnitudes = row_payload(at) + payload_sign_bytes();
+  for (int w = 0; w < sign_words_; ++w) {
+    const int count = segment_dims(dim_, w);
+    join_levels(to_coordinate_order(sign_word(at, w), count), magnitudes, count, code);
+    code += count;
+    magnitudes += level_magnitude_bytes(count);
+  }
 }
 
 RowPlace BlockRows::place(const BlockLayout& layout, int64_t row) const {

@@ -13,6 +13,9 @@
 // Codes without a sign plane have only 2 and 3, codecs of vectors only 3. No part depends on the
 // width of vector registers. Places without a row are 0.
 //
+// Codes of a byte a coordinate (Polar8) have no planes in the row format; in blocks their bytes are
+// split into signs and 7-bit magnitudes (level_planes.h), which are the other parts of their code.
+//
 // 1 and 2 are a block's sketch, 3 is its payload. In blocks that a caller holds each payload
 // follows its sketch; in an index all sketches lie together, which memory reads faster than
 // sketches with gaps.
@@ -68,6 +71,10 @@ struct WritableRow {
 /// bytes.
 enum class RowOrder : uint8_t { blocks, single };
 
+/// How codes of a byte a coordinate lie in blocks: split, or, in files of versions that knew no
+/// other way, as in the row format.
+enum class LevelForm : uint8_t { split, bytes };
+
 class BlockLayout {
  public:
   /// Whether codes of this codec lie in blocks, and are searched by int8 values: the flagship's,
@@ -75,7 +82,8 @@ class BlockLayout {
   static bool supports(const Codec& codec);
   /// For codecs whose rows have codes of their own (layout().group_rows is 1). Single rows are the
   /// payloads of blocks that have no words in their sketch.
-  explicit BlockLayout(const Codec& codec, RowOrder order = RowOrder::blocks);
+  explicit BlockLayout(const Codec& codec, RowOrder order = RowOrder::blocks,
+                       LevelForm levels = LevelForm::split);
 
   int dim() const { return dim_; }
   /// 64-bit words of a row's sign plane; 0 without one.
@@ -90,6 +98,8 @@ class BlockLayout {
   size_t row_bytes() const { return row_bytes_; }
   /// Bytes of a row in the row format, which is what blocks are packed from and into.
   size_t row_format_bytes() const { return row_format_bytes_; }
+  /// Whether signs and magnitudes of a row are what its bytes are split into.
+  bool splits_levels() const { return splits_levels_; }
 
   /// Rows that fit into the block of `rows` rows.
   static int capacity(int64_t rows) {
@@ -144,7 +154,12 @@ class BlockLayout {
   void get_row(const RowPlace& at, uint8_t* code) const;
 
  private:
+  void put_sign_word(uint64_t word, int number, const WritableRow& at) const;
+  void put_levels(const uint8_t* code, const WritableRow& at) const;
+  void get_levels(const RowPlace& at, uint8_t* code) const;
+
   int dim_;
+  bool splits_levels_;
   int sign_words_ = 0;
   int sketch_words_ = 0;
   size_t factor_bytes_ = 0;

@@ -140,6 +140,19 @@ void CodeBlocks::restore(int64_t rows, const ReadPart& read_sketches,
   rows_ = rows;
 }
 
+CodeBlocks CodeBlocks::repacked_as(const BlockLayout& layout) const {
+  CodeBlocks blocks(layout);
+  const size_t row_bytes = layout_.row_format_bytes();
+  std::vector<uint8_t> codes;
+  for (const BlockRows& rows : spans()) {
+    codes.resize(static_cast<size_t>(rows.rows) * row_bytes);
+    for (int64_t row = 0; row < rows.rows; ++row)
+      layout_.get_row(rows.place(layout_, row), &codes[static_cast<size_t>(row) * row_bytes]);
+    blocks.append(rows.rows, codes.data());
+  }
+  return blocks;
+}
+
 CodeBlocks::Mark CodeBlocks::mark() const {
   const int64_t tail_rows = rows_ % kBlockRows;
   if (tail_rows == 0) return {rows_, {}};

@@ -32,6 +32,8 @@ class CodeBlocks {
 
   /// Packs n row-format codes after the rows held. Unchanged after an error (out of memory).
   void append(int64_t n, const uint8_t* codes);
+  /// The same rows in another layout of their codec.
+  CodeBlocks repacked_as(const BlockLayout& layout) const;
   /// Rows are numbered from 0 in the order they were added; row < rows().
   void get(int64_t row, uint8_t* code) const;
   void overwrite(int64_t row, const uint8_t* code);

@@ -25,13 +25,10 @@ void decode_part(const ScanCodec& codec, const Int8Part& part, const RowPlace& a
   const uint8_t* payload = codec.layout().row_payload(at);
   const uint8_t* codes = payload + part.codes_offset;
   switch (part.kind) {
-    case Int8Part::Kind::bytes:
-      for (int j = 0; j < part.dim; ++j) values[position_of(j, part.dim)] = part.x[codes[j]];
-      return;
     case Int8Part::Kind::magnitudes:
       for (int j = 0; j < part.dim; ++j) {
         const auto first_bit = static_cast<size_t>(j * part.step_bits);
-        values[j] = part.x[read_bits(codes, first_bit, part.step_bits)];
+        values[position_of(j, part.dim)] = part.x[read_bits(codes, first_bit, part.step_bits)];
       }
       break;
     case Int8Part::Kind::windows: {

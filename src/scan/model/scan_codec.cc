@@ -9,6 +9,7 @@
 
 #include "src/codec/lloyd_max.h"
 #include "src/codec/planned_quantizer.h"
+#include "src/scan/layout/level_planes.h"
 
 namespace polarquant {
 namespace {
@@ -49,10 +50,12 @@ void set_values(const MagnitudePlanes& planes, float step, Int8Part* part) {
   part->step_bits = planes.magnitude_bits();
   round_to_int8(planes.levels(), step, part->x);
 }
+// Blocks split levels. These are symmetric about 0.
 void set_values(const LevelTable& table, float step, Int8Part* part) {
-  part->kind = Int8Part::Kind::bytes;
-  part->signs = Int8Part::Signs::none;
-  round_to_int8(table.levels(), step, part->x);
+  part->kind = Int8Part::Kind::magnitudes;
+  part->signs = Int8Part::Signs::words;
+  part->step_bits = kLevelMagnitudeBits;
+  round_to_int8(table.levels().last(size_t{1} << kLevelMagnitudeBits), step, part->x);
 }
 
 /// The stage of segments first … end−1 of a code's. All its parts have one step, so that a query's
@@ -137,7 +140,6 @@ void Int8Part::make_tables() {
 }
 
 size_t Int8Part::bytes_read() const {
-  if (kind == Kind::bytes) return static_cast<size_t>(dim);
   if (kind == Kind::magnitudes) return static_cast<size_t>(8 * step_bits * segments());
   const int registers = (segments() + 1) / 2;
   const bool half = reads_half(registers - 1);

@@ -29,8 +29,7 @@ namespace polarquant {
 struct Int8Part {
   enum class Kind : uint8_t {
     windows,     // the table's x, y by each pair's window over a ring of bits
-    bytes,       // the table's x by each coordinate's byte
-    magnitudes,  // the table's x by each coordinate's field of `step_bits` bits; full segments
+    magnitudes,  // the table's x by each coordinate's field of `step_bits` bits
   };
   enum class Signs : uint8_t {
     none,   // the table has them
@@ -43,7 +42,7 @@ struct Int8Part {
   int dim = 0;              // coordinates
   int step_bits = 0;        // windows: bits a pair; magnitudes: bits a coordinate
   size_t signs_offset = 0;  // plane: from the start of a row's payload
-  size_t codes_offset = 0;  // ring, bytes or fields, from the start of a row's payload
+  size_t codes_offset = 0;  // ring or fields, from the start of a row's payload
   alignas(64) int8_t x[256] = {};
   alignas(64) int8_t y[256] = {};
   /// Both in one number, x in the low half, for kernels.

@@ -7,6 +7,7 @@
 
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/stores/mapped_lists.h"
+#include "src/scan/stores/row_sections.h"
 
 namespace polarquant {
 namespace {
@@ -46,9 +47,9 @@ void write_blocks(ByteSink& sink, const CodeLists& lists) {
   write_zeros(sink, kReadAhead);
 }
 
-ListPlaces places_of(const Codec& codec, const std::vector<int64_t>& sizes) {
+ListPlaces places_of(const Codec& codec, const std::vector<int64_t>& sizes, LevelForm levels) {
   try {
-    return {codec, sizes};
+    return {codec, sizes, levels};
   } catch (const Error& error) {
     fail(StatusCode::corrupt_data, "index file: {}", error.what());
   }
@@ -61,9 +62,8 @@ void require_next_bytes(const SectionReader& reader, SectionKind kind, uint64_t 
           reader.next_bytes(), rows, expected);
 }
 
-std::vector<CodeBlocks> read_blocks(SectionReader& reader, const Codec& codec,
-                                    const ListPlaces& places) {
-  const BlockLayout layout(codec);
+std::vector<CodeBlocks> read_blocks(SectionReader& reader, const ListPlaces& places,
+                                    const BlockLayout& layout) {
   std::array<uint8_t, kAlignment> padding{};
   reader.begin_data(kBlocks);
   reader.read_data(padding.data(), kReadAhead);
@@ -106,6 +106,7 @@ void add_list_sections(SectionWriter& writer, const CodeLists& lists) {
     }
   });
   if (lists.has_blocks()) {
+    need_version_of(lists.layout(), &writer);
     writer.add_data(kBlocks, [&lists](ByteSink& sink) { write_blocks(sink, lists); });
   } else {
     writer.add_data(kRows, [&lists](ByteSink& sink) {
@@ -145,13 +146,16 @@ std::vector<int64_t> read_list_sizes(SectionReader& reader, uint64_t count, int6
 std::unique_ptr<CodeLists> read_list_sections(SectionReader& reader, const Codec& codec,
                                               const std::vector<int64_t>& sizes,
                                               bool ids_are_rows) {
-  ListPlaces places = places_of(codec, sizes);
+  const BlockLayout layout(codec);
+  const BlockLayout stored(codec, RowOrder::blocks, stored_levels(reader));
+  const bool is_current = stored.splits_levels() == layout.splits_levels();
+  ListPlaces places = places_of(codec, sizes, stored_levels(reader));
   const int64_t rows = places.total_rows();
   const bool has_blocks = BlockLayout::supports(codec);
   const SectionKind kind = has_blocks ? kBlocks : kRows;
   const uint64_t ids_bytes = static_cast<uint64_t>(rows) * sizeof(int64_t);
   require_next_bytes(reader, kind, places.section_bytes(), rows);
-  if (reader.is_mapped()) {
+  if (reader.is_mapped() && is_current) {
     auto codes = reader.map_data(kind);
     require_next_bytes(reader, kIds, ids_bytes, rows);
     return map_lists(codec, std::move(places), std::move(codes), reader.map_data(kIds),
@@ -163,7 +167,9 @@ std::unique_ptr<CodeLists> read_list_sections(SectionReader& reader, const Codec
   };
   std::unique_ptr<CodeLists> lists;
   if (has_blocks) {
-    std::vector<CodeBlocks> blocks = read_blocks(reader, codec, places);
+    std::vector<CodeBlocks> blocks = read_blocks(reader, places, stored);
+    if (!is_current)
+      for (CodeBlocks& list : blocks) list = list.repacked_as(layout);
     lists = CodeLists::from_blocks(codec, std::move(blocks), read_ids());
   } else {
     auto codes = read_items<uint8_t>(reader, kRows, places, codec.layout().group_bytes);

@@ -119,10 +119,10 @@ class MappedLists final : public CodeLists {
 
 }  // namespace
 
-ListPlaces::ListPlaces(const Codec& codec, std::span<const int64_t> sizes) {
+ListPlaces::ListPlaces(const Codec& codec, std::span<const int64_t> sizes, LevelForm levels) {
   constexpr const char* kWhat = "bytes of lists";
   const bool has_blocks = BlockLayout::supports(codec);
-  const BlockLayout layout(codec);
+  const BlockLayout layout(codec, RowOrder::blocks, levels);
   first_row_.reserve(sizes.size() + 1);
   begin_.reserve(sizes.size() + 1);
   first_row_.push_back(0);

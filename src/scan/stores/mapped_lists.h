@@ -21,7 +21,7 @@ namespace polarquant {
 class ListPlaces {
  public:
   /// sizes: rows of each list. Throws bad_argument when their bytes do not fit a size.
-  ListPlaces(const Codec& codec, std::span<const int64_t> sizes);
+  ListPlaces(const Codec& codec, std::span<const int64_t> sizes, LevelForm levels);
 
   int64_t count() const { return std::ssize(begin_) - 1; }
   int64_t total_rows() const { return first_row_.back(); }

@@ -48,17 +48,19 @@ void expect_padding(SectionReader& reader) {
 
 std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec, int64_t rows) {
   const BlockLayout layout(codec);
-  checked_bytes(layout, rows);
-  const uint64_t sketches_bytes = layout.sketches_bytes(rows) + kReadAhead;
-  const uint64_t payloads_bytes = layout.payloads_bytes(rows) + 2 * kReadAhead;
+  const BlockLayout stored(codec, RowOrder::blocks, stored_levels(reader));
+  const bool is_current = stored.splits_levels() == layout.splits_levels();
+  checked_bytes(stored, rows);
+  const uint64_t sketches_bytes = stored.sketches_bytes(rows) + kReadAhead;
+  const uint64_t payloads_bytes = stored.payloads_bytes(rows) + 2 * kReadAhead;
   require_size(kSketches, reader.next_bytes(), sketches_bytes, rows);
-  if (reader.is_mapped()) {
+  if (reader.is_mapped() && is_current) {
     auto sketches = reader.map_data(kSketches);
     require_size(kPayloads, reader.next_bytes(), payloads_bytes, rows);
     return map_blocks(codec, rows, std::move(sketches), reader.map_data(kPayloads));
   }
   reader.begin_data(kSketches);
-  CodeBlocks blocks(layout);
+  CodeBlocks blocks(stored);
   bool reads_payloads = false;
   const auto begin_payloads = [&] {
     if (std::exchange(reads_payloads, true)) return;
@@ -76,7 +78,7 @@ std::unique_ptr<RowStore> read_blocks(SectionReader& reader, const Codec& codec,
   begin_payloads();  // without rows
   expect_padding(reader);
   if (rows == 0) return RowStore::make(codec);
-  return RowStore::from_blocks(codec, std::move(blocks));
+  return RowStore::from_blocks(codec, is_current ? std::move(blocks) : blocks.repacked_as(layout));
 }
 
 /// The numbers of an unfinished group are coded when it is full.
@@ -165,6 +167,7 @@ void add_row_sections(SectionWriter& writer, const Codec& codec, RowOrder order,
     return;
   }
   const BlockLayout layout(codec);
+  need_version_of(layout, &writer);
   writer.add_data(kSketches, [layout, &codes](ByteSink& sink) {
     for (const BlockRows& span : codes.spans()) {
       sink.write(span.data, layout.sketches_bytes(span.rows));

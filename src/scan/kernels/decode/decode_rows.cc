@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/codec/bit_packing.h"
 #include "src/scan/model/row_values.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -97,31 +98,27 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const
   }
 }
 
+/// The positions of a segment's coordinates, which come one after the other in a code.
+HWY_ATTR HWY_INLINE uint64_t segment_positions(int count) {
+  const auto first = [](int n) { return (uint64_t{1} << n) - 1; };
+  return count == kSegmentDims ? ~uint64_t{0}
+                               : first((count + 1) / 2) | first(count / 2) << (kSegmentDims / 2);
+}
+
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                                 int count, int stride, int8_t* values) {
   const WindowReader reader(part.step_bits, part.fields);
-  const ByteTable table(part.x);
+  const MagnitudeTable table(part.x);
   for (int segment = 0; segment < part.segments(); ++segment, values += kSegmentDims) {
     uint64_t signs[kBlockRows];
     signs_of_rows(codec, part, segment, rows, count, signs);
+    const uint64_t positions = segment_positions(segment_dims(part.dim, segment));
     for (int i = 0; i < count; ++i) {
       const uint8_t* fields = codec.layout().row_payload(rows[i]) + part.codes_offset;
-      store_segment(table.look_up(reader.read_fields(fields, segment)), signs[i],
+      const __m512i magnitudes = table.look_up(reader.read_fields(fields, segment));
+      store_segment(_mm512_maskz_expand_epi8(positions, magnitudes), signs[i],
                     values + static_cast<ptrdiff_t>(i) * stride);
     }
-  }
-}
-
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
-                           int count, int stride, int8_t* values) {
-  const ByteTable table(part.x);
-  const int dim = part.dim;
-  for (int i = 0; i < count; ++i, values += stride) {
-    const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    int j = 0;
-    for (; j + kSegmentDims <= dim; j += kSegmentDims)
-      _mm512_store_si512(values + j, table.look_up(_mm512_loadu_si512(codes + j)));
-    for (; j < dim; ++j) values[position_of(j, dim)] = part.x[codes[j]];
   }
 }
 
@@ -249,21 +246,38 @@ HWY_ATTR void decode_windows(const ScanCodec& codec, const Int8Part& part, const
 
 #endif
 
+/// A last segment that is not full: its second coordinates begin at half a segment.
+HWY_ATTR void decode_last_magnitudes(const ScanCodec& codec, const Int8Part& part,
+                                     const RowPlace& row, int8_t* values) {
+  const int segment = part.dim / kSegmentDims;
+  const uint64_t signs = segment_signs(codec, part, row, segment);
+  const uint8_t* fields = codec.layout().row_payload(row) + part.codes_offset;
+  for (int j = segment * kSegmentDims; j < part.dim; ++j) {
+    const int position = position_of(j, part.dim);
+    const auto first_bit = static_cast<size_t>(j) * static_cast<size_t>(part.step_bits);
+    const int negative = -static_cast<int>(signs >> (position % kSegmentDims) & 1);
+    const int8_t magnitude = part.x[read_bits(fields, first_bit, part.step_bits)];
+    values[position] = static_cast<int8_t>((magnitude ^ negative) - negative);
+  }
+}
+
 #if POLAR_SIMD_AVX2 && !POLAR_SIMD_VBMI
 
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                                 int count, int stride, int8_t* values) {
   const HalfSegmentFields fields(part.step_bits);
   const int half_bytes = kSegmentDims / 2 * part.step_bits / 8;
-  for (int i = 0; i < count; ++i) {
+  const int full_segments = part.dim / kSegmentDims;
+  for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    int8_t* out = values + static_cast<ptrdiff_t>(i) * stride;
-    for (int segment = 0; segment < part.segments(); ++segment) {
+    int8_t* out = values;
+    for (int segment = 0; segment < full_segments; ++segment) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
       for (int half = 0; half < 2; ++half, codes += half_bytes, out += kSegmentPairs)
         store_signed({look_up(part.x, 1 << part.step_bits, fields.read(codes))},
                      signs >> (half * kSegmentPairs), out);
     }
+    if (full_segments < part.segments()) decode_last_magnitudes(codec, part, rows[i], values);
   }
 }
 
@@ -273,10 +287,11 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, co
 HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
                                 int count, int stride, int8_t* values) {
   const uint64_t mask = (uint64_t{1} << part.step_bits) - 1;
+  const int full_segments = part.dim / kSegmentDims;
   for (int row = 0; row < count; ++row, values += stride) {
     const uint8_t* fields = codec.layout().row_payload(rows[row]) + part.codes_offset;
     int8_t* out = values;
-    for (int segment = 0; segment < part.segments(); ++segment, out += kSegmentDims) {
+    for (int segment = 0; segment < full_segments; ++segment, out += kSegmentDims) {
       const uint64_t signs = segment_signs(codec, part, rows[row], segment);
       for (int first = 0; first < kSegmentDims; first += 8, fields += part.step_bits) {
         uint64_t eight;
@@ -288,18 +303,11 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, co
         }
       }
     }
+    if (full_segments < part.segments()) decode_last_magnitudes(codec, part, rows[row], values);
   }
 }
 
 #endif
-
-HWY_ATTR void decode_bytes(const ScanCodec& codec, const Int8Part& part, const RowPlace* rows,
-                           int count, int stride, int8_t* values) {
-  for (int i = 0; i < count; ++i, values += stride) {
-    const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
-    for (int j = 0; j < part.dim; ++j) values[position_of(j, part.dim)] = part.x[codes[j]];
-  }
-}
 
 #endif
 
@@ -314,9 +322,6 @@ HWY_ATTR void decode_rows(const ScanCodec& codec, const Int8Stage& stage, const 
         break;
       case Int8Part::Kind::magnitudes:
         decode_magnitudes(codec, part, rows, count, stride, part_values);
-        break;
-      case Int8Part::Kind::bytes:
-        decode_bytes(codec, part, rows, count, stride, part_values);
         break;
     }
   }

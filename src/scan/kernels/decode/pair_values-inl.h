@@ -148,98 +148,48 @@ class PairWindows {
   HalfFields fields_;
 };
 
-/// For full segments.
 class PairMagnitudes {
  public:
   /// Indices have 7 bits: tables repeat after their last entry (Int8Part::make_tables).
-  class Tables {
-   public:
-    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part)
-        : low_(_mm512_load_si512(part.x)), high_(_mm512_load_si512(part.x + 64)) {}
-    HWY_ATTR HWY_INLINE __m512i look_up(__m512i fields) const {
-      return _mm512_permutex2var_epi8(low_, fields, high_);
-    }
-
-   private:
-    __m512i low_, high_;
+  struct Tables {
+    MagnitudeTable x;
+    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part) : x(part.x) {}
   };
 
-  HWY_ATTR HWY_INLINE PairMagnitudes(const BlockLayout& /*layout*/, const Int8Part& part,
+  HWY_ATTR HWY_INLINE PairMagnitudes(const BlockLayout& layout, const Int8Part& part,
                                      SegmentPair segments)
-      : low_(part, segments.low),
-        high_(part, segments.high),
+      : low_(layout, part, segments.low),
+        high_(layout, part, segments.high),
         fields_x_(low_.x, high_.x, shifts_of(part)),
-        fields_y_(low_.y, high_.y, shifts_of(part)) {}
+        fields_y_(low_.y, high_.y,
+                  _mm512_add_epi8(shifts_of(part), side_by_side(low_.y_bit, high_.y_bit))) {}
 
   HWY_ATTR HWY_INLINE PairInt8 values(const Tables& tables, const RowParts& low,
                                       const RowParts& high) const {
-    return {tables.look_up(fields_x_.fields(low_.x.load(low), high_.x.load(high))),
-            tables.look_up(fields_y_.fields(low_.y.load(low), high_.y.load(high)))};
+    return {tables.x.look_up(fields_x_.fields(low_.x.load(low), high_.x.load(high))),
+            tables.x.look_up(fields_y_.fields(low_.y.load(low), high_.y.load(high)))};
   }
 
  private:
   /// Fields of 4 to 7 bits: 32 of them are 16 to 28 bytes.
   struct SegmentBytes {
     HalfRegister x, y;
+    __m256i y_bit;  // of its first byte, where the second coordinates begin
 
-    HWY_ATTR HWY_INLINE SegmentBytes(const Int8Part& part, int segment) {
-      const size_t half = 4 * static_cast<size_t>(part.step_bits);
-      const size_t start = part.codes_offset + 2 * half * static_cast<size_t>(segment);
-      const size_t end = start + 2 * half;
+    HWY_ATTR HWY_INLINE SegmentBytes(const BlockLayout& layout, const Int8Part& part, int segment) {
+      const auto bits = static_cast<size_t>(part.step_bits);
+      const int count = segment_dims(part.dim, segment);
+      const size_t start = part.codes_offset + static_cast<size_t>(8 * segment) * bits;
+      const size_t first_bits = static_cast<size_t>((count + 1) / 2) * bits;
+      const size_t end = count == kSegmentDims ? start + 8 * bits : layout.payload_bytes();
       x = half_before(end, start, first_positions(part));
-      y = half_before(end, start + half, first_positions(part));
+      y = half_before(end, start + first_bits / 8, first_positions(part));
+      y_bit = _mm256_set1_epi8(static_cast<char>(first_bits % 8));
     }
   };
 
   SegmentBytes low_, high_;
   HalfFields fields_x_, fields_y_;
-};
-
-/// One byte a coordinate.
-class PairBytes {
- public:
-  struct Tables {
-    ByteTable x;
-    explicit HWY_ATTR HWY_INLINE Tables(const Int8Part& part) : x(part.x) {}
-  };
-
-  HWY_ATTR HWY_INLINE PairBytes(const BlockLayout& /*layout*/, const Int8Part& part,
-                                SegmentPair segments)
-      : low_(part, segments.low), high_(part, segments.high) {}
-
-  HWY_ATTR HWY_INLINE PairInt8 values(const Tables& tables, const RowParts& low,
-                                      const RowParts& high) const {
-    return {tables.x.look_up(side_by_side(low_.x(low), high_.x(high))),
-            tables.x.look_up(side_by_side(low_.y(low), high_.y(high)))};
-  }
-
- private:
-  /// A last segment of n coordinates is two halves of n/2, rounded up and down.
-  struct SegmentBytes {
-    size_t offset;
-    size_t first_count;
-    __mmask32 first, second;
-
-    HWY_ATTR HWY_INLINE SegmentBytes(const Int8Part& part, int segment) {
-      const int start = segment * kSegmentDims;
-      const int count = std::min(part.dim - start, kSegmentDims);
-      offset = part.codes_offset + static_cast<size_t>(start);
-      first_count = static_cast<size_t>(count + 1) / 2;
-      first = first_bytes(first_count);
-      second = first_bytes(static_cast<size_t>(count) / 2);
-    }
-    static __mmask32 first_bytes(size_t count) {
-      return static_cast<__mmask32>((uint64_t{1} << count) - 1);
-    }
-    HWY_ATTR HWY_INLINE __m256i x(const RowParts& row) const {
-      return _mm256_maskz_loadu_epi8(first, row.payload + offset);
-    }
-    HWY_ATTR HWY_INLINE __m256i y(const RowParts& row) const {
-      return _mm256_maskz_loadu_epi8(second, row.payload + offset + first_count);
-    }
-  };
-
-  SegmentBytes low_, high_;
 };
 
 }  // namespace HWY_NAMESPACE

@@ -126,8 +126,6 @@ class RowDots {
     for (const Int8Part& part : stage_.parts) {
       if (part.kind == Int8Part::Kind::magnitudes) {
         add_part<kSegments, PairMagnitudes, true>(part, at, pairs, sums);
-      } else if (part.kind == Int8Part::Kind::bytes) {
-        add_part<kSegments, PairBytes, false>(part, at, pairs, sums);
       } else if (part.signs == Int8Part::Signs::words) {
         add_part<kSegments, PairWindows, true>(part, at, pairs, sums);
       } else {
