@@ -61,7 +61,7 @@ std::vector<float> test_queries(int64_t nq, int dim) {
 TEST_CASE("block_search finds the plain search's rows and scores", "[scan][search]") {
   for (const std::string spec :
        {"Polar1", "Polar2", "Polar2.5", "Polar4", "Polar5", "Polar8", "Polar1-pca", "Polar4-pca",
-        "Polar5-pca", "Polar4+2-pca", "Polar1+1", "Polar2+2", "Polar4+2"}) {
+        "Polar5-pca", "Polar8", "Polar4+2-pca", "Polar1+1", "Polar2+2", "Polar4+2"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const int dim = metric == Metric::l2 ? 100 : 65;
       const ScanRows rows = encoded_rows(spec, dim, metric, 170);
@@ -108,7 +108,7 @@ TEST_CASE("block_search finds the same on every target", "[scan][search][kernels
 }
 
 TEST_CASE("many tiles change nothing, nor do threads and batches", "[scan][search]") {
-  for (const std::string spec : {"Polar2", "Polar4+2", "Polar3-pca"}) {
+  for (const std::string spec : {"Polar2", "Polar8", "Polar4+2", "Polar3-pca"}) {
     const int dim = 64;
     const int64_t n = kTileRows + 5333;
     const ScanRows rows = made_up_rows(spec, dim, Metric::inner_product, n);
@@ -315,7 +315,7 @@ TEST_CASE("block_search leaves out what the filter does", "[scan][search]") {
 TEST_CASE("any finite exactness is one", "[scan][search]") {
   // Bounds of 1e30 and more, where sums of them may be infinite.
   const int dim = 100;
-  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2", "Polar4-pca"}) {
+  for (const std::string spec : {"Polar2", "Polar5", "Polar8", "Polar4+2", "Polar4-pca"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const ScanRows rows = encoded_rows(spec, dim, metric, 300);
       const std::vector<float> queries = test_queries(20, dim);
@@ -334,7 +334,7 @@ TEST_CASE("any finite exactness is one", "[scan][search]") {
 TEST_CASE("queries of any length find rows", "[scan][search]") {
   // Up to the longest that a codec takes, 2^63.
   const int dim = 100;
-  for (const std::string spec : {"Polar2", "Polar5", "Polar4+2", "Polar1"}) {
+  for (const std::string spec : {"Polar2", "Polar5", "Polar8", "Polar4+2", "Polar1"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
       const ScanRows rows = encoded_rows(spec, dim, metric, 300);
       for (const float size : {1e-30F, 1e-10F, 1e10F, 5e17F}) {

@@ -109,7 +109,8 @@ struct Pair {
 }  // namespace
 
 TEST_CASE("appending in odd portions is appending at once", "[scan][blocks]") {
-  for (const std::string spec : {"Polar2", "Polar2+4", "Polar1", "PolarScalar3", "Polar3-pca"}) {
+  for (const std::string spec :
+       {"Polar2", "Polar2+4", "Polar1", "Polar8", "PolarScalar3", "Polar3-pca"}) {
     for (const int dim : {7, 96, 129}) {
       CAPTURE(spec, dim);
       Pair pair(spec, dim, 1000);

@@ -209,7 +209,7 @@ TEST_CASE("list_search finds the plain search's rows and scores", "[scan][search
 }
 
 TEST_CASE("list_search finds the same on every target", "[scan][search][lists][kernels]") {
-  for (const std::string spec : {"Polar1", "Polar4", "Polar2+2"}) {
+  for (const std::string spec : {"Polar1", "Polar4", "Polar8", "Polar2+2"}) {
     const int dim = 192;
     const FileOfRows rows(spec, dim, Metric::inner_product, 400);
     const std::vector<float> queries = normal_numbers(int64_t{6} * dim, 34);

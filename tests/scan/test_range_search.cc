@@ -138,7 +138,7 @@ TEST_CASE("A range search of blocks finds the plain search's rows and scores", "
 }
 
 TEST_CASE("A range search of blocks finds the same on every target", "[scan][range][kernels]") {
-  for (const std::string spec : {"Polar1.5", "Polar3", "Polar4+4"}) {
+  for (const std::string spec : {"Polar1.5", "Polar3", "Polar8", "Polar4+4"}) {
     for (const Metric metric : {Metric::inner_product, Metric::l2}) {
       const Rows data(spec, 96, metric, 300);
       const std::vector<float> queries = normal_numbers(20 * 96, 33);

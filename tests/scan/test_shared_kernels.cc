@@ -258,7 +258,7 @@ void check_shared_scores(const ScanRows& rows) {
 
 TEST_CASE("queries that share rows selection those whose sketch reaches", "[scan][kernels]") {
   bool shared_by_any = false;
-  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar3-pca"}) {
+  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar8", "Polar3-pca"}) {
     for (const int dim : {64, 65, 96, 128, 129, 192, 384, 1100}) {
       if (spec == "Polar3-pca" && dim > 384) continue;  // training takes seconds
       for (const Metric metric : {Metric::inner_product, Metric::l2, Metric::cosine}) {
@@ -386,7 +386,7 @@ TEST_CASE("rows are selected by the largest distance of three bits", "[scan][ker
 
 TEST_CASE("scores of shared rows are the plain ones", "[scan][kernels]") {
   for (const std::string spec :
-       {"Polar2", "Polar4", "Polar5", "Polar4+2", "Polar1-pca", "Polar4-pca"}) {
+       {"Polar2", "Polar4", "Polar5", "Polar8", "Polar4+2", "Polar1-pca", "Polar4-pca"}) {
     for (const int dim : {64, 65, 129, 384, 2500}) {
       if (spec.ends_with("-pca") && dim > 384) continue;
       for (const Metric metric : {Metric::inner_product, Metric::l2}) {

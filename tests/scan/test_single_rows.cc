@@ -58,7 +58,7 @@ struct SingleScanRows {
 };
 
 TEST_CASE("bounds of single rows are the plain ones", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar2+4"}) {
+  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar8", "Polar2+4"}) {
     for (const int dim : kScanDims) {
       for (const Metric metric : kMetrics) {
         const SingleScanRows rows(spec, dim, metric);

@@ -110,8 +110,8 @@ TEST_CASE("every row whose bound reaches the threshold survives", "[scan][kernel
   };
   std::set<int> words_with_third_bit;
   for (const Code& code :
-       {Code{"Polar2"}, Code{"Polar2 of float16"}, Code{"Polar5"}, Code{"Polar3-pca"},
-        Code{"Polar3-pca of float16"}, Code{"Polar3-pca", Spectrum::slow},
+       {Code{"Polar2"}, Code{"Polar2 of float16"}, Code{"Polar5"}, Code{"Polar8"},
+        Code{"Polar3-pca"}, Code{"Polar3-pca of float16"}, Code{"Polar3-pca", Spectrum::slow},
         Code{"Polar3-pca", Spectrum::gentle}, Code{"Polar3-pca", Spectrum::led}}) {
     const std::string& spec = code.spec;
     const Spectrum spectrum = code.spectrum;
@@ -421,7 +421,7 @@ void check_second_stage(const ScanRows& rows) {
 }  // namespace
 
 TEST_CASE("rows are kept by all of their signs exactly as in plain code", "[scan][kernels]") {
-  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5"}) {
+  for (const std::string spec : {"Polar2", "Polar2 of float16", "Polar5", "Polar8"}) {
     for (const int dim : kScanDims) {
       for (const Metric metric : kMetrics) {
         CAPTURE(spec, dim, static_cast<int>(metric));
