@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "src/scan/layout/level_planes.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace polarquant {
@@ -12,6 +11,7 @@ namespace {
 constexpr int kTogether = 8;
 constexpr uint64_t kLowBits = 0x0101010101010101;
 constexpr uint64_t kMagnitudes = 0x7F7F7F7F7F7F7F7F;
+constexpr uint64_t kHighBits = 0x8080808080808080;
 
 /// Bytes of 7 bits become 56 bits, two neighbours at a time.
 uint64_t pack_sevens(uint64_t bytes) {
@@ -32,39 +32,62 @@ uint64_t spread_to_low_bits(uint64_t bits) {
   return (one_each + kMagnitudes) >> 7 & kLowBits;
 }
 
-/// Levels below 128 count down to 0. `negative`: 1 in the lowest bit of these levels' bytes.
-uint64_t turn_negative(uint64_t bytes, uint64_t negative) {
-  return (bytes ^ negative * 0x7F) & kMagnitudes;
+/// Magnitudes of eight levels, as two numbers that overlap. A copy of seven bytes goes by memory,
+/// and is waited for: a batch over an inverted file takes 1.14 times as long.
+uint64_t load_sevens(const uint8_t* magnitudes) {
+  uint32_t low, high;
+  std::memcpy(&low, magnitudes, sizeof low);
+  std::memcpy(&high, magnitudes + 3, sizeof high);
+  return low | uint64_t{high} << 24;
+}
+void store_sevens(uint64_t bits, uint8_t* magnitudes) {
+  const auto low = static_cast<uint32_t>(bits);
+  const auto high = static_cast<uint32_t>(bits >> 24);
+  std::memcpy(magnitudes, &low, sizeof low);
+  std::memcpy(magnitudes + 3, &high, sizeof high);
+}
+
+/// 1 in the lowest bit of the bytes of levels that are negative. These count down to 0.
+uint64_t negative_levels(uint64_t levels) { return ~levels >> 7 & kLowBits; }
+uint64_t to_magnitudes(uint64_t levels) {
+  return pack_sevens((levels ^ negative_levels(levels) * 0x7F) & kMagnitudes);
+}
+uint64_t to_levels(uint64_t signs, uint64_t magnitudes) {
+  return unpack_sevens(magnitudes) ^ spread_to_low_bits(signs) * 0xFF ^ kHighBits;
 }
 
 }  // namespace
 
 uint64_t split_levels(const uint8_t* levels, int count, uint8_t* magnitudes) {
   uint64_t signs = 0;
-  for (int first = 0; first < count; first += kTogether) {
-    const int some = std::min(kTogether, count - first);
-    uint64_t bytes = 0x8080808080808080;  // that missing ones are 0 and positive
-    std::memcpy(&bytes, levels + first, static_cast<size_t>(some));
-    const uint64_t negative = ~bytes >> 7 & kLowBits;
-    signs |= gather_low_bits(negative) << first;
-    const uint64_t packed = pack_sevens(turn_negative(bytes, negative));
-    std::memcpy(magnitudes, &packed, level_magnitude_bytes(some));
-    magnitudes += kLevelMagnitudeBits;
+  int first = 0;
+  uint64_t bytes;
+  for (; first + kTogether <= count; first += kTogether, magnitudes += kLevelMagnitudeBits) {
+    std::memcpy(&bytes, levels + first, sizeof bytes);
+    signs |= gather_low_bits(negative_levels(bytes)) << first;
+    store_sevens(to_magnitudes(bytes), magnitudes);
   }
-  return signs;
+  const int others = count - first;
+  if (others == 0) return signs;
+  bytes = kHighBits;  // that missing ones are 0 and positive
+  std::memcpy(&bytes, levels + first, static_cast<size_t>(others));
+  const uint64_t bits = to_magnitudes(bytes);
+  std::memcpy(magnitudes, &bits, level_magnitude_bytes(others));
+  return signs | gather_low_bits(negative_levels(bytes)) << first;
 }
 
 void join_levels(uint64_t signs, const uint8_t* magnitudes, int count, uint8_t* levels) {
-  for (int first = 0; first < count; first += kTogether) {
-    const int some = std::min(kTogether, count - first);
-    uint64_t packed = 0;
-    std::memcpy(&packed, magnitudes, level_magnitude_bytes(some));
-    const uint64_t negative = spread_to_low_bits(signs >> first);
-    const uint64_t bytes = turn_negative(unpack_sevens(packed), negative) | (negative ^ kLowBits)
-                                                                                << 7;
-    std::memcpy(levels + first, &bytes, static_cast<size_t>(some));
-    magnitudes += kLevelMagnitudeBits;
+  int first = 0;
+  for (; first + kTogether <= count; first += kTogether, magnitudes += kLevelMagnitudeBits) {
+    const uint64_t bytes = to_levels(signs >> first, load_sevens(magnitudes));
+    std::memcpy(levels + first, &bytes, sizeof bytes);
   }
+  const int others = count - first;
+  if (others == 0) return;
+  uint64_t bits = 0;
+  std::memcpy(&bits, magnitudes, level_magnitude_bytes(others));
+  const uint64_t bytes = to_levels(signs >> first, bits);
+  std::memcpy(levels + first, &bytes, static_cast<size_t>(others));
 }
 
 }  // namespace polarquant
