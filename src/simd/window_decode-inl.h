@@ -238,18 +238,25 @@ class HalfSegmentFields {
   __m256i first_bytes_, next_bytes_, factors_, mask_;
 };
 
-/// Looks up indices in a table of `entries` bytes, a multiple of 16: sixteen entries at a time, of
-/// which an index of others finds 0.
-HWY_ATTR HWY_INLINE __m256i look_up(const int8_t* table, int entries, __m256i indices) {
+/// Looks up a segment's 64 indices in a table of `entries` bytes, a multiple of 16: sixteen entries
+/// at a time, of which an index of others finds 0.
+HWY_ATTR HWY_INLINE void look_up_both(const int8_t* table, int entries, __m256i (&halves)[2]) {
+  const __m256i sixteen = _mm256_set1_epi8(16);
   const __m256i most = _mm256_set1_epi8(0x70);
-  __m256i found = _mm256_setzero_si256();
+  __m256i found[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+#pragma GCC unroll 4
   for (int first = 0; first < entries; first += 16) {
-    // 16 and more become 128 and more.
-    const __m256i here = _mm256_adds_epu8(indices, most);
-    found = _mm256_or_si256(found, _mm256_shuffle_epi8(both_halves(table + first), here));
-    indices = _mm256_sub_epi8(indices, _mm256_set1_epi8(16));
+    const __m256i values = both_halves(table + first);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half) {
+      // 16 and more become 128 and more.
+      const __m256i here = _mm256_adds_epu8(halves[half], most);
+      found[half] = _mm256_or_si256(found[half], _mm256_shuffle_epi8(values, here));
+      halves[half] = _mm256_sub_epi8(halves[half], sixteen);
+    }
   }
-  return found;
+  halves[0] = found[0];
+  halves[1] = found[1];
 }
 
 /// Entries of two tables of 256 bytes for the same indices.

@@ -271,11 +271,13 @@ HWY_ATTR void decode_magnitudes(const ScanCodec& codec, const Int8Part& part, co
   for (int i = 0; i < count; ++i, values += stride) {
     const uint8_t* codes = codec.layout().row_payload(rows[i]) + part.codes_offset;
     int8_t* out = values;
-    for (int segment = 0; segment < full_segments; ++segment) {
+    for (int segment = 0; segment < full_segments; ++segment, out += kSegmentDims) {
       const uint64_t signs = segment_signs(codec, part, rows[i], segment);
-      for (int half = 0; half < 2; ++half, codes += half_bytes, out += kSegmentPairs)
-        store_signed({look_up(part.x, 1 << part.step_bits, fields.read(codes))},
-                     signs >> (half * kSegmentPairs), out);
+      __m256i halves[2] = {fields.read(codes), fields.read(codes + half_bytes)};
+      codes += static_cast<ptrdiff_t>(2) * half_bytes;
+      look_up_both(part.x, 1 << part.step_bits, halves);
+      store_signed({halves[0]}, signs, out);
+      store_signed({halves[1]}, signs >> kSegmentPairs, out + kSegmentPairs);
     }
     if (full_segments < part.segments()) decode_last_magnitudes(codec, part, rows[i], values);
   }
