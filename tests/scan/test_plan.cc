@@ -33,6 +33,7 @@ struct CodecName {
 };
 constexpr CodecName kOneStage = {"Polar4", 384};
 constexpr CodecName kResidual = {"Polar4+2", 384};
+constexpr CodecName kLevels = {"Polar8", 384};
 constexpr CodecName kSplit = {"Polar3-pca", 512, Spectrum::gentle};
 constexpr CodecName kWideSplit = {"Polar5-pca", 640, Spectrum::gentle};
 constexpr CodecName kNoSigns = {"Polar1", 384};
@@ -118,6 +119,12 @@ const KindRow kKinds[] = {
     {kResidual, kAvx512, 144, 10, kMillion, 2.25F, 1, kShared},
     {kResidual, kAmx, 63, 10, kMillion, 2.25F, 1, kStaged},
     {kResidual, kAmx, 64, 10, kMillion, 2.25F, 1, kDense},
+    {kLevels, kSse4, 255, 10, kMillion, 2.25F, 1, kStaged},
+    {kLevels, kSse4, 256, 10, kMillion, 2.25F, 1, kShared},
+    {kLevels, kAvx2, 111, 10, kMillion, 2.25F, 1, kStaged},
+    {kLevels, kAvx2, 112, 10, kMillion, 2.25F, 1, kShared},
+    {kLevels, kAvx512, 143, 10, kMillion, 2.25F, 1, kStaged},
+    {kLevels, kAvx512, 144, 10, kMillion, 2.25F, 1, kShared},
     // Split stages.
     {kSplit, kSse4, 95, 10, kMillion, 2.25F, 1, kStaged},
     {kSplit, kSse4, 96, 10, kMillion, 2.25F, 1, kShared},

@@ -26,16 +26,16 @@ constexpr int64_t kMaxHeapEntries = int64_t{1} << 17;  // 2 MiB
 /// thresholds for the same queries, each of which knows half of the rows.
 constexpr int64_t kQueriesApart = 256;
 
-// Shared scans. Few queries do not repay laying sketches out and decoding rows, least of all a
-// residual code's two values a coordinate. From each number on a shared scan was as fast as groups
-// of eight queries.
+// Shared scans. Few queries do not repay laying sketches out and decoding rows, least of all long
+// codes' (has_long_codes). From each number on a shared scan was as fast as groups of eight
+// queries.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMinSharedQueries = 72;
 constexpr int64_t kMinSharedQueriesOfSplit = 80;
-constexpr int64_t kMinSharedQueriesOfResidual = 144;
-constexpr int64_t kMinSharedQueriesOfResidualWide = 112;
+constexpr int64_t kMinSharedQueriesOfLong = 144;
+constexpr int64_t kMinSharedQueriesOfLongWide = 112;
 constexpr int64_t kMinSharedQueriesNarrow = 96;
-constexpr int64_t kMinSharedQueriesOfResidualNarrow = 256;
+constexpr int64_t kMinSharedQueriesOfLongNarrow = 256;
 /// More blocks would set tighter thresholds first, but searching them takes as long as they save.
 constexpr int64_t kSeedBlocks = 64;
 /// Blocks that are decoded, or packed, at a time.
@@ -77,8 +77,10 @@ constexpr int64_t kMinChunkQueries = 20;
 /// Similarities that are in memory together, unless one query has more: 4 MiB.
 constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
 
-bool is_residual(const ScanCodec& codec) {
-  return codec.stages().size() == 2 && !codec.has_split_stages();
+/// Residual codes and Polar8, whose rows take long to decode.
+bool has_long_codes(const ScanCodec& codec) {
+  const bool is_residual = codec.stages().size() == 2 && !codec.has_split_stages();
+  return is_residual || codec.layout().splits_levels();
 }
 
 bool dense_beats_bounds(const ScanCodec& codec, const ScanMachine& machine, int64_t nq) {
@@ -216,14 +218,15 @@ int dense_dims(const ScanCodec& codec, DenseForm form) {
 }
 
 int64_t min_shared_queries(const ScanCodec& codec, const ScanMachine& machine) {
+  const bool is_long = has_long_codes(codec);
   switch (machine.shared) {
     case SharedKernels::permuting:
-      if (codec.stages().size() == 1) return kMinSharedQueries;
-      return is_residual(codec) ? kMinSharedQueriesOfResidual : kMinSharedQueriesOfSplit;
+      if (is_long) return kMinSharedQueriesOfLong;
+      return codec.has_split_stages() ? kMinSharedQueriesOfSplit : kMinSharedQueries;
     case SharedKernels::wide:
-      return is_residual(codec) ? kMinSharedQueriesOfResidualWide : kMinSharedQueries;
+      return is_long ? kMinSharedQueriesOfLongWide : kMinSharedQueries;
     case SharedKernels::narrow:
-      return is_residual(codec) ? kMinSharedQueriesOfResidualNarrow : kMinSharedQueriesNarrow;
+      return is_long ? kMinSharedQueriesOfLongNarrow : kMinSharedQueriesNarrow;
     case SharedKernels::none:
       break;
   }
