@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// polar-changes: what a change of one row costs through the C API, beside a search of one query, in
+// an index of clustered rows with ids of the caller's. Named change/index string/rows.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "polarquant/polarquant.h"
+#include "src/core/random.h"
+
+namespace {
+
+constexpr int32_t kDim = 384;
+constexpr int64_t kOthers = 4096;  // rows to come
+constexpr int64_t kResults = 10;
+
+void check(polar_status status) {
+  if (status == POLAR_OK) return;
+  char text[512];
+  polar_last_error(text, sizeof text);
+  std::fprintf(stderr, "polar-changes: %s\n", text);
+  std::exit(1);
+}
+
+/// Points around 256 centres.
+std::vector<float> clustered_rows(int64_t n, uint64_t seed) {
+  constexpr int64_t kCentres = 256;
+  polarquant::Random shared(1);
+  polarquant::Random random(seed);
+  std::vector<float> centres(kCentres * kDim);
+  for (float& number : centres) number = static_cast<float>(shared.normal());
+  std::vector<float> rows(static_cast<size_t>(n * kDim));
+  for (int64_t i = 0; i < n; ++i) {
+    const float* centre = centres.data() + random.below(kCentres) * kDim;
+    for (int j = 0; j < kDim; ++j)
+      rows[static_cast<size_t>(i * kDim + j)] =
+          centre[j] + .7F * static_cast<float>(random.normal());
+  }
+  return rows;
+}
+
+polar_work_options one_thread() {
+  polar_work_options options;
+  polar_work_options_init(&options);
+  options.num_threads = 1;
+  return options;
+}
+
+/// An index of `rows` rows with ids 0, 2, 4, …
+class LivingIndex {
+ public:
+  LivingIndex(const char* description, int64_t rows)
+      : rows_(rows), work_(one_thread()), others_(clustered_rows(kOthers, 3)) {
+    const std::vector<float> x = clustered_rows(rows, 2);
+    std::vector<int64_t> ids(static_cast<size_t>(rows));
+    for (int64_t i = 0; i < rows; ++i) ids[static_cast<size_t>(i)] = 2 * i;
+    check(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &index_));
+    check(polar_index_train(index_, std::min<int64_t>(rows, 40'000), x.data(), nullptr));
+    check(polar_index_add_with_ids(index_, rows, x.data(), ids.data(), nullptr));
+  }
+  ~LivingIndex() { polar_index_destroy(index_); }
+  LivingIndex(const LivingIndex&) = delete;
+  LivingIndex& operator=(const LivingIndex&) = delete;
+
+  void add(int64_t id) { check(polar_index_add_with_ids(index_, 1, next_row(), &id, &work_)); }
+  void update(int64_t id) { check(polar_index_update(index_, 1, &id, next_row(), &work_)); }
+  void remove(int64_t id) {
+    int64_t removed = 0;
+    check(polar_index_remove(index_, 1, &id, &removed));
+    if (removed != 1) std::exit(1);
+  }
+  void search() {
+    polar_search_options options;
+    polar_search_options_init(&options);
+    options.num_threads = 1;
+    if (polar_index_nlist(index_) > 0) options.nprobe = 16;
+    float scores[kResults];
+    int64_t ids[kResults];
+    check(polar_index_search(index_, 1, next_row(), kResults, &options, scores, ids));
+  }
+  int64_t known_id() { return 2 * random_.below(rows_); }
+
+ private:
+  const float* next_row() { return others_.data() + random_.below(kOthers) * kDim; }
+
+  int64_t rows_;
+  polar_work_options work_;
+  std::vector<float> others_;
+  polarquant::Random random_{4};
+  polar_index* index_ = nullptr;
+};
+
+void add_one(benchmark::State& state, const char* description) {
+  LivingIndex index(description, state.range(0));
+  int64_t id = 1;
+  for (auto _ : state) index.add(id += 2);
+}
+
+/// In any order; as many as are timed come before, untimed.
+void remove_one(benchmark::State& state, const char* description) {
+  LivingIndex index(description, state.range(0));
+  std::vector<int64_t> ids;
+  polarquant::Random random(5);
+  int64_t next = 1;
+  for (auto _ : state) {
+    if (ids.empty()) {
+      state.PauseTiming();
+      for (int i = 0; i < 1000; ++i) index.add(ids.emplace_back(next += 2));
+      for (size_t i = ids.size() - 1; i > 0; --i)
+        std::swap(ids[i], ids[static_cast<size_t>(random.below(static_cast<int64_t>(i)))]);
+      state.ResumeTiming();
+    }
+    index.remove(ids.back());
+    ids.pop_back();
+  }
+}
+
+void update_one(benchmark::State& state, const char* description) {
+  LivingIndex index(description, state.range(0));
+  for (auto _ : state) index.update(index.known_id());
+}
+
+void search_one(benchmark::State& state, const char* description) {
+  LivingIndex index(description, state.range(0));
+  for (auto _ : state) index.search();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  constexpr int64_t kRows = 117'659;
+  struct Row {
+    std::string name;
+    void (*run)(benchmark::State&, const char*);
+  };
+  const Row rows[] = {{"add_one", add_one},
+                      {"remove_one", remove_one},
+                      {"update_one", update_one},
+                      {"search_one", search_one}};
+  for (const char* description : {"Polar4", "IVF256,Polar4"}) {
+    for (const Row& row : rows) {
+      benchmark::RegisterBenchmark((row.name + ("/" + std::string(description))).c_str(), row.run,
+                                   description)
+          ->Arg(kRows)
+          ->Unit(benchmark::kMicrosecond);
+    }
+  }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
