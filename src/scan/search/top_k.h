@@ -89,8 +89,8 @@ class TopK {
  private:
   /// So that a few best take no more memory than they need, for thousands of queries.
   static constexpr int64_t kFirstCapacity = 64;
-  /// More than there are rows; several times it still fits a number.
-  static constexpr int64_t kEveryRow = int64_t{1} << 56;
+  /// More than there are rows; some thousand times it still fits a number.
+  static constexpr int64_t kEveryRow = int64_t{1} << 48;
 
   // Goes down the heap once, where std::pop_heap and std::push_heap go down and up again.
   void replace_worst(const Neighbor& neighbor) {
