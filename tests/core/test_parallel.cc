@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "tests/support/catch.h"
@@ -40,10 +42,16 @@ TEST_CASE("parallel_for visits each index once, on thread numbers below the coun
 TEST_CASE("an exception of the body reaches the caller and stops new iterations", "[core]") {
   for (const int threads : {1, 4}) {
     std::atomic<int> calls{0};
+    std::atomic<bool> thrown{false};
     try {
       parallel_for(1000000, threads, [&](int64_t i, int) {
         calls.fetch_add(1);
-        if (i == 17) throw std::runtime_error("row 17");
+        if (i == 17) {
+          thrown = true;
+          throw std::runtime_error("row 17");
+        }
+        // The thread that throws may have to wait for a processor.
+        if (thrown) std::this_thread::sleep_for(std::chrono::microseconds(10));
       });
       FAIL("no exception");
     } catch (const std::runtime_error& error) {
