@@ -11,7 +11,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "polarquant/faiss_ivf.h"
@@ -20,6 +19,7 @@
 namespace polarquant {
 
 class Codec;
+class RowIds;
 class RowStore;
 struct SearchRequest;
 struct SearchResult;
@@ -93,7 +93,7 @@ struct IndexPolar : ::faiss::Index {
   const RowStore& codes() const { return *codes_; }
   /// How many rows are kept as floats: all or none.
   idx_t rows_as_floats() const;
-  const std::vector<idx_t>& ids() const { return ids_; }
+  const std::vector<idx_t>& ids() const;
 
   using ::faiss::Index::train;  // some releases have a second form
   /// x: (n, d), n ≥ 1, finite. Rows that are kept as floats are coded by what is learned. Refused
@@ -120,6 +120,8 @@ struct IndexPolar : ::faiss::Index {
                     const ::faiss::SearchParameters* params = nullptr) const override;
   /// What search and range_search do, as the library asks for it.
   void search_rows(const SearchRequest& request, const SearchResult& result) const;
+  /// Whether a row has this id.
+  bool has_id(idx_t id) const;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.
   void reconstruct(idx_t key, float* recons) const override;
   /// The same for the ids i0 … i0+ni−1, (ni, d).
@@ -130,9 +132,11 @@ struct IndexPolar : ::faiss::Index {
   /// of 64 dimensions and more; the others always have every row scored.
   float exactness = 2.25F;
 
-  /// Removes the rows whose ids the selector names and returns how many they were; the others keep
-  /// their order. Rows with ids of their own keep these; other rows' ids are their positions, which
-  /// close up, as in FAISS's flat indexes. Cost: a copy of the codes after the first that goes.
+  /// Removes the rows whose ids the selector names and returns how many they were. Of rows with ids
+  /// of their own the last ones take their places, so that an IDSelectorArray or IDSelectorBatch
+  /// costs about a microsecond an id; other selectors are asked for each row. Other rows' ids are
+  /// their positions: they keep their order and close up, as in FAISS's flat indexes, at the cost
+  /// of a copy of the codes after the first that goes.
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
   /// Codes x, (n, d), in the place of the rows with these ids, keys (n), each in the index; the
   /// last of equal keys counts. Needs sole use.
@@ -180,14 +184,12 @@ struct IndexPolar : ::faiss::Index {
   std::string difference_of_kind(const IndexPolar& other) const;
   std::string difference(const IndexPolar& other) const;
   idx_t row_of(const char* call, idx_t key) const;
-  idx_t id_of(idx_t row) const { return ids_.empty() ? row : ids_[static_cast<size_t>(row)]; }
 
   std::string spec_;
   Options options_;
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<RowStore> codes_;
-  std::vector<idx_t> ids_;  // empty, or one per row
-  std::unordered_map<idx_t, idx_t> row_of_id_;
+  std::unique_ptr<RowIds> ids_;  // of no row, or one per row
 };
 
 /// faiss::index_factory with our names in it. They can stand
@@ -237,8 +239,12 @@ void train_index(::faiss::Index& index, int64_t n, const float* x);
 void add_to_index(::faiss::Index& index, int64_t n, const float* x, const int64_t* ids = nullptr);
 
 /// Codes x, (n, index.d), in the place of the rows with these ids, keys (n): of an IndexPolar, also
-/// after vector transforms and in id maps. As IndexPolar::update_vectors.
+/// in id maps, or an IndexIVFPolar with a direct map; also after vector transforms. The last of
+/// equal keys counts. After an error the rows are the old ones.
 void update_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
+/// The same, but rows whose keys are not in the index are added. For an IndexPolar whose rows have
+/// ids of their own and an IndexIVFPolar whose direct map is a hash table, also after transforms.
+void upsert_vectors(::faiss::Index& index, int64_t n, const int64_t* keys, const float* x);
 
 // ---- Files ------------------------------------------------------------------------------------
 

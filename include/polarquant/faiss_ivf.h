@@ -90,6 +90,9 @@ struct IndexIVFPolar : IndexIVFBase {
   /// Refused once the index holds rows.
   void train(idx_t n, const float* x) override;
 
+  /// x: (n, d), finite. xids: (n), or null for ntotal, ntotal + 1, … Rows go to the list that a
+  /// search with one probe would look at.
+  void add_with_ids(idx_t n, const float* x, const idx_t* xids) override;
   /// precomputed_idx: (n), each row's list, −1: the row is left out. xids: (n) or null.
   void add_to_lists(idx_t n, const float* x, const idx_t* xids,
                     const idx_t* precomputed_idx) override;
@@ -122,9 +125,12 @@ struct IndexIVFPolar : IndexIVFBase {
   void check_compatible_for_merge(const ::faiss::Index& other) const override;
   void merge_from(::faiss::Index& other, idx_t add_id) override;
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
-  /// v: (nv, d), finite, new rows for ids that are there. Needs a direct map. After an error, out
-  /// of memory among them, the rows are the old ones.
+  /// v: (nv, d), finite, new rows for ids that are there; the last of equal ids counts. Needs a
+  /// direct map. After an error, out of memory among them, the rows are the old ones.
   void update_vectors(int nv, const idx_t* idx, const float* v) override;
+  /// The same for n rows, of which those whose ids are not there are added. Needs a direct map that
+  /// is a hash table.
+  void upsert_vectors(idx_t n, const idx_t* idx, const float* v);
   void reset() override;
 
  private:
@@ -141,6 +147,8 @@ struct IndexIVFPolar : IndexIVFBase {
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
   void require_parallel_mode() const;
+  void find_lists(idx_t n, const float* x, idx_t* lists) const;
+  void put_rows(const char* call, idx_t n, const idx_t* ids, const float* x);
   struct Probing;  // how many lists a search looks at, and how they are found
   void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
                   idx_t* lists) const;

@@ -47,6 +47,12 @@ bool positions_close_up(const ::faiss::Index& index) {
          dynamic_cast<const ::faiss::IndexIVF*>(&index) == nullptr;
 }
 
+bool finds_ids(const ::faiss::Index& index) {
+  return id_support(index) == IdSupport::optional &&
+         (inverted_file(index) != nullptr ||
+          dynamic_cast<const IndexPolar*>(&finding_index(index)) != nullptr);
+}
+
 MapForReconstruct::MapForReconstruct(::faiss::Index& index, bool rows_have_ids) {
   if (index.ntotal > 0) return;
   ::faiss::IndexIVF* ivf = ::faiss::ivflib::try_extract_index_ivf(&index);

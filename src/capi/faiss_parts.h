@@ -35,6 +35,9 @@ IdSupport id_support(const ::faiss::Index& index);
 /// in inverted files and id maps they stay, so that the next rows' ids would be some that are held.
 bool positions_close_up(const ::faiss::Index& index);
 
+/// Whether rows are found by ids that a caller gave them, one by one.
+bool finds_ids(const ::faiss::Index& index);
+
 /// Makes an inverted file that gets its first row keep a map from ids to rows, without which it
 /// cannot reconstruct; as before again unless keep() is called. No effect on other indexes, and on
 /// those that have rows.

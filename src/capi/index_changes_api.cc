@@ -4,6 +4,7 @@
 #include <faiss/IVFlib.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -13,8 +14,10 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
+#include "src/capi/new_ids.h"
 #include "src/capi/search_options.h"
 #include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
@@ -37,25 +40,35 @@ auto try_change(const polar_index& index, const char* what, const Change& change
   }
 }
 
-/// Removes the rows that the filter keeps.
-int64_t remove_rows(polar_index& index, const RowFilter& filter) {
+/// Removes rows: those of `listed`, where ids are listed, which the filter keeps; else all that the
+/// filter keeps.
+int64_t remove_rows(polar_index& index, const RowFilter& filter,
+                    const std::vector<int64_t>* listed = nullptr) {
   require(index.row_ids != polar_index::RowIds::positions || positions_close_up(*index.faiss),
           StatusCode::unsupported,
           "index: \"{}\" removes rows only by ids of the caller's; add rows with "
           "polar_index_add_with_ids",
           index.description);
+  const bool ids_are_found =
+      index.row_ids == polar_index::RowIds::callers && finds_ids(*index.faiss);
   std::unordered_set<int64_t>& held = index.ids.held();
   std::vector<int64_t> gone;
-  for (const int64_t id : held) {
-    if (filter.keeps(id)) gone.push_back(id);
+  if (listed != nullptr) {
+    std::copy_if(listed->begin(), listed->end(), std::back_inserter(gone), [&](int64_t id) {
+      return held.contains(id) || (index.is_polar() && ids_are_found);
+    });
+  } else {
+    for (const int64_t id : held) {
+      if (filter.keeps(id)) gone.push_back(id);
+    }
   }
   // Inverted files with a map of ids take nothing but a list of these.
-  const bool as_list = ::faiss::ivflib::try_extract_index_ivf(index.faiss.get()) != nullptr;
-  const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
-  const FilterSelector selected(filter);
+  const bool as_list = ids_are_found && (listed != nullptr || !index.is_polar());
+  const ::faiss::IDSelectorArray by_list(gone.size(), gone.data());
+  const FilterSelector by_filter(filter);
   const size_t removed = try_change(index, "remove rows", [&] {
-    if (as_list) return polarquant::remove_rows(*index.faiss, listed);
-    return polarquant::remove_rows(*index.faiss, selected);
+    if (as_list) return polarquant::remove_rows(*index.faiss, by_list);
+    return polarquant::remove_rows(*index.faiss, by_filter);
   });
   for (const int64_t id : gone) held.erase(id);
   if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
@@ -126,8 +139,11 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
     require_array("ids", ids, n, 1, sizeof(int64_t));
     std::vector<int64_t> sorted(ids, ids + n);
     std::sort(sorted.begin(), sorted.end());
-    const int64_t count = remove_rows(
-        checked, [&](int64_t id) { return std::binary_search(sorted.begin(), sorted.end(), id); });
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+    const auto is_listed = [&](int64_t id) {
+      return std::binary_search(sorted.begin(), sorted.end(), id);
+    };
+    const int64_t count = remove_rows(checked, is_listed, &sorted);
     if (removed != nullptr) *removed = count;
   });
 }
@@ -154,6 +170,35 @@ extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const 
     if (n == 0) return;
     try_change(checked, "update rows",
                [&] { update_vectors(*checked.faiss, n, ids, input.data()); });
+  });
+}
+
+extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
+                                           const float* x, const polar_work_options* options) {
+  return run_work("upsert", options, [&] {
+    polar_index& checked = require_object("index", index);
+    require_count("n", n, 0);
+    const MetricInput input(checked.metric, checked.dim, n, x);
+    require_new_row_ids(n, ids);
+    require_trained(checked);
+    require(finds_ids(*checked.faiss), StatusCode::unsupported,
+            "index: \"{}\" does not put rows by ids", checked.description);
+    require_row_ids(checked, polar_index::RowIds::callers);
+    if (n == 0) return;
+    std::vector<int64_t> new_ids;
+    if (!checked.is_polar()) {
+      std::copy_if(ids, ids + n, std::back_inserter(new_ids),
+                   [&](int64_t id) { return !checked.ids.contains(id); });
+      std::sort(new_ids.begin(), new_ids.end());
+      new_ids.erase(std::unique(new_ids.begin(), new_ids.end()), new_ids.end());
+    }
+    MapForReconstruct map(*checked.faiss, true);
+    NewIds taken(checked.ids.held(), std::ssize(new_ids), new_ids.data());
+    try_change(checked, "put rows by ids",
+               [&] { upsert_vectors(*checked.faiss, n, ids, input.data()); });
+    taken.commit();
+    map.keep();
+    checked.row_ids = polar_index::RowIds::callers;
   });
 }
 

@@ -211,10 +211,12 @@ TEST_CASE("rows without ids close up, where an index can", "[capi][changes]") {
 }
 
 TEST_CASE("rows are updated in place", "[capi][changes]") {
-  for (const char* description : {"Polar4", "IDMap2,Polar4", "L2norm,Polar4"}) {
+  for (const char* description :
+       {"Polar4", "IDMap2,Polar4", "L2norm,Polar4", "IVF4,Polar4", "L2norm,IVF4,Polar4"}) {
     for (const polar_metric metric : {POLAR_METRIC_L2, POLAR_METRIC_COSINE}) {
       INFO(description << " metric " << metric);
       const IndexHandle index = filled(description, metric, true, 0, 300);
+      if (polar_index_nlist(index.get()) > 0) require_ok(polar_index_set_nprobe(index.get(), 4));
       const std::vector<int64_t> ids = {1000, 1003};
       require_ok(polar_index_update(index.get(), 2, ids.data(), row(350), nullptr));
       std::vector<float> scores(2);
@@ -235,6 +237,51 @@ TEST_CASE("rows are updated in place", "[capi][changes]") {
                {"cannot be changed"});
   check_failed(polar_index_update(flat.get(), 1, nullptr, row(1), nullptr),
                POLAR_ERROR_BAD_ARGUMENT, {"ids: NULL"});
+}
+
+TEST_CASE("rows are put by their ids, whether they are there or not", "[capi][changes]") {
+  for (const char* description : {"Polar4", "L2norm,Polar4", "IVF4,Polar4", "L2norm,IVF4,Polar4"}) {
+    INFO(description);
+    const IndexHandle index = filled(description, POLAR_METRIC_L2, true, 0, 300);
+    if (polar_index_nlist(index.get()) > 0) require_ok(polar_index_set_nprobe(index.get(), 4));
+    // One that is there, two new ones, and one of these again: the last of equal ids counts.
+    const std::vector<int64_t> ids = {1003, 7, 1001, 7};
+    require_ok(polar_index_upsert(index.get(), 4, ids.data(), row(350), nullptr));
+    CHECK(polar_index_ntotal(index.get()) == 302);
+    std::vector<float> scores(4);
+    std::vector<int64_t> found(4);
+    require_ok(
+        polar_index_search(index.get(), 4, row(350), 1, nullptr, scores.data(), found.data()));
+    CHECK(found[0] == 1003);
+    CHECK(found[1] != 7);
+    CHECK(found[2] == 1001);
+    CHECK(found[3] == 7);
+    // All of it is as if it had been there from the start: it goes, and comes, and is saved.
+    int64_t removed = 0;
+    require_ok(polar_index_remove(index.get(), 4, ids.data(), &removed));
+    CHECK(removed == 3);
+    require_ok(polar_index_upsert(index.get(), 1, &ids[1], row(351), nullptr));
+    CHECK(polar_index_ntotal(index.get()) == 300);
+    const Results before = search(index, 20, 10);
+    const std::vector<int64_t> negative = {1003, -1};
+    check_failed(polar_index_upsert(index.get(), 2, negative.data(), row(360), nullptr),
+                 POLAR_ERROR_BAD_ARGUMENT, {"ids: -1 at 1"});
+    CHECK(search(index, 20, 10) == before);
+  }
+  const IndexHandle empty = make_index("Polar2", kDim, POLAR_METRIC_L2);
+  const int64_t id = 5;
+  require_ok(polar_index_upsert(empty.get(), 1, &id, row(0), nullptr));
+  require_ok(polar_index_upsert(empty.get(), 1, &id, row(1), nullptr));
+  CHECK(polar_index_ntotal(empty.get()) == 1);
+  const IndexHandle positions = filled("Polar4", POLAR_METRIC_L2, false);
+  check_failed(polar_index_upsert(positions.get(), 1, &id, row(1), nullptr),
+               POLAR_ERROR_BAD_ARGUMENT, {"ids"});
+  for (const char* description : {"IDMap2,Polar4", "HNSW8,Polar4", "IDMap2,SQ8"}) {
+    const IndexHandle other = make_index(description, kDim, POLAR_METRIC_L2);
+    require_ok(polar_index_train(other.get(), kRows, rows().data(), nullptr));
+    check_failed(polar_index_upsert(other.get(), 1, &id, row(1), nullptr), POLAR_ERROR_UNSUPPORTED,
+                 {description, "by ids"});
+  }
 }
 
 TEST_CASE("indexes made and trained alike merge", "[capi][changes]") {

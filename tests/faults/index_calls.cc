@@ -129,6 +129,11 @@ const IndexCall kCalls[] = {
        const int64_t ids[] = {0, 6, 10};
        return polar_index_update(at.index.get(), 3, ids, fault_rows(kFaultRows), nullptr);
      }},
+    {"upsert", On::rows_with_ids, true,
+     [](CallPlace& at) {
+       const int64_t ids[] = {0, 5'001, 10};
+       return polar_index_upsert(at.index.get(), 3, ids, fault_rows(kFaultRows), nullptr);
+     }},
     {"merge", On::rows, true,
      [](CallPlace& at) { return polar_index_merge(at.index.get(), at.other.get(), nullptr); }},
     {"merge with ids", On::rows_with_ids, true,

@@ -25,6 +25,7 @@ std::span<const CallPlayer::Operation> CallPlayer::operations() {
       {"remove", 3, &CallPlayer::remove},
       {"remove_filtered", 2, &CallPlayer::remove_filtered},
       {"update", 3, &CallPlayer::update},
+      {"upsert", 3, &CallPlayer::upsert},
       {"merge", 3, &CallPlayer::merge},
       {"reset", 1, &CallPlayer::reset},
       {"clone", 1, &CallPlayer::clone},

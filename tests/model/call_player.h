@@ -55,6 +55,7 @@ class CallPlayer {
   void remove(Random& random);
   void remove_filtered(Random& random);
   void update(Random& random);
+  void upsert(Random& random);
   void merge(Random& random);
   void reset(Random& random);
   void clone(Random& random);

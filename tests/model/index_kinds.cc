@@ -6,8 +6,9 @@ namespace {
 
 constexpr unsigned kRows = kTakesIds | kReconstructs | kFindsAll | kFilters;
 constexpr unsigned kOurs =
-    kRows | kRemovesIds | kRenumbers | kUpdates | kFindsRanges | kMerges | kMaps;
-constexpr unsigned kOurLists = kRows | kRemovesIds | kFindsRanges | kMerges | kMaps;
+    kRows | kRemovesIds | kRenumbers | kUpdates | kUpserts | kFindsRanges | kMerges | kMaps;
+constexpr unsigned kOurLists =
+    kRows | kRemovesIds | kUpdates | kUpserts | kFindsRanges | kMerges | kMaps;
 constexpr unsigned kTheirLists =
     (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges | kHashesIds;
 constexpr unsigned kGraph = kReconstructs | kFilters | kBatchesShow;
@@ -24,16 +25,16 @@ constexpr IndexKind kKinds[] = {
     {"PolarTree4.2.2.2", 16, kOurs, .6},
     {"PolarPair4x4", 16, kOurs | kClips, .3},
     {"PolarScalar4", 20, kOurs, .1},
-    {"IDMap,Polar4", 20, kOurs & ~(kRenumbers | kReconstructs), .1},
-    {"IDMap2,Polar4", 20, kOurs & ~kRenumbers, .1},
+    {"IDMap,Polar4", 20, kOurs & ~(kRenumbers | kUpserts | kReconstructs), .1},
+    {"IDMap2,Polar4", 20, kOurs & ~(kRenumbers | kUpserts), .1},
     {"PCA12,Polar4", 20, kOurs | kBatchesShow, 1.2},
-    {"PCA12,IDMap2,Polar8", 20, (kOurs & ~kRenumbers) | kBatchesShow, 1.2},
+    {"PCA12,IDMap2,Polar8", 20, (kOurs & ~(kRenumbers | kUpserts)) | kBatchesShow, 1.2},
     {"IVF4,Polar4", 20, kOurLists, .1},
     {"IVF7,Polar2", 70, kOurLists, .3},
     {"IVF3,PolarTree4.2.2.2", 16, kOurLists, .6},
     {"IVF4_HNSW4,Polar4", 16, kOurLists, .1},
     {"PCA12,IVF4,Polar8", 20, kOurLists | kBatchesShow, 1.2},
-    {"IDMap2,IVF4,Polar4", 20, kOurLists & ~kRemovesIds, .1},
+    {"IDMap2,IVF4,Polar4", 20, kOurLists & ~(kRemovesIds | kUpserts), .1},
     {"IVF4,Flat", 16, kTheirLists, 1e-9},
     {"IVF4,SQ8", 16, kTheirLists | kClips, .2},
     {"Flat", 16, kReconstructs | kFindsAll | kRenumbers | kFindsRanges | kMerges, 1e-9},

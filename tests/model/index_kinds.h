@@ -22,6 +22,7 @@ enum Ability : unsigned {
   kBuildsOnce = 1 << 10,   // all rows must come in one call, and be many
   kHashesIds = 1 << 11,    // its file's bytes depend on the order of a hash table
   kClips = 1 << 13,        // rows beyond those trained on are cut off
+  kUpserts = 1 << 14,      // polar_index_upsert
   kBatchesShow = 1 << 12,  // how rows were batched shows in their last bits, or in a graph
 };
 

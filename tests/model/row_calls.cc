@@ -171,6 +171,40 @@ void CallPlayer::update(Random& random) {
                "updating failed and changed it");
 }
 
+void CallPlayer::upsert(Random& random) {
+  PlainRows& rows = now_->rows;
+  const auto n = static_cast<int64_t>(1 + random.below(6));
+  std::vector<int64_t> ids(static_cast<size_t>(n));
+  for (int64_t& id : ids) {
+    id = rows.empty() || random.below(2) == 0 ? any_of(random, 30000)
+                                              : rows.rows()[random.below(rows.rows().size())].id;
+  }
+  const std::vector<float> x = random_rows(random, n);
+  const std::vector<uint8_t> before = saved_bytes(now_->index.get());
+  const polar_status status =
+      polar_index_upsert(now_->index.get(), n, ids.data(), x.data(), nullptr);
+  log(format_text("({} rows): {}", n, polar_status_name(status)));
+  const bool allowed =
+      kind_.can(kUpserts) && !now_->is_mapped && rows.ids() != PlainRows::Ids::numbered;
+  if (status != POLAR_OK) {
+    require_that(!allowed, "putting rows failed: " + last_error());
+    require_that(kind_.can(kHashesIds) || saved_bytes(now_->index.get()) == before,
+                 "putting rows failed and changed it: " + last_error());
+    return;
+  }
+  require_that(allowed, "putting rows worked");
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t id = ids[static_cast<size_t>(i)];
+    const std::vector<float> row =
+        kept_form(metric_, {x.begin() + i * kind_.dim, x.begin() + (i + 1) * kind_.dim});
+    if (rows.find(id) != nullptr) {
+      rows.update(id, row);
+    } else {
+      rows.add(1, kind_.dim, row.data(), &id);
+    }
+  }
+}
+
 void CallPlayer::merge(Random& random) {
   bool clash = false;
   for (const PlainRows::Row& row : other_->rows.rows()) {

@@ -195,10 +195,8 @@ TEST_CASE("an append can be taken back", "[scan][blocks]") {
       CAPTURE(rows, more);
       Pair pair("Polar3", 65, 1000);
       pair.append(rows);
-      const CodeBlocks::Mark mark = pair.blocks.mark();
-      CHECK(mark.rows == rows);
       pair.append(more);
-      pair.blocks.go_back_to(mark.rows, mark.last_block);
+      pair.blocks.truncate(rows);
       pair.plain.truncate(rows);
       require_same(pair.blocks, pair.plain);
       pair.append(3);
@@ -236,9 +234,8 @@ TEST_CASE("any sequence of changes ends in the rows it should", "[scan][blocks]"
         pair.blocks.truncate(kept);
         pair.plain.truncate(kept);
       } else {
-        const CodeBlocks::Mark mark = pair.blocks.mark();
         pair.append(below(150));
-        pair.blocks.go_back_to(mark.rows, mark.last_block);
+        pair.blocks.truncate(rows);
         pair.plain.truncate(rows);
       }
       require_same(pair.blocks, pair.plain);
@@ -251,12 +248,10 @@ TEST_CASE("blocks go on in the next chunk", "[scan][blocks]") {
   pair.append(kRowsOfChunk - 3);
   REQUIRE(pair.blocks.spans().size() == 1);
   const uint8_t* first = pair.blocks.spans()[0].data;
-  const CodeBlocks::Mark before = pair.blocks.mark();
   pair.append(3);
   REQUIRE(pair.blocks.spans().size() == 1);
   require_same(pair.blocks, pair.plain);
   first = pair.blocks.spans()[0].data;
-  const CodeBlocks::Mark full = pair.blocks.mark();
   pair.append(1);
   REQUIRE(pair.blocks.spans().size() == 2);
   require_same(pair.blocks, pair.plain);
@@ -282,10 +277,10 @@ TEST_CASE("blocks go on in the next chunk", "[scan][blocks]") {
   Pair back("Polar2", 2, 2 * kRowsOfChunk + 1000);  // the same codes
   back.append(kRowsOfChunk);
   back.append(70);
-  back.blocks.go_back_to(full.rows, full.last_block);
+  back.blocks.truncate(kRowsOfChunk);
   back.plain.truncate(kRowsOfChunk);
   require_same(back.blocks, back.plain);
-  back.blocks.go_back_to(before.rows, before.last_block);
+  back.blocks.truncate(kRowsOfChunk - 3);
   back.plain.truncate(kRowsOfChunk - 3);
   require_same(back.blocks, back.plain);
 }

@@ -8,6 +8,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/faiss/index/index_options.h"
+#include "src/faiss/index/row_ids.h"
 #include "src/scan/stores/row_sections.h"
 #include "src/simd/simd_codec_kernels.h"
 
@@ -39,7 +40,7 @@ struct IndexPolarStorage {
     const auto& index = dynamic_cast<const IndexPolar&>(written);
     ByteWriter head;
     put_head(index, head);
-    head.put<uint32_t>(index.ids_.empty() ? 0 : 1);
+    head.put<uint32_t>(index.ids().empty() ? 0 : 1);
     head.put<uint32_t>(index.codec_->has_encoded() ? 1 : 0);
     head.put<float>(index.exactness);
     head.put<uint32_t>(index.options_.learn_centre ? 1 : 0);
@@ -50,7 +51,7 @@ struct IndexPolarStorage {
     sections.add_small(kHead, head.bytes());
     sections.add_small(kCodec, index.codec_->save_state());
     add_row_sections(sections, *index.codec_, row_order(index.options_), *index.codes_);
-    if (!index.ids_.empty()) add_ids_section(index.ids_, sections);
+    if (!index.ids().empty()) add_ids_section(index.ids(), sections);
   }
 
   static StoredIndex read(IndexReading& reading) {
@@ -109,19 +110,18 @@ struct IndexPolarStorage {
 
  private:
   static void read_ids(SectionReader& sections, IndexPolar& index) {
-    index.ids_ = read_ids_section(sections, index.ntotal);
-    // A mapped index has no map from ids to rows; see row_of.
+    std::vector<int64_t> ids = read_ids_section(sections, index.ntotal);
+    // A mapped index is there at once.
     const bool is_mapped = index.codes_->is_mapped();
-    if (!is_mapped) index.row_of_id_.reserve(index.ids_.size());
-    for (size_t row = 0; row < index.ids_.size(); ++row) {
-      const int64_t id = index.ids_[row];
-      require(id >= 0 &&
-                  (is_mapped || index.row_of_id_.try_emplace(id, static_cast<int64_t>(row)).second),
+    if (!is_mapped) index.ids_->reserve(ids.size());
+    for (size_t row = 0; row < ids.size(); ++row) {
+      require(ids[row] >= 0 && (is_mapped || index.ids_->append(ids[row])),
               StatusCode::corrupt_data,
               "index file: id {} of row {} is negative or another row's; ids of 0 and above, each "
               "once, are allowed",
-              id, row);
+              ids[row], row);
     }
+    if (is_mapped) *index.ids_ = RowIds::read_only(std::move(ids));
   }
 };
 

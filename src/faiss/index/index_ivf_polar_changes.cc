@@ -15,6 +15,7 @@
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/scan/search/centroid_search.h"
 
 namespace polarquant {
 namespace {
@@ -34,13 +35,32 @@ void IndexIVFPolar::reset() {
   IndexIVF::reset();
 }
 
+void IndexIVFPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
+  with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    require_trained("add");
+    const OmpThreads omp_threads(0);
+    std::vector<idx_t> lists(static_cast<size_t>(n));
+    find_lists(n, x, lists.data());
+    add_to_lists(n, x, xids, lists.data());
+  });
+}
+
+void IndexIVFPolar::find_lists(idx_t n, const float* x, idx_t* lists) const {
+  if (!uses_centroid_search()) {
+    require_search_memory(*quantizer, n, 1);
+    quantizer->assign(n, x, lists);
+    return;
+  }
+  std::vector<float> scores(static_cast<size_t>(n));
+  centroid_search_->search(n, x, 1, 0, scores.data(), lists);
+}
+
 // FAISS's removes rows of a hash table before it looks at the new ones, and some of its releases
 // lose a code's memory for each row that takes another's place.
 void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
   with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
     require_rows("update_vectors", nv, d, v);
-    require_trained("update_vectors");
     require_changeable("update_vectors");
     require(nv == 0 || idx != nullptr, StatusCode::bad_argument,
             "update_vectors: idx is null; {} ids are needed", nv);
@@ -50,27 +70,50 @@ void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
       require(is_mapped(direct_map, idx[i]), StatusCode::not_found,
               "update_vectors: id {} is not in the index, which holds {} rows", idx[i], ntotal);
     }
-    const auto rows = static_cast<size_t>(nv);
-    std::vector<idx_t> list_nos(rows);
-    require_search_memory(*quantizer, nv, 1);
-    quantizer->assign(nv, v, list_nos.data());
-    for (size_t i = 0; i < rows; ++i) {
-      require(list_nos[i] >= 0 && static_cast<size_t>(list_nos[i]) < nlist, StatusCode::unsupported,
-              "update_vectors: the coarse quantizer has list {} for row {} of x; 0 to {} are there",
-              list_nos[i], i, nlist - 1);
-    }
-    std::vector<uint8_t> codes(rows * code_size);
-    encode_into(nv, v, list_nos.data(), codes.data());
-
-    // The new rows come first, so that what may fail is over when the old ones go.
-    ListGrowth growth(*this);
-    growth.append(nv, codes.data(), idx, 0, list_nos.data());
-    std::vector<ListPlace> old_places;
-    for (const auto& [id, place] : growth.replaced()) old_places.push_back(place);
-    RowsTakenOut old_rows(*this, std::move(old_places));
-    growth.keep();
-    old_rows.take_out();
+    put_rows("update_vectors", nv, idx, v);
   });
+}
+
+void IndexIVFPolar::upsert_vectors(idx_t n, const idx_t* idx, const float* v) {
+  with_faiss_errors([&] {
+    require_rows("upsert_vectors", n, d, v);
+    require_changeable("upsert_vectors");
+    require(n == 0 || idx != nullptr, StatusCode::bad_argument,
+            "upsert_vectors: idx is null; {} ids are needed", n);
+    require(direct_map.type == ::faiss::DirectMap::Hashtable, StatusCode::unsupported,
+            "upsert_vectors: the index has no direct map that is a hash table; call "
+            "set_direct_map_type first");
+    for (idx_t i = 0; i < n; ++i) {
+      require(idx[i] >= 0, StatusCode::bad_argument,
+              "upsert_vectors: idx[{}] is {}; ids of 0 and above are allowed", i, idx[i]);
+    }
+    put_rows("upsert_vectors", n, idx, v);
+  });
+}
+
+// The new rows come first, so that what may fail is over when the old ones go.
+void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const float* x) {
+  const OmpThreads omp_threads(0);
+  require_trained(call);
+  std::vector<idx_t> lists(static_cast<size_t>(n));
+  find_lists(n, x, lists.data());
+  for (idx_t i = 0; i < n; ++i) {
+    const idx_t list = lists[static_cast<size_t>(i)];
+    require(list >= 0 && static_cast<size_t>(list) < nlist, StatusCode::unsupported,
+            "{}: the coarse quantizer has list {} for row {} of x; 0 to {} are there", call, list,
+            i, nlist - 1);
+  }
+  std::vector<uint8_t> codes(static_cast<size_t>(n) * code_size);
+  encode_into(n, x, lists.data(), codes.data());
+
+  ListGrowth growth(*this);
+  growth.append(n, codes.data(), ids, 0, lists.data());
+  std::vector<ListPlace> old_places;
+  for (const auto& [id, place] : growth.replaced()) old_places.push_back(place);
+  RowsTakenOut old_rows(*this, std::move(old_places));
+  growth.keep();
+  old_rows.take_out();
+  ntotal += n - static_cast<idx_t>(old_rows.count());
 }
 
 size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {

@@ -15,6 +15,7 @@
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/row_ids.h"
 #include "src/faiss/index/search_parameters.h"
 #include "src/scan/stores/row_store.h"
 #include "src/simd/simd_codec_kernels.h"
@@ -108,7 +109,7 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
 
 IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType metric,
                        const Options& options)
-    : Index(dim, metric), options_(options) {
+    : Index(dim, metric), options_(options), ids_(std::make_unique<RowIds>()) {
   with_faiss_errors([&] {
     spec_ = print_spec(parse_spec(spec));
     codec_ = std::make_unique<Codec>(parse_spec(spec_), d, codec_metric(metric_type),
@@ -119,17 +120,21 @@ IndexPolar::IndexPolar(int dim, const std::string& spec, ::faiss::MetricType met
   });
 }
 
-IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric) : Index(dim, metric) {}
+IndexPolar::IndexPolar(int dim, ::faiss::MetricType metric)
+    : Index(dim, metric), ids_(std::make_unique<RowIds>()) {}
 
 IndexPolar::~IndexPolar() = default;
 
 std::string IndexPolar::spec() const { return spec_; }
 
 size_t IndexPolar::memory_bytes() const {
-  // A node of the map: its link, key and value, and the allocator's own word.
-  constexpr size_t kNodeBytes = 2 * sizeof(void*) + 2 * sizeof(idx_t);
-  return codec_->memory_bytes() + codes_->memory_bytes() + ids_.capacity() * sizeof(idx_t) +
-         row_of_id_.bucket_count() * sizeof(void*) + row_of_id_.size() * kNodeBytes;
+  return codec_->memory_bytes() + codes_->memory_bytes() + ids_->memory_bytes();
+}
+
+const std::vector<idx_t>& IndexPolar::ids() const { return ids_->all(); }
+
+bool IndexPolar::has_id(idx_t id) const {
+  return ids_->empty() ? id >= 0 && id < ntotal : ids_->row_of(id) >= 0;
 }
 
 void IndexPolar::append(const char* call, idx_t n, const float* x) {
@@ -142,7 +147,7 @@ void IndexPolar::append(const char* call, idx_t n, const float* x) {
 void IndexPolar::add(idx_t n, const float* x) {
   with_faiss_errors([&] {
     if (n == 0) return;
-    require(ids_.empty(), StatusCode::bad_argument,
+    require(ids_->empty(), StatusCode::bad_argument,
             "add: the index holds rows with ids of their own; only add_with_ids can follow");
     append("add", n, x);
   });
@@ -151,32 +156,28 @@ void IndexPolar::add(idx_t n, const float* x) {
 void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
   with_faiss_errors([&] {
     if (n == 0) return;
-    require(ntotal == 0 || !ids_.empty(), StatusCode::bad_argument,
+    require(ntotal == 0 || !ids_->empty(), StatusCode::bad_argument,
             "add_with_ids: the index holds rows without ids of their own; only add can follow");
     require(n > 0 && xids != nullptr, StatusCode::bad_argument,
             "add_with_ids: n is {}, xids is {}; n ids are needed, n at least 0", n,
             xids == nullptr ? "null" : "given");
-    const size_t needed = checked_add(ids_.size(), n, "ids");
-    idx_t known = 0;
+    const auto before = static_cast<size_t>(ntotal);
+    checked_add(before, n, "ids");
     try {
-      // By an eighth, like the codes: doubling would cost up to 8 bytes a row.
-      if (needed > ids_.capacity()) {
-        ids_.reserve(std::max(needed, ids_.capacity() + ids_.capacity() / 8));
-      }
-      for (; known < n; ++known) {
-        require(xids[known] >= 0, StatusCode::bad_argument,
-                "add_with_ids: xids[{}] is {}; ids of 0 and above are allowed", known, xids[known]);
+      ids_->reserve(static_cast<size_t>(n));
+      for (idx_t i = 0; i < n; ++i) {
+        require(xids[i] >= 0, StatusCode::bad_argument,
+                "add_with_ids: xids[{}] is {}; ids of 0 and above are allowed", i, xids[i]);
         require(
-            row_of_id_.try_emplace(xids[known], ntotal + known).second, StatusCode::bad_argument,
-            "add_with_ids: xids[{}] is {}, which the index or xids has already; ids must differ",
-            known, xids[known]);
+            ids_->append(xids[i]), StatusCode::bad_argument,
+            "add_with_ids: xids[{}] is {}, which the index or xids has already; ids must differ", i,
+            xids[i]);
       }
       append("add_with_ids", n, x);
     } catch (...) {
-      for (idx_t i = 0; i < known; ++i) row_of_id_.erase(xids[i]);
+      ids_->truncate(before);
       throw;
     }
-    ids_.insert(ids_.end(), xids, xids + n);
   });
 }
 
@@ -184,14 +185,14 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
   const char* call = request.goal.is_range ? "range_search" : "search";
   require_rows(call, request.nq, d, request.queries);
   require_trained(call, *codec_);
-  if (ids_.empty()) {
+  if (ids_->empty()) {
     codes_->search(*codec_, request, result);
     return;
   }
   SearchRequest row_request = request;
-  row_request.filter = by_row(request.filter, ids_);
+  row_request.filter = by_row(request.filter, ids());
   codes_->search(*codec_, row_request, result);
-  replace_ids(request, result, [this](int64_t row) { return ids_[static_cast<size_t>(row)]; });
+  replace_ids(request, result, [this](int64_t row) { return (*ids_)[row]; });
 }
 
 void IndexPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
@@ -214,20 +215,12 @@ void IndexPolar::range_search(idx_t n, const float* x, float radius,
 }
 
 idx_t IndexPolar::row_of(const char* call, idx_t key) const {
-  if (ids_.empty()) {
+  if (ids_->empty()) {
     require(key >= 0 && key < ntotal, StatusCode::not_found,
             "{}: id {} is not in the index, which holds {} rows, ids from 0 on", call, key, ntotal);
     return key;
   }
-  idx_t row = -1;
-  if (codes_->is_mapped()) {
-    // A map from ids would cost several times what the ids do, and a mapped index is there at once.
-    const auto found = std::find(ids_.begin(), ids_.end(), key);
-    if (found != ids_.end()) row = found - ids_.begin();
-  } else {
-    const auto found = row_of_id_.find(key);
-    if (found != row_of_id_.end()) row = found->second;
-  }
+  const idx_t row = ids_->row_of(key);
   require(row >= 0, StatusCode::not_found, "{}: id {} is not in the index, which holds {} rows",
           call, key, ntotal);
   return row;
@@ -245,7 +238,7 @@ void IndexPolar::reconstruct_n(idx_t i0, idx_t ni, float* recons) const {
     if (ni == 0) return;
     require(i0 >= 0 && ni - 1 <= std::numeric_limits<idx_t>::max() - i0, StatusCode::bad_argument,
             "reconstruct_n: i0 is {}, ni is {}; ids of 0 to 2^63-1 are allowed", i0, ni);
-    if (ids_.empty()) {
+    if (ids_->empty()) {
       row_of("reconstruct", i0 + (ni - 1));
       decode_rows(ni, [&](int64_t first, int64_t count) {
         codes_->decode(*codec_, i0 + first, count, Reconstruction::least_error, recons + first * d);
@@ -265,8 +258,7 @@ void IndexPolar::reset() {
   with_faiss_errors([&] {
     require_writable("reset", *codes_);
     codes_->clear();
-    ids_.clear();
-    row_of_id_.clear();
+    ids_->clear();
     ntotal = 0;
   });
 }

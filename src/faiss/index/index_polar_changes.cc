@@ -2,7 +2,9 @@
 // IndexPolar's changes of rows held: removal, update, merge. Each leaves the index as it was when
 // it fails.
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
@@ -10,7 +12,7 @@
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
-#include "src/scan/layout/row_removal.h"
+#include "src/faiss/index/row_ids.h"
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
@@ -40,33 +42,45 @@ void append_codes_or_none(const Codec& codec, const RowStore& from, RowStore& to
   }
 }
 
+/// The rows that a selector names, falling. Selectors that list ids are not asked for each row.
+std::vector<idx_t> falling_rows(const RowIds& ids, const ::faiss::IDSelector& sel) {
+  std::vector<idx_t> rows;
+  const auto take = [&](idx_t id) {
+    if (const idx_t row = ids.row_of(id); row >= 0) rows.push_back(row);
+  };
+  if (const auto* listed = dynamic_cast<const ::faiss::IDSelectorArray*>(&sel)) {
+    std::for_each_n(listed->ids, listed->n, take);
+  } else if (const auto* batch = dynamic_cast<const ::faiss::IDSelectorBatch*>(&sel)) {
+    std::for_each(batch->set.begin(), batch->set.end(), take);
+  } else {
+    for (const idx_t id : ids.all())
+      if (sel.is_member(id)) take(id);
+  }
+  std::sort(rows.begin(), rows.end(), std::greater<>());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
 }  // namespace
 
 size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
     require_row_codes("remove_ids", *codec_);
     require_writable("remove_ids", *codes_);
-    std::vector<uint64_t> removed(static_cast<size_t>((ntotal + 63) / 64));
-    for (idx_t row = 0; row < ntotal; ++row) {
-      if (sel.is_member(id_of(row)))
-        removed[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
-    }
     const idx_t before = ntotal;
-    codes_->remove(*codec_, removed);
-    ntotal = codes_->rows();
-    if (!ids_.empty()) {
-      size_t kept = 0;
-      for (idx_t row = 0; row < before; ++row) {
-        const idx_t id = ids_[static_cast<size_t>(row)];
-        if (is_removed(removed, row)) {
-          row_of_id_.erase(id);
-          continue;
-        }
-        row_of_id_.find(id)->second = static_cast<idx_t>(kept);
-        ids_[kept++] = id;
+    if (ids_->empty()) {
+      std::vector<uint64_t> removed(static_cast<size_t>((ntotal + 63) / 64));
+      for (idx_t row = 0; row < ntotal; ++row) {
+        if (sel.is_member(row)) removed[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
       }
-      ids_.resize(kept);
+      codes_->remove(*codec_, removed);
+    } else {
+      const std::vector<idx_t> rows = falling_rows(*ids_, sel);
+      codes_->swap_remove(*codec_, rows);
+      for (const idx_t row : rows) ids_->swap_remove(row);
+      ids_->return_spare();
     }
+    ntotal = codes_->rows();
     return static_cast<size_t>(before - ntotal);
   });
 }
@@ -109,25 +123,23 @@ void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
     require_writable("merge_from", *codes_);
     require_writable("merge_from, of other", *other.codes_);
     if (other.ntotal == 0) return;
-    const bool with_ids = !other.ids_.empty();
-    require(ntotal == 0 || with_ids != ids_.empty(), StatusCode::bad_argument,
+    const bool with_ids = !other.ids_->empty();
+    require(ntotal == 0 || with_ids != ids_->empty(), StatusCode::bad_argument,
             "merge: rows of {} have ids of their own, those of {} do not",
             with_ids ? "other" : "the index", with_ids ? "the index" : "other");
     require(with_ids || add_id == 0 || add_id == ntotal, StatusCode::bad_argument,
             "merge: add_id is {}; 0 or ntotal, {}, is allowed, as rows have no ids of their own",
             add_id, ntotal);
-    const size_t ids_before = ids_.size();
+    const size_t ids_before = ids_->all().size();
     try {
-      ids_.reserve(ids_.size() + other.ids_.size());
-      for (const idx_t id : other.ids_) {
+      ids_->reserve(other.ids().size());
+      for (const idx_t id : other.ids()) {
         require(id <= std::numeric_limits<idx_t>::max() - std::max<idx_t>(add_id, 0) &&
                     id + add_id >= 0,
                 StatusCode::bad_argument,
                 "merge: id {} of other and add_id {} make an id outside 0 to 2^63-1", id, add_id);
-        require(row_of_id_.try_emplace(id + add_id, static_cast<idx_t>(ids_.size())).second,
-                StatusCode::bad_argument,
+        require(ids_->append(id + add_id), StatusCode::bad_argument,
                 "merge: id {} of other, with add_id {}, is in the index already", id, add_id);
-        ids_.push_back(id + add_id);
       }
       if (other.codes_->holds_floats()) {
         append_rows(other.ntotal, other.codes_->floats().data());
@@ -141,8 +153,7 @@ void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
         codec_->mark_encoded();
       }
     } catch (...) {
-      for (size_t i = ids_before; i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
-      ids_.resize(ids_before);
+      ids_->truncate(ids_before);
       throw;
     }
     ntotal = codes_->rows();

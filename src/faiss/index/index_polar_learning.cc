@@ -12,6 +12,7 @@
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
+#include "src/faiss/index/row_ids.h"
 #include "src/scan/search/measure_margins.h"
 #include "src/scan/stores/codec_copy.h"
 #include "src/scan/stores/float_row_store.h"
@@ -159,9 +160,7 @@ void IndexPolar::go_back_to(Mark before) noexcept {
     codes_->go_back_to(*codec_, before.codes);
     ntotal = codes_->rows();
   }
-  if (ids_.size() <= static_cast<size_t>(ntotal)) return;
-  for (size_t i = static_cast<size_t>(ntotal); i < ids_.size(); ++i) row_of_id_.erase(ids_[i]);
-  ids_.resize(static_cast<size_t>(ntotal));
+  ids_->truncate(static_cast<size_t>(ntotal));
 }
 
 }  // namespace polarquant

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// update_vectors: the walk from what a caller holds to the index that has the codes.
+// update_vectors and upsert_vectors: the walk from what a caller holds to the index that has the
+// codes.
 #include <faiss/IndexIDMap.h>
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexPreTransform.h>
@@ -14,6 +15,7 @@
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/added_rows.h"
 #include "src/faiss/index/row_checks.h"
 
 namespace polarquant {
@@ -39,6 +41,35 @@ std::vector<idx_t> rows_of_map(const ::faiss::IndexIDMap& map, idx_t n, const id
   return rows;
 }
 
+/// Rows of x with their ids.
+struct KeyedRows {
+  std::vector<idx_t> keys;
+  std::vector<float> rows;
+
+  void take(idx_t key, const float* row, int dim) {
+    keys.push_back(key);
+    rows.insert(rows.end(), row, row + dim);
+  }
+  idx_t count() const { return std::ssize(keys); }
+};
+
+void upsert_flat(IndexPolar& index, idx_t n, const idx_t* keys, const float* x) {
+  require_rows("upsert_vectors", n, index.d, x);
+  std::unordered_map<idx_t, idx_t> last_of_key;
+  for (idx_t i = 0; i < n; ++i) last_of_key[keys[i]] = i;
+  KeyedRows known;
+  KeyedRows others;
+  for (idx_t i = 0; i < n; ++i) {
+    if (last_of_key[keys[i]] == i)
+      (index.has_id(keys[i]) ? known : others).take(keys[i], x + i * index.d, index.d);
+  }
+  // New rows first: they can be taken back when the others cannot be coded.
+  AddedRows added(index, others.count());
+  index.add_with_ids(others.count(), others.rows.data(), others.keys.data());
+  index.update_vectors(known.count(), known.keys.data(), known.rows.data());
+  added.keep();
+}
+
 }  // namespace
 
 void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
@@ -47,6 +78,12 @@ void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const flo
     require(n >= 0 && (n == 0 || (keys != nullptr && x != nullptr)), StatusCode::bad_argument,
             "update_vectors: n is {}, with keys or x null; n ids and rows are needed", n);
     if (auto* polar = dynamic_cast<IndexPolar*>(&index)) return polar->update_vectors(n, keys, x);
+    if (auto* ivf = dynamic_cast<IndexIVFPolar*>(&index)) {
+      constexpr idx_t kMost = std::numeric_limits<int>::max();
+      require(n <= kMost, StatusCode::bad_argument,
+              "update_vectors: n is {}; up to {} rows of an inverted file are allowed", n, kMost);
+      return ivf->update_vectors(static_cast<int>(n), keys, x);
+    }
     if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
       require_rows("update_vectors", n, index.d, x);
       const float* transformed = outer->apply_chain(n, x);
@@ -58,8 +95,29 @@ void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const flo
       return update_vectors(*map->index, n, rows.data(), x);
     }
     fail(StatusCode::unsupported,
-         "update_vectors: rows of this type of index cannot be changed; those of IndexPolar can, "
-         "also after transforms and id maps");
+         "update_vectors: rows of this type of index cannot be changed; those of IndexPolar and "
+         "IndexIVFPolar can, also after transforms, those of IndexPolar in id maps too");
+  });
+}
+
+void upsert_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
+  with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    require(n >= 0 && (n == 0 || (keys != nullptr && x != nullptr)), StatusCode::bad_argument,
+            "upsert_vectors: n is {}, with keys or x null; n ids and rows are needed", n);
+    if (auto* polar = dynamic_cast<IndexPolar*>(&index)) return upsert_flat(*polar, n, keys, x);
+    if (auto* ivf = dynamic_cast<IndexIVFPolar*>(&index)) return ivf->upsert_vectors(n, keys, x);
+    if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
+      require_rows("upsert_vectors", n, index.d, x);
+      const float* transformed = outer->apply_chain(n, x);
+      const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
+      upsert_vectors(*outer->index, n, keys, transformed);
+      outer->ntotal = outer->index->ntotal;
+      return;
+    }
+    fail(StatusCode::unsupported,
+         "upsert_vectors: rows of this type of index cannot be changed by id; those of IndexPolar "
+         "and IndexIVFPolar can, also after transforms");
   });
 }
 

@@ -46,11 +46,13 @@ void BlockMemory::append(int64_t n, const uint8_t* codes) {
 
 void BlockMemory::remove(std::span<const uint64_t> removed) {
   std::vector<uint8_t> code(layout_.row_format_bytes());
-  set_rows(move_kept_rows(*this, code, removed));
+  set_rows(move_kept_rows(
+      rows_, removed, [&](int64_t from, int64_t to) { copy_row(*this, from, to, code.data()); }));
 }
 
 void BlockMemory::swap_remove(int64_t row) {
-  move_last_row(*this, layout_.row_format_bytes(), row);
+  std::vector<uint8_t> code(layout_.row_format_bytes());
+  copy_row(*this, rows_ - 1, row, code.data());
   set_rows(rows_ - 1);
 }
 

@@ -11,7 +11,10 @@
 namespace polarquant {
 namespace {
 
-constexpr int64_t kSpareShare = 128;
+/// Rows of spare memory: as many as a growing chunk takes, and as many as one that shrinks keeps,
+/// far more, so that rows that come and go in turn do not move the others each time.
+int64_t spare_rows(int64_t rows) { return rows / 128; }
+int64_t most_spare_rows(int64_t rows) { return rows / 16 + kBlockRows; }
 
 }  // namespace
 
@@ -31,75 +34,118 @@ WritableRow CodeBlocks::place(int64_t row) const {
   return writable(span(static_cast<size_t>(row / kChunkRows)).place(layout_, row % kChunkRows));
 }
 
-// Makes space for `chunk_rows` rows in the last chunk; codes and rows_ stay as they are.
-void CodeBlocks::reserve_last_chunk(int64_t chunk_rows) {
-  Chunk& chunk = chunks_.back();
-  const auto sketch_bytes = [this](int64_t rows) {
-    return layout_.sketches_bytes(rows) + kReadAhead;
+void CodeBlocks::copy_row(int64_t from, int64_t to) noexcept {
+  const RowPlace source = place(from);
+  const RowPlace target = place(to);
+  const auto copy = [](const void* part, const void* into, size_t bytes) {
+    std::memcpy(const_cast<void*>(into), part, bytes);
   };
-  const auto payload_bytes = [this](int64_t rows) {
-    return layout_.payloads_bytes(rows) + 2 * kReadAhead;
+  for (int w = 0; w < layout_.sketch_words(); ++w)
+    copy(layout_.sketch_word(source, w), layout_.sketch_word(target, w), sizeof(uint64_t));
+  copy(layout_.row_factors(source), layout_.row_factors(target), layout_.factor_bytes());
+  copy(layout_.row_payload(source), layout_.row_payload(target), layout_.payload_bytes());
+}
+
+// Makes space for `rows` rows of a chunk; its rows stay, elsewhere.
+void CodeBlocks::reserve(Chunk& chunk, int64_t rows) const {
+  const auto sketch_bytes = [this](int64_t count) {
+    return layout_.sketches_bytes(count) + kReadAhead;
   };
-  if (sketch_bytes(chunk_rows) <= chunk.sketches.capacity() &&
-      payload_bytes(chunk_rows) <= chunk.payloads.capacity())
+  const auto payload_bytes = [this](int64_t count) {
+    return layout_.payloads_bytes(count) + 2 * kReadAhead;
+  };
+  if (sketch_bytes(rows) <= chunk.sketches.capacity() &&
+      payload_bytes(rows) <= chunk.payloads.capacity())
     return;
-  const int64_t rows = std::min(kChunkRows, chunk_rows + rows_ / kSpareShare);
+  const int64_t with_spare = std::min(kChunkRows, rows + spare_rows(rows_));
   Chunk larger;
-  larger.sketches.reserve(sketch_bytes(rows));
-  larger.payloads.reserve(payload_bytes(rows));
+  larger.sketches.reserve(sketch_bytes(with_spare));
+  larger.payloads.reserve(payload_bytes(with_spare));
   larger.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
   larger.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
   std::swap(chunk, larger);
 }
 
-// A copy of a block's first `rows` rows with `capacity`; the payload follows the sketch. The parts
-// after the planes start elsewhere when the capacity changes.
-AlignedVector<uint8_t> CodeBlocks::repacked(int64_t first_row, int64_t rows, int capacity) const {
-  AlignedVector<uint8_t> block(static_cast<size_t>(capacity) * layout_.row_bytes());
-  std::vector<uint8_t> code(layout_.row_format_bytes());
-  repack(first_row, rows, code.data(), &block);
-  return block;
+// The factors of `rows` rows of the chunk's last block, which stand after its words, go where they
+// stand in a block of another capacity.
+void CodeBlocks::move_factors(Chunk& chunk, int64_t rows, int from_capacity,
+                              int to_capacity) const noexcept {
+  uint8_t* block = chunk.sketches.data() +
+                   static_cast<size_t>(rows / kBlockRows) * layout_.sketch_bytes(kBlockRows);
+  std::memmove(block + layout_.factors_offset(to_capacity),
+               block + layout_.factors_offset(from_capacity),
+               static_cast<size_t>(rows % kBlockRows) * layout_.factor_bytes());
 }
 
-void CodeBlocks::repack(int64_t first_row, int64_t rows, uint8_t* code,
-                        AlignedVector<uint8_t>* block) const {
-  const int capacity = static_cast<int>(block->size() / layout_.row_bytes());
-  WritableRow at = layout_.row_of_block(block->data(), capacity, 0);
-  for (; at.row < rows; ++at.row) {
-    get(first_row + at.row, code);
-    layout_.put_row(code, at);
+// Makes a chunk of `from` rows, which has the space, one of `to`, the new ones of zeros.
+void CodeBlocks::extend(Chunk& chunk, int64_t from, int64_t to) const noexcept {
+  chunk.sketches.resize(layout_.sketches_bytes(to) + kReadAhead);
+  chunk.payloads.resize(layout_.payloads_bytes(to) + 2 * kReadAhead);
+  const int64_t block_first = from / kBlockRows * kBlockRows;
+  const int before = BlockLayout::capacity(from - block_first);
+  const int after = BlockLayout::capacity(std::min<int64_t>(to - block_first, kBlockRows));
+  if (before == 0 || before == after) return;
+  move_factors(chunk, from, before, after);
+  // Words of the new groups, and factors that were not written over.
+  uint8_t* block = chunk.sketches.data() +
+                   static_cast<size_t>(block_first / kBlockRows) * layout_.sketch_bytes(kBlockRows);
+  const size_t end_before = layout_.sketch_bytes(before);
+  const size_t kept = layout_.factors_offset(after) +
+                      static_cast<size_t>(from - block_first) * layout_.factor_bytes();
+  std::fill(block + layout_.factors_offset(before), block + layout_.factors_offset(after),
+            uint8_t{0});
+  if (kept < end_before) std::fill(block + kept, block + end_before, uint8_t{0});
+}
+
+// The other way round: drops the rows from `to` on.
+void CodeBlocks::shorten(Chunk& chunk, int64_t from, int64_t to) const noexcept {
+  const int64_t block_first = to / kBlockRows * kBlockRows;
+  const int64_t kept = to - block_first;
+  const int before = BlockLayout::capacity(std::min<int64_t>(from - block_first, kBlockRows));
+  const int after = BlockLayout::capacity(kept);
+  uint8_t* block = chunk.sketches.data() +
+                   static_cast<size_t>(block_first / kBlockRows) * layout_.sketch_bytes(kBlockRows);
+  if (kept > 0 && before != after) move_factors(chunk, to, before, after);
+  chunk.sketches.resize(layout_.sketches_bytes(to) + kReadAhead);
+  chunk.payloads.resize(layout_.payloads_bytes(to) + 2 * kReadAhead);
+  // Places without a row are 0, and what an extension finds after the end too.
+  auto* words = reinterpret_cast<uint64_t*>(block);
+  for (int64_t row = kept; row < after; ++row) {
+    const RowPlace at = {block, nullptr, after, static_cast<int>(row)};
+    for (int w = 0; w < layout_.sketch_words(); ++w) words[layout_.sketch_word(at, w) - words] = 0;
   }
+  std::fill(
+      block + layout_.factors_offset(after) + static_cast<size_t>(kept) * layout_.factor_bytes(),
+      chunk.sketches.data() + chunk.sketches.size(), uint8_t{0});
+  std::fill(chunk.payloads.end() - static_cast<ptrdiff_t>(kReadAhead), chunk.payloads.end(),
+            uint8_t{0});
+  return_spare(chunk, to);
 }
 
-// Makes `block` the last block, of `rows` rows from `first_row` on. The chunk has the space.
-void CodeBlocks::end_with(int64_t first_row, int64_t rows,
-                          const AlignedVector<uint8_t>& block) noexcept {
-  Chunk& chunk = chunks_[static_cast<size_t>(first_row / kChunkRows)];
-  const auto in_chunk = static_cast<size_t>(first_row % kChunkRows / kBlockRows);
-  const size_t sketch_bytes =
-      layout_.sketch_bytes(static_cast<int>(block.size() / layout_.row_bytes()));
-  const auto payload = block.begin() + static_cast<ptrdiff_t>(sketch_bytes);
-  const auto put = [](auto first, auto last, size_t start, AlignedVector<uint8_t>* part) {
-    const auto size = static_cast<size_t>(last - first);
-    part->resize(start + size + kReadAhead);
-    std::copy(first, last, part->begin() + static_cast<ptrdiff_t>(start));
-  };
-  put(block.begin(), payload, in_chunk * layout_.sketch_bytes(kBlockRows), &chunk.sketches);
-  put(payload, payload + rows * static_cast<ptrdiff_t>(layout_.payload_bytes()),
-      kReadAhead + in_chunk * kBlockRows * layout_.payload_bytes(), &chunk.payloads);
+void CodeBlocks::return_spare(Chunk& chunk, int64_t rows) const noexcept {
+  const size_t most = layout_.payloads_bytes(rows + most_spare_rows(rows_)) + 2 * kReadAhead;
+  if (chunk.payloads.capacity() <= most) return;
+  try {
+    Chunk smaller;
+    reserve(smaller, rows);
+    smaller.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
+    smaller.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
+    std::swap(chunk, smaller);
+  } catch (...) {
+    // Where memory is short there is none to give back yet.
+  }
 }
 
 void CodeBlocks::append(int64_t n, const uint8_t* codes) {
   layout_.bytes(static_cast<int64_t>(checked_add(rows_, n, "rows")));
-  const Mark before = mark();
+  const int64_t before = rows_;
   try {
     while (n > 0) {
-      const int64_t tail_rows = rows_ % kBlockRows;
-      const int64_t count = std::min(n, kBlockRows - tail_rows);
-      if (rows_ % kChunkRows == 0) chunks_.emplace_back();
-      reserve_last_chunk(std::min(kChunkRows, rows_ % kChunkRows + n));
-      end_with(rows_ - tail_rows, tail_rows + count,
-               repacked(rows_ - tail_rows, tail_rows, BlockLayout::capacity(tail_rows + count)));
+      const int64_t held = rows_ % kChunkRows;
+      const int64_t count = std::min(n, kChunkRows - held);
+      if (held == 0) chunks_.emplace_back();
+      reserve(chunks_.back(), held + count);
+      extend(chunks_.back(), held, held + count);
       rows_ += count;
       for (int64_t row = rows_ - count; row < rows_; ++row) {
         overwrite(row, codes);
@@ -108,7 +154,8 @@ void CodeBlocks::append(int64_t n, const uint8_t* codes) {
       n -= count;
     }
   } catch (...) {
-    go_back_to(before.rows, before.last_block);
+    if (rows_ % kChunkRows == 0 && std::ssize(chunks_) > rows_ / kChunkRows) chunks_.pop_back();
+    truncate(before);
     throw;
   }
 }
@@ -153,38 +200,13 @@ CodeBlocks CodeBlocks::repacked_as(const BlockLayout& layout) const {
   return blocks;
 }
 
-CodeBlocks::Mark CodeBlocks::mark() const {
-  const int64_t tail_rows = rows_ % kBlockRows;
-  if (tail_rows == 0) return {rows_, {}};
-  return {rows_, repacked(rows_ - tail_rows, tail_rows, BlockLayout::capacity(tail_rows))};
-}
-
-void CodeBlocks::go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept {
-  chunks_.resize(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
-  rows_ = rows;
-  if (rows % kChunkRows != 0)
-    end_with(rows / kBlockRows * kBlockRows, rows % kBlockRows, last_block);
-}
-
-CodeBlocks::SpareBlock CodeBlocks::spare_of_block(const BlockLayout& layout) {
-  SpareBlock spare;
-  spare.block.resize(static_cast<size_t>(kBlockRows) * layout.row_bytes());
-  spare.code.resize(layout.row_format_bytes());
-  return spare;
-}
-
-void CodeBlocks::truncate(int64_t rows) {
-  SpareBlock spare = spare_of_block(layout_);
-  truncate(rows, spare);
-}
-
-void CodeBlocks::truncate(int64_t rows, SpareBlock& spare) noexcept {
+void CodeBlocks::truncate(int64_t rows) noexcept {
   if (rows >= rows_) return;
-  const int64_t kept = rows % kBlockRows;
-  // The size stays within its capacity.
-  spare.block.assign(static_cast<size_t>(BlockLayout::capacity(kept)) * layout_.row_bytes(), 0);
-  repack(rows - kept, kept, spare.code.data(), &spare.block);
-  go_back_to(rows, spare.block);
+  const int64_t chunk = rows / kChunkRows;
+  const int64_t held = std::min(kChunkRows, rows_ - chunk * kChunkRows);
+  rows_ = rows;
+  chunks_.resize(static_cast<size_t>((rows + kChunkRows - 1) / kChunkRows));
+  if (rows % kChunkRows != 0) shorten(chunks_.back(), held, rows % kChunkRows);
 }
 
 void CodeBlocks::clear() noexcept {
@@ -194,24 +216,19 @@ void CodeBlocks::clear() noexcept {
 
 void CodeBlocks::get(int64_t row, uint8_t* code) const { layout_.get_row(place(row), code); }
 
-void CodeBlocks::overwrite(int64_t row, const uint8_t* code) { layout_.put_row(code, place(row)); }
-
-int64_t CodeBlocks::remove(std::span<const uint64_t> removed) {
-  const int64_t before = rows_;
-  const int64_t kept = before - count_removed(removed, before);
-  // All memory is taken first, so that nothing fails once rows move.
-  const int64_t last = kept % kBlockRows;
-  AlignedVector<uint8_t> last_block(static_cast<size_t>(BlockLayout::capacity(last)) *
-                                    layout_.row_bytes());
-  std::vector<uint8_t> code(layout_.row_format_bytes());
-  move_kept_rows(*this, code, removed);
-  repack(kept - last, last, code.data(), &last_block);
-  go_back_to(kept, last_block);
-  return before - kept;
+void CodeBlocks::overwrite(int64_t row, const uint8_t* code) noexcept {
+  layout_.put_row(code, place(row));
 }
 
-void CodeBlocks::swap_remove(int64_t row) {
-  move_last_row(*this, layout_.row_format_bytes(), row);
+int64_t CodeBlocks::remove(std::span<const uint64_t> removed) noexcept {
+  const int64_t before = rows_;
+  truncate(
+      move_kept_rows(rows_, removed, [this](int64_t from, int64_t to) { copy_row(from, to); }));
+  return before - rows_;
+}
+
+void CodeBlocks::swap_remove(int64_t row) noexcept {
+  if (row != rows_ - 1) copy_row(rows_ - 1, row);
   truncate(rows_ - 1);
 }
 

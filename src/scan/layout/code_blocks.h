@@ -3,7 +3,7 @@
 // payloads lie apart.
 //
 // Blocks lie in chunks of 1024, so that adding rows never moves more than the last chunk, and the
-// last chunk keeps at most 1/128 of all rows as spare room.
+// last chunk keeps at most 1/128 of all rows as spare room; 1/16 where rows went.
 #pragma once
 
 #include <cstdint>
@@ -36,31 +36,18 @@ class CodeBlocks {
   CodeBlocks repacked_as(const BlockLayout& layout) const;
   /// Rows are numbered from 0 in the order they were added; row < rows().
   void get(int64_t row, uint8_t* code) const;
-  void overwrite(int64_t row, const uint8_t* code);
-  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64), the others keep
-  /// their order. Returns how many went. Unchanged after an error (out of memory).
-  int64_t remove(std::span<const uint64_t> removed);
-  /// The last row takes the place of `row`.
-  void swap_remove(int64_t row);
-  /// Drops all rows from `rows` on. Unchanged after an error (out of memory).
-  void truncate(int64_t rows);
-  /// Memory that a truncation needs, for one that cannot fail.
-  struct SpareBlock {
-    AlignedVector<uint8_t> block;
-    std::vector<uint8_t> code;
-  };
-  static SpareBlock spare_of_block(const BlockLayout& layout);
-  void truncate(int64_t rows, SpareBlock& spare) noexcept;
-  void clear() noexcept;
+  void overwrite(int64_t row, const uint8_t* code) noexcept;
 
-  /// The state before an append, for taking it back.
-  struct Mark {
-    int64_t rows = 0;
-    AlignedVector<uint8_t> last_block;  // when it is not full
-  };
-  Mark mark() const;
-  /// Drops every row appended since a mark of `rows` rows.
-  void go_back_to(int64_t rows, const AlignedVector<uint8_t>& last_block) noexcept;
+  // What follows takes no memory, gives back what is much more than the rows that stay need, and
+  // costs as much as the rows that go or move.
+  /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64), the others keep
+  /// their order. Returns how many went.
+  int64_t remove(std::span<const uint64_t> removed) noexcept;
+  /// The last row takes the place of `row`.
+  void swap_remove(int64_t row) noexcept;
+  /// Drops all rows from `rows` on.
+  void truncate(int64_t rows) noexcept;
+  void clear() noexcept;
 
   /// The rows as a scan reads them, in order: all of them, or one of spans_count() spans.
   std::vector<BlockRows> spans() const;
@@ -79,10 +66,12 @@ class CodeBlocks {
     AlignedVector<uint8_t> payloads;  // from kReadAhead on
   };
   WritableRow place(int64_t row) const;
-  AlignedVector<uint8_t> repacked(int64_t first_row, int64_t rows, int capacity) const;
-  void repack(int64_t first_row, int64_t rows, uint8_t* code, AlignedVector<uint8_t>* block) const;
-  void reserve_last_chunk(int64_t chunk_rows);
-  void end_with(int64_t first_row, int64_t rows, const AlignedVector<uint8_t>& block) noexcept;
+  void copy_row(int64_t from, int64_t to) noexcept;
+  void reserve(Chunk& chunk, int64_t rows) const;
+  void extend(Chunk& chunk, int64_t from, int64_t to) const noexcept;
+  void shorten(Chunk& chunk, int64_t from, int64_t to) const noexcept;
+  void return_spare(Chunk& chunk, int64_t rows) const noexcept;
+  void move_factors(Chunk& chunk, int64_t rows, int from_capacity, int to_capacity) const noexcept;
 
   BlockLayout layout_;
   int64_t rows_ = 0;

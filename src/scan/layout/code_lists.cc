@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
 #include "src/core/status.h"
@@ -39,7 +38,7 @@ class OwnedLists : public CodeLists {
     return bytes;
   }
   void clear_ids() noexcept {
-    for (auto& ids : ids_) ids = {};
+    for (auto& ids : ids_) ids = std::vector<int64_t>();
   }
 
  private:
@@ -52,15 +51,13 @@ class BlockLists final : public OwnedLists {
              std::vector<std::vector<int64_t>> ids)
       : OwnedLists(codec, std::move(ids)),
         blocks_(std::move(blocks)),
-        first_spans_(blocks_.size()),
-        spare_(CodeBlocks::spare_of_block(layout())) {
+        first_spans_(blocks_.size()) {
     for (int64_t list = 0; list < count(); ++list) note_first_span(list);
   }
 
   size_t memory_bytes() const override {
     size_t bytes = ids_memory() + blocks_.capacity() * sizeof(CodeBlocks) +
-                   first_spans_.capacity() * sizeof(BlockRows) + spare_.block.capacity() +
-                   spare_.code.capacity();
+                   first_spans_.capacity() * sizeof(BlockRows);
     for (const CodeBlocks& blocks : blocks_) bytes += blocks.memory_bytes();
     return bytes;
   }
@@ -88,10 +85,7 @@ class BlockLists final : public OwnedLists {
   }
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
-    {
-      const std::lock_guard<std::mutex> lock(spare_mutex_);
-      blocks(list).truncate(rows, spare_);
-    }
+    blocks(list).truncate(rows);
     note_first_span(list);
     ids_of(list).resize(static_cast<size_t>(rows));
   }
@@ -114,9 +108,6 @@ class BlockLists final : public OwnedLists {
   // Side by side: otherwise a search that goes from list to list would wait for memory three times
   // before it could read a row.
   std::vector<BlockRows> first_spans_;
-  // Spare memory, so that the rows of an add that failed can be taken away where memory is short.
-  std::mutex spare_mutex_;
-  CodeBlocks::SpareBlock spare_;
 };
 
 class RowCodeLists final : public OwnedLists {
@@ -153,7 +144,7 @@ class RowCodeLists final : public OwnedLists {
     ids_of(list).resize(static_cast<size_t>(rows));
   }
   void clear() override {
-    for (auto& codes : codes_) codes = {};
+    for (auto& codes : codes_) codes = std::vector<uint8_t>();
     clear_ids();
   }
 

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace polarquant {
 
+/// Copies one row's code over another's; `code` is space for one.
 template <typename Store>
-void copy_row(Store& store, int64_t from, int64_t to, std::vector<uint8_t>& code) {
-  store.get(from, code.data());
-  store.overwrite(to, code.data());
+void copy_row(Store& store, int64_t from, int64_t to, uint8_t* code) {
+  store.get(from, code);
+  store.overwrite(to, code);
 }
 
 /// Bit row%64 of word row/64; 0 beyond the end.
@@ -19,32 +19,17 @@ inline bool is_removed(std::span<const uint64_t> removed, int64_t row) {
   const auto word = static_cast<size_t>(row / 64);
   return word < removed.size() && (removed[word] >> (row % 64) & 1) != 0;
 }
-/// How many of the rows 0 … rows−1 are removed.
-inline int64_t count_removed(std::span<const uint64_t> removed, int64_t rows) {
-  int64_t count = 0;
-  for (int64_t row = 0; row < rows; ++row) count += is_removed(removed, row) ? 1 : 0;
-  return count;
-}
-
-/// Moves the rows that are not removed to the beginning, in order. Returns how many they are: the
-/// rows after them are to be dropped. `code`: space for one row's.
-template <typename Store>
-int64_t move_kept_rows(Store& store, std::vector<uint8_t>& code,
-                       std::span<const uint64_t> removed) {
+/// Moves the rows that are not removed, of `rows`, to the beginning, in order, by copy(from, to).
+/// Returns how many they are: the rows after them are to be dropped.
+template <typename Copy>
+int64_t move_kept_rows(int64_t rows, std::span<const uint64_t> removed, const Copy& copy) {
   int64_t kept = 0;
-  for (int64_t row = 0; row < store.rows(); ++row) {
+  for (int64_t row = 0; row < rows; ++row) {
     if (is_removed(removed, row)) continue;
-    if (kept != row) copy_row(store, row, kept, code);
+    if (kept != row) copy(row, kept);
     ++kept;
   }
   return kept;
-}
-
-/// Puts the last row, which is to be dropped, in the place of `row`.
-template <typename Store>
-void move_last_row(Store& store, size_t code_bytes, int64_t row) {
-  std::vector<uint8_t> code(code_bytes);
-  if (row != store.rows() - 1) copy_row(store, store.rows() - 1, row, code);
 }
 
 }  // namespace polarquant

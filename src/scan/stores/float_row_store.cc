@@ -107,6 +107,15 @@ class FloatRowStore final : public RowStore {
     values_.erase(kept, values_.end());
   }
 
+  void swap_remove(const Codec& /*codec*/, std::span<const int64_t> rows) override {
+    if (read_only_) refuse_change_of_mapped();
+    for (const int64_t row : rows) {
+      const auto last = values_.end() - dim_;
+      if (row != this->rows() - 1) std::copy(last, values_.end(), values_.begin() + row * dim_);
+      values_.erase(last, values_.end());
+    }
+  }
+
   Mark mark(const Codec& /*codec*/) const override { return {rows(), {}}; }
   void go_back_to(const Codec& /*codec*/, const Mark& mark) noexcept override {
     values_.erase(values_.begin() + mark.rows * dim_, values_.end());

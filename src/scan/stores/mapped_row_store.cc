@@ -29,6 +29,9 @@ class ReadOnly : public Base {
   void remove(const Codec& /*codec*/, std::span<const uint64_t> /*removed*/) override {
     refuse_change_of_mapped();
   }
+  void swap_remove(const Codec& /*codec*/, std::span<const int64_t> /*rows*/) override {
+    refuse_change_of_mapped();
+  }
   // Never called by those who ask is_mapped() first.
   void overwrite(const Codec& /*codec*/, int64_t /*row*/,
                  const uint8_t* /*code*/) noexcept override {}

@@ -48,9 +48,10 @@ class BlockStore final : public BlockRowStore {
   }
   void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
     // The codec's state is final once it has encoded.
-    auto scan_codec = std::make_unique<ScanCodec>(codec);
+    std::unique_ptr<ScanCodec> scan_codec;
+    if (rows() == 0) scan_codec = std::make_unique<ScanCodec>(codec);
     blocks_.append(n, codes);
-    set_scan_codec(std::move(scan_codec));
+    if (scan_codec != nullptr) set_scan_codec(std::move(scan_codec));
   }
   void overwrite(const Codec& /*codec*/, int64_t row, const uint8_t* code) noexcept override {
     blocks_.overwrite(row, code);
@@ -58,13 +59,13 @@ class BlockStore final : public BlockRowStore {
   void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
     blocks_.remove(removed);
   }
-
-  Mark mark(const Codec& /*codec*/) const override {
-    CodeBlocks::Mark mark = blocks_.mark();
-    return {mark.rows, std::move(mark.last_block)};
+  void swap_remove(const Codec& /*codec*/, std::span<const int64_t> rows) override {
+    for (const int64_t row : rows) blocks_.swap_remove(row);
   }
+
+  Mark mark(const Codec& /*codec*/) const override { return {rows(), {}}; }
   void go_back_to(const Codec& /*codec*/, const Mark& mark) noexcept override {
-    blocks_.go_back_to(mark.rows, mark.tail);
+    blocks_.truncate(mark.rows);
   }
 
  private:
@@ -76,7 +77,6 @@ struct RowsOfBuffer {
   const Codec& codec;
   CodeBuffer& buffer;
 
-  int64_t rows() const { return buffer.size(); }
   void get(int64_t row, uint8_t* code) const { buffer.get(codec, row, code); }
   void overwrite(int64_t row, const uint8_t* code) { buffer.overwrite(codec, row, code); }
 };
@@ -101,9 +101,11 @@ class BufferStore final : public RowCodeStore {
     buffer_.overwrite(codec, row, code);
   }
   void remove(const Codec& codec, std::span<const uint64_t> removed) override {
-    RowsOfBuffer rows = {codec, buffer_};
+    RowsOfBuffer buffer = {codec, buffer_};
     std::vector<uint8_t> code(codec.layout().group_bytes);
-    const int64_t kept = move_kept_rows(rows, code, removed);
+    const int64_t kept = move_kept_rows(rows(), removed, [&](int64_t from, int64_t to) {
+      copy_row(buffer, from, to, code.data());
+    });
     buffer_.go_back_to(codec, kept, {});
   }
 
@@ -132,6 +134,18 @@ void RowStore::replace(const Codec& codec, std::span<const int64_t> rows, const 
   for (const int64_t row : rows) {
     overwrite(codec, row, code);
     code += codec.layout().group_bytes;
+  }
+}
+
+void RowStore::swap_remove(const Codec& codec, std::span<const int64_t> rows) {
+  std::vector<uint8_t> code(codec.layout().group_bytes);
+  for (const int64_t row : rows) {
+    const int64_t last = this->rows() - 1;
+    if (row != last) {
+      get(codec, last, code.data());
+      overwrite(codec, row, code.data());
+    }
+    go_back_to(codec, {last, {}});
   }
 }
 

@@ -60,6 +60,9 @@ class RowStore {
   /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
   /// their order. Unchanged after an error.
   virtual void remove(const Codec& codec, std::span<const uint64_t> removed) = 0;
+  /// Takes out rows, falling, by putting each time the last row in the place of one; costs no more
+  /// than these. Unchanged after an error.
+  virtual void swap_remove(const Codec& codec, std::span<const int64_t> rows);
 
   /// The state before an append, for taking it back.
   struct Mark {

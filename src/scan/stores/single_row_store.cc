@@ -249,9 +249,10 @@ class SingleRowStore final : public RowStore {
   }
   void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) override {
     // The codec's state is final once it has encoded.
-    auto scan_codec = std::make_unique<ScanCodec>(codec, RowOrder::single);
+    std::unique_ptr<ScanCodec> scan_codec;
+    if (rows() == 0) scan_codec = std::make_unique<ScanCodec>(codec, RowOrder::single);
     rows_.append(n, codes);
-    scan_codec_ = std::move(scan_codec);
+    if (scan_codec != nullptr) scan_codec_ = std::move(scan_codec);
   }
   void clear() noexcept override { rows_.clear(); }
 
@@ -263,7 +264,9 @@ class SingleRowStore final : public RowStore {
   }
   void remove(const Codec& /*codec*/, std::span<const uint64_t> removed) override {
     std::vector<uint8_t> code(rows_.layout().row_format_bytes());
-    rows_.truncate(move_kept_rows(rows_, code, removed));
+    rows_.truncate(move_kept_rows(rows(), removed, [&](int64_t from, int64_t to) {
+      copy_row(rows_, from, to, code.data());
+    }));
   }
 
   Mark mark(const Codec& /*codec*/) const override { return {rows(), {}}; }

@@ -373,16 +373,41 @@ class Index(Handle):
     ) -> None:
         """Codes x, (n, dim), in the place of the rows with these ids, (n,).
 
-        Raises NotFoundError; UnsupportedError unless the index is one of our codes, also after
-        vector transforms and in id maps.
+        Raises NotFoundError; UnsupportedError unless the index is one of our codes, also in id
+        maps, or an inverted file of one; also after vector transforms.
         """
+        self._put("update", lib.polar_index_update, ids, x, num_threads, progress)
+
+    def upsert(
+        self,
+        ids: npt.ArrayLike,
+        x: npt.ArrayLike,
+        *,
+        num_threads: int = 0,
+        progress: ProgressLike = None,
+    ) -> None:
+        """Codes x, (n, dim), in the place of the rows with these ids, (n,), and adds the others.
+
+        Raises UnsupportedError unless the index is one of our codes or an inverted file of one,
+        also after vector transforms.
+        """
+        self._put("upsert", lib.polar_index_upsert, ids, x, num_threads, progress)
+
+    def _put(
+        self,
+        name: str,
+        call: Any,
+        ids: npt.ArrayLike,
+        x: npt.ArrayLike,
+        num_threads: int,
+        progress: ProgressLike,
+    ) -> None:
         rows = as_rows("x", x, self._dim)
         wanted = as_ids("ids", ids)
         if len(wanted) != len(rows):
             raise BadArgumentError(f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)")
         arrays = (len(rows), address(wanted), address(rows))
-        asked = ("update", progress, num_threads, rows.size)
-        self._change_long(*asked, lib.polar_index_update, *arrays)
+        self._change_long(name, progress, num_threads, rows.size, call, *arrays)
 
     def reconstruct(self, id: int) -> Floats:
         """The stored form of the row with this id, (dim,); normalized for cosine.
