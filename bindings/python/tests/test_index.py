@@ -234,6 +234,22 @@ class IndexTest(unittest.TestCase):
             index.update([1003], x[:1])
         with self.assertRaisesRegex(ValueError, "shape"):
             index.update([1000], x[:2])
+        index.upsert([1000, 7], x[[5, 8]])
+        self.assertEqual(index.ntotal, 199)
+        self.assertEqual(index.search(x[[5, 8]], 1)[1].ravel().tolist()[1], 7)
+        self.assertIn(1000, index.search(x[5], 2)[1])
+        with self.assertRaisesRegex(polarquant.BadArgumentError, "ids: -1 at 0"):
+            index.upsert([-1], x[:1])
+
+    def test_rows_of_lists_change(self):
+        x = make_rows(400, 64)
+        index = polarquant.Index("IVF4,Polar4", 64, "ip")
+        index.train(x)
+        index.upsert(np.arange(400), x)
+        index.update([3], x[[9]])
+        index.upsert([3, 1000], x[[5, 9]])
+        self.assertEqual(index.ntotal, 401)
+        self.assertIn(1000, index.search(x[9], 3, nprobe=4)[1])
 
     def test_rows_go_by_every_kind_of_filter_but_functions(self):
         x = make_rows(200, 64)
