@@ -38,12 +38,12 @@ void check_calls(const IndexKind& kind, const std::vector<Failing>& ways) {
 
 // FAISS's part in calls of kinds of its own.
 const std::vector<std::string> kTraining = {"train"};
-const std::vector<std::string> kSearches = {"search",           "search one",  "search some",
-                                            "search many",      "search deep", "range search",
-                                            "range search many"};
+const std::vector<std::string> kSearches = {"search",       "search plainly",   "search one",
+                                            "search some",  "search many",      "search deep",
+                                            "range search", "range search many"};
 const std::vector<std::string> kTrainingAndSearches = {
-    "train",       "search",      "search one",   "search some",
-    "search many", "search deep", "range search", "range search many"};
+    "train",       "search",      "search plainly", "search one",       "search some",
+    "search many", "search deep", "range search",   "range search many"};
 
 const IndexKind kOurs[] = {
     {"Polar4", true},

@@ -236,7 +236,7 @@ class IndexTest(unittest.TestCase):
             index.update([1000], x[:2])
         index.upsert([1000, 7], x[[5, 8]])
         self.assertEqual(index.ntotal, 199)
-        self.assertEqual(index.search(x[[5, 8]], 1)[1].ravel().tolist()[1], 7)
+        self.assertIn(7, index.search(x[8], 2)[1])
         self.assertIn(1000, index.search(x[5], 2)[1])
         with self.assertRaisesRegex(polarquant.BadArgumentError, "ids: -1 at 0"):
             index.upsert([-1], x[:1])
