@@ -155,7 +155,10 @@ extern "C" polar_status polar_index_remove_filtered(polar_index* index, const po
     const RowFilter read = read_filter(&require_object("filter", filter));
     require(!read.keeps_all(), StatusCode::bad_argument,
             "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
-    const int64_t count = remove_rows(checked, read);
+    std::vector<int64_t> listed;
+    const bool is_list = filter->kind == POLAR_FILTER_IDS;
+    if (is_list) listed.assign(filter->ids.ids, filter->ids.ids + filter->ids.count);
+    const int64_t count = remove_rows(checked, read, is_list ? &listed : nullptr);
     if (removed != nullptr) *removed = count;
   });
 }

@@ -175,6 +175,15 @@ TEST_CASE("rows with ids go, and their ids are free again", "[capi][changes]") {
     }
     require_ok(polar_index_add_with_ids(index.get(), 1, row(399), kIdsThatGo + 1, nullptr));
     require_ok(polar_index_remove(index.get(), 0, nullptr, nullptr));
+    // A list that names rows is not asked for each of them.
+    const std::vector<int64_t> listed = {-4, 7, 1006, 1012, 1013};
+    filter.kind = POLAR_FILTER_IDS;
+    filter.ids = {listed.data(), std::ssize(listed)};
+    require_ok(polar_index_remove_filtered(index.get(), &filter, &removed));
+    CHECK(removed == std::count_if(listed.begin(), listed.end(), [](int64_t id) {
+            return id >= 1000 && (id - 1000) % 3 == 0 &&
+                   std::find(kIdsThatGo, kIdsThatGo + 5, id) == kIdsThatGo + 5;
+          }));
     check_failed(polar_index_remove_filtered(index.get(), nullptr, nullptr),
                  POLAR_ERROR_BAD_ARGUMENT, {"filter: NULL"});
     filter.kind = POLAR_FILTER_NONE;
