@@ -144,8 +144,7 @@ int main(int argc, char** argv) {
                       {"search_one", search_one}};
   for (const char* description : {"Polar4", "IVF256,Polar4"}) {
     for (const Row& row : rows) {
-      benchmark::RegisterBenchmark((row.name + ("/" + std::string(description))).c_str(), row.run,
-                                   description)
+      benchmark::RegisterBenchmark((row.name + "/" + description).c_str(), row.run, description)
           ->Arg(kRows)
           ->Unit(benchmark::kMicrosecond);
     }

@@ -107,7 +107,8 @@ struct IndexIVFPolar : IndexIVFBase {
   /// Rows of the nprobe lists within the radius, best first; params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
-  /// What search and range_search do, as the library asks for it.
+  /// What search and range_search do, as the library asks for it; but where the lists have fewer
+  /// than k rows that a filter keeps, the search goes on in more lists, in all if need be.
   void search_lists(const SearchRequest& request, const SearchResult& result) const;
   /// centroid_dis is not read: what it says follows from the lists.
   void search_preassigned(idx_t n, const float* x, idx_t k, const idx_t* assign,

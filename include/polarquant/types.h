@@ -152,7 +152,10 @@ typedef struct polar_search_options {
   polar_progress_fn progress;
   void* progress_user;
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
-  int64_t nprobe;    /* lists of an inverted file searched a query; default 0: polar_index_nprobe */
+  /* Lists of an inverted file searched a query; default 0: polar_index_nprobe. Where these have
+   * fewer than k rows that a filter keeps, more of an inverted file of our specs, all if need be.
+   */
+  int64_t nprobe;
   int64_t ef_search; /* nodes a graph's search keeps, to 2^31-1; default 0: 16, as FAISS has it */
   /* Rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple of k: 1 or
    * more, beyond the rows there are all; default 0: the index's own, 1 in a new index, which only

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/scan/search/more_lists.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
@@ -211,6 +212,18 @@ void CudaIndex::search(const SearchRequest& wanted, void* stream,
   require(stream == nullptr || devices_ == 1, StatusCode::bad_argument,
           "stream: {} is not allowed; NULL, since a stream is of one device and the index is on {}",
           stream, devices_);
+  if (lists_ == nullptr) return search_rows(wanted, stream, result);
+  SearchRequest asked = wanted;
+  asked.options.nprobe = std::min(
+      wanted.options.nprobe > 0 ? wanted.options.nprobe : lists_->nprobe(), lists_->count());
+  search_until_filled(asked, dim(), lists_->count(), result,
+                      [&](const SearchRequest& some, const SearchResult& found) {
+                        search_rows(some, stream, found);
+                      });
+}
+
+void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
+                            const SearchResult& result) const {
   const int64_t nq = wanted.nq;
   const int64_t k = wanted.goal.k;
   const SearchOptions& options = wanted.options;
@@ -220,9 +233,7 @@ void CudaIndex::search(const SearchRequest& wanted, void* stream,
   request.kept = std::min(scan_codec_->rescored_rows(k), std::max(k, row_numbers_));
   request.bounded = search_is_bounded(*scan_codec_, options.exactness);
   request.exactness = request.bounded ? options.exactness : 0;
-  if (lists_ != nullptr)
-    request.nprobe =
-        std::min(options.nprobe > 0 ? options.nprobe : lists_->nprobe(), lists_->count());
+  if (lists_ != nullptr) request.nprobe = options.nprobe;
   request.allowed = allowed.empty() ? nullptr : allowed.data();
   request.stream = stream;
   request.threads = preparing_threads(wanted.threads, nq);

@@ -33,11 +33,14 @@ class CudaIndex {
   size_t memory_bytes() const;
   bool is_inverted_file() const { return lists_ != nullptr; }
   /// As block_search, or list_search of the nprobe nearest lists, 0: as many as the index was
-  /// copied with; of the k best. `stream` is a cudaStream_t, which is waited for, null where there
-  /// are several devices. The filter is over ids.
+  /// copied with, and more where a filter needs them (more_lists.h); of the k best. `stream` is a
+  /// cudaStream_t, which is waited for, null where there are several devices. The filter is over
+  /// ids.
   void search(const SearchRequest& request, void* stream, const SearchResult& result) const;
 
  private:
+  /// Of inverted files over so many lists as the options say.
+  void search_rows(const SearchRequest& request, void* stream, const SearchResult& result) const;
   /// What a search of some queries is asked for.
   struct Request {
     int64_t nq;

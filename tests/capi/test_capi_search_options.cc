@@ -333,3 +333,42 @@ TEST_CASE("searches of FAISS's indexes tell their progress, and stop", "[capi][o
     check_failed(search(index, kK, options, &found), POLAR_ERROR_CANCELLED, {"search"});
   }
 }
+
+TEST_CASE("an inverted file returns k rows wherever a filter keeps k", "[capi][options]") {
+  for (const char* description :
+       {"IVF16,Polar4", "PCA8,IVF16,Polar2", "IVF16,Polar2,Refine(Polar8)"}) {
+    const IndexHandle index = filled({description, lists, 0}, POLAR_METRIC_L2);
+    for (const int64_t count : {1, 7, 10, 12, 100}) {
+      INFO(description << ", ids " << count);
+      std::vector<int64_t> ids;
+      for (int64_t i = 0; i < count; ++i) ids.push_back(5 + i * 590 / count);
+      const polar_filter filter = id_list_filter(ids.data(), count);
+      polar_search_options options;
+      polar_search_options_init(&options);
+      options.exactness = kInfinity;
+      options.nprobe = 1;
+      options.filter = &filter;
+      Found found;
+      require_ok(search(index, kK, options, &found));
+      options.nprobe = 16;
+      Found all;
+      require_ok(search(index, kK, options, &all));
+      for (int64_t q = 0; q < kQueries; ++q) {
+        const int64_t wanted = std::min(count, kK);
+        for (int64_t i = 0; i < kK; ++i) {
+          const int64_t id = found.ids[static_cast<size_t>(q * kK + i)];
+          CHECK((i < wanted ? std::binary_search(ids.begin(), ids.end(), id) : id == -1));
+        }
+      }
+      if (count <= kK) CHECK(found.ids == all.ids);
+      if (count <= kK) CHECK(found.scores == all.scores);
+    }
+    // Without a filter nprobe is what it was.
+    polar_search_options options;
+    polar_search_options_init(&options);
+    options.nprobe = 1;
+    Found few;
+    require_ok(search(index, 500, options, &few));
+    CHECK(few.ids.back() == -1);
+  }
+}

@@ -20,6 +20,7 @@
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
 #include "src/scan/search/list_search.h"
+#include "src/scan/search/more_lists.h"
 
 namespace polarquant {
 namespace {
@@ -114,7 +115,15 @@ void IndexIVFPolar::find_lists(const SearchRequest& request, const Probing& prob
 }
 
 void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResult& result) const {
-  search_probed(Probing(*this, nullptr, request.options.nprobe), request, result);
+  const Probing own(*this, nullptr, request.options.nprobe);
+  SearchRequest asked = request;
+  asked.options.nprobe = own.nprobe;
+  // A limit of rows would leave places empty in any number of lists.
+  const idx_t most = own.max_codes > 0 ? own.nprobe : static_cast<idx_t>(nlist);
+  search_until_filled(asked, d, most, result,
+                      [this](const SearchRequest& some, const SearchResult& found) {
+                        search_probed(Probing(*this, nullptr, some.options.nprobe), some, found);
+                      });
 }
 
 void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& request,
