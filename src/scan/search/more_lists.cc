@@ -27,22 +27,22 @@ void search_until_filled(const SearchRequest& request, int dim, int64_t nlist,
   search(request, result);
   if (request.goal.is_range || request.filter.keeps_all()) return;
   const int64_t k = request.goal.k;
-  SearchRequest rest = request;
+  SearchRequest remaining = request;
   // The work was told as done.
-  if (request.progress) rest.progress = [&request](double) { return request.progress(1); };
-  while (rest.options.nprobe < nlist) {
+  if (request.progress) remaining.progress = [&request](double) { return request.progress(1); };
+  while (remaining.options.nprobe < nlist) {
     const std::vector<int64_t> unfilled = unfilled_queries(request, result);
     if (unfilled.empty()) return;
     std::vector<float> queries;
     for (const int64_t q : unfilled)
       queries.insert(queries.end(), request.queries + q * dim, request.queries + (q + 1) * dim);
-    rest.nq = std::ssize(unfilled);
-    rest.queries = queries.data();
-    rest.options.nprobe = std::min(kMoreLists * rest.options.nprobe, nlist);
+    remaining.nq = std::ssize(unfilled);
+    remaining.queries = queries.data();
+    remaining.options.nprobe = std::min(kMoreLists * remaining.options.nprobe, nlist);
     std::vector<float> scores(unfilled.size() * static_cast<size_t>(k));
     std::vector<int64_t> ids(scores.size());
-    search(rest, {scores.data(), ids.data()});
-    for (int64_t i = 0; i < rest.nq; ++i) {
+    search(remaining, {scores.data(), ids.data()});
+    for (int64_t i = 0; i < remaining.nq; ++i) {
       const int64_t q = unfilled[static_cast<size_t>(i)];
       std::copy_n(scores.begin() + i * k, k, result.scores + q * k);
       std::copy_n(ids.begin() + i * k, k, result.ids + q * k);
