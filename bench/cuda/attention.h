@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "bench/cuda/synthetic_rows.h"
+#include "bench/synthetic_rows.h"
 
 namespace polarquant::bench {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "bench/cuda/synthetic_rows.h"
+#include "bench/synthetic_rows.h"
 
 namespace polarquant::bench {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/cuda/synthetic_rows.h"
+#include "bench/synthetic_rows.h"
 
 namespace polarquant::bench {
 

@@ -22,7 +22,7 @@
 #include "bench/cuda/inverted_files.h"
 #include "bench/cuda/roofs.h"
 #include "bench/cuda/several_devices.h"
-#include "bench/cuda/synthetic_rows.h"
+#include "bench/synthetic_rows.h"
 #include "polarquant/polarquant.h"
 
 namespace polarquant::bench {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/synthetic_rows.h"
 #include "polarquant/polarquant.h"
 #include "src/core/random.h"
 
@@ -27,23 +28,6 @@ void check(polar_status status) {
   std::exit(1);
 }
 
-/// Points around 256 centres.
-std::vector<float> clustered_rows(int64_t n, uint64_t seed) {
-  constexpr int64_t kCentres = 256;
-  polarquant::Random shared(1);
-  polarquant::Random random(seed);
-  std::vector<float> centres(kCentres * kDim);
-  for (float& number : centres) number = static_cast<float>(shared.normal());
-  std::vector<float> rows(static_cast<size_t>(n * kDim));
-  for (int64_t i = 0; i < n; ++i) {
-    const float* centre = centres.data() + random.below(kCentres) * kDim;
-    for (int j = 0; j < kDim; ++j)
-      rows[static_cast<size_t>(i * kDim + j)] =
-          centre[j] + .7F * static_cast<float>(random.normal());
-  }
-  return rows;
-}
-
 polar_work_options one_thread() {
   polar_work_options options;
   polar_work_options_init(&options);
@@ -55,8 +39,12 @@ polar_work_options one_thread() {
 class LivingIndex {
  public:
   LivingIndex(const char* description, int64_t rows)
-      : rows_(rows), work_(one_thread()), others_(clustered_rows(kOthers, 3)) {
-    const std::vector<float> x = clustered_rows(rows, 2);
+      : rows_(rows), work_(one_thread()), others_(kOthers * kDim) {
+    const polarquant::bench::SyntheticRows made(polarquant::bench::SyntheticKind::clustered, rows,
+                                                kDim, 2);
+    std::vector<float> x(static_cast<size_t>(rows * kDim));
+    made.fill(0, rows, x.data());
+    made.fill(rows, kOthers, others_.data());
     std::vector<int64_t> ids(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) ids[static_cast<size_t>(i)] = 2 * i;
     check(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &index_));

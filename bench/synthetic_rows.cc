@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "bench/cuda/synthetic_rows.h"
+#include "bench/synthetic_rows.h"
 
 #include <algorithm>
 #include <cmath>
