@@ -7,13 +7,9 @@
 
 namespace polarquant {
 
-uint64_t PlaceTable::new_seed() {
-  static const uint64_t seed_of_process = std::random_device()();
-  return seed_of_process;
-}
-
 size_t PlaceTable::home(int64_t id) const {
-  const uint64_t hash = Random(seed_, static_cast<uint64_t>(id)).next();
+  static const uint64_t seed = std::random_device()();
+  const uint64_t hash = Random(seed, static_cast<uint64_t>(id)).next();
   return static_cast<size_t>(static_cast<unsigned __int128>(hash) * slots_.size() >> 64);
 }
 

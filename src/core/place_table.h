@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A hash table from ids to the places of what they name, whose owner can tell the id at a place. So
-// it keeps no ids: 8 bytes for each of 70 to 88 % of its slots.
+// it keeps no ids: a slot has 8 bytes, and 70 to 88 % of the slots of a table that grew are used.
 //
 // Open addressing by the "Robin Hood" rule (Celis, Larson, Munro, FOCS 1985): entries stand in the
 // order of the slots that they hash to, which a slot's distance from there tells. So most entries
-// that are passed are not looked at, and an erased one is closed up without any id. Hashes of two
-// tables differ: nobody can choose ids that collide.
+// that are passed are not looked at, and an erased one is closed up without any id. Hashes differ
+// from process to process: nobody can choose ids that collide.
 //
 // Threads: const member functions may run at the same time; the others need sole use.
 #pragma once
@@ -93,11 +93,8 @@ class PlaceTable {
     *this = std::move(other);
   }
 
-  uint64_t seed_ = new_seed();
   int64_t size_ = 0;
   std::vector<uint64_t> slots_;
-
-  static uint64_t new_seed();
 };
 
 }  // namespace polarquant

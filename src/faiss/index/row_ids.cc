@@ -4,14 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/core/spare_room.h"
+
 namespace polarquant {
-namespace {
-
-/// Ids beyond those held, like codes (code_blocks.cc): doubling would cost up to 8 bytes a row.
-constexpr size_t kSpareShare = 128;
-
-}  // namespace
-
 idx_t RowIds::row_of(idx_t id) const {
   if (!read_only_) return rows_.find(id, id_at());
   const auto found = std::find(ids_.begin(), ids_.end(), id);
@@ -30,9 +25,8 @@ RowIds RowIds::read_only(std::vector<idx_t> ids) {
 }
 
 void RowIds::reserve(size_t more) {
-  const size_t needed = ids_.size() + more;
-  if (needed > ids_.capacity()) ids_.reserve(needed + ids_.size() / kSpareShare);
-  rows_.reserve(static_cast<idx_t>(needed), id_at());
+  reserve_more(ids_, more);
+  rows_.reserve(static_cast<idx_t>(ids_.size() + more), id_at());
 }
 
 bool RowIds::append(idx_t id) {

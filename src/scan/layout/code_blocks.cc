@@ -6,14 +6,14 @@
 #include <utility>
 
 #include "src/core/checked_size.h"
+#include "src/core/spare_room.h"
 #include "src/scan/layout/row_removal.h"
 
 namespace polarquant {
 namespace {
 
-/// Rows of spare memory: as many as a growing chunk takes, and as many as one that shrinks keeps,
-/// far more, so that rows that come and go in turn do not move the others each time.
-int64_t spare_rows(int64_t rows) { return rows / 128; }
+/// Rows of spare memory that a chunk keeps as rows go: far more than a growing one takes, so that
+/// rows that come and go in turn do not move the others each time.
 int64_t most_spare_rows(int64_t rows) { return rows / 16 + kBlockRows; }
 
 }  // namespace
@@ -46,32 +46,50 @@ void CodeBlocks::copy_row(int64_t from, int64_t to) noexcept {
   copy(layout_.row_payload(source), layout_.row_payload(target), layout_.payload_bytes());
 }
 
-// Makes space for `rows` rows of a chunk; its rows stay, elsewhere.
+size_t CodeBlocks::sketches_bytes(int64_t rows) const {
+  return layout_.sketches_bytes(rows) + kReadAhead;
+}
+
+size_t CodeBlocks::payloads_bytes(int64_t rows) const {
+  return layout_.payloads_bytes(rows) + 2 * kReadAhead;
+}
+
+uint8_t* CodeBlocks::block_of(Chunk& chunk, int64_t row) const {
+  return chunk.sketches.data() +
+         static_cast<size_t>(row / kBlockRows) * layout_.sketch_bytes(kBlockRows);
+}
+
+// Puts a chunk's rows where there is space for `rows`, and for the spare ones.
+void CodeBlocks::move(Chunk& chunk, int64_t rows) const {
+  const int64_t with_spare = std::min(kChunkRows, rows + rows_ / static_cast<int64_t>(kSpareShare));
+  Chunk other;
+  other.sketches.reserve(sketches_bytes(with_spare));
+  other.payloads.reserve(payloads_bytes(with_spare));
+  other.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
+  other.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
+  std::swap(chunk, other);
+}
+
 void CodeBlocks::reserve(Chunk& chunk, int64_t rows) const {
-  const auto sketch_bytes = [this](int64_t count) {
-    return layout_.sketches_bytes(count) + kReadAhead;
-  };
-  const auto payload_bytes = [this](int64_t count) {
-    return layout_.payloads_bytes(count) + 2 * kReadAhead;
-  };
-  if (sketch_bytes(rows) <= chunk.sketches.capacity() &&
-      payload_bytes(rows) <= chunk.payloads.capacity())
-    return;
-  const int64_t with_spare = std::min(kChunkRows, rows + spare_rows(rows_));
-  Chunk larger;
-  larger.sketches.reserve(sketch_bytes(with_spare));
-  larger.payloads.reserve(payload_bytes(with_spare));
-  larger.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
-  larger.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
-  std::swap(chunk, larger);
+  if (sketches_bytes(rows) > chunk.sketches.capacity() ||
+      payloads_bytes(rows) > chunk.payloads.capacity())
+    move(chunk, rows);
+}
+
+void CodeBlocks::return_spare(Chunk& chunk, int64_t rows) const noexcept {
+  if (chunk.payloads.capacity() <= payloads_bytes(rows + most_spare_rows(rows_))) return;
+  try {
+    move(chunk, rows);
+  } catch (...) {
+    // Where memory is short there is none to give back yet.
+  }
 }
 
 // The factors of `rows` rows of the chunk's last block, which stand after its words, go where they
 // stand in a block of another capacity.
 void CodeBlocks::move_factors(Chunk& chunk, int64_t rows, int from_capacity,
                               int to_capacity) const noexcept {
-  uint8_t* block = chunk.sketches.data() +
-                   static_cast<size_t>(rows / kBlockRows) * layout_.sketch_bytes(kBlockRows);
+  uint8_t* block = block_of(chunk, rows);
   std::memmove(block + layout_.factors_offset(to_capacity),
                block + layout_.factors_offset(from_capacity),
                static_cast<size_t>(rows % kBlockRows) * layout_.factor_bytes());
@@ -79,36 +97,33 @@ void CodeBlocks::move_factors(Chunk& chunk, int64_t rows, int from_capacity,
 
 // Makes a chunk of `from` rows, which has the space, one of `to`, the new ones of zeros.
 void CodeBlocks::extend(Chunk& chunk, int64_t from, int64_t to) const noexcept {
-  chunk.sketches.resize(layout_.sketches_bytes(to) + kReadAhead);
-  chunk.payloads.resize(layout_.payloads_bytes(to) + 2 * kReadAhead);
-  const int64_t block_first = from / kBlockRows * kBlockRows;
-  const int before = BlockLayout::capacity(from - block_first);
-  const int after = BlockLayout::capacity(std::min<int64_t>(to - block_first, kBlockRows));
+  chunk.sketches.resize(sketches_bytes(to));
+  chunk.payloads.resize(payloads_bytes(to));
+  const int64_t held = from % kBlockRows;
+  const int before = BlockLayout::capacity(held);
+  const int after = BlockLayout::capacity(std::min<int64_t>(held + to - from, kBlockRows));
   if (before == 0 || before == after) return;
   move_factors(chunk, from, before, after);
   // Words of the new groups, and factors that were not written over.
-  uint8_t* block = chunk.sketches.data() +
-                   static_cast<size_t>(block_first / kBlockRows) * layout_.sketch_bytes(kBlockRows);
-  const size_t end_before = layout_.sketch_bytes(before);
-  const size_t kept = layout_.factors_offset(after) +
-                      static_cast<size_t>(from - block_first) * layout_.factor_bytes();
+  uint8_t* block = block_of(chunk, from);
   std::fill(block + layout_.factors_offset(before), block + layout_.factors_offset(after),
             uint8_t{0});
-  if (kept < end_before) std::fill(block + kept, block + end_before, uint8_t{0});
+  const size_t end_before = layout_.sketch_bytes(before);
+  const size_t written =
+      layout_.factors_offset(after) + static_cast<size_t>(held) * layout_.factor_bytes();
+  if (written < end_before) std::fill(block + written, block + end_before, uint8_t{0});
 }
 
 // The other way round: drops the rows from `to` on.
 void CodeBlocks::shorten(Chunk& chunk, int64_t from, int64_t to) const noexcept {
-  const int64_t block_first = to / kBlockRows * kBlockRows;
-  const int64_t kept = to - block_first;
-  const int before = BlockLayout::capacity(std::min<int64_t>(from - block_first, kBlockRows));
+  const int64_t kept = to % kBlockRows;
+  const int before = BlockLayout::capacity(std::min<int64_t>(kept + from - to, kBlockRows));
   const int after = BlockLayout::capacity(kept);
-  uint8_t* block = chunk.sketches.data() +
-                   static_cast<size_t>(block_first / kBlockRows) * layout_.sketch_bytes(kBlockRows);
   if (kept > 0 && before != after) move_factors(chunk, to, before, after);
-  chunk.sketches.resize(layout_.sketches_bytes(to) + kReadAhead);
-  chunk.payloads.resize(layout_.payloads_bytes(to) + 2 * kReadAhead);
+  chunk.sketches.resize(sketches_bytes(to));
+  chunk.payloads.resize(payloads_bytes(to));
   // Places without a row are 0, and what an extension finds after the end too.
+  uint8_t* block = block_of(chunk, to);
   auto* words = reinterpret_cast<uint64_t*>(block);
   for (int64_t row = kept; row < after; ++row) {
     const RowPlace at = {block, nullptr, after, static_cast<int>(row)};
@@ -120,20 +135,6 @@ void CodeBlocks::shorten(Chunk& chunk, int64_t from, int64_t to) const noexcept 
   std::fill(chunk.payloads.end() - static_cast<ptrdiff_t>(kReadAhead), chunk.payloads.end(),
             uint8_t{0});
   return_spare(chunk, to);
-}
-
-void CodeBlocks::return_spare(Chunk& chunk, int64_t rows) const noexcept {
-  const size_t most = layout_.payloads_bytes(rows + most_spare_rows(rows_)) + 2 * kReadAhead;
-  if (chunk.payloads.capacity() <= most) return;
-  try {
-    Chunk smaller;
-    reserve(smaller, rows);
-    smaller.sketches.assign(chunk.sketches.begin(), chunk.sketches.end());
-    smaller.payloads.assign(chunk.payloads.begin(), chunk.payloads.end());
-    std::swap(chunk, smaller);
-  } catch (...) {
-    // Where memory is short there is none to give back yet.
-  }
 }
 
 void CodeBlocks::append(int64_t n, const uint8_t* codes) {

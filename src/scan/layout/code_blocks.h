@@ -67,6 +67,11 @@ class CodeBlocks {
   };
   WritableRow place(int64_t row) const;
   void copy_row(int64_t from, int64_t to) noexcept;
+  /// Bytes of a chunk's parts, with what kernels read ahead.
+  size_t sketches_bytes(int64_t rows) const;
+  size_t payloads_bytes(int64_t rows) const;
+  uint8_t* block_of(Chunk& chunk, int64_t row) const;
+  void move(Chunk& chunk, int64_t rows) const;
   void reserve(Chunk& chunk, int64_t rows) const;
   void extend(Chunk& chunk, int64_t from, int64_t to) const noexcept;
   void shorten(Chunk& chunk, int64_t from, int64_t to) const noexcept;

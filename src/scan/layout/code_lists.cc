@@ -5,20 +5,11 @@
 #include <cstring>
 #include <utility>
 
+#include "src/core/spare_room.h"
 #include "src/core/status.h"
 
 namespace polarquant {
 namespace {
-
-/// The same share of spare memory as blocks keep (code_blocks.cc): doubling would cost a short list
-/// half its bytes again.
-constexpr size_t kSpareShare = 128;
-
-template <typename Vector>
-void reserve_more(Vector& vector, size_t more) {
-  const size_t needed = vector.size() + more;
-  if (needed > vector.capacity()) vector.reserve(needed + vector.size() / kSpareShare);
-}
 
 /// What lists in memory have in common, whatever their codes lie in.
 class OwnedLists : public CodeLists {
