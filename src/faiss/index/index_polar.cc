@@ -161,6 +161,7 @@ void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
     require(n > 0 && xids != nullptr, StatusCode::bad_argument,
             "add_with_ids: n is {}, xids is {}; n ids are needed, n at least 0", n,
             xids == nullptr ? "null" : "given");
+    require_writable("add_with_ids", *codes_);  // whose ids have no table
     const auto before = static_cast<size_t>(ntotal);
     checked_add(before, n, "ids");
     try {

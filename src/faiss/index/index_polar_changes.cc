@@ -53,8 +53,8 @@ std::vector<idx_t> falling_rows(const RowIds& ids, const ::faiss::IDSelector& se
   } else if (const auto* batch = dynamic_cast<const ::faiss::IDSelectorBatch*>(&sel)) {
     std::for_each(batch->set.begin(), batch->set.end(), take);
   } else {
-    for (const idx_t id : ids.all())
-      if (sel.is_member(id)) take(id);
+    for (idx_t row = 0; row < std::ssize(ids.all()); ++row)
+      if (sel.is_member(ids[row])) rows.push_back(row);
   }
   std::sort(rows.begin(), rows.end(), std::greater<>());
   rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
