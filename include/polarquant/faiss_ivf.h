@@ -148,8 +148,9 @@ struct IndexIVFPolar : IndexIVFBase {
   const PolarInvertedLists* polar_lists() const;
   void learn_centroid_search();
   void require_parallel_mode() const;
-  void find_lists(idx_t n, const float* x, idx_t* lists) const;
-  void put_rows(const char* call, idx_t n, const idx_t* ids, const float* x);
+  void find_nearest_lists(idx_t n, const float* x, idx_t* lists) const;
+  void require_places(const char* call, idx_t n, const idx_t* ids, bool adds_others) const;
+  void put_rows(const char* call, idx_t n, const idx_t* ids, const float* x, bool adds_others);
   struct Probing;  // how many lists a search looks at, and how they are found
   void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
                   idx_t* lists) const;

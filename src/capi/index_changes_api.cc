@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Changes of the rows that the C ABI's indexes hold: removal, update, merge. Each leaves ids, rows
 // and handles as they were when it fails.
-#include <faiss/IVFlib.h>
-
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -40,37 +39,45 @@ auto try_change(const polar_index& index, const char* what, const Change& change
   }
 }
 
-/// Removes rows: those of `listed`, where ids are listed, which the filter keeps; else all that the
-/// filter keeps.
-int64_t remove_rows(polar_index& index, const RowFilter& filter,
-                    const std::vector<int64_t>* listed = nullptr) {
+/// Of the ids that the index has those that the filter keeps; of listed ids also such as an index
+/// that keeps its ids itself may not have.
+std::vector<int64_t> ids_to_remove(polar_index& index, const polar_filter& given,
+                                   const RowFilter& filter) {
+  const std::unordered_set<int64_t>& held = index.ids.held();
+  std::vector<int64_t> gone;
+  const auto take = [&gone](const auto& ids, const auto& goes) {
+    std::copy_if(std::begin(ids), std::end(ids), std::back_inserter(gone), goes);
+  };
+  if (given.kind != POLAR_FILTER_IDS) {
+    take(held, [&](int64_t id) { return filter.keeps(id); });
+  } else {
+    take(std::span(given.ids.ids, static_cast<size_t>(given.ids.count)),
+         [&](int64_t id) { return index.is_polar() || held.contains(id); });
+  }
+  return gone;
+}
+
+/// Removes the rows that a filter keeps.
+int64_t remove_rows(polar_index& index, const polar_filter& given) {
+  const RowFilter filter = read_filter(&given);
+  require(!filter.keeps_all(), StatusCode::bad_argument,
+          "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
   require(index.row_ids != polar_index::RowIds::positions || positions_close_up(*index.faiss),
           StatusCode::unsupported,
           "index: \"{}\" removes rows only by ids of the caller's; add rows with "
           "polar_index_add_with_ids",
           index.description);
-  const bool ids_are_found =
-      index.row_ids == polar_index::RowIds::callers && finds_ids(*index.faiss);
-  std::unordered_set<int64_t>& held = index.ids.held();
-  std::vector<int64_t> gone;
-  if (listed != nullptr) {
-    std::copy_if(listed->begin(), listed->end(), std::back_inserter(gone), [&](int64_t id) {
-      return held.contains(id) || (index.is_polar() && ids_are_found);
-    });
-  } else {
-    for (const int64_t id : held) {
-      if (filter.keeps(id)) gone.push_back(id);
-    }
-  }
+  const std::vector<int64_t> gone = ids_to_remove(index, given, filter);
   // Inverted files with a map of ids take nothing but a list of these.
-  const bool as_list = ids_are_found && (listed != nullptr || !index.is_polar());
-  const ::faiss::IDSelectorArray by_list(gone.size(), gone.data());
-  const FilterSelector by_filter(filter);
+  const bool as_list = index.row_ids == polar_index::RowIds::callers && finds_ids(*index.faiss) &&
+                       (given.kind == POLAR_FILTER_IDS || !index.is_polar());
+  const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
+  const FilterSelector selected(filter);
   const size_t removed = try_change(index, "remove rows", [&] {
-    if (as_list) return polarquant::remove_rows(*index.faiss, by_list);
-    return polarquant::remove_rows(*index.faiss, by_filter);
+    if (as_list) return polarquant::remove_rows(*index.faiss, listed);
+    return polarquant::remove_rows(*index.faiss, selected);
   });
-  for (const int64_t id : gone) held.erase(id);
+  for (const int64_t id : gone) index.ids.held().erase(id);
   if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
   return static_cast<int64_t>(removed);
 }
@@ -140,10 +147,11 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
     std::vector<int64_t> sorted(ids, ids + n);
     std::sort(sorted.begin(), sorted.end());
     sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-    const auto is_listed = [&](int64_t id) {
-      return std::binary_search(sorted.begin(), sorted.end(), id);
-    };
-    const int64_t count = remove_rows(checked, is_listed, &sorted);
+    polar_filter filter;
+    polar_filter_init(&filter);
+    filter.kind = POLAR_FILTER_IDS;
+    filter.ids = {sorted.data(), std::ssize(sorted)};
+    const int64_t count = remove_rows(checked, filter);
     if (removed != nullptr) *removed = count;
   });
 }
@@ -152,13 +160,7 @@ extern "C" polar_status polar_index_remove_filtered(polar_index* index, const po
                                                     int64_t* removed) {
   return run_guarded([&] {
     polar_index& checked = require_object("index", index);
-    const RowFilter read = read_filter(&require_object("filter", filter));
-    require(!read.keeps_all(), StatusCode::bad_argument,
-            "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
-    std::vector<int64_t> listed;
-    const bool is_list = filter->kind == POLAR_FILTER_IDS;
-    if (is_list) listed.assign(filter->ids.ids, filter->ids.ids + filter->ids.count);
-    const int64_t count = remove_rows(checked, read, is_list ? &listed : nullptr);
+    const int64_t count = remove_rows(checked, require_object("filter", filter));
     if (removed != nullptr) *removed = count;
   });
 }

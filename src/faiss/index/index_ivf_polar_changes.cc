@@ -10,12 +10,10 @@
 #include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
-#include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
-#include "src/scan/search/centroid_search.h"
 
 namespace polarquant {
 namespace {
@@ -41,62 +39,53 @@ void IndexIVFPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
     require_trained("add");
     const OmpThreads omp_threads(0);
     std::vector<idx_t> lists(static_cast<size_t>(n));
-    find_lists(n, x, lists.data());
+    find_nearest_lists(n, x, lists.data());
     add_to_lists(n, x, xids, lists.data());
   });
-}
-
-void IndexIVFPolar::find_lists(idx_t n, const float* x, idx_t* lists) const {
-  if (!uses_centroid_search()) {
-    require_search_memory(*quantizer, n, 1);
-    quantizer->assign(n, x, lists);
-    return;
-  }
-  std::vector<float> scores(static_cast<size_t>(n));
-  centroid_search_->search(n, x, 1, 0, scores.data(), lists);
 }
 
 // FAISS's removes rows of a hash table before it looks at the new ones, and some of its releases
 // lose a code's memory for each row that takes another's place.
 void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
-  with_faiss_errors([&] {
-    require_rows("update_vectors", nv, d, v);
-    require_changeable("update_vectors");
-    require(nv == 0 || idx != nullptr, StatusCode::bad_argument,
-            "update_vectors: idx is null; {} ids are needed", nv);
-    require(direct_map.type != ::faiss::DirectMap::NoMap, StatusCode::unsupported,
-            "update_vectors: the index has no direct map; call make_direct_map first");
-    for (int i = 0; i < nv; ++i) {
-      require(is_mapped(direct_map, idx[i]), StatusCode::not_found,
-              "update_vectors: id {} is not in the index, which holds {} rows", idx[i], ntotal);
-    }
-    put_rows("update_vectors", nv, idx, v);
-  });
+  with_faiss_errors([&] { put_rows("update_vectors", nv, idx, v, false); });
 }
 
 void IndexIVFPolar::upsert_vectors(idx_t n, const idx_t* idx, const float* v) {
-  with_faiss_errors([&] {
-    require_rows("upsert_vectors", n, d, v);
-    require_changeable("upsert_vectors");
-    require(n == 0 || idx != nullptr, StatusCode::bad_argument,
-            "upsert_vectors: idx is null; {} ids are needed", n);
+  with_faiss_errors([&] { put_rows("upsert_vectors", n, idx, v, true); });
+}
+
+void IndexIVFPolar::require_places(const char* call, idx_t n, const idx_t* ids,
+                                   bool adds_others) const {
+  require(n == 0 || ids != nullptr, StatusCode::bad_argument, "{}: idx is null; {} ids are needed",
+          call, n);
+  if (adds_others) {
     require(direct_map.type == ::faiss::DirectMap::Hashtable, StatusCode::unsupported,
-            "upsert_vectors: the index has no direct map that is a hash table; call "
-            "set_direct_map_type first");
+            "{}: the index has no direct map that is a hash table; call set_direct_map_type first",
+            call);
     for (idx_t i = 0; i < n; ++i) {
-      require(idx[i] >= 0, StatusCode::bad_argument,
-              "upsert_vectors: idx[{}] is {}; ids of 0 and above are allowed", i, idx[i]);
+      require(ids[i] >= 0, StatusCode::bad_argument,
+              "{}: idx[{}] is {}; ids of 0 and above are allowed", call, i, ids[i]);
     }
-    put_rows("upsert_vectors", n, idx, v);
-  });
+    return;
+  }
+  require(direct_map.type != ::faiss::DirectMap::NoMap, StatusCode::unsupported,
+          "{}: the index has no direct map; call make_direct_map first", call);
+  for (idx_t i = 0; i < n; ++i) {
+    require(is_mapped(direct_map, ids[i]), StatusCode::not_found,
+            "{}: id {} is not in the index, which holds {} rows", call, ids[i], ntotal);
+  }
 }
 
 // The new rows come first, so that what may fail is over when the old ones go.
-void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const float* x) {
+void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const float* x,
+                             bool adds_others) {
+  require_rows(call, n, d, x);
+  require_changeable(call);
+  require_places(call, n, ids, adds_others);
   const OmpThreads omp_threads(0);
   require_trained(call);
   std::vector<idx_t> lists(static_cast<size_t>(n));
-  find_lists(n, x, lists.data());
+  find_nearest_lists(n, x, lists.data());
   for (idx_t i = 0; i < n; ++i) {
     const idx_t list = lists[static_cast<size_t>(i)];
     require(list >= 0 && static_cast<size_t>(list) < nlist, StatusCode::unsupported,

@@ -114,6 +114,11 @@ void IndexIVFPolar::find_lists(const SearchRequest& request, const Probing& prob
   }
 }
 
+void IndexIVFPolar::find_nearest_lists(idx_t n, const float* x, idx_t* lists) const {
+  std::vector<float> scores(static_cast<size_t>(n));
+  find_lists({.nq = n, .queries = x}, Probing(*this, nullptr, 1), scores.data(), lists);
+}
+
 void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResult& result) const {
   const Probing own(*this, nullptr, request.options.nprobe);
   SearchRequest asked = request;

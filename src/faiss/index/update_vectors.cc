@@ -21,6 +21,15 @@
 namespace polarquant {
 namespace {
 
+/// What is asked for.
+struct PutRows {
+  const char* call;
+  idx_t n;
+  const idx_t* keys;  // (n)
+  const float* x;     // (n, d)
+  bool adds_others;   // rows whose keys are not there
+};
+
 /// The rows of an id map that have these ids.
 std::vector<idx_t> rows_of_map(const ::faiss::IndexIDMap& map, idx_t n, const idx_t* keys) {
   std::unordered_map<idx_t, idx_t> made;
@@ -70,55 +79,57 @@ void upsert_flat(IndexPolar& index, idx_t n, const idx_t* keys, const float* x) 
   added.keep();
 }
 
-}  // namespace
+void put_in_lists(IndexIVFPolar& lists, const PutRows& put) {
+  if (put.adds_others) return lists.upsert_vectors(put.n, put.keys, put.x);
+  constexpr idx_t kMost = std::numeric_limits<int>::max();
+  require(put.n <= kMost, StatusCode::bad_argument,
+          "{}: n is {}; up to {} rows of an inverted file are allowed", put.call, put.n, kMost);
+  lists.update_vectors(static_cast<int>(put.n), put.keys, put.x);
+}
 
-void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
+void put_rows(::faiss::Index& index, const PutRows& put) {
+  if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
+    if (put.adds_others) return upsert_flat(*polar, put.n, put.keys, put.x);
+    return polar->update_vectors(put.n, put.keys, put.x);
+  }
+  if (auto* lists = dynamic_cast<IndexIVFPolar*>(&index)) return put_in_lists(*lists, put);
+  PutRows inside = put;
+  if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
+    require_rows(put.call, put.n, index.d, put.x);
+    inside.x = outer->apply_chain(put.n, put.x);
+    const std::unique_ptr<const float[]> owned(inside.x == put.x ? nullptr : inside.x);
+    put_rows(*outer->index, inside);
+    outer->ntotal = outer->index->ntotal;
+    return;
+  }
+  auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index);
+  require(map != nullptr && !put.adds_others, StatusCode::unsupported,
+          "{}: rows of this type of index cannot be changed by id; those of IndexPolar and "
+          "IndexIVFPolar can, also after transforms, and updated in id maps",
+          put.call);
+  const std::vector<idx_t> rows = rows_of_map(*map, put.n, put.keys);
+  inside.keys = rows.data();
+  put_rows(*map->index, inside);
+}
+
+void put_checked(::faiss::Index& index, const PutRows& put) {
   with_faiss_errors([&] {
     const OmpThreads omp_threads(0);
-    require(n >= 0 && (n == 0 || (keys != nullptr && x != nullptr)), StatusCode::bad_argument,
-            "update_vectors: n is {}, with keys or x null; n ids and rows are needed", n);
-    if (auto* polar = dynamic_cast<IndexPolar*>(&index)) return polar->update_vectors(n, keys, x);
-    if (auto* ivf = dynamic_cast<IndexIVFPolar*>(&index)) {
-      constexpr idx_t kMost = std::numeric_limits<int>::max();
-      require(n <= kMost, StatusCode::bad_argument,
-              "update_vectors: n is {}; up to {} rows of an inverted file are allowed", n, kMost);
-      return ivf->update_vectors(static_cast<int>(n), keys, x);
-    }
-    if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
-      require_rows("update_vectors", n, index.d, x);
-      const float* transformed = outer->apply_chain(n, x);
-      const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
-      return update_vectors(*outer->index, n, keys, transformed);
-    }
-    if (auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index)) {
-      const std::vector<idx_t> rows = rows_of_map(*map, n, keys);
-      return update_vectors(*map->index, n, rows.data(), x);
-    }
-    fail(StatusCode::unsupported,
-         "update_vectors: rows of this type of index cannot be changed; those of IndexPolar and "
-         "IndexIVFPolar can, also after transforms, those of IndexPolar in id maps too");
+    require(put.n >= 0 && (put.n == 0 || (put.keys != nullptr && put.x != nullptr)),
+            StatusCode::bad_argument, "{}: n is {}, with keys or x null; n ids and rows are needed",
+            put.call, put.n);
+    put_rows(index, put);
   });
 }
 
+}  // namespace
+
+void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
+  put_checked(index, {"update_vectors", n, keys, x, false});
+}
+
 void upsert_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
-  with_faiss_errors([&] {
-    const OmpThreads omp_threads(0);
-    require(n >= 0 && (n == 0 || (keys != nullptr && x != nullptr)), StatusCode::bad_argument,
-            "upsert_vectors: n is {}, with keys or x null; n ids and rows are needed", n);
-    if (auto* polar = dynamic_cast<IndexPolar*>(&index)) return upsert_flat(*polar, n, keys, x);
-    if (auto* ivf = dynamic_cast<IndexIVFPolar*>(&index)) return ivf->upsert_vectors(n, keys, x);
-    if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
-      require_rows("upsert_vectors", n, index.d, x);
-      const float* transformed = outer->apply_chain(n, x);
-      const std::unique_ptr<const float[]> owned(transformed == x ? nullptr : transformed);
-      upsert_vectors(*outer->index, n, keys, transformed);
-      outer->ntotal = outer->index->ntotal;
-      return;
-    }
-    fail(StatusCode::unsupported,
-         "upsert_vectors: rows of this type of index cannot be changed by id; those of IndexPolar "
-         "and IndexIVFPolar can, also after transforms");
-  });
+  put_checked(index, {"upsert_vectors", n, keys, x, true});
 }
 
 }  // namespace polarquant
