@@ -21,7 +21,7 @@
 #include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/row_changes.h"
-#include "src/faiss/index/search_parameters.h"
+#include "src/faiss/index/selector_filter.h"
 
 namespace polarquant::capi {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/search_options.h"
 
-#include <algorithm>
 #include <limits>
+#include <span>
 
 #include "src/capi/argument_checks.h"
 #include "src/capi/options.h"
 #include "src/capi/work_call.h"
+#include "src/scan/search/filter_rules.h"
 
 namespace polarquant::capi {
 namespace {
@@ -49,49 +50,6 @@ void require_filter(const polar_filter& filter) {
   }
 }
 
-uint64_t bitset_mask(const uint64_t* bits, int64_t num_bits, int64_t first, int count) {
-  // Ids that FAISS's own calls give rows may be negative, and are asked for one at a time.
-  if (first < 0) return 0;
-  uint64_t mask = 0;
-  for (int i = 0; i < count && first + i < num_bits;) {
-    const int64_t id = first + i;
-    const int shift = static_cast<int>(id % 64);
-    mask |= bits[id / 64] >> shift << i;
-    i += 64 - shift;
-  }
-  const int64_t left = num_bits - first;
-  return left <= 0 ? 0 : left >= 64 ? mask : mask & ((uint64_t{1} << left) - 1);
-}
-
-/// How far `id` ≥ `first` is after it, at most `most`. Ids of files and of FAISS's own calls may be
-/// negative, so that the difference may not fit a signed number.
-int ids_between(int64_t first, int64_t id, int most) {
-  const uint64_t apart = static_cast<uint64_t>(id) - static_cast<uint64_t>(first);
-  return static_cast<int>(std::min(apart, static_cast<uint64_t>(most)));
-}
-
-uint64_t id_list_mask(const int64_t* ids, int64_t num_ids, int64_t first, int count) {
-  uint64_t mask = 0;
-  for (const int64_t* id = std::lower_bound(ids, ids + num_ids, first);
-       id != ids + num_ids && ids_between(first, *id, count) < count; ++id) {
-    mask |= uint64_t{1} << ids_between(first, *id, count);
-  }
-  return mask;
-}
-
-/// An end that takes the last id there can be in, too.
-constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
-
-uint64_t range_mask(int64_t first_id, int64_t end_id, int64_t first, int count) {
-  const int begin = first_id <= first ? 0 : ids_between(first, first_id, count);
-  const int end = end_id == kNoEnd  ? count
-                  : end_id <= first ? 0
-                                    : ids_between(first, end_id, count);
-  if (begin >= end) return 0;
-  const uint64_t below_end = end == 64 ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
-  return below_end & ~((uint64_t{1} << begin) - 1);
-}
-
 polar_search_options read_options(const polar_search_options* given) {
   const polar_search_options options = read_over(default_search_options(), "options", given);
   require_threads(options.num_threads);
@@ -118,17 +76,12 @@ RowFilter read_filter(const polar_filter* given) {
   require_filter(filter);
   switch (filter.kind) {
     case POLAR_FILTER_BITSET:
-      return RowFilter::from_mask([bits = filter.bitset](int64_t first, int count) {
-        return bitset_mask(bits.words, bits.num_bits, first, count);
-      });
+      return keep_bits(reinterpret_cast<const uint8_t*>(filter.bitset.words),
+                       filter.bitset.num_bits);
     case POLAR_FILTER_IDS:
-      return RowFilter::from_mask([list = filter.ids](int64_t first, int count) {
-        return id_list_mask(list.ids, list.count, first, count);
-      });
+      return keep_ids(std::span(filter.ids.ids, static_cast<size_t>(filter.ids.count)));
     case POLAR_FILTER_RANGE:
-      return RowFilter::from_mask([range = filter.range](int64_t first, int count) {
-        return range_mask(range.first, range.end, first, count);
-      });
+      return keep_range(filter.range.first, filter.range.end);
     case POLAR_FILTER_CALLBACK:
       return {[asked = filter.callback](int64_t id) { return asked.keep(asked.user, id) != 0; }};
     default:

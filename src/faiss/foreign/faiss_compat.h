@@ -21,6 +21,10 @@
 namespace faiss {
 // Only declared: newer releases define it (IndexRefine.h): k_factor and the base's parameters.
 struct IndexRefineSearchParameters;
+// The same (IDSelector.h): selectors made from two others.
+struct IDSelectorAnd;
+struct IDSelectorOr;
+struct IDSelectorXOr;
 }  // namespace faiss
 
 namespace polarquant {

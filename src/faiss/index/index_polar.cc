@@ -4,6 +4,7 @@
 #include <faiss/impl/AuxIndexStructures.h>  // RangeSearchResult
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "polarquant/faiss.h"
@@ -17,6 +18,7 @@
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/row_ids.h"
 #include "src/faiss/index/search_parameters.h"
+#include "src/scan/search/filter_rules.h"
 #include "src/scan/stores/row_store.h"
 #include "src/simd/simd_codec_kernels.h"
 
@@ -191,7 +193,9 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
     return;
   }
   SearchRequest row_request = request;
-  row_request.filter = by_row(request.filter, ids());
+  std::function<int64_t(int64_t id)> row_of;
+  if (ids_->looks_up()) row_of = [this](int64_t id) { return ids_->row_of(id); };
+  row_request.filter = all_rows_of_ids(request.filter, ids(), row_of);
   codes_->search(*codec_, row_request, result);
   replace_ids(request, result, [this](int64_t row) { return (*ids_)[row]; });
 }

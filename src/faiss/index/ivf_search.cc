@@ -17,6 +17,7 @@
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/search_parameters.h"
+#include "src/faiss/index/selector_filter.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
 #include "src/scan/search/list_search.h"

@@ -19,7 +19,9 @@ class RowIds {
   bool empty() const { return ids_.empty(); }
   const std::vector<idx_t>& all() const { return ids_; }
   idx_t operator[](idx_t row) const { return ids_[static_cast<size_t>(row)]; }
-  /// −1 where no row has it. After read_only(…) it looks at all ids.
+  /// Whether row_of looks an id up: after read_only(…) it goes through all ids.
+  bool looks_up() const { return !read_only_; }
+  /// −1 where no row has it.
   idx_t row_of(idx_t id) const;
   size_t memory_bytes() const;
 

@@ -11,6 +11,8 @@
 
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/faiss/index/selector_filter.h"
+#include "src/scan/search/filter_rules.h"
 
 namespace polarquant {
 
@@ -18,8 +20,7 @@ SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
                            const ::faiss::SearchParameters* params, float exactness) {
   SearchRequest request = {
       .nq = n, .queries = x, .goal = goal, .options = {.exactness = exactness}};
-  if (params != nullptr && params->sel != nullptr)
-    request.filter = [sel = params->sel](int64_t id) { return sel->is_member(id); };
+  if (params != nullptr) request.filter = filter_of_selector(params->sel);
   if (const auto* polar = dynamic_cast<const SearchParametersPolar*>(params)) {
     request.options.exactness = polar->exactness;
     request.progress = polar->progress;
@@ -35,11 +36,6 @@ SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
   return request;
 }
 
-RowFilter by_row(const RowFilter& filter, const std::vector<idx_t>& ids) {
-  if (filter.keeps_all()) return {};
-  return [&filter, &ids](int64_t row) { return filter.keeps(ids[static_cast<size_t>(row)]); };
-}
-
 TranslatedParameters::TranslatedParameters(const ::faiss::SearchParameters* params,
                                            const std::vector<idx_t>& id_map)
     : id_map_(id_map), translated_(translate(params)) {}
@@ -49,9 +45,7 @@ Parameters* TranslatedParameters::copy(const Parameters& params) {
   auto made = std::make_unique<Parameters>(params);
   if (made->sel != nullptr) {
     selectors_.push_back(
-        std::make_unique<FilterSelector>([sel = made->sel, &ids = id_map_](int64_t row) {
-          return sel->is_member(ids[static_cast<size_t>(row)]);
-        }));
+        std::make_unique<FilterSelector>(rows_of_ids(filter_of_selector(made->sel), id_map_)));
     made->sel = selectors_.back().get();
   }
   Parameters* result = made.get();

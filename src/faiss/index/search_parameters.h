@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
@@ -16,21 +15,6 @@ namespace polarquant {
 /// Throws bad_argument for fewer nodes than 1.
 SearchRequest make_request(idx_t n, const float* x, const SearchGoal& goal,
                            const ::faiss::SearchParameters* params, float exactness);
-
-/// A filter in FAISS's form.
-class FilterSelector final : public ::faiss::IDSelector {
- public:
-  explicit FilterSelector(RowFilter filter) : filter_(std::move(filter)) {}
-  bool is_member(int64_t id) const override { return filter_.keeps(id); }
-  /// For search parameters: null where every row takes part.
-  ::faiss::IDSelector* pointer() { return filter_.keeps_all() ? nullptr : this; }
-
- private:
-  RowFilter filter_;
-};
-
-/// A filter over the ids of rows as one over rows; both are borrowed.
-RowFilter by_row(const RowFilter& filter, const std::vector<idx_t>& ids);
 
 /// A copy of search parameters for the index inside an id map, in which each selector is asked for
 /// id_map[row]. The caller's object is left alone, since other threads may be searching with it.

@@ -18,6 +18,8 @@ inline constexpr int kTileRows = kTileBlocks * kBlockRows;
 /// A row of a tile is numbered 64·block + row of the block.
 struct ScanTile {
   int blocks = 0;
+  /// Whether `allowed` leaves out more than the rows that a last block lacks.
+  bool is_filtered = false;
   const uint8_t* sketch[kTileBlocks];
   const uint8_t* payload[kTileBlocks];
   int capacity[kTileBlocks];

@@ -11,12 +11,32 @@
 namespace polarquant {
 namespace {
 
-/// Turns a filter of ids into one of list_offsets.
+/// A filter of ids as one of list_offsets.
+class ByListOffset final : public FilterRule {
+ public:
+  ByListOffset(const CodeLists& lists, const RowFilter& filter) : lists_(lists), filter_(filter) {}
+
+  /// Of one list.
+  void masks(int64_t first, int64_t count, uint64_t* masks) const override {
+    const int64_t* ids = lists_.ids(list_of_offset(first)) + row_of_offset(first);
+    for (; count > 0; ids += 64, count -= 64)
+      *masks++ = filter_.members(ids, static_cast<int>(std::min<int64_t>(64, count)));
+  }
+  uint64_t members(const int64_t* list_offsets, int count) const override {
+    int64_t ids[64];
+    for (int i = 0; i < count; ++i)
+      ids[i] = lists_.ids(list_of_offset(list_offsets[i]))[row_of_offset(list_offsets[i])];
+    return filter_.members(ids, count);
+  }
+
+ private:
+  const CodeLists& lists_;
+  const RowFilter& filter_;
+};
+
 RowFilter by_list_offset(const CodeLists& lists, const RowFilter& filter) {
   if (filter.keeps_all()) return {};
-  return [&lists, &filter](int64_t list_offset) {
-    return filter.keeps(lists.ids(list_of_offset(list_offset))[row_of_offset(list_offset)]);
-  };
+  return RowFilter(std::make_shared<ByListOffset>(lists, filter));
 }
 
 /// How many lists ahead the beginning of a list is fetched: the sketches of its first rows, after

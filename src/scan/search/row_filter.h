@@ -1,48 +1,67 @@
 // SPDX-License-Identifier: MIT
-// Which rows take part in a search, asked 64 at a time so that blocks without any are skipped.
-// A C caller's filter becomes one in capi/search_options.cc, FAISS's selector in
-// faiss/index/search_parameters.cc.
+// Which rows take part in a search, asked 64 at a time so that blocks without any are skipped. A C
+// caller's filter becomes one in capi/search_options.cc, FAISS's selector in
+// faiss/index/selector_filter.cc; filter_rules.h has the kinds.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 namespace polarquant {
 
+/// What a filter keeps: numbers, of rows or ids. Asked from any thread, several at a time.
+class FilterRule {
+ public:
+  virtual ~FilterRule() = default;
+  /// Bit j of masks[i], (⌈count / 64⌉): whether number first + 64·i + j is kept; 0 from first +
+  /// count on. first ≥ 0, count ≥ 1.
+  virtual void masks(int64_t first, int64_t count, uint64_t* masks) const = 0;
+  /// Bit i: whether ids[i] is kept; 1 ≤ count ≤ 64. Ids of files and of FAISS's own calls may be
+  /// negative.
+  virtual uint64_t members(const int64_t* ids, int count) const = 0;
+  /// All that is kept, ascending and each once, where the rule has a list of it.
+  virtual std::optional<std::span<const int64_t>> listed() const { return std::nullopt; }
+};
+
 class RowFilter {
  public:
-  /// Bit i: whether row first + i takes part; count is 1 to 64, bits from there on are ignored.
-  /// Called from any thread.
-  using Mask = std::function<uint64_t(int64_t first, int count)>;
-
   /// Every row takes part.
   RowFilter() = default;
-  static RowFilter from_mask(Mask mask) {
-    RowFilter filter;
-    filter.mask_ = std::move(mask);
-    return filter;
-  }
-  /// From bool(int64_t row), called from any thread.
+  explicit RowFilter(std::shared_ptr<const FilterRule> rule) : rule_(std::move(rule)) {}
+  /// From bool(int64_t), called from any thread.
   template <typename Keep, typename = std::enable_if_t<std::is_invocable_r_v<bool, Keep, int64_t>>>
   RowFilter(Keep keep)  // NOLINT: a function is a filter
-      : mask_([keep = std::move(keep)](int64_t first, int count) {
-          uint64_t bits = 0;
-          for (int i = 0; i < count; ++i)
-            bits |= static_cast<uint64_t>(keep(first + i) ? 1 : 0) << i;
-          return bits;
-        }) {}
+      : rule_(std::make_shared<FunctionRule<Keep>>(std::move(keep))) {}
 
-  bool keeps_all() const { return !mask_; }
+  bool keeps_all() const { return rule_ == nullptr; }
+  /// As FilterRule::masks.
+  void masks(int64_t first, int64_t count, uint64_t* masks) const {
+    if (rule_ != nullptr) {
+      rule_->masks(first, count, masks);
+      return;
+    }
+    std::fill_n(masks, count / 64, ~uint64_t{0});
+    if (count % 64 != 0) masks[count / 64] = first_bits(static_cast<int>(count % 64));
+  }
   /// Bits 0 … count−1; 1 ≤ count ≤ 64.
   uint64_t allowed(int64_t first, int count) const {
-    const uint64_t rows = count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
-    return mask_ ? mask_(first, count) & rows : rows;
+    uint64_t mask;
+    masks(first, count, &mask);
+    return mask;
   }
-  bool keeps(int64_t row) const { return allowed(row, 1) != 0; }
+  uint64_t members(const int64_t* ids, int count) const {
+    return rule_ != nullptr ? rule_->members(ids, count) : first_bits(count);
+  }
+  bool keeps(int64_t row) const { return members(&row, 1) != 0; }
+  std::optional<std::span<const int64_t>> listed() const {
+    return rule_ != nullptr ? rule_->listed() : std::nullopt;
+  }
   /// body(row) for those of rows first … end−1 that take part, in order.
   template <typename Body>
   void for_each(int64_t first, int64_t end, const Body& body) const {
@@ -53,8 +72,32 @@ class RowFilter {
     }
   }
 
+  /// Bits 0 … count−1; 0 ≤ count ≤ 64.
+  static uint64_t first_bits(int count) {
+    return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+  }
+
  private:
-  Mask mask_;
+  template <typename Keep>
+  class FunctionRule final : public FilterRule {
+   public:
+    explicit FunctionRule(Keep keep) : keep_(std::move(keep)) {}
+    void masks(int64_t first, int64_t count, uint64_t* masks) const override {
+      std::fill_n(masks, (count + 63) / 64, 0);
+      for (int64_t i = 0; i < count; ++i)
+        masks[i / 64] |= static_cast<uint64_t>(keep_(first + i) ? 1 : 0) << i % 64;
+    }
+    uint64_t members(const int64_t* ids, int count) const override {
+      uint64_t mask = 0;
+      for (int i = 0; i < count; ++i) mask |= static_cast<uint64_t>(keep_(ids[i]) ? 1 : 0) << i;
+      return mask;
+    }
+
+   private:
+    Keep keep_;
+  };
+
+  std::shared_ptr<const FilterRule> rule_;
 };
 
 }  // namespace polarquant

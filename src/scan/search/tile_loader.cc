@@ -39,15 +39,11 @@ bool TileLoader::add_block(const RowPlace& place, int64_t first_row, int64_t row
 void TileLoader::add_full_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride,
                                  int64_t first_row, int64_t count, ScanTile* tile) const {
   if (!filter_.keeps_all()) {
-    for (int64_t i = 0; i < count; ++i, first_row += kBlockRows) {
-      add_block(at, first_row, kBlockRows, tile);
-      at.sketch += sketch_stride;
-      at.payload += payload_stride;
-    }
+    add_allowed_blocks(at, sketch_stride, payload_stride, first_row, count, tile);
     return;
   }
-  // Part by part, in registers: a lone query shares a tile's loading with no other.
   const int slot = tile->blocks;
+  // Part by part, in registers: a lone query shares a tile's loading with no other.
   for (int64_t i = 0; i < count; ++i)
     tile->sketch[slot + i] = at.sketch + static_cast<size_t>(i) * sketch_stride;
   for (int64_t i = 0; i < count; ++i)
@@ -56,6 +52,30 @@ void TileLoader::add_full_blocks(RowPlace at, size_t sketch_stride, size_t paylo
   std::fill_n(tile->capacity + slot, count, kBlockRows);
   std::fill_n(tile->allowed + slot, count, ~uint64_t{0});
   tile->blocks += static_cast<int>(count);
+}
+
+// Those of them that the filter keeps rows of: all masks are made together, and most rows' blocks
+// may be passed over.
+void TileLoader::add_allowed_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride,
+                                    int64_t first_row, int64_t count, ScanTile* tile) const {
+  constexpr int64_t kPassedTogether = 8;
+  const uint64_t* masks = tile->allowed + tile->blocks;
+  filter_.masks(first_row, count * kBlockRows, tile->allowed + tile->blocks);
+  int slot = tile->blocks;
+  for (int64_t i = 0; i < count;) {
+    const int64_t end = std::min(count, i + kPassedTogether);
+    if (std::all_of(masks + i, masks + end, [](uint64_t mask) { return mask == 0; })) i = end;
+    for (; i < end; ++i) {
+      const uint64_t allowed = masks[i];
+      tile->sketch[slot] = at.sketch + static_cast<size_t>(i) * sketch_stride;
+      tile->payload[slot] = at.payload + static_cast<size_t>(i) * payload_stride;
+      tile->capacity[slot] = kBlockRows;
+      tile->first_row[slot] = first_row + i * kBlockRows;
+      tile->allowed[slot] = allowed;
+      slot += allowed != 0 ? 1 : 0;
+    }
+  }
+  tile->blocks = slot;
 }
 
 void TileLoader::load_spans(int64_t first, int64_t count, ScanTile* tile) const {
@@ -125,6 +145,7 @@ void TileLoader::get_row(int64_t row, uint8_t* code) const {
 
 void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* packed,
                       ScanTile* tile) const {
+  tile->is_filtered = !filter_.keeps_all();
   if (!packs()) {
     load_spans(first, count, tile);
     return;
@@ -134,6 +155,7 @@ void TileLoader::load(int64_t first, int64_t count, AlignedVector<uint8_t>* pack
 }
 
 void TileLoader::load_spread(int64_t count, AlignedVector<uint8_t>* packed, ScanTile* tile) const {
+  tile->is_filtered = !filter_.keeps_all();
   if (packs()) grow(count, packed);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t block = i * blocks_ / count;

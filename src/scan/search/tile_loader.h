@@ -41,6 +41,8 @@ class TileLoader {
   bool add_block(const RowPlace& place, int64_t first_row, int64_t rows, ScanTile* tile) const;
   void add_full_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride, int64_t first_row,
                        int64_t count, ScanTile* tile) const;
+  void add_allowed_blocks(RowPlace at, size_t sketch_stride, size_t payload_stride,
+                          int64_t first_row, int64_t count, ScanTile* tile) const;
   /// Writes the tile's next block into memory of its own.
   void add_packed(int64_t block, AlignedVector<uint8_t>* packed, ScanTile* tile) const;
   void grow(int64_t count, AlignedVector<uint8_t>* packed) const;

@@ -92,7 +92,9 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     const SignBlock block = blocks.block(i);
     uint64_t allowed = block.allowed;
     __m256i numbers = _mm256_add_epi32(eight, _mm256_set1_epi32(static_cast<int>(block.first)));
-    for (int row = 0; row < block.capacity; row += kGroupRows) {
+    for (int row = 0; row < block.capacity; row += kGroupRows, allowed >>= kGroupRows,
+             numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(kGroupRows))) {
+      if ((allowed & 0xFF) == 0) continue;  // no row that the filter keeps: not read
       const EightRows rows = computed.rows(block, row);
       const auto mask = static_cast<uint8_t>(allowed & computed.reached(rows.bounds));
       const __m256i places = _mm256_cvtepu8_epi32(
@@ -105,8 +107,6 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
       const int count = std::popcount(mask);
       candidates += count;
       bounds += count;
-      allowed >>= kGroupRows;
-      numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(kGroupRows));
     }
   }
   search->found.count = static_cast<int>(candidates - search->found.candidates);

@@ -73,6 +73,8 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     BlockDistances* computed = found.computed();
     uint64_t reached = 0;
     for (int row = 0; row < block.capacity; row += 2 * kVectorRows) {
+      constexpr uint64_t kRows = (uint64_t{1} << 2 * kVectorRows) - 1;
+      if ((block.allowed >> row & kRows) == 0) continue;  // no row that the filter keeps: not read
       // A last group alone is paired with itself: the places after it have no rows.
       const int second = row + kVectorRows < block.capacity ? row + kVectorRows : row;
       const auto low = sketch.distances(words_of(row));

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// polar-filters: how long searches with a filter take through the C API, as shares of the time
+// without one, by one thread and in turns. A row of the table is a filter: how many rows it keeps,
+// drawn at random or one after the other.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "bench/median.h"
+#include "bench/synthetic_rows.h"
+#include "polarquant/polarquant.h"
+#include "src/core/random.h"
+
+namespace {
+
+constexpr int32_t kDim = 384;
+constexpr int64_t kRows = 117'659;
+constexpr int64_t kQueries = 200;
+constexpr int64_t kResults = 10;
+constexpr int kRounds = 15;
+
+void check(polar_status status) {
+  if (status == POLAR_OK) return;
+  char text[512];
+  polar_last_error(text, sizeof text);
+  std::fprintf(stderr, "polar-filters: %s\n", text);
+  std::exit(1);
+}
+
+/// The rows of an index, and queries.
+struct Data {
+  std::vector<float> rows;
+  std::vector<float> queries;
+
+  Data() : rows(kRows * kDim), queries(kQueries * kDim) {
+    const polarquant::bench::SyntheticRows made(polarquant::bench::SyntheticKind::clustered, kRows,
+                                                kDim, 2);
+    made.fill(0, kRows, rows.data());
+    made.fill(kRows, kQueries, queries.data());
+  }
+};
+
+struct Kept {
+  std::string name;
+  std::vector<uint64_t> bits;  // empty: all
+  int64_t count = kRows;
+};
+
+Kept keep_random(const char* name, double share) {
+  Kept kept = {name, std::vector<uint64_t>(kRows / 64 + 1), 0};
+  polarquant::Random random(7);
+  const auto wanted = static_cast<int64_t>(std::lround(share * kRows));
+  while (kept.count < wanted) {
+    const int64_t row = random.below(kRows);
+    uint64_t& word = kept.bits[static_cast<size_t>(row / 64)];
+    kept.count += (word >> row % 64 & 1) == 0 ? 1 : 0;
+    word |= uint64_t{1} << row % 64;
+  }
+  return kept;
+}
+
+Kept keep_first_half() {
+  Kept kept = {"first half", std::vector<uint64_t>(kRows / 64 + 1), kRows / 2};
+  for (int64_t row = 0; row < kept.count; ++row)
+    kept.bits[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+  return kept;
+}
+
+class Index {
+ public:
+  Index(const char* description, const Data& data, bool own_ids) : data_(data) {
+    polar_search_options_init(&options_);
+    options_.num_threads = 1;
+    check(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &index_));
+    check(polar_index_train(index_, 40'000, data.rows.data(), nullptr));
+    if (polar_index_nlist(index_) > 0) options_.nprobe = 32;
+    if (description[0] == 'H') options_.ef_search = 64;
+    if (!own_ids) {
+      check(polar_index_add(index_, kRows, data.rows.data(), nullptr));
+      return;
+    }
+    std::vector<int64_t> ids(kRows);
+    for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = kRows - 1 - i;
+    check(polar_index_add_with_ids(index_, kRows, data.rows.data(), ids.data(), nullptr));
+  }
+  ~Index() { polar_index_destroy(index_); }
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  /// Microseconds a query of `at_once` in one call, and how many places stay empty.
+  double search(const polar_filter* filter, int64_t at_once, int64_t* empty) {
+    options_.filter = filter;
+    std::vector<float> scores(static_cast<size_t>(at_once * kResults));
+    std::vector<int64_t> ids(scores.size());
+    const auto start = std::chrono::steady_clock::now();
+    for (int64_t query = 0; query < kQueries; query += at_once) {
+      check(polar_index_search(index_, at_once, data_.queries.data() + query * kDim, kResults,
+                               &options_, scores.data(), ids.data()));
+      *empty += std::count(ids.begin(), ids.end(), -1);
+    }
+    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
+    return time.count() / kQueries;
+  }
+
+ private:
+  const Data& data_;
+  polar_search_options options_;
+  polar_index* index_ = nullptr;
+};
+
+/// One index's table.
+void measure(const char* description, const Data& data, const std::vector<Kept>& filters,
+             bool own_ids) {
+  Index index(description, data, own_ids);
+  const size_t count = filters.size();
+  std::vector<std::vector<double>> single(count);
+  std::vector<std::vector<double>> batch(count);
+  std::vector<int64_t> empty(count);
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i < count; ++i) {
+      polar_filter filter;
+      polar_filter_init(&filter);
+      if (!filters[i].bits.empty()) {
+        filter.kind = POLAR_FILTER_BITSET;
+        filter.bitset = {filters[i].bits.data(), kRows};
+      }
+      single[i].push_back(index.search(&filter, 1, &empty[i]));
+      batch[i].push_back(index.search(&filter, kQueries, &empty[i]));
+    }
+  }
+  std::printf("%s%s\n", description, own_ids ? ", rows with ids of the caller's" : "");
+  const double one = polarquant::bench::median(single[0]);
+  const double many = polarquant::bench::median(batch[0]);
+  for (size_t i = 0; i < count; ++i) {
+    const double of_one = polarquant::bench::median(single[i]);
+    const double of_many = polarquant::bench::median(batch[i]);
+    std::printf("  %-12s %8lld rows  one %8.1f us %5.2f  batch %8.1f us %5.2f  empty %.4f\n",
+                filters[i].name.c_str(), static_cast<long long>(filters[i].count), of_one,
+                of_one / one, of_many, of_many / many,
+                static_cast<double>(empty[i]) / (2.0 * kRounds * kQueries * kResults));
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> names(argv + 1, argv + argc);
+  if (!names.empty() && names[0][0] == '-') {
+    std::printf(
+        "polar-filters [INDEX…]: searches with filters beside searches without, one thread\n"
+        "  polar-filters\n  polar-filters Polar4 IVF1024,Polar4 HNSW32,Polar4\n");
+    return names[0] == "--help" ? 0 : 1;
+  }
+  const Data data;
+  const std::vector<Kept> filters = {{"none", {}},
+                                     keep_random("half", .5),
+                                     keep_random("10 %", .1),
+                                     keep_random("1 %", .01),
+                                     keep_random(".1 %", .001),
+                                     keep_random("64 rows", 64.0 / kRows),
+                                     keep_first_half()};
+  const std::vector<std::string> all = {"Polar4", "IVF1024,Polar4", "HNSW32,Polar4"};
+  for (const std::string& name : names.empty() ? all : names) {
+    measure(name.c_str(), data, filters, false);
+    if (name[0] != 'H') measure(name.c_str(), data, filters, true);
+  }
+  return 0;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The kinds of filters that are asked without a call for each row. What they are made from is
+// borrowed, unless it is moved in.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "src/scan/search/row_filter.h"
+
+namespace polarquant {
+
+/// Bit id % 8 of byte id / 8 keeps an id; ids of num_bits and above are not kept.
+RowFilter keep_bits(const uint8_t* bits, int64_t num_bits);
+/// Ascending, each once.
+RowFilter keep_ids(std::span<const int64_t> ids);
+/// In any order.
+RowFilter keep_ids(std::vector<int64_t> ids);
+/// Ids first … end−1; kNoEnd keeps the last id there can be, too.
+inline constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+RowFilter keep_range(int64_t first, int64_t end);
+
+/// Masks of 64 that are made from those of other filters. first(mask of a, mask of b), of which `b`
+/// may be a filter that keeps all.
+using JoinMasks = uint64_t (*)(uint64_t a, uint64_t b);
+RowFilter join(RowFilter a, RowFilter b, JoinMasks masks);
+
+/// A filter over the ids of rows, (rows), as one over the rows.
+RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids);
+/// The same, asked now and for all rows, for searches that read them all. `row_of`, unless empty,
+/// tells the row of an id, −1 for none: it is called for filters that list few ids.
+RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
+                          const std::function<int64_t(int64_t id)>& row_of);
+
+}  // namespace polarquant
