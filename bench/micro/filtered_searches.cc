@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // polar-filters: how long searches with a filter take through the C API, as shares of the time
-// without one, by one thread and in turns. A row of the table is a filter: how many rows it keeps,
-// drawn at random or one after the other.
+// without one, by one thread and in turns, and what they find of the nearest rows that the filter
+// keeps. A row of the table is a filter: how many rows it keeps, drawn at random or one after the
+// other.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -32,6 +33,15 @@ void check(polar_status status) {
   std::exit(1);
 }
 
+polar_filter as_filter(const std::vector<uint64_t>& bits) {
+  polar_filter filter;
+  polar_filter_init(&filter);
+  if (bits.empty()) return filter;
+  filter.kind = POLAR_FILTER_BITSET;
+  filter.bitset = {bits.data(), kRows};
+  return filter;
+}
+
 /// The rows of an index, and queries.
 struct Data {
   std::vector<float> rows;
@@ -49,6 +59,7 @@ struct Kept {
   std::string name;
   std::vector<uint64_t> bits;  // empty: all
   int64_t count = kRows;
+  std::vector<int64_t> truth = {};  // (kQueries, kResults)
 };
 
 Kept keep_random(const char* name, double share) {
@@ -85,24 +96,22 @@ class Index {
       return;
     }
     std::vector<int64_t> ids(kRows);
-    for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = kRows - 1 - i;
+    for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = i;
     check(polar_index_add_with_ids(index_, kRows, data.rows.data(), ids.data(), nullptr));
   }
   ~Index() { polar_index_destroy(index_); }
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
 
-  /// Microseconds a query of `at_once` in one call, and how many places stay empty.
-  double search(const polar_filter* filter, int64_t at_once, int64_t* empty) {
-    options_.filter = filter;
+  /// Microseconds a query, of `at_once` in one call; ids (kQueries, kResults).
+  double search(const std::vector<uint64_t>& bits, int64_t at_once, int64_t* ids) {
+    const polar_filter filter = as_filter(bits);
+    options_.filter = &filter;
     std::vector<float> scores(static_cast<size_t>(at_once * kResults));
-    std::vector<int64_t> ids(scores.size());
     const auto start = std::chrono::steady_clock::now();
-    for (int64_t query = 0; query < kQueries; query += at_once) {
+    for (int64_t query = 0; query < kQueries; query += at_once)
       check(polar_index_search(index_, at_once, data_.queries.data() + query * kDim, kResults,
-                               &options_, scores.data(), ids.data()));
-      *empty += std::count(ids.begin(), ids.end(), -1);
-    }
+                               &options_, scores.data(), ids + query * kResults));
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     return time.count() / kQueries;
   }
@@ -113,6 +122,16 @@ class Index {
   polar_index* index_ = nullptr;
 };
 
+double recall(const std::vector<int64_t>& truth, const std::vector<int64_t>& ids) {
+  int64_t found = 0;
+  for (size_t query = 0; query < kQueries; ++query) {
+    const auto first = truth.begin() + static_cast<std::ptrdiff_t>(query * kResults);
+    for (size_t i = 0; i < kResults; ++i)
+      found += std::count(first, first + kResults, ids[query * kResults + i]);
+  }
+  return static_cast<double>(found) / (kQueries * kResults);
+}
+
 /// One index's table.
 void measure(const char* description, const Data& data, const std::vector<Kept>& filters,
              bool own_ids) {
@@ -120,17 +139,11 @@ void measure(const char* description, const Data& data, const std::vector<Kept>&
   const size_t count = filters.size();
   std::vector<std::vector<double>> single(count);
   std::vector<std::vector<double>> batch(count);
-  std::vector<int64_t> empty(count);
+  std::vector<std::vector<int64_t>> ids(count, std::vector<int64_t>(kQueries * kResults));
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < count; ++i) {
-      polar_filter filter;
-      polar_filter_init(&filter);
-      if (!filters[i].bits.empty()) {
-        filter.kind = POLAR_FILTER_BITSET;
-        filter.bitset = {filters[i].bits.data(), kRows};
-      }
-      single[i].push_back(index.search(&filter, 1, &empty[i]));
-      batch[i].push_back(index.search(&filter, kQueries, &empty[i]));
+      batch[i].push_back(index.search(filters[i].bits, kQueries, ids[i].data()));
+      single[i].push_back(index.search(filters[i].bits, 1, ids[i].data()));
     }
   }
   std::printf("%s%s\n", description, own_ids ? ", rows with ids of the caller's" : "");
@@ -139,10 +152,12 @@ void measure(const char* description, const Data& data, const std::vector<Kept>&
   for (size_t i = 0; i < count; ++i) {
     const double of_one = polarquant::bench::median(single[i]);
     const double of_many = polarquant::bench::median(batch[i]);
-    std::printf("  %-12s %8lld rows  one %8.1f us %5.2f  batch %8.1f us %5.2f  empty %.4f\n",
+    std::printf("  %-12s %8lld rows  one %8.1f us %5.2f  batch %8.1f us %5.2f  recall %.3f",
                 filters[i].name.c_str(), static_cast<long long>(filters[i].count), of_one,
-                of_one / one, of_many, of_many / many,
-                static_cast<double>(empty[i]) / (2.0 * kRounds * kQueries * kResults));
+                of_one / one, of_many, of_many / many, recall(filters[i].truth, ids[i]));
+    const auto empty = std::count(ids[i].begin(), ids[i].end(), -1);
+    if (empty > 0) std::printf("  %lld places empty", static_cast<long long>(empty));
+    std::printf("\n");
   }
   std::fflush(stdout);
 }
@@ -158,13 +173,18 @@ int main(int argc, char** argv) {
     return names[0] == "--help" ? 0 : 1;
   }
   const Data data;
-  const std::vector<Kept> filters = {{"none", {}},
-                                     keep_random("half", .5),
-                                     keep_random("10 %", .1),
-                                     keep_random("1 %", .01),
-                                     keep_random(".1 %", .001),
-                                     keep_random("64 rows", 64.0 / kRows),
-                                     keep_first_half()};
+  std::vector<Kept> filters = {{"none", {}},
+                               keep_random("half", .5),
+                               keep_random("10 %", .1),
+                               keep_random("1 %", .01),
+                               keep_random(".1 %", .001),
+                               keep_random("64 rows", 64.0 / kRows),
+                               keep_first_half()};
+  Index exact("Flat", data, false);
+  for (Kept& filter : filters) {
+    filter.truth.resize(kQueries * kResults);
+    exact.search(filter.bits, kQueries, filter.truth.data());
+  }
   const std::vector<std::string> all = {"Polar4", "IVF1024,Polar4", "HNSW32,Polar4"};
   for (const std::string& name : names.empty() ? all : names) {
     measure(name.c_str(), data, filters, false);

@@ -327,6 +327,17 @@ TEST_CASE("options say how far inverted files and graphs are searched", "[capi]"
     options.ef_search = static_cast<int64_t>(kRows);
     CHECK(few < matches(index, options));
     options.ef_search = 0;
+    // Rows that a walk does not come by.
+    const std::vector<int64_t> ids = {7, 40, 41, 99};
+    const polar_filter kept = id_list_filter(ids.data(), std::ssize(ids));
+    options.filter = &kept;
+    std::vector<float> scores(5);
+    std::vector<int64_t> found(5);
+    require_ok(polar_index_search(index.get(), 1, queries.data(), 5, &options, scores.data(),
+                                  found.data()));
+    CHECK(std::is_permutation(ids.begin(), ids.end(), found.begin()));
+    CHECK(found[4] == -1);
+    options.filter = nullptr;
     options.nprobe = 3;
     float score = 0;
     int64_t id = 0;

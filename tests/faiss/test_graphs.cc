@@ -119,6 +119,36 @@ TEST_CASE("Graph searches honour selectors, threads, transforms and id maps", "[
   CHECK(find(*refined, queries(), kK).labels[0] >= 0);
 }
 
+/// A class of a caller's, which is asked row by row.
+struct EveryNth final : ::faiss::IDSelector {
+  explicit EveryNth(int64_t step) : step_(step) {}
+  bool is_member(int64_t row) const override { return row % step_ == 0; }
+
+ private:
+  int64_t step_;
+};
+
+TEST_CASE("Graph searches find k rows wherever a filter keeps as many", "[faiss][graph]") {
+  const std::string description = GENERATE("HNSW16,Polar4", "NSG16,Polar4", "HNSW16,Polar3-pca");
+  const auto index = filled(description, ::faiss::METRIC_L2);
+  const auto flat = filled(description.substr(description.find(',') + 1), ::faiss::METRIC_L2);
+  // Of a caller's class a walk is made before it is known how many rows it keeps.
+  const auto check = [&](const ::faiss::IDSelector& selector, double least_recall) {
+    ::faiss::SearchParameters params;
+    params.sel = const_cast<::faiss::IDSelector*>(&selector);
+    const Found expected = find(*flat, queries(), kK, &params);
+    const Found found = find(*index, queries(), kK, &params);
+    for (size_t i = 0; i < found.labels.size(); ++i)
+      REQUIRE((found.labels[i] >= 0) == (expected.labels[i] >= 0));
+    CHECK(recall(found, expected, kK) >= least_recall);
+  };
+  const std::vector<int64_t> ids = {3, 47, 100, 101, 102, 222, 303, 404, 505, 606, 707, 799};
+  for (const size_t count : {0, 1, 9, 10, 12})
+    check(::faiss::IDSelectorArray(count, ids.data()), .97);
+  check(::faiss::IDSelectorRange(200, 330), .97);
+  for (const int64_t step : {1000, 200, 70, 10}) check(EveryNth(step), .6);
+}
+
 TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
   const ::faiss::MetricType metric = GENERATE(::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2);
   const std::vector<float>& x = rows();

@@ -315,6 +315,27 @@ TEST_CASE("lists of inverted files", "[scan][plan]") {
   CHECK(plan(&codec_of(kResidual), 1, 8, 2.25F, 1).form == DenseForm::first_stage);
 }
 
+TEST_CASE("graphs with filters", "[scan][plan]") {
+  const auto plan = [](int64_t ef, int64_t nodes, int64_t allowed) {
+    return plan_graph({10, ef, nodes, allowed});
+  };
+  // No filter, or one that keeps all.
+  CHECK_FALSE(plan(16, 100, 100).gathered);
+  CHECK(plan(16, 100, 100).ef == 16);
+  // Half: enough of the nodes that a walk keeps are allowed. Fewer: it keeps more.
+  CHECK_FALSE(plan(16, 1 << 20, 1 << 19).gathered);
+  CHECK(plan(16, 1 << 20, 1 << 19).ef == 16);
+  CHECK_FALSE(plan(16, 1 << 20, 1 << 17).gathered);
+  CHECK(plan(16, 1 << 20, 1 << 17).ef == 48);
+  // Few are scored one by one, so many as a walk would take as long for.
+  CHECK(plan(64, 1 << 30, 4096 + 63).gathered);
+  CHECK(plan(64, 100'000, 5'000).gathered);
+  CHECK_FALSE(plan(64, 100'000, 8'000).gathered);
+  CHECK(plan(64, 100'000, 8'000).ef == 75);
+  CHECK(plan(64, 100'000, 0).gathered);
+  CHECK(plan_graph({int64_t{1} << 40, 1, int64_t{1} << 31, 1}).ef == int64_t{1} << 31);
+}
+
 TEST_CASE("centroids", "[scan][plan]") {
   CHECK(plan_centroids(1, 1024, 2).by_centroids);
   CHECK(plan_centroids(7, 1024, 8).by_centroids);

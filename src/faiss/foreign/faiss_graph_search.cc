@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
+#include "src/faiss/graphs/graph_filter.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 
@@ -17,24 +19,31 @@ namespace {
 /// One thread's searches.
 class FaissGraphSearch {
  public:
-  FaissGraphSearch(const GraphLinks& graph, const ::faiss::Index& storage,
-                   const SearchRequest& request)
+  FaissGraphSearch(const GraphLinks& graph, const ::faiss::Index& storage, idx_t k,
+                   const GraphFilter& filter)
       : graph_(graph),
-        request_(request),
-        k_(request.goal.k),
-        ef_(nodes_kept(graph, request, storage.ntotal)),
-        filters_(!request.filter.keeps_all()),
+        filter_(filter),
+        k_(k),
         nodes_(storage.ntotal),
         higher_is_nearer_(storage.metric_type == ::faiss::METRIC_INNER_PRODUCT),
         computer_(storage.get_distance_computer()) {}
 
   void search(const float* query, float* distances, idx_t* labels) {
     computer_->set_query(query);
-    Neighbor nearest = scored(graph_.entry_point);
-    for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
-    search_level_0(nearest);
+    kept_ = TopK(k_);
+    if (!filter_.gathers_first()) {
+      Neighbor nearest = scored(graph_.entry_point);
+      for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
+      search_level_0(nearest);
+    }
+    if (filter_.gathers_first() || filter_.gathers_after(kept_.neighbors().size())) {
+      kept_ = TopK(k_);
+      filter_.for_each([&](std::span<const int32_t> nodes) {
+        for (const int32_t node : nodes) keep(scored(node));
+      });
+    }
     std::vector<Neighbor> found;
-    if (filters_) {
+    if (!filter_.keeps_all()) {
       found = kept_.neighbors();
     } else {
       const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
@@ -62,13 +71,13 @@ class FaissGraphSearch {
 
   void search_level_0(const Neighbor& start) {
     seen_.begin(nodes_);
-    beam_.begin(ef_);
-    kept_ = TopK(k_);
+    beam_.begin(filter_.ef());
     const auto first = static_cast<int32_t>(start.id);
     fresh_.clear();
     seen_.add_new({&first, 1}, &fresh_);
     take(start);
-    int64_t left = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : ef_ + 1;
+    int64_t left =
+        graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
     for (; left > 0 && beam_.has_next(); --left) {
       fresh_.clear();
       seen_.add_new(graph_.neighbours(beam_.expand_next(), 0), &fresh_);
@@ -78,15 +87,15 @@ class FaissGraphSearch {
 
   void take(const Neighbor& candidate) {
     beam_.insert(candidate.key, static_cast<int32_t>(candidate.id));
-    if (filters_ && candidate.key <= kept_.worst_key() && request_.filter.keeps(candidate.id))
-      kept_.push(candidate);
+    if (!filter_.keeps_all() && filter_.keeps(candidate.id)) keep(candidate);
+  }
+  void keep(const Neighbor& candidate) {
+    if (candidate.key <= kept_.worst_key()) kept_.push(candidate);
   }
 
   const GraphLinks& graph_;
-  const SearchRequest& request_;
+  const GraphFilter& filter_;
   idx_t k_;
-  int64_t ef_;  // nodes kept
-  bool filters_;
   int64_t nodes_;
   bool higher_is_nearer_;
   std::unique_ptr<::faiss::DistanceComputer> computer_;
@@ -101,12 +110,13 @@ class FaissGraphSearch {
 void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage,
                         const SearchRequest& request, const SearchResult& result) {
   const idx_t k = request.goal.k;
+  const GraphFilter filter(request, nodes_kept(graph, request, storage.ntotal), storage.ntotal);
   const int threads = thread_count(0, request.nq);
   std::vector<std::unique_ptr<FaissGraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(request.nq));
   parallel_for(request.nq, threads, [&](int64_t query, int thread) {
     auto& search = searches[static_cast<size_t>(thread)];
-    if (search == nullptr) search = std::make_unique<FaissGraphSearch>(graph, storage, request);
+    if (search == nullptr) search = std::make_unique<FaissGraphSearch>(graph, storage, k, filter);
     search->search(request.queries + query * storage.d, result.scores + query * k,
                    result.ids + query * k);
     progress.advance(1);

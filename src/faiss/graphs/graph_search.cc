@@ -10,6 +10,7 @@
 #include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
+#include "src/faiss/graphs/graph_filter.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/kernels/tile.h"
 #include "src/scan/search/search_request.h"
@@ -43,22 +44,19 @@ struct GraphMemory {
 /// One thread's searches of a graph.
 class GraphSearch {
  public:
-  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request)
+  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, int64_t k, const GraphFilter& filter)
       : graph_(graph),
-        request_(request),
-        k_(request.goal.k),
-        ef_(nodes_kept(graph, request, rows.ntotal)),
-        filters_(!request.filter.keeps_all()),
+        filter_(filter),
+        k_(k),
         higher_is_nearer_(rows.codec().higher_is_nearer()),
         nodes_(rows.ntotal),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
   void search(const float* query, float* distances, idx_t* labels) {
-    scorer_->set_query(query, kExactness);
-    Nearest nearest = enter();
-    for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
-    search_level_0(nearest);
-    std::vector<Neighbor> found = filters_ ? kept_.neighbors() : beam_neighbors();
+    kept_ = TopK(k_);
+    if (!filter_.gathers_first()) walk(query);
+    if (filter_.gathers_first() || filter_.gathers_after(kept_.neighbors().size())) gather(query);
+    std::vector<Neighbor> found = filter_.keeps_all() ? beam_neighbors() : kept_.neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
@@ -71,6 +69,33 @@ class GraphSearch {
     int32_t node;
     float key;
   };
+
+  void walk(const float* query) {
+    scorer_->set_query(query, kExactness);
+    Nearest nearest = enter();
+    for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
+    search_level_0(nearest);
+  }
+
+  /// Scores all nodes that the filter keeps: some, while the codes of others are on their way.
+  void gather(const float* query) {
+    scorer_->set_query(query, kDefaultExactness);
+    kept_ = TopK(k_);
+    good_.clear();
+    filter_.for_each([&](std::span<const int32_t> nodes) {
+      waiting_.assign(nodes.begin(), nodes.end());
+      fetch_nodes(waiting_);
+      keep_gathered();
+      good_.swap(waiting_);
+      keep_reaching(kept_.worst_key(), good_);
+    });
+    keep_gathered();
+  }
+  void keep_gathered() {
+    score_good();
+    for (size_t i = 0; i < good_.size(); ++i)
+      if (keys_[i] <= kept_.worst_key()) kept_.push({keys_[i], good_[i]});
+  }
 
   Nearest enter() {
     good_.assign(1, graph_.entry_point);
@@ -114,14 +139,14 @@ class GraphSearch {
 
   void search_level_0(Nearest start) {
     seen_.begin(nodes_);
-    beam_.begin(ef_);
-    kept_ = TopK(k_);
+    beam_.begin(filter_.ef());
     waiting_.clear();
     seen_.add_new({&start.node, 1}, &waiting_);
     waiting_.clear();
     take(start.node, start.key);
     // FAISS's way to stop after ef nodes is to expand one more.
-    int64_t left = graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : ef_ + 1;
+    int64_t left =
+        graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;
     while ((left > 0 && beam_.has_next()) || !waiting_.empty()) {
       beam_.for_next(kExpandedTogether, [&](int32_t node) {
         const std::span<const int32_t> neighbours = graph_.neighbours(node, 0);
@@ -140,12 +165,12 @@ class GraphSearch {
 
   /// Keys above it change nothing.
   float worst_key() const {
-    return filters_ ? std::max(beam_.worst_key(), kept_.worst_key()) : beam_.worst_key();
+    return filter_.keeps_all() ? beam_.worst_key() : std::max(beam_.worst_key(), kept_.worst_key());
   }
 
   void take(int32_t node, float key) {
     if (beam_.insert(key, node)) graph_.fetch_place(node);
-    if (filters_ && key <= kept_.worst_key() && request_.filter.keeps(node))
+    if (!filter_.keeps_all() && key <= kept_.worst_key() && filter_.keeps(node))
       kept_.push({key, node});
   }
 
@@ -157,10 +182,8 @@ class GraphSearch {
   }
 
   const GraphLinks& graph_;
-  const SearchRequest& request_;
+  const GraphFilter& filter_;
   int64_t k_;
-  int64_t ef_;  // nodes kept
-  bool filters_;
   bool higher_is_nearer_;
   int64_t nodes_;
   std::unique_ptr<RowScorer> scorer_;
@@ -191,12 +214,13 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
     std::fill_n(result.ids, n * k, idx_t{-1});
     return;
   }
+  const GraphFilter filter(request, nodes_kept(graph, request, rows.ntotal), rows.ntotal);
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(n));
   parallel_for(n, threads, [&](int64_t query, int thread) {
     auto& search = searches[static_cast<size_t>(thread)];
-    if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, request);
+    if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, k, filter);
     search->search(request.queries + query * rows.d, result.scores + query * k,
                    result.ids + query * k);
     progress.advance(1);

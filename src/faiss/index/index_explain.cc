@@ -14,10 +14,12 @@
 #include "polarquant/faiss.h"
 #include "src/core/format.h"
 #include "src/core/parallel.h"
+#include "src/faiss/graphs/graph_filter.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/scan/layout/block_layout.h"
 #include "src/scan/search/explain.h"
+#include "src/scan/search/filter_rules.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/stores/row_store.h"
 
@@ -58,11 +60,17 @@ std::string explain_inverted_file(const IndexIVFPolar& index, const SearchReques
                        index.ntotal);
 }
 
-std::string explain_graph(idx_t rows, idx_t kept) {
+std::string explain_graph(const SearchRequest& search, idx_t ef, idx_t rows) {
+  const GraphFilter filter(search, std::min(std::max(ef, search.goal.k), rows), rows);
+  if (filter.gathers_first()) {
+    return format_text(
+        "scan: gathered: every row that the filter keeps is scored, since they are few\nrows: {}\n",
+        rows);
+  }
   return format_text(
       "scan: a walk along the links of a graph, which keeps the best {} nodes and scores the "
       "neighbours that it meets; how many these are is not known before\nrows: {}\n",
-      kept, rows);
+      filter.ef(), rows);
 }
 
 std::string explain_faiss(const ::faiss::Index& index, const SearchOptions& options) {
@@ -89,8 +97,11 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
                        chain->index->d) +
            explain(*chain->index, search);
   }
-  if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index))
-    return explain(*map->index, search);
+  if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
+    SearchRequest inside = search;
+    inside.filter = rows_of_ids(search.filter, map->id_map);
+    return explain(*map->index, inside);
+  }
   if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {
     const double factor = options.k_factor != 0 ? options.k_factor : both->k_factor;
     const idx_t found = refined_rows(k, factor, both->ntotal);
@@ -108,11 +119,11 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
     return explain_inverted_file(*ivf, search);
   if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
     const idx_t ef = options.ef_search > 0 ? options.ef_search : hnsw->hnsw.efSearch;
-    return explain_graph(index.ntotal, std::max(ef, k));
+    return explain_graph(search, ef, index.ntotal);
   }
   if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
     const idx_t ef = options.ef_search > 0 ? options.ef_search : nsg->nsg.search_L;
-    return explain_graph(index.ntotal, std::max(ef, k));
+    return explain_graph(search, ef, index.ntotal);
   }
   return explain_faiss(index, options);
 }

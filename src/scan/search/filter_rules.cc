@@ -2,6 +2,7 @@
 #include "src/scan/search/filter_rules.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -158,6 +159,7 @@ class Joined final : public FilterRule {
   uint64_t members(const int64_t* ids, int count) const override {
     return join_(a_.members(ids, count), b_.members(ids, count)) & RowFilter::first_bits(count);
   }
+  bool calls_back() const override { return a_.calls_back() || b_.calls_back(); }
 
  private:
   RowFilter a_;
@@ -180,6 +182,7 @@ class RowsOfIds final : public FilterRule {
     for (int i = 0; i < count; ++i) ids[i] = ids_[static_cast<size_t>(rows[i])];
     return filter_.members(ids, count);
   }
+  bool calls_back() const override { return filter_.calls_back(); }
 
  private:
   RowFilter filter_;
@@ -219,6 +222,14 @@ RowFilter keep_range(int64_t first, int64_t end) {
 }
 RowFilter join(RowFilter a, RowFilter b, JoinMasks masks) {
   return RowFilter(std::make_shared<Joined>(std::move(a), std::move(b), masks));
+}
+
+CountedRows count_rows(const RowFilter& filter, int64_t rows) {
+  std::vector<uint64_t> kept(words_for(rows));
+  if (rows > 0) filter.masks(0, rows, kept.data());
+  int64_t count = 0;
+  for (const uint64_t mask : kept) count += std::popcount(mask);
+  return {RowFilter(std::make_shared<OwnBits>(std::move(kept), rows)), count};
 }
 
 RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids) {

@@ -28,6 +28,13 @@ RowFilter keep_range(int64_t first, int64_t end);
 using JoinMasks = uint64_t (*)(uint64_t a, uint64_t b);
 RowFilter join(RowFilter a, RowFilter b, JoinMasks masks);
 
+/// What a filter keeps of rows 0 … rows−1, asked now.
+struct CountedRows {
+  RowFilter filter;
+  int64_t count;
+};
+CountedRows count_rows(const RowFilter& filter, int64_t rows);
+
 /// A filter over the ids of rows, (rows), as one over the rows.
 RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids);
 /// The same, asked now and for all rows, for searches that read them all. `row_of`, unless empty,

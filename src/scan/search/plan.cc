@@ -77,6 +77,13 @@ constexpr int64_t kMinChunkQueries = 20;
 /// Similarities that are in memory together, unless one query has more: 4 MiB.
 constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
 
+// Graphs. A walk takes as long, for each node that it keeps, as scoring so many rows one after the
+// other, which bounds leave most of out (docs/dev/tuning.md, "Filters").
+constexpr int64_t kGatheredPerNode = 64;
+/// A walk finds as much as without a filter where so many tenths of k of the nodes that it keeps
+/// are allowed: it sees, and may return, many more than it keeps.
+constexpr int64_t kAllowedTenths = 6;
+
 /// Residual codes and Polar8, whose rows take long to decode.
 bool has_long_codes(const ScanCodec& codec) {
   const bool is_residual = codec.stages().size() == 2 && !codec.has_split_stages();
@@ -188,6 +195,20 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads) {
 }
 
 bool multiplies_chunk(int64_t queries) { return queries >= kMinChunkQueries; }
+
+GraphPlan plan_graph(const GraphRequest& request) {
+  const auto [k, ef, nodes, allowed] = request;
+  GraphPlan plan = {false, ef};
+  if (allowed >= nodes) return plan;
+  if (allowed > 0) {
+    // A double, since the product may not fit 64 bits.
+    const double wanted = static_cast<double>(k) * kAllowedTenths / 10 *
+                          (static_cast<double>(nodes) / static_cast<double>(allowed));
+    plan.ef = std::clamp(static_cast<int64_t>(std::min(wanted, 1e18)), ef, std::max(ef, nodes));
+  }
+  plan.gathered = allowed / kGatheredPerNode <= plan.ef;
+  return plan;
+}
 
 bool search_is_bounded(const ScanCodec& codec, float exactness) {
   return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;

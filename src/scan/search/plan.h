@@ -109,6 +109,19 @@ CentroidPlan plan_centroids(int64_t nq, int64_t count, int threads);
 /// Whether so many queries of a chunk are multiplied as a whole chunk, and not one by one.
 bool multiplies_chunk(int64_t queries);
 
+/// How a search of a graph finds rows that a filter keeps.
+struct GraphRequest {
+  int64_t k = 1;
+  int64_t ef = 1;  // nodes that a walk keeps without a filter
+  int64_t nodes = 0;
+  int64_t allowed = 0;
+};
+struct GraphPlan {
+  bool gathered = false;  // all of them are scored, and no walk is made
+  int64_t ef = 1;         // nodes that a walk keeps, so that enough of these are allowed
+};
+GraphPlan plan_graph(const GraphRequest& request);
+
 /// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.
 bool search_is_bounded(const ScanCodec& codec, float exactness);
 /// The same for rows that are scored one by one, for graphs.

@@ -27,6 +27,8 @@ class FilterRule {
   virtual uint64_t members(const int64_t* ids, int count) const = 0;
   /// All that is kept, ascending and each once, where the rule has a list of it.
   virtual std::optional<std::span<const int64_t>> listed() const { return std::nullopt; }
+  /// Whether each question calls a function of the caller's, which may take long.
+  virtual bool calls_back() const { return false; }
 };
 
 class RowFilter {
@@ -62,6 +64,7 @@ class RowFilter {
   std::optional<std::span<const int64_t>> listed() const {
     return rule_ != nullptr ? rule_->listed() : std::nullopt;
   }
+  bool calls_back() const { return rule_ != nullptr && rule_->calls_back(); }
   /// body(row) for those of rows first … end−1 that take part, in order.
   template <typename Body>
   void for_each(int64_t first, int64_t end, const Body& body) const {
@@ -92,6 +95,7 @@ class RowFilter {
       for (int i = 0; i < count; ++i) mask |= static_cast<uint64_t>(keep_(ids[i]) ? 1 : 0) << i;
       return mask;
     }
+    bool calls_back() const override { return true; }
 
    private:
     Keep keep_;
