@@ -77,18 +77,14 @@ std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
   if (filter.keeps_all()) return allowed;
   allowed.resize(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
   const std::vector<int64_t>& ids = lists_ != nullptr ? lists_->ids() : ids_;
-  if (ids.empty() && row_numbers_ > 0) {
-    filter.masks(0, row_numbers_, allowed.data());
+  if (ids.empty()) {
+    if (row_numbers_ > 0) filter.masks(0, row_numbers_, allowed.data());
     return allowed;
   }
-  for (int64_t row = 0; row < row_numbers_; row += kBlockRows) {
-    const int count = static_cast<int>(std::min<int64_t>(kBlockRows, row_numbers_ - row));
-    const int64_t* some = ids.data() + row;
-    uint64_t& word = allowed[static_cast<size_t>(row / kBlockRows)];
-    word = filter.members(some, count);
-    // No filter keeps the spare rows after a list, of id −1.
-    for (int i = 0; i < count; ++i) word &= ~(static_cast<uint64_t>(some[i] < 0 ? 1 : 0) << i);
-  }
+  filter.member_masks(ids.data(), row_numbers_, allowed.data());
+  // No filter keeps the spare rows after a list, of id −1.
+  for (size_t row = 0; row < ids.size(); ++row)
+    allowed[row / kBlockRows] &= ~(static_cast<uint64_t>(ids[row] < 0 ? 1 : 0) << row % kBlockRows);
   return allowed;
 }
 

@@ -31,12 +31,12 @@ class FaissGraphSearch {
   void search(const float* query, float* distances, idx_t* labels) {
     computer_->set_query(query);
     kept_ = TopK(k_);
-    if (!filter_.gathers_first()) {
+    if (filter_.walks()) {
       Neighbor nearest = scored(graph_.entry_point);
       for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
       search_level_0(nearest);
     }
-    if (filter_.gathers_first() || filter_.gathers_after(kept_.neighbors().size())) {
+    if (filter_.gathers_after(kept_.neighbors().size())) {
       kept_ = TopK(k_);
       filter_.for_each([&](std::span<const int32_t> nodes) {
         for (const int32_t node : nodes) keep(scored(node));
@@ -110,7 +110,7 @@ class FaissGraphSearch {
 void search_faiss_graph(const GraphLinks& graph, const ::faiss::Index& storage,
                         const SearchRequest& request, const SearchResult& result) {
   const idx_t k = request.goal.k;
-  const GraphFilter filter(request, nodes_kept(graph, request, storage.ntotal), storage.ntotal);
+  const GraphFilter filter(request, nodes_kept(graph.ef, request, storage.ntotal), storage.ntotal);
   const int threads = thread_count(0, request.nq);
   std::vector<std::unique_ptr<FaissGraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(request.nq));

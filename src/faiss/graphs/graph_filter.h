@@ -39,9 +39,10 @@ class GraphFilter {
   bool keeps_all() const { return filter_.keeps_all(); }
   bool keeps(int64_t node) const { return filter_.keeps(node); }
   int64_t ef() const { return plan_.ef; }
-  /// Whether all that it keeps are to be scored, for a search that has found so many by a walk, or
-  /// before one.
-  bool gathers_first() const { return !keeps_all() && plan_.gathered; }
+  /// Whether a search makes a walk at all.
+  bool walks() const { return keeps_all() || !plan_.gathered; }
+  /// Whether all that it keeps are to be scored, where a search has found so many by a walk, or
+  /// none without one.
   bool gathers_after(size_t found) const {
     return !keeps_all() && static_cast<int64_t>(found) < std::min(k_, allowed_);
   }

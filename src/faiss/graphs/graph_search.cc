@@ -54,8 +54,8 @@ class GraphSearch {
 
   void search(const float* query, float* distances, idx_t* labels) {
     kept_ = TopK(k_);
-    if (!filter_.gathers_first()) walk(query);
-    if (filter_.gathers_first() || filter_.gathers_after(kept_.neighbors().size())) gather(query);
+    if (filter_.walks()) walk(query);
+    if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
     std::vector<Neighbor> found = filter_.keeps_all() ? beam_neighbors() : kept_.neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
@@ -214,7 +214,7 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
     std::fill_n(result.ids, n * k, idx_t{-1});
     return;
   }
-  const GraphFilter filter(request, nodes_kept(graph, request, rows.ntotal), rows.ntotal);
+  const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal);
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(n));

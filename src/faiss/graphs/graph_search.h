@@ -47,9 +47,9 @@ struct GraphLinks {
 void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,
                   const SearchResult& result);
 
-/// How many nodes such a search keeps of a graph that has so many.
-inline int64_t nodes_kept(const GraphLinks& graph, const SearchRequest& request, int64_t nodes) {
-  const int64_t ef = request.options.ef_search > 0 ? request.options.ef_search : graph.ef;
+/// How many nodes such a search keeps of a graph that has so many, and by itself keeps `own`.
+inline int64_t nodes_kept(int64_t own, const SearchRequest& request, int64_t nodes) {
+  const int64_t ef = request.options.ef_search > 0 ? request.options.ef_search : own;
   return std::min(std::max(ef, request.goal.k), nodes);
 }
 

@@ -15,6 +15,7 @@
 #include "src/core/format.h"
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_filter.h"
+#include "src/faiss/graphs/graph_search.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/scan/layout/block_layout.h"
@@ -61,8 +62,8 @@ std::string explain_inverted_file(const IndexIVFPolar& index, const SearchReques
 }
 
 std::string explain_graph(const SearchRequest& search, idx_t ef, idx_t rows) {
-  const GraphFilter filter(search, std::min(std::max(ef, search.goal.k), rows), rows);
-  if (filter.gathers_first()) {
+  const GraphFilter filter(search, nodes_kept(ef, search, rows), rows);
+  if (!filter.walks()) {
     return format_text(
         "scan: gathered: every row that the filter keeps is scored, since they are few\nrows: {}\n",
         rows);
@@ -117,14 +118,10 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
   // Its lists may have been replaced by FAISS's.
   if (ivf != nullptr && dynamic_cast<const PolarInvertedLists*>(ivf->invlists) != nullptr)
     return explain_inverted_file(*ivf, search);
-  if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index)) {
-    const idx_t ef = options.ef_search > 0 ? options.ef_search : hnsw->hnsw.efSearch;
-    return explain_graph(search, ef, index.ntotal);
-  }
-  if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index)) {
-    const idx_t ef = options.ef_search > 0 ? options.ef_search : nsg->nsg.search_L;
-    return explain_graph(search, ef, index.ntotal);
-  }
+  if (const auto* hnsw = dynamic_cast<const ::faiss::IndexHNSW*>(&index))
+    return explain_graph(search, hnsw->hnsw.efSearch, index.ntotal);
+  if (const auto* nsg = dynamic_cast<const ::faiss::IndexNSG*>(&index))
+    return explain_graph(search, nsg->nsg.search_L, index.ntotal);
   return explain_faiss(index, options);
 }
 

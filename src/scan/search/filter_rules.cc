@@ -6,10 +6,12 @@
 #include <cstring>
 #include <utility>
 
+#include "src/scan/search/query_tasks.h"
+
 namespace polarquant {
 namespace {
 
-size_t words_for(int64_t count) { return static_cast<size_t>((count + 63) / 64); }
+int64_t words_for(int64_t count) { return div_up(count, 64); }
 
 /// Sets bits first … end−1.
 void set_bits(int64_t first, int64_t end, uint64_t* masks) {
@@ -32,8 +34,7 @@ class Bits final : public FilterRule {
     } else {
       for (int64_t word = 0; word < whole; ++word) masks[word] = some(first + 64 * word, 64);
     }
-    if (whole == (count + 63) / 64) return;
-    std::fill_n(masks + whole, (count + 63) / 64 - whole, 0);
+    std::fill(masks + whole, masks + words_for(count), 0);
     if (known % 64 != 0) masks[whole] = some(first + 64 * whole, static_cast<int>(known % 64));
   }
   uint64_t members(const int64_t* ids, int count) const override {
@@ -151,7 +152,7 @@ class Joined final : public FilterRule {
     for (int64_t at = 0; at < count; at += 64 * kTogether) {
       const int64_t some = std::min(64 * kTogether, count - at);
       b_.masks(first + at, some, others);
-      for (size_t word = 0; word < words_for(some); ++word, ++masks)
+      for (int64_t word = 0; word < words_for(some); ++word, ++masks)
         *masks = join_(*masks, others[word]);
       if (some % 64 != 0) masks[-1] &= RowFilter::first_bits(static_cast<int>(some % 64));
     }
@@ -173,9 +174,7 @@ class RowsOfIds final : public FilterRule {
       : filter_(std::move(filter)), ids_(ids) {}
 
   void masks(int64_t first, int64_t count, uint64_t* masks) const override {
-    for (; count > 0; first += 64, count -= 64)
-      *masks++ =
-          filter_.members(ids_.data() + first, static_cast<int>(std::min<int64_t>(64, count)));
+    filter_.member_masks(ids_.data() + first, count, masks);
   }
   uint64_t members(const int64_t* rows, int count) const override {
     int64_t ids[64];
@@ -225,7 +224,7 @@ RowFilter join(RowFilter a, RowFilter b, JoinMasks masks) {
 }
 
 CountedRows count_rows(const RowFilter& filter, int64_t rows) {
-  std::vector<uint64_t> kept(words_for(rows));
+  std::vector<uint64_t> kept(static_cast<size_t>(words_for(rows)));
   if (rows > 0) filter.masks(0, rows, kept.data());
   int64_t count = 0;
   for (const uint64_t mask : kept) count += std::popcount(mask);
@@ -239,19 +238,17 @@ RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids) {
 
 RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
                           const std::function<int64_t(int64_t id)>& row_of) {
-  /// A look-up by an id takes about as long as the question for so many rows.
+  // A look-up by an id takes about as long as the question for so many rows.
   constexpr int64_t kRowsPerId = 8;
   if (filter.keeps_all()) return {};
   const int64_t rows = std::ssize(ids);
-  std::vector<uint64_t> kept(words_for(rows));
   const auto listed = filter.listed();
-  if (row_of && listed && std::ssize(*listed) < rows / kRowsPerId) {
-    for (const int64_t id : *listed) {
-      const int64_t row = row_of(id);
-      if (row >= 0) set_bits(row, row + 1, kept.data());
-    }
-  } else if (rows > 0) {
-    rows_of_ids(filter, ids).masks(0, rows, kept.data());
+  if (!row_of || !listed || std::ssize(*listed) >= rows / kRowsPerId)
+    return count_rows(rows_of_ids(filter, ids), rows).filter;
+  std::vector<uint64_t> kept(static_cast<size_t>(words_for(rows)));
+  for (const int64_t id : *listed) {
+    const int64_t row = row_of(id);
+    if (row >= 0) set_bits(row, row + 1, kept.data());
   }
   return RowFilter(std::make_shared<OwnBits>(std::move(kept), rows));
 }

@@ -18,9 +18,7 @@ class ByListOffset final : public FilterRule {
 
   /// Of one list.
   void masks(int64_t first, int64_t count, uint64_t* masks) const override {
-    const int64_t* ids = lists_.ids(list_of_offset(first)) + row_of_offset(first);
-    for (; count > 0; ids += 64, count -= 64)
-      *masks++ = filter_.members(ids, static_cast<int>(std::min<int64_t>(64, count)));
+    filter_.member_masks(lists_.ids(list_of_offset(first)) + row_of_offset(first), count, masks);
   }
   uint64_t members(const int64_t* list_offsets, int count) const override {
     int64_t ids[64];

@@ -60,6 +60,11 @@ class RowFilter {
   uint64_t members(const int64_t* ids, int count) const {
     return rule_ != nullptr ? rule_->members(ids, count) : first_bits(count);
   }
+  /// The same for any number of ids, as masks(…).
+  void member_masks(const int64_t* ids, int64_t count, uint64_t* masks) const {
+    for (; count > 0; ids += 64, count -= 64)
+      *masks++ = members(ids, static_cast<int>(std::min<int64_t>(64, count)));
+  }
   bool keeps(int64_t row) const { return members(&row, 1) != 0; }
   std::optional<std::span<const int64_t>> listed() const {
     return rule_ != nullptr ? rule_->listed() : std::nullopt;

@@ -270,8 +270,8 @@ struct GroupReader {
     return first + group % 8 * (size_t{kWords} * kGroupRows);
   }
   HWY_ATTR HWY_INLINE const uint8_t* factors(unsigned group) const {
-    const auto capacity = static_cast<size_t>(blocks.tile.capacity[group / 8]);
-    const uint8_t* first = blocks.tile.sketch[group / 8] + capacity * (kWords * sizeof(uint64_t));
+    const int capacity = blocks.tile.capacity[group / 8];
+    const uint8_t* first = blocks.tile.sketch[group / 8] + blocks.layout.factors_offset(capacity);
     return first + group % 8 * (kRowFactorBytes * kGroupRows);
   }
   HWY_ATTR HWY_INLINE unsigned allowed(unsigned group) const {
