@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "bench/cuda/bench_check.h"
+#include "bench/bench_check.h"
 #include "bench/cuda/cublas_halves.cuh"
 #include "bench/cuda/device_timer.h"
 #include "cuda/device_buffer.h"

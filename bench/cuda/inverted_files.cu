@@ -6,7 +6,7 @@
 #include <limits>
 #include <memory>
 
-#include "bench/cuda/bench_check.h"
+#include "bench/bench_check.h"
 #include "bench/cuda/device_timer.h"
 #include "bench/cuda/found_rows.h"
 
@@ -19,16 +19,15 @@ constexpr int64_t kTrainingRowsPerList = 40;
 constexpr int kTurns = 3;
 
 struct Copied {
-  std::unique_ptr<polar_index, Deleter> index;
+  IndexHandle index;
   std::unique_ptr<polar_cuda_index, Deleter> device;
 };
 
 Copied build(const std::string& description, const InvertedFileRun& run,
              const SyntheticRows& synthetic) {
   Copied made;
-  polar_index* index = nullptr;
-  check(polar_index_create(description.c_str(), run.dim, POLAR_METRIC_INNER_PRODUCT, &index));
-  made.index.reset(index);
+  made.index = make_index(description, run.dim);
+  polar_index* index = made.index.get();
   const auto dim = static_cast<size_t>(run.dim);
   const int64_t sample =
       std::min(run.rows, std::max(kRowsAtOnce, kTrainingRowsPerList * run.lists));

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/bench_check.h"
 #include "bench/cuda/attention.h"
-#include "bench/cuda/bench_check.h"
 #include "bench/cuda/cublas_search.h"
 #include "bench/cuda/device_timer.h"
 #include "bench/cuda/encoding.h"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <numeric>
 
-#include "bench/cuda/bench_check.h"
+#include "bench/bench_check.h"
 #include "bench/cuda/device_timer.h"
 #include "bench/cuda/found_rows.h"
 

@@ -8,10 +8,11 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
+#include <exception>
 #include <string>
 #include <vector>
 
+#include "bench/bench_check.h"
 #include "bench/median.h"
 #include "bench/synthetic_rows.h"
 #include "polarquant/polarquant.h"
@@ -19,19 +20,13 @@
 
 namespace {
 
+using polarquant::bench::check;
+
 constexpr int32_t kDim = 384;
 constexpr int64_t kRows = 117'659;
 constexpr int64_t kQueries = 200;
 constexpr int64_t kResults = 10;
 constexpr int kRounds = 15;
-
-void check(polar_status status) {
-  if (status == POLAR_OK) return;
-  char text[512];
-  polar_last_error(text, sizeof text);
-  std::fprintf(stderr, "polar-filters: %s\n", text);
-  std::exit(1);
-}
 
 polar_filter as_filter(const std::vector<uint64_t>& bits) {
   polar_filter filter;
@@ -87,21 +82,18 @@ class Index {
   Index(const char* description, const Data& data, bool own_ids) : data_(data) {
     polar_search_options_init(&options_);
     options_.num_threads = 1;
-    check(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &index_));
-    check(polar_index_train(index_, 40'000, data.rows.data(), nullptr));
-    if (polar_index_nlist(index_) > 0) options_.nprobe = 32;
+    index_ = polarquant::bench::make_index(description, kDim);
+    check(polar_index_train(index_.get(), 40'000, data.rows.data(), nullptr));
+    if (polar_index_nlist(index_.get()) > 0) options_.nprobe = 32;
     if (description[0] == 'H') options_.ef_search = 64;
     if (!own_ids) {
-      check(polar_index_add(index_, kRows, data.rows.data(), nullptr));
+      check(polar_index_add(index_.get(), kRows, data.rows.data(), nullptr));
       return;
     }
     std::vector<int64_t> ids(kRows);
     for (int64_t i = 0; i < kRows; ++i) ids[static_cast<size_t>(i)] = i;
-    check(polar_index_add_with_ids(index_, kRows, data.rows.data(), ids.data(), nullptr));
+    check(polar_index_add_with_ids(index_.get(), kRows, data.rows.data(), ids.data(), nullptr));
   }
-  ~Index() { polar_index_destroy(index_); }
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
 
   /// Microseconds a query, of `at_once` in one call; ids (kQueries, kResults).
   double search(const std::vector<uint64_t>& bits, int64_t at_once, int64_t* ids) {
@@ -110,7 +102,7 @@ class Index {
     std::vector<float> scores(static_cast<size_t>(at_once * kResults));
     const auto start = std::chrono::steady_clock::now();
     for (int64_t query = 0; query < kQueries; query += at_once)
-      check(polar_index_search(index_, at_once, data_.queries.data() + query * kDim, kResults,
+      check(polar_index_search(index_.get(), at_once, data_.queries.data() + query * kDim, kResults,
                                &options_, scores.data(), ids + query * kResults));
     const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
     return time.count() / kQueries;
@@ -119,7 +111,7 @@ class Index {
  private:
   const Data& data_;
   polar_search_options options_;
-  polar_index* index_ = nullptr;
+  polarquant::bench::IndexHandle index_;
 };
 
 double recall(const std::vector<int64_t>& truth, const std::vector<int64_t>& ids) {
@@ -162,16 +154,7 @@ void measure(const char* description, const Data& data, const std::vector<Kept>&
   std::fflush(stdout);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const std::vector<std::string> names(argv + 1, argv + argc);
-  if (!names.empty() && names[0][0] == '-') {
-    std::printf(
-        "polar-filters [INDEX…]: searches with filters beside searches without, one thread\n"
-        "  polar-filters\n  polar-filters Polar4 IVF1024,Polar4 HNSW32,Polar4\n");
-    return names[0] == "--help" ? 0 : 1;
-  }
+void measure_all(const std::vector<std::string>& names) {
   const Data data;
   std::vector<Kept> filters = {{"none", {}},
                                keep_random("half", .5),
@@ -189,6 +172,24 @@ int main(int argc, char** argv) {
   for (const std::string& name : names.empty() ? all : names) {
     measure(name.c_str(), data, filters, false);
     if (name[0] != 'H') measure(name.c_str(), data, filters, true);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> names(argv + 1, argv + argc);
+  if (!names.empty() && names[0][0] == '-') {
+    std::printf(
+        "polar-filters [INDEX…]: searches with filters beside searches without, one thread\n"
+        "  polar-filters\n  polar-filters Polar4 IVF1024,Polar4 HNSW32,Polar4\n");
+    return names[0] == "--help" ? 0 : 1;
+  }
+  try {
+    measure_all(names);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "polar-filters: %s\n", error.what());
+    return 1;
   }
   return 0;
 }

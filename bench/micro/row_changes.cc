@@ -6,27 +6,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "bench/bench_check.h"
 #include "bench/synthetic_rows.h"
 #include "polarquant/polarquant.h"
 #include "src/core/random.h"
 
 namespace {
 
+using polarquant::bench::check;
+
 constexpr int32_t kDim = 384;
 constexpr int64_t kOthers = 4096;  // rows to come
 constexpr int64_t kResults = 10;
-
-void check(polar_status status) {
-  if (status == POLAR_OK) return;
-  char text[512];
-  polar_last_error(text, sizeof text);
-  std::fprintf(stderr, "polar-changes: %s\n", text);
-  std::exit(1);
-}
 
 polar_work_options one_thread() {
   polar_work_options options;
@@ -47,29 +43,28 @@ class LivingIndex {
     made.fill(rows, kOthers, others_.data());
     std::vector<int64_t> ids(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) ids[static_cast<size_t>(i)] = 2 * i;
-    check(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &index_));
-    check(polar_index_train(index_, std::min<int64_t>(rows, 40'000), x.data(), nullptr));
-    check(polar_index_add_with_ids(index_, rows, x.data(), ids.data(), nullptr));
+    index_ = polarquant::bench::make_index(description, kDim);
+    check(polar_index_train(index_.get(), std::min<int64_t>(rows, 40'000), x.data(), nullptr));
+    check(polar_index_add_with_ids(index_.get(), rows, x.data(), ids.data(), nullptr));
   }
-  ~LivingIndex() { polar_index_destroy(index_); }
-  LivingIndex(const LivingIndex&) = delete;
-  LivingIndex& operator=(const LivingIndex&) = delete;
 
-  void add(int64_t id) { check(polar_index_add_with_ids(index_, 1, next_row(), &id, &work_)); }
-  void update(int64_t id) { check(polar_index_update(index_, 1, &id, next_row(), &work_)); }
+  void add(int64_t id) {
+    check(polar_index_add_with_ids(index_.get(), 1, next_row(), &id, &work_));
+  }
+  void update(int64_t id) { check(polar_index_update(index_.get(), 1, &id, next_row(), &work_)); }
   void remove(int64_t id) {
     int64_t removed = 0;
-    check(polar_index_remove(index_, 1, &id, &removed));
+    check(polar_index_remove(index_.get(), 1, &id, &removed));
     if (removed != 1) std::exit(1);
   }
   void search() {
     polar_search_options options;
     polar_search_options_init(&options);
     options.num_threads = 1;
-    if (polar_index_nlist(index_) > 0) options.nprobe = 16;
+    if (polar_index_nlist(index_.get()) > 0) options.nprobe = 16;
     float scores[kResults];
     int64_t ids[kResults];
-    check(polar_index_search(index_, 1, next_row(), kResults, &options, scores, ids));
+    check(polar_index_search(index_.get(), 1, next_row(), kResults, &options, scores, ids));
   }
   int64_t known_id() { return 2 * random_.below(rows_); }
 
@@ -80,7 +75,7 @@ class LivingIndex {
   polar_work_options work_;
   std::vector<float> others_;
   polarquant::Random random_{4};
-  polar_index* index_ = nullptr;
+  polarquant::bench::IndexHandle index_;
 };
 
 void add_one(benchmark::State& state, const char* description) {
@@ -139,7 +134,12 @@ int main(int argc, char** argv) {
   }
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
+  try {
+    benchmark::RunSpecifiedBenchmarks();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "polar-changes: %s\n", error.what());
+    return 1;
+  }
   benchmark::Shutdown();
   return 0;
 }

@@ -2,6 +2,8 @@
 // The C ABI as benchmarks use it: failures are exceptions, handles free themselves.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -22,5 +24,13 @@ struct Deleter {
   void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
   void operator()(polar_cuda_encoder* encoder) const { polar_cuda_encoder_destroy(encoder); }
 };
+using IndexHandle = std::unique_ptr<polar_index, Deleter>;
+
+/// An index without rows, for inner product.
+inline IndexHandle make_index(const std::string& description, int32_t dim) {
+  polar_index* index = nullptr;
+  check(polar_index_create(description.c_str(), dim, POLAR_METRIC_INNER_PRODUCT, &index));
+  return IndexHandle(index);
+}
 
 }  // namespace polarquant::bench
