@@ -2,13 +2,15 @@
 // polar-filters: how long searches with a filter take through the C API, as shares of the time
 // without one, by one thread and in turns, and what they find of the nearest rows that the filter
 // keeps. A row of the table is a filter: how many rows it keeps, drawn at random or one after the
-// other.
+// other; queries one by one with the bits and with the prepared filter, and all in one call with
+// the prepared one.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,32 @@ polar_filter as_filter(const std::vector<uint64_t>& bits) {
   filter.bitset = {bits.data(), kRows};
   return filter;
 }
+
+struct DestroyPrepared {
+  void operator()(polar_prepared_filter* prepared) const {
+    polar_prepared_filter_destroy(prepared);
+  }
+};
+/// The same filter, prepared.
+class Prepared {
+ public:
+  explicit Prepared(const std::vector<uint64_t>& bits) {
+    const polar_filter filter = as_filter(bits);
+    polar_prepared_filter* prepared = nullptr;
+    check(polar_prepared_filter_create(&filter, &prepared));
+    prepared_.reset(prepared);
+  }
+  polar_filter filter() const {
+    polar_filter filter;
+    polar_filter_init(&filter);
+    filter.kind = POLAR_FILTER_PREPARED;
+    filter.prepared = prepared_.get();
+    return filter;
+  }
+
+ private:
+  std::unique_ptr<polar_prepared_filter, DestroyPrepared> prepared_;
+};
 
 /// The rows of an index, and queries.
 struct Data {
@@ -96,8 +124,7 @@ class Index {
   }
 
   /// Microseconds a query, of `at_once` in one call; ids (kQueries, kResults).
-  double search(const std::vector<uint64_t>& bits, int64_t at_once, int64_t* ids) {
-    const polar_filter filter = as_filter(bits);
+  double search(const polar_filter& filter, int64_t at_once, int64_t* ids) {
     options_.filter = &filter;
     std::vector<float> scores(static_cast<size_t>(at_once * kResults));
     const auto start = std::chrono::steady_clock::now();
@@ -129,13 +156,18 @@ void measure(const char* description, const Data& data, const std::vector<Kept>&
              bool own_ids) {
   Index index(description, data, own_ids);
   const size_t count = filters.size();
+  std::vector<Prepared> prepared;
+  for (const Kept& kept : filters) prepared.emplace_back(kept.bits);
   std::vector<std::vector<double>> single(count);
+  std::vector<std::vector<double>> single_prepared(count);
   std::vector<std::vector<double>> batch(count);
   std::vector<std::vector<int64_t>> ids(count, std::vector<int64_t>(kQueries * kResults));
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < count; ++i) {
-      batch[i].push_back(index.search(filters[i].bits, kQueries, ids[i].data()));
-      single[i].push_back(index.search(filters[i].bits, 1, ids[i].data()));
+      const polar_filter filter = prepared[i].filter();
+      single[i].push_back(index.search(as_filter(filters[i].bits), 1, ids[i].data()));
+      batch[i].push_back(index.search(filter, kQueries, ids[i].data()));
+      single_prepared[i].push_back(index.search(filter, 1, ids[i].data()));
     }
   }
   std::printf("%s%s\n", description, own_ids ? ", rows with ids of the caller's" : "");
@@ -143,10 +175,13 @@ void measure(const char* description, const Data& data, const std::vector<Kept>&
   const double many = polarquant::bench::median(batch[0]);
   for (size_t i = 0; i < count; ++i) {
     const double of_one = polarquant::bench::median(single[i]);
+    const double of_prepared = polarquant::bench::median(single_prepared[i]);
     const double of_many = polarquant::bench::median(batch[i]);
-    std::printf("  %-12s %8lld rows  one %8.1f us %5.2f  batch %8.1f us %5.2f  recall %.3f",
-                filters[i].name.c_str(), static_cast<long long>(filters[i].count), of_one,
-                of_one / one, of_many, of_many / many, recall(filters[i].truth, ids[i]));
+    std::printf(
+        "  %-10s %6lld rows  one %7.1f us %5.2f  prepared %7.1f us %5.2f  batch %7.1f us %5.2f  "
+        "recall %.3f",
+        filters[i].name.c_str(), static_cast<long long>(filters[i].count), of_one, of_one / one,
+        of_prepared, of_prepared / one, of_many, of_many / many, recall(filters[i].truth, ids[i]));
     const auto empty = std::count(ids[i].begin(), ids[i].end(), -1);
     if (empty > 0) std::printf("  %lld places empty", static_cast<long long>(empty));
     std::printf("\n");
@@ -166,7 +201,7 @@ void measure_all(const std::vector<std::string>& names) {
   Index exact("Flat", data, false);
   for (Kept& filter : filters) {
     filter.truth.resize(kQueries * kResults);
-    exact.search(filter.bits, kQueries, filter.truth.data());
+    exact.search(as_filter(filter.bits), kQueries, filter.truth.data());
   }
   const std::vector<std::string> all = {"Polar4", "IVF1024,Polar4", "HNSW32,Polar4"};
   for (const std::string& name : names.empty() ? all : names) {

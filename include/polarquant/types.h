@@ -93,6 +93,7 @@ typedef int32_t polar_filter_kind;
 #define POLAR_FILTER_IDS 2      /* those listed in `ids` */
 #define POLAR_FILTER_RANGE 3    /* those from range.first to before range.end */
 #define POLAR_FILTER_CALLBACK 4 /* those for which callback.keep returns non-zero */
+#define POLAR_FILTER_PREPARED 5 /* those of `prepared` */
 
 /* A bit for each id from 0 on: bit id%64 of word id/64, ⌈num_bits/64⌉ words. Ids from num_bits on
  * are left out. */
@@ -120,6 +121,9 @@ typedef struct polar_id_callback {
   void* user;
 } polar_id_callback;
 
+/* A filter for many searches, polar_prepared_filter_create. */
+typedef struct polar_prepared_filter polar_prepared_filter;
+
 /* Ids to keep, of rows that a search may return or a removal takes. Only the member that `kind`
  * names is read. */
 typedef struct polar_filter {
@@ -129,10 +133,27 @@ typedef struct polar_filter {
   polar_id_list ids;
   polar_id_range range;
   polar_id_callback callback;
+  const polar_prepared_filter* prepared;
 } polar_filter;
 
 /* Fills *filter with the defaults. NULL is ignored. */
 POLAR_API void polar_filter_init(polar_filter* filter);
+
+/*
+ * *out: a filter that keeps what `filter` keeps now, for use with POLAR_FILTER_PREPARED. It has
+ * copies of its bits or ids, and keeps what searches found: which rows of an index it leaves, and
+ * how many. The first search of an index, and the first one after each change of its rows, finds
+ * that, in about a nanosecond a row where rows have ids of the caller's, and less for positions;
+ * the searches that follow need not.
+ *
+ * filter: any kind but POLAR_FILTER_CALLBACK, whose answers may change, and POLAR_FILTER_PREPARED.
+ * One prepared filter serves any number of indexes and threads at once; it keeps what it found of
+ * the last four states of indexes, an eighth of a byte a row each.
+ */
+POLAR_API polar_status polar_prepared_filter_create(const polar_filter* filter,
+                                                    polar_prepared_filter** out);
+/* NULL is ignored. No search that uses it may be running. */
+POLAR_API void polar_prepared_filter_destroy(polar_prepared_filter* prepared);
 
 /* ---- Search options ------------------------------------------------------------------------- */
 

@@ -90,7 +90,7 @@ extern "C" void polar_index_destroy(polar_index* index) { delete index; }
 extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x,
                                           const polar_work_options* options) {
   return run_work("train", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 1);
     const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     auto* polar = dynamic_cast<IndexPolar*>(checked.faiss.get());
@@ -113,7 +113,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
 extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x,
                                         const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_trained(checked);
@@ -130,7 +130,7 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
                                                  const int64_t* ids,
                                                  const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
@@ -156,7 +156,8 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
     require_count("nq", nq, 0);
     require_count("k", k, 1);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
-    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options);
+    const SearchRequest request =
+        read_request(nq, input.data(), SearchGoal::best(k), options, checked.rows_state);
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     require_trained(checked);

@@ -13,11 +13,11 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/filter_input.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
 #include "src/capi/new_ids.h"
-#include "src/capi/search_options.h"
 #include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/row_changes.h"
@@ -141,7 +141,7 @@ using namespace polarquant::capi;  // NOLINT
 extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
                                            int64_t* removed) {
   return run_guarded([&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
     std::vector<int64_t> sorted(ids, ids + n);
@@ -159,7 +159,7 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_remove_filtered(polar_index* index, const polar_filter* filter,
                                                     int64_t* removed) {
   return run_guarded([&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     const int64_t count = remove_rows(checked, require_object("filter", filter));
     if (removed != nullptr) *removed = count;
   });
@@ -168,7 +168,7 @@ extern "C" polar_status polar_index_remove_filtered(polar_index* index, const po
 extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                            const float* x, const polar_work_options* options) {
   return run_work("update", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
     const MetricInput input(checked.metric, checked.dim, n, x);
@@ -181,7 +181,7 @@ extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
                                            const float* x, const polar_work_options* options) {
   return run_work("upsert", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
@@ -210,8 +210,8 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other,
                                           const polar_work_options* options) {
   return run_work("merge", options, [&] {
-    polar_index& checked = require_object("index", index);
-    polar_index& from = require_object("other", other);
+    polar_index& checked = require_changeable("index", index);
+    polar_index& from = require_changeable("other", other);
     require_same_input(checked, from);
     merge(checked, from);
   });

@@ -23,6 +23,12 @@ void train_without_polysemous(::faiss::Index& index) {
 
 }  // namespace
 
+polar_index& require_changeable(const char* argument, polar_index* index) {
+  polar_index& checked = require_object(argument, index);
+  checked.rows_state = new_rows_state();
+  return checked;
+}
+
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {
   auto made = make_index(index.description.c_str(), index.dim, index.metric != Metric::l2);
   train_without_polysemous(*made);

@@ -9,6 +9,8 @@
 
 namespace polarquant::capi {
 
+/// The index of a call that changes its rows: they count as others from now on.
+polar_index& require_changeable(const char* argument, polar_index* index);
 /// A new FAISS index of the handle's description.
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index);
 /// Throws not_trained when rows cannot be added yet.

@@ -33,7 +33,8 @@ extern "C" polar_status polar_index_explain(const polar_index* index, int64_t nq
     require_count("nq", nq, 1);
     require(nq <= kMostQueries, StatusCode::bad_argument, "nq: {} is not allowed; 1 to 2^40", nq);
     require_count("k", k, 1);
-    const SearchRequest request = read_request(nq, nullptr, SearchGoal::best(k), options);
+    const SearchRequest request =
+        read_request(nq, nullptr, SearchGoal::best(k), options, checked.rows_state);
     require_trained(checked);
     const OmpThreads threads(request.threads);
     const std::string text = explain_search(*checked.faiss, request);

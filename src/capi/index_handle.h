@@ -12,6 +12,7 @@
 #include "polarquant/polarquant.h"
 #include "src/capi/caller_ids.h"
 #include "src/codec/codec.h"
+#include "src/core/rows_state.h"
 #include "src/faiss/foreign/faiss_interrupt.h"
 
 struct polar_index {
@@ -24,6 +25,7 @@ struct polar_index {
   polarquant::Metric metric = polarquant::Metric::inner_product;
   std::unique_ptr<::faiss::Index> faiss;
   RowIds row_ids = RowIds::undecided;  // decided by the first row
+  uint64_t rows_state = polarquant::new_rows_state();
   /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
   polarquant::capi::CallerIds ids;
 

@@ -82,7 +82,7 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
                                                          const float* x,
                                                          const polar_work_options* options) {
   return run_work("train", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     require_no_rows(checked);
     auto trained = make_untrained(checked);
     IndexIVFPolar& ivf = require_lists(checked, *trained);
@@ -104,7 +104,7 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
                                                  const int64_t* ids, const int64_t* lists,
                                                  const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_object("index", index);
+    polar_index& checked = require_changeable("index", index);
     IndexIVFPolar& ivf = require_lists(checked, *checked.faiss);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);

@@ -43,7 +43,7 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
     require_count("nq", nq, 0);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
     const SearchRequest request =
-        read_request(nq, input.data(), SearchGoal::within(radius), options);
+        read_request(nq, input.data(), SearchGoal::within(radius), options, checked.rows_state);
     const RangeOutput output(radius, nq, capacity, lims, scores, ids);
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);

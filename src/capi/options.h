@@ -32,8 +32,8 @@ Struct sized() {
   return made;
 }
 /// What read_struct makes of the caller's struct over `defaults`, which NULL gives. first_bytes:
-/// the struct's size in the first version that had it, which never changes (test_capi_abi.cc); no
-/// struct has grown since.
+/// the struct's size in the first version that had it, which never changes (test_capi_abi.cc); only
+/// polar_filter has grown since.
 template <typename Struct>
 Struct read_over(const Struct& defaults, const char* name, const Struct* given,
                  size_t first_bytes = sizeof(Struct)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// polar_search_options and polar_filter on their way into a search.
+// polar_search_options on their way into a search.
 #pragma once
 
 #include "polarquant/polarquant.h"
@@ -7,11 +7,10 @@
 
 namespace polarquant::capi {
 
-/// The caller's filter, checked, over ids; NULL keeps every one. Borrows what it points to.
-RowFilter read_filter(const polar_filter* given);
 /// A search of nq queries, (nq, dim), as the caller's options want it, checked; NULL gives the
-/// defaults. Borrows what they point to.
+/// defaults. Borrows what they point to. `rows_state`: of the rows that are searched, where they
+/// have a handle.
 SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& goal,
-                           const polar_search_options* options);
+                           const polar_search_options* options, uint64_t rows_state = kUnknownRows);
 
 }  // namespace polarquant::capi

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <utility>
 
+#include "src/scan/search/filter_rules.h"
 #include "src/scan/search/more_lists.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
@@ -72,20 +75,15 @@ size_t CudaIndex::memory_bytes() const {
   return bytes;
 }
 
-std::vector<uint64_t> CudaIndex::allowed_rows(const RowFilter& filter) const {
-  std::vector<uint64_t> allowed;
-  if (filter.keeps_all()) return allowed;
-  allowed.resize(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
+RowFilter CudaIndex::allowed_rows(const RowFilter& filter) const {
   const std::vector<int64_t>& ids = lists_ != nullptr ? lists_->ids() : ids_;
-  if (ids.empty()) {
-    if (row_numbers_ > 0) filter.masks(0, row_numbers_, allowed.data());
-    return allowed;
-  }
+  if (ids.empty()) return kept_rows(filter, row_numbers_);
+  std::vector<uint64_t> allowed(static_cast<size_t>(div_up(row_numbers_, kBlockRows)));
   filter.member_masks(ids.data(), row_numbers_, allowed.data());
   // No filter keeps the spare rows after a list, of id −1.
   for (size_t row = 0; row < ids.size(); ++row)
     allowed[row / kBlockRows] &= ~(static_cast<uint64_t>(ids[row] < 0 ? 1 : 0) << row % kBlockRows);
-  return allowed;
+  return RowFilter(std::make_shared<KeptRows>(std::move(allowed), row_numbers_));
 }
 
 DeviceQueries CudaIndex::prepare(int64_t nq, const float* queries, float exactness,
@@ -221,14 +219,16 @@ void CudaIndex::search_rows(const SearchRequest& wanted, void* stream,
   const int64_t nq = wanted.nq;
   const int64_t k = wanted.goal.k;
   const SearchOptions& options = wanted.options;
-  const std::vector<uint64_t> allowed = allowed_rows(wanted.filter);
+  const RowFilter allowed =
+      wanted.filter.found(rows_state_, [&] { return allowed_rows(wanted.filter); });
   Request request = {};
   request.k = k;
   request.kept = std::min(scan_codec_->rescored_rows(k), std::max(k, row_numbers_));
   request.bounded = search_is_bounded(*scan_codec_, options.exactness);
   request.exactness = request.bounded ? options.exactness : 0;
   if (lists_ != nullptr) request.nprobe = options.nprobe;
-  request.allowed = allowed.empty() ? nullptr : allowed.data();
+  if (!allowed.keeps_all())
+    request.allowed = static_cast<const KeptRows*>(allowed.rule())->words().data();
   request.stream = stream;
   request.threads = preparing_threads(wanted.threads, nq);
   const int64_t at_once = queries_at_once(request.kept);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
+#include "src/core/rows_state.h"
 #include "src/device/cuda_description.h"
 #include "src/device/cuda_lists.h"
 #include "src/device/cuda_places.h"
@@ -59,7 +60,8 @@ class CudaIndex {
   /// Describes lists where there are any.
   void copy_rows(std::span<const BlockRows> spans, std::span<const PartRange> ranges,
                  const ListsForDevices* lists, const CudaPlaces& places);
-  std::vector<uint64_t> allowed_rows(const RowFilter& filter) const;
+  /// KeptRows of all rows.
+  RowFilter allowed_rows(const RowFilter& filter) const;
   DeviceQueries prepare(int64_t nq, const float* queries, float exactness, int threads) const;
   cuda::SearchRequest device_request(const DeviceQueries& queries, PartRange range,
                                      const Request& request) const;
@@ -75,6 +77,7 @@ class CudaIndex {
 
   std::unique_ptr<Codec> codec_;
   std::unique_ptr<ScanCodec> scan_codec_;
+  uint64_t rows_state_ = new_rows_state();
   int64_t row_numbers_ = 0;           // rows, with the spare rows after lists
   std::vector<int64_t> ids_;          // where rows have their own
   std::unique_ptr<CudaLists> lists_;  // for an inverted file

@@ -24,10 +24,12 @@ struct DestroyHandle {
   void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
   void operator()(polar_query* query) const { polar_query_destroy(query); }
   void operator()(polar_index* index) const { polar_index_destroy(index); }
+  void operator()(polar_prepared_filter* filter) const { polar_prepared_filter_destroy(filter); }
 };
 using CodecHandle = std::unique_ptr<polar_codec, DestroyHandle>;
 using QueryHandle = std::unique_ptr<polar_query, DestroyHandle>;
 using IndexHandle = std::unique_ptr<polar_index, DestroyHandle>;
+using PreparedFilterHandle = std::unique_ptr<polar_prepared_filter, DestroyHandle>;
 
 inline std::string last_error() {
   std::string text(polar_last_error(nullptr, 0), '\0');
@@ -50,6 +52,17 @@ inline void check_failed(polar_status status, polar_status expected,
     INFO("looked for: " << part);
     CHECK(last_error().find(part) != std::string::npos);
   }
+}
+
+inline PreparedFilterHandle prepared_filter(const polar_filter& filter) {
+  polar_prepared_filter* prepared = nullptr;
+  require_ok(polar_prepared_filter_create(&filter, &prepared));
+  return PreparedFilterHandle(prepared);
+}
+inline polar_filter filter_of(const PreparedFilterHandle& prepared) {
+  polar_filter filter = filter_of(POLAR_FILTER_PREPARED);
+  filter.prepared = prepared.get();
+  return filter;
 }
 
 inline CodecHandle make_codec(const char* spec, int32_t dim, polar_metric metric,

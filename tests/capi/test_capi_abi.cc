@@ -105,6 +105,7 @@ TEST_CASE("filters and blocks: sizes, places and defaults are pinned", "[capi]")
   CHECK(POLAR_FILTER_IDS == 2);
   CHECK(POLAR_FILTER_RANGE == 3);
   CHECK(POLAR_FILTER_CALLBACK == 4);
+  CHECK(POLAR_FILTER_PREPARED == 5);
   CHECK(std::is_same_v<polar_filter_kind, int32_t>);
   CHECK(offsetof(polar_filter, struct_size) == 0);
   CHECK(offsetof(polar_filter, kind) == 4);
@@ -115,10 +116,11 @@ TEST_CASE("filters and blocks: sizes, places and defaults are pinned", "[capi]")
   CHECK(offsetof(polar_blocks, rows) == 0);
   CHECK(offsetof(polar_blocks, data) == 8);
   if (sizeof(void*) == 8) {
-    CHECK(sizeof(polar_filter) == 72);
+    CHECK(sizeof(polar_filter) == 80);
     CHECK(offsetof(polar_filter, ids) == 24);
     CHECK(offsetof(polar_filter, range) == 40);
     CHECK(offsetof(polar_filter, callback) == 56);
+    CHECK(offsetof(polar_filter, prepared) == 72);  // the first version ended here
     CHECK(offsetof(polar_bitset, num_bits) == 8);
     CHECK(offsetof(polar_id_list, count) == 8);
     CHECK(offsetof(polar_id_callback, user) == 8);

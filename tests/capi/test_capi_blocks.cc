@@ -264,10 +264,10 @@ TEST_CASE("search options name what is wrong", "[capi]") {
   options.reserved = 1;
   refused(options, {"options.reserved: 1"});
   options = search_options();
-  polar_filter filter = filter_of(5);
+  polar_filter filter = filter_of(6);
   options.filter = &filter;
   refused(options,
-          {"filter.kind: 5 is not allowed; 0 (POLAR_FILTER_NONE) to 4 (POLAR_FILTER_CALLBACK)"});
+          {"filter.kind: 6 is not allowed; 0 (POLAR_FILTER_NONE) to 5 (POLAR_FILTER_PREPARED)"});
   filter.kind = POLAR_FILTER_CALLBACK;
   refused(options, {"filter.callback.keep: NULL"});
   filter = bitset_filter(nullptr, 5);

@@ -135,21 +135,44 @@ bool passes(polar_filter_kind kind, int64_t id) {
   return kind == POLAR_FILTER_RANGE ? id >= 30 && id < 500 : kept(id);
 }
 
-constexpr polar_filter_kind kFilters[] = {POLAR_FILTER_BITSET, POLAR_FILTER_IDS, POLAR_FILTER_RANGE,
-                                          POLAR_FILTER_CALLBACK};
+/// A filter, and the kind that says what it keeps.
+struct GivenFilter {
+  polar_filter_kind kind;
+  polar_filter filter;
+};
+
+/// Filters of all kinds, prepared ones too.
+class AllFilters {
+ public:
+  AllFilters() {
+    for (const polar_filter_kind kind :
+         {POLAR_FILTER_BITSET, POLAR_FILTER_IDS, POLAR_FILTER_RANGE, POLAR_FILTER_CALLBACK}) {
+      given_.push_back({kind, values_.filter(kind)});
+      if (kind == POLAR_FILTER_CALLBACK) continue;
+      prepared_.push_back(prepared_filter(values_.filter(kind)));
+      given_.push_back({kind, filter_of(prepared_.back())});
+    }
+  }
+  const std::vector<GivenFilter>& given() const { return given_; }
+
+ private:
+  Filters values_;
+  std::vector<PreparedFilterHandle> prepared_;
+  std::vector<GivenFilter> given_;
+};
 
 void check_filtered_search(const Row& row, const IndexHandle& index) {
   polar_search_options options = defaults(row);
-  const Filters values;
+  const AllFilters all_filters;
   if (row.can == 0) options.nprobe = 0;
   // A refinement scores again what its first index finds: all, for both to be over the same rows.
   if ((row.can & refines) != 0) options.k_factor = kRows;
   Found all;
   require_ok(search(index, kRows, options, &all));
-  for (const polar_filter_kind kind : kFilters) {
-    INFO("filter " << kind);
-    const polar_filter filter = values.filter(kind);
-    options.filter = &filter;
+  for (const GivenFilter& given : all_filters.given()) {
+    const polar_filter_kind kind = given.kind;
+    INFO("filter " << given.filter.kind << ", of kind " << kind);
+    options.filter = &given.filter;
     Found found;
     if ((row.can & filters) == 0) {
       check_failed(search(index, kK, options, &found), POLAR_ERROR_UNSUPPORTED, {"options.filter"});
@@ -180,7 +203,7 @@ void check_filtered_search(const Row& row, const IndexHandle& index) {
 void check_filtered_range(const Row& row, const IndexHandle& index, polar_metric metric) {
   polar_search_options options = defaults(row);
   options.ef_search = 0;
-  const Filters values;
+  const AllFilters all_filters;
   const float radius = metric == POLAR_METRIC_L2 ? 25.0F : 0.5F;
   Found all;
   const polar_status status = range_search(index, radius, options, &all);
@@ -190,10 +213,10 @@ void check_filtered_range(const Row& row, const IndexHandle& index, polar_metric
   }
   require_ok(status);
   REQUIRE(all.ids.size() > 50);
-  for (const polar_filter_kind kind : kFilters) {
-    INFO("filter " << kind);
-    const polar_filter filter = values.filter(kind);
-    options.filter = &filter;
+  for (const GivenFilter& given : all_filters.given()) {
+    const polar_filter_kind kind = given.kind;
+    INFO("filter " << given.filter.kind << ", of kind " << kind);
+    options.filter = &given.filter;
     Found found;
     require_ok(range_search(index, radius, options, &found));
     for (int64_t query = 0; query < kQueries; ++query) {

@@ -44,8 +44,20 @@ std::span<const CallPlayer::Operation> CallPlayer::operations() {
 CallPlayer::CallPlayer(const IndexKind& kind, polar_metric metric, std::string folder)
     : kind_(kind), metric_(metric), folder_(std::move(folder)) {}
 
+const RandomFilter& CallPlayer::random_filter(Random& random) {
+  std::unique_ptr<RandomFilter>& filter = filters_[random.below(filters_.size())];
+  if (filter == nullptr || random.below(2) == 0) {
+    filter = std::make_unique<RandomFilter>(random, now_->rows);
+    if (random.below(2) == 0) filter->prepare();
+  } else {
+    filter->prepare();
+  }
+  return *filter;
+}
+
 void CallPlayer::play(const CallSequence& sequence) {
   log_.clear();
+  filters_ = {};
   try {
     begin(sequence.trains_first);
     for (const Call& call : sequence.calls) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -17,6 +18,7 @@
 #include "tests/model/call_sequence.h"
 #include "tests/model/index_kinds.h"
 #include "tests/model/plain_rows.h"
+#include "tests/model/random_filter.h"
 
 namespace polarquant::test {
 
@@ -81,6 +83,8 @@ class CallPlayer {
     return static_cast<int64_t>(random.below(static_cast<uint64_t>(bound)));
   }
   std::vector<float> random_rows(Random& random, int64_t n) const;
+  /// A new one, or one of those prepared before, for whatever rows there were.
+  const RandomFilter& random_filter(Random& random);
   void log(const std::string& line);
   void require_that(bool holds, const std::string& what) const;
   /// The call must have worked.
@@ -92,6 +96,7 @@ class CallPlayer {
   std::array<ModelledIndex, 2> both_;
   IndexHandle empty_;  // of the state that both have
   bool same_state_ = true;
+  std::array<std::unique_ptr<RandomFilter>, 4> filters_;
   ModelledIndex* now_ = nullptr;  // what the call is made on
   ModelledIndex* other_ = nullptr;
   std::string log_;

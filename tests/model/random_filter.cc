@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/model/random_filter.h"
-#include "tests/support/filters.h"
 
 #include <algorithm>
 #include <limits>
+
+#include "tests/support/filters.h"
 
 namespace polarquant::test {
 namespace {
@@ -32,6 +33,11 @@ RandomFilter::RandomFilter(Random& random, const PlainRows& rows)
   divisor_ = 2 + static_cast<int64_t>(random.below(4));
 }
 
+void RandomFilter::prepare() {
+  if (kind_ == POLAR_FILTER_CALLBACK || prepared_ != nullptr) return;
+  prepared_ = prepared_filter(filter());
+}
+
 bool RandomFilter::keeps(int64_t id) const {
   switch (kind_) {
     case POLAR_FILTER_BITSET:
@@ -46,6 +52,7 @@ bool RandomFilter::keeps(int64_t id) const {
 }
 
 polar_filter RandomFilter::filter() const {
+  if (prepared_ != nullptr) return filter_of(prepared_);
   polar_filter filter = filter_of(kind_);
   filter.bitset = {bits_.data(), num_bits_};
   filter.ids = {ids_.data(), static_cast<int64_t>(ids_.size())};
@@ -55,6 +62,10 @@ polar_filter RandomFilter::filter() const {
 }
 
 std::string RandomFilter::name() const {
+  return prepared_ != nullptr ? "prepared: " + rule_name() : rule_name();
+}
+
+std::string RandomFilter::rule_name() const {
   switch (kind_) {
     case POLAR_FILTER_BITSET:
       return "bits below " + std::to_string(num_bits_);

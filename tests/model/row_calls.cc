@@ -131,7 +131,7 @@ void CallPlayer::remove(Random& random) {
 }
 
 void CallPlayer::remove_filtered(Random& random) {
-  const RandomFilter filter(random, now_->rows);
+  const RandomFilter& filter = random_filter(random);
   log(format_text("({})", filter.name()));
   const polar_filter given = filter.filter();
   int64_t removed = -1;

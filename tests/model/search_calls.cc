@@ -38,7 +38,7 @@ void CallPlayer::search(Random& random) {
 
 void CallPlayer::search_filtered(Random& random) {
   if (polar_index_is_trained(now_->index.get()) == 0 || !filters(kind_, now_->index.get())) return;
-  const RandomFilter filter(random, now_->rows);
+  const RandomFilter& filter = random_filter(random);
   log(format_text("({})", filter.name()));
   polar_search_options options = exhaustive_options(kind_, now_->index.get());
   const polar_filter given = filter.filter();

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+import copy
+import pickle
 import unittest
 
 import numpy as np
@@ -33,6 +35,8 @@ class FilterTest(unittest.TestCase):
             ("mask", mask),
             ("list of bools", mask.tolist()),
             ("packed mask", polarquant.Bitset(mask)),
+            ("set of ids", polarquant.IdSet(kept)),
+            ("set of ids in another order, twice", polarquant.IdSet(backwards + backwards)),
             ("ids", np.array(sorted(kept))),
             ("ids of another type", np.array(sorted(kept), np.uint16)),
             ("ids in another order, twice", np.array(backwards + backwards)),
@@ -85,12 +89,47 @@ class FilterTest(unittest.TestCase):
                 self.found(wrong)
         with self.assertRaises(ValueError):
             polarquant.Bitset([1, 0])
+        for wrong, error in [([0.5], TypeError), ([[1, 2]], ValueError), (["a"], TypeError)]:
+            with self.subTest(str(wrong)), self.assertRaisesRegex(error, "ids"):
+                polarquant.IdSet(wrong)
 
     def test_exactness(self):
         for wrong in (-1, np.nan):
             with self.assertRaisesRegex(ValueError, "exactness"):
                 self.codec.search(self.query, self.codes, 1, exactness=wrong)
         self.codec.search(self.query, self.codes, 1, exactness=0)
+
+
+@needs_indexes
+class FilterForManySearchesTest(unittest.TestCase):
+    def test_it_keeps_the_same_after_changes(self):
+        x = make_rows(2 * N, 64)
+        mask = np.arange(4 * N) % 9 == 1
+        ids = np.flatnonzero(mask)
+        for spec in ("Polar4", "IVF4,Polar4", "IDMap2,Polar4"):
+            index = polarquant.Index(spec, 64)
+            if not index.is_trained:
+                index.train(x)
+            index.add_with_ids(x[:N], range(N))
+            filters = [polarquant.Bitset(mask), polarquant.IdSet(ids)]
+            filters += [copy.copy(filters[0]), pickle.loads(pickle.dumps(filters[1]))]
+
+            def check_same():
+                expected = index.search(x[:5], 10, filter=ids)[1]
+                self.assertEqual(int(np.min(expected % 9)), 1)
+                for filter in filters + [copy.deepcopy(filters[0])]:
+                    for _ in range(2):  # found, and kept
+                        found = index.search(x[:5], 10, filter=filter)[1]
+                        self.assertEqual(found.tolist(), expected.tolist())
+
+            with self.subTest(spec):
+                check_same()
+                index.add_with_ids(x[N:], range(N, 2 * N))
+                check_same()
+                index.remove_ids(ids[::3])
+                check_same()
+                index.remove_ids(filters[1])
+                self.assertEqual(len(index), 2 * N - int(mask[: 2 * N].sum()))
 
 
 @needs_indexes

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "src/scan/search/filter_rules.h"
 #include "src/scan/search/plan.h"
@@ -23,14 +24,16 @@ class GraphFilter {
       : k_(request.goal.k), nodes_(nodes), filter_(request.filter), allowed_(nodes) {
     int64_t expected = nodes;
     // A caller's function is asked for the nodes of a walk alone, as far as that goes.
-    if (!filter_.keeps_all() && !filter_.calls_back()) {
+    if (filter_.is_prepared()) {
+      count(filter_.found(request.rows_state, [&] { return kept_rows(request.filter, nodes); }));
+      expected = allowed_;
+    } else if (!filter_.keeps_all() && !filter_.calls_back()) {
       expected = estimate(filter_, nodes);
       // Asking for every node takes longer than a walk where nodes have ids: all are asked for only
       // where the sample, which may be a quarter off, says that they may be few.
       if (plan_graph({k_, ef, nodes, expected - expected / 4}).gathered) {
-        const CountedRows counted = count_rows(filter_, nodes);
-        filter_ = counted.filter;
-        expected = allowed_ = counted.count;
+        count(kept_rows(filter_, nodes));
+        expected = allowed_;
       }
     }
     plan_ = plan_graph({k_, ef, nodes, expected});
@@ -62,6 +65,10 @@ class GraphFilter {
   }
 
  private:
+  void count(RowFilter kept) {
+    filter_ = std::move(kept);
+    allowed_ = *filter_.counted();
+  }
   /// How many nodes a filter keeps, judged by 2,048 of them at even distances.
   static int64_t estimate(const RowFilter& filter, int64_t nodes) {
     constexpr int64_t kSamples = 32;

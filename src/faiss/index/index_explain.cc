@@ -16,11 +16,11 @@
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_filter.h"
 #include "src/faiss/graphs/graph_search.h"
+#include "src/faiss/index/id_map_filter.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/scan/layout/block_layout.h"
 #include "src/scan/search/explain.h"
-#include "src/scan/search/filter_rules.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/stores/row_store.h"
 
@@ -100,7 +100,7 @@ std::string explain(const ::faiss::Index& index, const SearchRequest& search) {
   }
   if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
     SearchRequest inside = search;
-    inside.filter = rows_of_ids(search.filter, map->id_map);
+    inside.filter = filter_inside(*map, search);
     return explain(*map->index, inside);
   }
   if (const auto* both = dynamic_cast<const ::faiss::IndexRefine*>(&index)) {

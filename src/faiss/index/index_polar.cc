@@ -193,9 +193,10 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
     return;
   }
   SearchRequest row_request = request;
-  std::function<int64_t(int64_t id)> row_of;
+  RowOfId row_of;
   if (ids_->looks_up()) row_of = [this](int64_t id) { return ids_->row_of(id); };
-  row_request.filter = all_rows_of_ids(request.filter, ids(), row_of);
+  row_request.filter = request.filter.found(
+      request.rows_state, [&] { return all_rows_of_ids(request.filter, ids(), row_of); });
   codes_->search(*codec_, row_request, result);
   replace_ids(request, result, [this](int64_t row) { return (*ids_)[row]; });
 }

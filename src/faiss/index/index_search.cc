@@ -25,11 +25,11 @@
 #include "src/faiss/foreign/memory_check.h"
 #include "src/faiss/graphs/graph_links.h"
 #include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/index/id_map_filter.h"
 #include "src/faiss/index/index_parts.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/search_parameters.h"
 #include "src/faiss/index/selector_filter.h"
-#include "src/scan/search/filter_rules.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 
@@ -97,7 +97,7 @@ class IndexSearch {
       IndexSearch(inside, result_).search(*chain->index);
     } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
       SearchRequest inside = request_;
-      inside.filter = rows_of_ids(request_.filter, map->id_map);
+      inside.filter = filter_inside(*map, request_);
       IndexSearch(inside, result_).search(*map->index);
       replace_ids(request_, result_,
                   [map](int64_t row) { return map->id_map[static_cast<size_t>(row)]; });

@@ -87,6 +87,7 @@ class Ids final : public FilterRule {
     return mask;
   }
   std::optional<std::span<const int64_t>> listed() const override { return ids_; }
+  std::optional<int64_t> counted() const override { return std::ssize(ids_); }
 
  private:
   /// Where ids lie close together they have bits as well, which are looked up in one step.
@@ -188,25 +189,6 @@ class RowsOfIds final : public FilterRule {
   std::span<const int64_t> ids_;
 };
 
-/// Bits of its own.
-class OwnBits final : public FilterRule {
- public:
-  OwnBits(std::vector<uint64_t> words, int64_t num_bits)
-      : words_(std::move(words)),
-        bits_(reinterpret_cast<const uint8_t*>(words_.data()), num_bits) {}
-
-  void masks(int64_t first, int64_t count, uint64_t* masks) const override {
-    bits_.masks(first, count, masks);
-  }
-  uint64_t members(const int64_t* ids, int count) const override {
-    return bits_.members(ids, count);
-  }
-
- private:
-  std::vector<uint64_t> words_;
-  Bits bits_;
-};
-
 }  // namespace
 
 RowFilter keep_bits(const uint8_t* bits, int64_t num_bits) {
@@ -223,12 +205,22 @@ RowFilter join(RowFilter a, RowFilter b, JoinMasks masks) {
   return RowFilter(std::make_shared<Joined>(std::move(a), std::move(b), masks));
 }
 
-CountedRows count_rows(const RowFilter& filter, int64_t rows) {
+KeptRows::KeptRows(std::vector<uint64_t> words, int64_t rows)
+    : words_(std::move(words)), rows_(rows) {
+  for (const uint64_t mask : words_) count_ += std::popcount(mask);
+}
+
+void KeptRows::masks(int64_t first, int64_t count, uint64_t* masks) const {
+  Bits(bytes(), rows_).masks(first, count, masks);
+}
+uint64_t KeptRows::members(const int64_t* rows, int count) const {
+  return Bits(bytes(), rows_).members(rows, count);
+}
+
+RowFilter kept_rows(const RowFilter& filter, int64_t rows) {
   std::vector<uint64_t> kept(static_cast<size_t>(words_for(rows)));
   if (rows > 0) filter.masks(0, rows, kept.data());
-  int64_t count = 0;
-  for (const uint64_t mask : kept) count += std::popcount(mask);
-  return {RowFilter(std::make_shared<OwnBits>(std::move(kept), rows)), count};
+  return RowFilter(std::make_shared<KeptRows>(std::move(kept), rows));
 }
 
 RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids) {
@@ -236,21 +228,28 @@ RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids) {
   return RowFilter(std::make_shared<RowsOfIds>(std::move(filter), ids));
 }
 
-RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
-                          const std::function<int64_t(int64_t id)>& row_of) {
+std::optional<RowFilter> looked_up_rows(const RowFilter& filter, int64_t rows,
+                                        const RowOfId& row_of) {
   // A look-up by an id takes about as long as the question for so many rows.
   constexpr int64_t kRowsPerId = 8;
-  if (filter.keeps_all()) return {};
-  const int64_t rows = std::ssize(ids);
   const auto listed = filter.listed();
-  if (!row_of || !listed || std::ssize(*listed) >= rows / kRowsPerId)
-    return count_rows(rows_of_ids(filter, ids), rows).filter;
+  if (!listed || std::ssize(*listed) >= rows / kRowsPerId) return std::nullopt;
   std::vector<uint64_t> kept(static_cast<size_t>(words_for(rows)));
   for (const int64_t id : *listed) {
     const int64_t row = row_of(id);
     if (row >= 0) set_bits(row, row + 1, kept.data());
   }
-  return RowFilter(std::make_shared<OwnBits>(std::move(kept), rows));
+  return RowFilter(std::make_shared<KeptRows>(std::move(kept), rows));
+}
+
+RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
+                          const RowOfId& row_of) {
+  if (filter.keeps_all()) return {};
+  if (row_of) {
+    if (std::optional<RowFilter> rows = looked_up_rows(filter, std::ssize(ids), row_of))
+      return *std::move(rows);
+  }
+  return kept_rows(rows_of_ids(filter, ids), std::ssize(ids));
 }
 
 }  // namespace polarquant

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,18 +29,39 @@ RowFilter keep_range(int64_t first, int64_t end);
 using JoinMasks = uint64_t (*)(uint64_t a, uint64_t b);
 RowFilter join(RowFilter a, RowFilter b, JoinMasks masks);
 
-/// What a filter keeps of rows 0 … rows−1, asked now.
-struct CountedRows {
-  RowFilter filter;
-  int64_t count;
+/// Rows by a bit each, row % 64 of word row / 64: (⌈rows / 64⌉), 0 from `rows` on. Counted.
+class KeptRows final : public FilterRule {
+ public:
+  KeptRows(std::vector<uint64_t> words, int64_t rows);
+
+  const std::vector<uint64_t>& words() const { return words_; }
+  int64_t count() const { return count_; }
+
+  void masks(int64_t first, int64_t count, uint64_t* masks) const override;
+  uint64_t members(const int64_t* rows, int count) const override;
+  std::optional<int64_t> counted() const override { return count_; }
+
+ private:
+  const uint8_t* bytes() const { return reinterpret_cast<const uint8_t*>(words_.data()); }
+
+  std::vector<uint64_t> words_;
+  int64_t rows_;
+  int64_t count_ = 0;
 };
-CountedRows count_rows(const RowFilter& filter, int64_t rows);
+
+/// What a filter keeps of rows 0 … rows−1, asked now: KeptRows.
+RowFilter kept_rows(const RowFilter& filter, int64_t rows);
 
 /// A filter over the ids of rows, (rows), as one over the rows.
 RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids);
-/// The same, asked now and for all rows, for searches that read them all. `row_of`, unless empty,
-/// tells the row of an id, −1 for none: it is called for filters that list few ids.
+/// The row of an id, −1 for none.
+using RowOfId = std::function<int64_t(int64_t id)>;
+/// The same, of `rows` rows, by looking the ids up, where the filter lists so few that this takes
+/// less than asking for the rows' ids; nothing for others.
+std::optional<RowFilter> looked_up_rows(const RowFilter& filter, int64_t rows,
+                                        const RowOfId& row_of);
+/// The same, asked now and for all rows, for searches that read them all. `row_of` may be empty.
 RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
-                          const std::function<int64_t(int64_t id)>& row_of);
+                          const RowOfId& row_of);
 
 }  // namespace polarquant

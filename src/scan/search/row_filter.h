@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,8 @@
 #include <utility>
 
 namespace polarquant {
+
+class RowFilter;
 
 /// What a filter keeps: numbers, of rows or ids. Asked from any thread, several at a time.
 class FilterRule {
@@ -27,8 +30,13 @@ class FilterRule {
   virtual uint64_t members(const int64_t* ids, int count) const = 0;
   /// All that is kept, ascending and each once, where the rule has a list of it.
   virtual std::optional<std::span<const int64_t>> listed() const { return std::nullopt; }
+  /// How many are kept, where that is known.
+  virtual std::optional<int64_t> counted() const { return std::nullopt; }
   /// Whether each question calls a function of the caller's, which may take long.
   virtual bool calls_back() const { return false; }
+  /// As RowFilter's.
+  virtual bool is_prepared() const { return false; }
+  virtual RowFilter found(uint64_t rows_state, const std::function<RowFilter()>& find) const;
 };
 
 class RowFilter {
@@ -66,6 +74,18 @@ class RowFilter {
       *masks++ = members(ids, static_cast<int>(std::min<int64_t>(64, count)));
   }
   bool keeps(int64_t row) const { return members(&row, 1) != 0; }
+  const FilterRule* rule() const { return rule_.get(); }
+  std::optional<int64_t> counted() const {
+    return rule_ != nullptr ? rule_->counted() : std::nullopt;
+  }
+  /// Whether it keeps what was found of rows (prepared_filter.h).
+  bool is_prepared() const { return rule_ != nullptr && rule_->is_prepared(); }
+  /// find(), which is to depend on this filter and the rows that `rows_state` names
+  /// (core/rows_state.h) alone: a prepared filter finds it once. The rows are asked for one thing:
+  /// what is found may be found(…) of again. A filter that keeps all rows stays.
+  RowFilter found(uint64_t rows_state, const std::function<RowFilter()>& find) const {
+    return rule_ != nullptr ? rule_->found(rows_state, find) : RowFilter();
+  }
   std::optional<std::span<const int64_t>> listed() const {
     return rule_ != nullptr ? rule_->listed() : std::nullopt;
   }
@@ -108,5 +128,10 @@ class RowFilter {
 
   std::shared_ptr<const FilterRule> rule_;
 };
+
+inline RowFilter FilterRule::found(uint64_t /*rows_state*/,
+                                   const std::function<RowFilter()>& find) const {
+  return find();
+}
 
 }  // namespace polarquant

@@ -9,6 +9,7 @@
 #include <limits>
 #include <mutex>
 
+#include "src/core/rows_state.h"
 #include "src/core/status.h"
 #include "src/scan/search/row_filter.h"
 
@@ -47,6 +48,8 @@ struct SearchRequest {
   SearchGoal goal = {};
   /// Over row positions, or over ids where a store has them.
   RowFilter filter = {};
+  /// The rows that are searched, for what a prepared filter found of them (core/rows_state.h).
+  uint64_t rows_state = kUnknownRows;
   SearchOptions options = {};
   int threads = 0;  // as core/parallel.h
   /// Told the share of the work that is done, 0 to 1, now and then and from any thread, one at a

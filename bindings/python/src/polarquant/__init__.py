@@ -36,7 +36,7 @@ from polarquant.errors import (
     StateMismatchError,
     UnsupportedError,
 )
-from polarquant.filters import Bitset
+from polarquant.filters import Bitset, IdSet
 from polarquant.index import Index
 from polarquant.metric import Metric
 from polarquant.query import Query
@@ -46,6 +46,7 @@ __all__ = [
     "AdviceRow",
     "BadArgumentError",
     "Bitset",
+    "IdSet",
     "CancelledError",
     "CodeBlocks",
     "Codec",

@@ -44,6 +44,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_search_options_init": (None, [_OPTIONS]),
     "polar_work_options_init": (None, [_OPTIONS]),
     "polar_filter_init": (None, [_OPTIONS]),
+    "polar_prepared_filter_create": (_STATUS, [_OPTIONS, _OUT]),
+    "polar_prepared_filter_destroy": (None, [_HANDLE]),
     # codec
     "polar_codec_options_init": (None, [_OPTIONS]),
     "polar_codec_create": (_STATUS, [c_char_p, c_int32, c_int32, _OPTIONS, _OUT]),

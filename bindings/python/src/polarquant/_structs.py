@@ -60,6 +60,7 @@ class Filter(ctypes.Structure):
         ("ids", IdList),
         ("range", IdRange),
         ("callback", IdCallback),
+        ("prepared", c_void_p),
     ]
 
 

@@ -7,7 +7,9 @@ A search's argument `filter` takes
 - an integer array, list, tuple, set or frozenset: these ids, in any order;
 - a range with step 1: its ids, at no cost;
 - a function from an id to a bool: asked row by row, which is slow;
-- a `Bitset`: a bool array packed once, for many searches.
+- a `Bitset` or an `IdSet`: a bool array, or ids, for many searches. Which rows of an index it leaves
+  is found by the first search, and again after each change of the index; this is worth most where
+  rows have ids of yours.
 
 Rows that a filter leaves out cost next to nothing.
 """
@@ -22,18 +24,51 @@ import numpy.typing as npt
 
 from polarquant import _structs
 from polarquant._arrays import Ids, address, as_ids
+from polarquant._handle import create
 from polarquant._library import default_options, lib
 from polarquant._use import Use, callback_of
 from polarquant.errors import BadArgumentError
 
-_BITSET, _IDS, _RANGE, _CALLBACK = range(1, 5)
+_BITSET, _IDS, _RANGE, _CALLBACK, _PREPARED = range(1, 6)
 
 
-class Bitset:
-    """Ids that a search may return, one bit each.
+class _Prepared:
+    """A prepared filter of the library's, which has copies of what it was made of."""
+
+    def __init__(self, filter: _structs.Filter) -> None:
+        self.handle = create(lib.polar_prepared_filter_create, ctypes.byref(filter))
+
+    # A search that uses it refers to it.
+    def __del__(self) -> None:
+        if hasattr(self, "handle"):
+            lib.polar_prepared_filter_destroy(self.handle)
+
+
+class _ForManySearches:
+    _prepared: _Prepared | None = None
+
+    def _set(self, filter: _structs.Filter) -> None:
+        """As the library takes it for one search."""
+        raise NotImplementedError
+
+    def _prepare(self) -> _Prepared:
+        prepared = self._prepared
+        if prepared is None:  # two threads may make one each, of which one stays
+            filter = default_options(_structs.Filter, lib.polar_filter_init)
+            self._set(filter)
+            prepared = self._prepared = _Prepared(filter)
+        return prepared
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_prepared"}
+
+
+class Bitset(_ForManySearches):
+    """Ids that searches may return, one bit each.
 
     mask: (n,), bool; id i is kept where mask[i] is True, ids from n on are left out.
-    Raises BadArgumentError for another shape or type. Immutable.
+    Raises BadArgumentError for another shape or type. Immutable; used by any number of indexes and
+    threads. Memory: two bits for each of n ids, and what the last few indexes' searches found.
     """
 
     def __init__(self, mask: npt.ArrayLike) -> None:
@@ -48,6 +83,10 @@ class Bitset:
         padded[: len(packed)] = packed
         self._words: npt.NDArray[np.uint64] = padded.view("<u8").astype(np.uint64, copy=False)
 
+    def _set(self, filter: _structs.Filter) -> None:
+        filter.kind = _BITSET
+        filter.bitset = _structs.Bitset(address(self._words), self._num_bits)
+
     def __len__(self) -> int:
         return self._num_bits
 
@@ -55,9 +94,46 @@ class Bitset:
         return f"Bitset({self._num_bits} bits)"
 
 
+class IdSet(_ForManySearches):
+    """Ids that searches may return, as a list of them.
+
+    ids: integers, (n,), in any order, as an array, a list, a set or the like.
+    Raises BadArgumentError for other values. Immutable; used by any number of indexes and threads.
+    Memory: 16 bytes an id, and what the last few indexes' searches found.
+    """
+
+    def __init__(self, ids: npt.ArrayLike | set[int] | frozenset[int]) -> None:
+        self._take("ids", _as_array(ids))
+
+    @classmethod
+    def _named(cls, name: str, ids: npt.NDArray[Any]) -> IdSet:
+        made = cls.__new__(cls)
+        made._take(name, ids)
+        return made
+
+    def _take(self, name: str, array: npt.NDArray[Any]) -> None:
+        ids = as_ids(name, array)
+        self._ids: Ids = ids if np.all(ids[1:] > ids[:-1]) else np.unique(ids)
+
+    def _set(self, filter: _structs.Filter) -> None:
+        filter.kind = _IDS
+        filter.ids = _structs.IdList(address(self._ids), len(self._ids))
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __repr__(self) -> str:
+        return f"IdSet({len(self._ids)} ids)"
+
+
+def _as_array(given: Any) -> npt.NDArray[Any]:
+    return np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
+
+
 FilterLike = Union[
     None,
     Bitset,
+    IdSet,
     range,
     Callable[[int], Any],
     npt.ArrayLike,
@@ -80,8 +156,8 @@ class AppliedFilter:
         self.address = 0 if filter is None else ctypes.addressof(self._filter)
         if filter is None:
             return
-        if isinstance(filter, Bitset):
-            self._apply_bitset(filter)
+        if isinstance(filter, _ForManySearches):
+            self._apply_prepared(filter)
         elif isinstance(filter, range):
             self._apply_range(filter)
         elif callable(filter):
@@ -89,10 +165,10 @@ class AppliedFilter:
         else:
             self._apply_array(filter)
 
-    def _apply_bitset(self, bitset: Bitset) -> None:
-        self._held = bitset
-        self._filter.kind = _BITSET
-        self._filter.bitset = _structs.Bitset(address(bitset._words), len(bitset))
+    def _apply_prepared(self, filter: _ForManySearches) -> None:
+        self._held = filter._prepare()
+        self._filter.kind = _PREPARED
+        self._filter.prepared = self._held.handle
 
     def _apply_range(self, ids: range) -> None:
         largest = 2**63 - 1
@@ -110,18 +186,16 @@ class AppliedFilter:
             self._filter.range = _structs.IdRange(begin, end)
 
     def _apply_array(self, given: Any) -> None:
-        array = np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
+        array = _as_array(given)
         if array.dtype == np.bool_:
-            self._apply_bitset(Bitset(array))
+            self._held = Bitset(array)
+            self._held._set(self._filter)
         else:
-            self._apply_ids(as_ids("filter", array))
+            self._apply_ids(array)
 
-    def _apply_ids(self, ids: Ids) -> None:
-        if not np.all(ids[1:] > ids[:-1]):
-            ids = np.unique(ids)
-        self._held = ids
-        self._filter.kind = _IDS
-        self._filter.ids = _structs.IdList(address(ids), len(ids))
+    def _apply_ids(self, ids: npt.NDArray[Any]) -> None:
+        self._held = IdSet._named("filter", ids)
+        self._held._set(self._filter)
 
     def _apply_function(self, keep: Callable[[int], Any]) -> None:
         def asked(user: int | None, id: int) -> int:

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Filters of the C ABI.
+#pragma once
+
+#include "polarquant/polarquant.h"
+#include "src/scan/search/row_filter.h"
+
+namespace polarquant::capi {
+
+/// The caller's filter, checked, over ids; NULL keeps every one. Borrows what it points to.
+RowFilter read_filter(const polar_filter* given);
+
+}  // namespace polarquant::capi
