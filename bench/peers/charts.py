@@ -7,7 +7,7 @@ all of them: the one of `polar bench --html`.
 
 By default all of bench/results, into docs/images, and the page into build/peers; with --out, all into
 FOLDER. A result of `recall` gives recall against bytes; one of `speed` gives recall against queries/s, one
-at a time and in a batch, and build times.
+at a time and in a batch, and build times; one with filters gives both over the share of the rows that they keep.
 """
 
 import argparse
@@ -22,8 +22,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import ticker
 
+import filter_charts
 import palette
-from peer_report import build_seconds, qps, recall
+from peer_report import build_seconds, has_filters, qps, recall
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE_WRITER = ROOT / "bindings/python/src/polarquant/command/bench_page.py"
@@ -41,7 +42,7 @@ def rows_by_series(result):
     return {name: found[name] for name in names}
 
 
-def new_chart(height=palette.HEIGHT_INCHES):
+def set_defaults():
     plt.rcParams.update(
         {
             "font.size": palette.FONT_SIZE,
@@ -51,6 +52,9 @@ def new_chart(height=palette.HEIGHT_INCHES):
             "svg.hashsalt": "polarquant",  # the same file from the same result
         }
     )
+
+
+def new_chart(height=palette.HEIGHT_INCHES):
     figure, axes = plt.subplots(figsize=(palette.WIDTH_INCHES, height), layout="constrained")
     axes.grid(color=palette.GRID, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -189,6 +193,15 @@ def draw_recall_speed(result, folder, mode, suite):
     save(figure, folder, f"{slug(result)}-{suite}-{mode}")
 
 
+def draw_filters(result, folder, mode):
+    threads = result["settings"]["threads"]
+    title = f"Filters: queries/s of {threads} thread{'s' if threads > 1 else ''}, {MODE_NAMES[mode]}, and recall"
+    title += f"\n{data_text(result)}"
+    figure, axes = filter_charts.draw(result, rows_by_series(result), mode, title)
+    legend(axes, figure, 3)
+    save(figure, folder, f"{slug(result)}-filter-{mode}")
+
+
 def upper(points):
     """The points that no other of at least their recall beats in speed, by recall."""
     kept, best = [], 0.0
@@ -252,11 +265,19 @@ def main():
     pictures.mkdir(parents=True, exist_ok=True)
     paths = options.results or sorted((ROOT / "bench" / "results").glob("*.json"))
     results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    # Pages do not show it, so that it is not checked in beside the pictures.
-    write_page(results, (options.out or ROOT / "build" / "peers") / "report.html")
+    set_defaults()
+    # Pages do not show it, so that it is not checked in beside the pictures. Its charts are of searches among
+    # all rows.
+    plain = [result for result in results if not has_filters(result)]
+    if plain:
+        write_page(plain, (options.out or ROOT / "build" / "peers") / "report.html")
     for result in results:
         if result["mode"] == "recall":
             draw_recall_bytes(result, pictures)
+            continue
+        if has_filters(result):
+            for mode in MODE_NAMES:
+                draw_filters(result, pictures, mode)
             continue
         suite = result["suite"]
         for mode in MODE_NAMES:

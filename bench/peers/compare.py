@@ -17,6 +17,8 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
+import suites
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "peers"
 THREAD_VARIABLES = (
@@ -25,6 +27,13 @@ THREAD_VARIABLES = (
     "MKL_NUM_THREADS",
     "RAYON_NUM_THREADS",
 )
+EXAMPLES = """examples:
+  run.sh recall --data FOLDER --json recall.json
+  run.sh speed --data FOLDER --suite search --series "polarquant.*|FAISS.*"
+  run.sh speed --data FOLDER --suite filter --nq 200 --rounds 3 --json filter.json
+  run.sh speed --filters "random/0.1;clustered/0.01" --contenders "polar:Polar4;faiss:SQ8"
+
+The environment variable PYTHON names the interpreter that run.sh makes the environment from."""
 DEFAULT_SUITES = {"recall": "flat", "speed": "flat-speed"}
 
 
@@ -33,8 +42,7 @@ def parse_arguments():
         prog="bench/peers/run.sh",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="The environment variable PYTHON names the interpreter that run.sh makes the "
-        "environment from.",
+        epilog=EXAMPLES,
     )
     parser.add_argument("mode", choices=("recall", "speed"))
     data = parser.add_argument_group("data; the bundled embeddings when none is given")
@@ -50,7 +58,7 @@ def parse_arguments():
     data.add_argument("--nb", type=int, help="first rows of the base only")
     data.add_argument("--nq", type=int, help="first queries only")
     run = parser.add_argument_group("what is run")
-    run.add_argument("--suite", choices=("flat", "flat-speed", "search"), help="see suites.py")
+    run.add_argument("--suite", choices=suites.SUITES, help="see suites.py")
     run.add_argument(
         "--contenders",
         metavar="LIST",
@@ -58,6 +66,12 @@ def parse_arguments():
         "turbovec:4+calibrated, …",
     )
     run.add_argument("--series", metavar="REGEX", help="of the suite, only series that match it")
+    run.add_argument(
+        "--filters",
+        metavar="LIST",
+        help='of speed, separated by ";": random/0.1 keeps 10 %% of the rows, drawn at random, clustered/0.1 '
+        "as many that are near each other; default: none, and those of row_filters.py in the suite filter",
+    )
     run.add_argument("-k", type=int, default=10, help="neighbours; default 10")
     run.add_argument("--threads", type=int, default=1, help="default 1")
     run.add_argument("--seeds", type=int, default=5, help="of recall; default 5")
@@ -93,6 +107,8 @@ def parse_arguments():
         parser.error("-k, --threads, --seeds, --rounds, --nb and --nq must be 1 or more")
     if options.data and options.generate:
         parser.error("--data and --generate exclude each other")
+    if options.filters and options.mode != "speed":
+        parser.error("--filters goes with speed")
     if options.resume and not (options.json and options.mode == "recall"):
         parser.error("--resume goes with recall and --json")
     return parser, options
@@ -198,20 +214,28 @@ def run_recall(contenders, paths, options, result, save):
         save(result)
 
 
-def run_speed(contenders, base, queries, truth, options, result):
+def cases_of(options, base, queries, truth):
+    """What searches are timed with: without a filter, and with each that was asked for."""
+    import row_filters
+
+    filters = row_filters.FILTERS if options.suite == "filter" else ()
+    if options.filters:
+        filters = row_filters.parse(options.filters)
+    cases = [row_filters.Case(truth)]
+    return cases + list(row_filters.cases(filters, base, queries, options.k, CACHE, say))
+
+
+def run_speed(contenders, base, queries, cases, options, result):
     import measure
     from peer_report import summary
 
-    running = []
+    points = []
     for number, contender in enumerate(contenders, 1):
-        adapter, row = measure.build_for_speed(
-            contender, base, queries, truth, options.k, options.threads
-        )
+        found, row = measure.build_for_speed(contender, base, queries, cases, options)
         say(f"{number} of {len(contenders)}: {summary(row)}")
         result["contenders"].append(row)
-        if adapter:
-            running.append((adapter, row))
-    result["load_average_of_rounds"] = measure.time_in_turns(running, queries, options, say)
+        points += found
+    result["load_average_of_rounds"] = measure.time_in_turns(points, queries, options, say)
 
 
 def main():
@@ -222,7 +246,6 @@ def main():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import peer_data
     import peer_report
-    import suites
 
     try:
         base, queries, truth, paths, data_info = load(parser, options, peer_data)
@@ -232,6 +255,7 @@ def main():
         )
         if options.series:
             contenders = [c for c in contenders if re.fullmatch(options.series, c.series)]
+        cases = cases_of(options, base, queries, truth)
     except (peer_data.DataError, OSError, ValueError) as error:
         sys.exit(f"compare.py: {error}")
     names = {
@@ -253,7 +277,7 @@ def main():
         del base
         run_recall(contenders, paths, options, result, save)
     else:
-        run_speed(contenders, base, queries, truth, options, result)
+        run_speed(contenders, base, queries, cases, options, result)
     result["load_average_at_end"] = os.getloadavg()[0]
     save(result)
     peer_report.print_tables(result)

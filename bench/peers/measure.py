@@ -2,6 +2,7 @@
 """Builds contenders and measures them: recall over seeds in a process of its own, speed in turns."""
 
 import ctypes
+import dataclasses
 import gc
 import math
 import os
@@ -11,6 +12,7 @@ import time
 import numpy as np
 
 import peer_data
+import row_filters
 
 SINGLE_QUERIES = 1000
 WARM_UP_QUERIES = 16
@@ -101,35 +103,64 @@ def recall_of(contender, paths, rows, seeds, k, threads):
     return row
 
 
-def build_for_speed(contender, base, queries, truth, k, threads):
-    """(adapter or None, row): built in this process, its recall measured in both modes."""
+@dataclasses.dataclass(frozen=True)
+class Timed:
+    """A point of a contender, as it is timed."""
+
+    adapter: object
+    point: dict  # of the result
+    k: int
+    allowed: np.ndarray | None  # (n,) bool, of a filter
+    kept_filter: object  # of `allowed`, as the adapter made it
+
+    def search(self, queries):
+        if self.kept_filter is None:
+            return self.adapter.search(queries, self.k)
+        return self.adapter.search(queries, self.k, self.kept_filter)
+
+    def search_new_filter(self, queries):
+        return self.adapter.search(queries, self.k, self.adapter.make_filter(self.allowed))
+
+
+def build_for_speed(contender, base, queries, cases, options):
+    """(points to time, row): built in this process, its recall measured in both modes."""
     row = empty_row(contender)
+    points = []
     try:
-        adapter, seconds = build(contender, base, threads)
+        adapter, seconds = build(contender, base, options.threads)
         row["builds"] = [seconds]
         describe(row, adapter, base)
-        row["points"] = []
-        for params in contender.points:
-            adapter.set_params(**params)
-            found = adapter.search(queries, k)
-            some = queries[:AGREEMENT_QUERIES]
-            singles = np.concatenate([adapter.search(q[None], k) for q in some])
-            difference = peer_data.recall(singles, truth[: len(some)]) - peer_data.recall(
-                found[: len(some)], truth[: len(some)]
-            )
-            row["points"].append(
-                {
-                    "params": params,
-                    "recall": [peer_data.recall(found, truth)],
-                    "recall_at_1": [float(np.mean(found[:, 0] == truth[:, 0]))],
-                    "recall_one_difference": difference,
-                    "runs": {"one": [], "batch": []},
-                }
-            )
+        for case in cases:
+            kept = None if case.allowed is None else adapter.keep_filter(case.allowed)
+            for params in contender.points:
+                adapter.set_params(**params)
+                timed_point = Timed(adapter, {"params": params}, options.k, case.allowed, kept)
+                measure_recall(timed_point, queries, case)
+                points.append(timed_point)
+        row["points"] = [each.point for each in points]
     except Exception as error:
         row["error"] = error_text(error)
-        return None, row
-    return adapter, row
+        return [], row
+    return points, row
+
+
+def measure_recall(timed_point, queries, case):
+    found = timed_point.search(queries)
+    some = queries[:AGREEMENT_QUERIES]
+    singles = np.concatenate([timed_point.search(query[None]) for query in some])
+    difference = peer_data.recall(singles, case.truth[: len(some)]) - peer_data.recall(
+        found[: len(some)], case.truth[: len(some)]
+    )
+    point = timed_point.point
+    point["recall"] = [peer_data.recall(found, case.truth)]
+    point["recall_at_1"] = [float(np.mean(found[:, 0] == case.truth[:, 0]))]
+    point["recall_one_difference"] = difference
+    point["runs"] = {"one": [], "batch": []}
+    if case.allowed is not None:
+        row_filters.check_allowed(found, case.allowed)
+        point["filter"] = case.description
+        point["empty_share"] = row_filters.empty_share(found, case.truth)
+        point["runs"]["new_filter"] = []
 
 
 def timed(function, blocks, min_seconds, max_seconds):
@@ -149,28 +180,28 @@ def timed(function, blocks, min_seconds, max_seconds):
     return {"queries": done, "wall_seconds": end - wall, "cpu_seconds": cpu_seconds}
 
 
-def time_point(adapter, point, queries, k, min_seconds, one_limit):
+def time_point(each, queries, min_seconds, one_limit):
     """One run of each mode, added to the point."""
-    adapter.set_params(**point["params"])
+    each.adapter.set_params(**each.point["params"])
     singles = [queries[i : i + 1] for i in range(min(len(queries), SINGLE_QUERIES))]
-    search = lambda block: adapter.search(block, k)
     for block in singles[:WARM_UP_QUERIES]:
-        search(block)
-    runs = point["runs"]
-    runs["one"].append(timed(search, singles, min(min_seconds, one_limit), one_limit))
-    runs["batch"].append(timed(search, [queries], min_seconds, math.inf))
+        each.search(block)
+    runs = each.point["runs"]
+    limits = min(min_seconds, one_limit), one_limit
+    runs["one"].append(timed(each.search, singles, *limits))
+    if "new_filter" in runs:
+        runs["new_filter"].append(timed(each.search_new_filter, singles, *limits))
+    runs["batch"].append(timed(each.search, [queries], min_seconds, math.inf))
 
 
-def time_in_turns(running, queries, options, say):
+def time_in_turns(points, queries, options, say):
     """Rounds over all points of all contenders: a slow minute of the machine then meets all."""
     loads = []
     gc.disable()
     for number in range(options.rounds):
         say(f"timing, round {number + 1} of {options.rounds}")
         loads.append(os.getloadavg()[0])
-        for adapter, row in running:
-            for point in row["points"]:
-                limits = options.min_seconds, options.one_limit
-                time_point(adapter, point, queries, options.k, *limits)
+        for each in points:
+            time_point(each, queries, options.min_seconds, options.one_limit)
     gc.enable()
     return loads

@@ -3,7 +3,7 @@
 apart, and a marker for each series besides, so that a chart also works in grey."""
 
 OURS = "#D55E00"
-OURS_TRAINED = "#CC79A7"
+OURS_MORE = ("#CC79A7", "#882255")
 RIVALS = ("#0072B2", "#009E73", "#56B4E9", "#E69F00", "#000000", "#8C8C8C")
 MARKERS = ("s", "^", "D", "v", "P", "X", "<", ">", "*", "p", "h", "d")
 
@@ -14,12 +14,12 @@ WIDTH_INCHES, HEIGHT_INCHES, DPI = 8.0, 5.4, 100  # 800 pixels wide, as a README
 
 
 def styles(names):
-    """{series: (colour, marker, is_ours)}: ours in OURS and OURS_TRAINED, others in turn."""
+    """{series: (colour, marker, is_ours)}: ours in OURS and OURS_MORE, others in turn."""
     found, rivals = {}, 0
     for name in names:
         if name.startswith("polarquant"):
-            first = not any(style[2] for style in found.values())
-            found[name] = (OURS if first else OURS_TRAINED, "o", True)
+            ours = sum(style[2] for style in found.values())
+            found[name] = ((OURS, *OURS_MORE)[min(ours, len(OURS_MORE))], "o", True)
         else:
             found[name] = (RIVALS[rivals % len(RIVALS)], MARKERS[rivals % len(MARKERS)], False)
             rivals += 1

@@ -70,16 +70,40 @@ def recall(point):
     return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0
 
 
+def filter_shown(point):
+    """The filter of a point, as "clustered 0.1 %"; "" where it has none."""
+    row_filter = point.get("filter")
+    return f"{row_filter['kind']} {100 * row_filter['share']:g} %" if row_filter else ""
+
+
+def has_filters(result):
+    return any("filter" in point for row in result["contenders"] for point in row.get("points", ()))
+
+
 def label(row, point):
-    """The contender's name with its search parameters."""
+    """The contender's name with its search parameters, and its filter."""
     params = ", ".join(f"{name} {value}" for name, value in point["params"].items())
+    params = ", ".join(filter(None, (params, filter_shown(point))))
     return row["contender"] + (f" ({params})" if params else "")
+
+
+def points_by_filter(row):
+    """{(kind, share): points}, with (kind, 1) for those without a filter, which every kind begins with."""
+    found = {}
+    filters = [point["filter"] for point in row["points"] if "filter" in point]
+    for kind in dict.fromkeys(row_filter["kind"] for row_filter in filters):
+        for point in row["points"]:
+            row_filter = point.get("filter", {"kind": kind, "share": 1})
+            if row_filter["kind"] == kind:
+                found.setdefault((kind, row_filter["share"]), []).append(point)
+    return found
 
 
 def summary(row):
     if "error" in row:
         return f"{row['contender']}: not measured: {row['error']}"
-    mean, spread = recall(max(row["points"], key=lambda point: recall(point)[0]))
+    points = [point for point in row["points"] if "filter" not in point]
+    mean, spread = recall(max(points, key=lambda point: recall(point)[0]))
     return (
         f"{row['contender']}: {row['bytes_per_vector']:.1f} bytes, recall {mean:.4f} ± {spread:.4f}, "
         f"{row['builds'][0]['wall_seconds']:.1f} s to build"
@@ -104,8 +128,10 @@ def print_tables(result):
         f"{data['name']}: {data['base']['rows']} rows, {data['base']['dim']} dimensions, "
         f"{data['query']['rows']} queries, {result['settings']['threads']} thread(s) of {cpu_model()}"
     )
-    lines = [("index", "bytes/vec", f"recall@{k}", "±", "qps one", "qps batch", "build s")]
     measured = [row for row in result["contenders"] if "error" not in row]
+    filtered = has_filters(result)
+    header = ["index", "bytes/vec", f"recall@{k}", "±", "qps one", "qps batch", "build s"]
+    lines = [tuple(header + ["qps new filter", "empty"] * filtered)]
     for row in measured:
         for point in row["points"]:
             mean, spread = recall(point)
@@ -113,6 +139,10 @@ def print_tables(result):
             build = "" if seconds is None else f"{seconds:.1f}"
             cells = [f"{row['bytes_per_vector']:.1f}", f"{mean:.4f}", f"{spread:.4f}"]
             cells += [_qps_text(qps(result, point, mode)) for mode in MODES] + [build]
+            if filtered:
+                empty = point.get("empty_share")
+                cells += [_qps_text(qps(result, point, "new_filter"))]
+                cells += ["" if empty is None else f"{100 * empty:.1f} %"]
             lines.append((label(row, point), *cells))
     _print_columns(lines)
     for row in result["contenders"]:

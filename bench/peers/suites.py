@@ -121,7 +121,28 @@ def search(dim):
     ]
 
 
-SUITES = {"flat": flat, "flat-speed": flat_speed, "search": search}
+def filter_search(dim):
+    """Searches with filters (row_filters.py). Of what is in the other suites, usearch, ScaNN, RaBitQ-Library
+    and SVS have no filters in Python, nor have FAISS's flat fast-scan codes."""
+    nprobe = grid(nprobe=(32, 128))
+    ef_search = grid(ef_search=(64, 256))
+    fast_scan = f"IVF1024,PQ{dim // 2}x4fs,Refine(SQ8)"
+    return [
+        *series("polarquant", ["polar:Polar2", "polar:Polar4", "polar:Polar4+ids"]),
+        *series("polarquant IVF", ["polar:IVF1024,Polar4"], nprobe),
+        *series("polarquant HNSW", ["polar:HNSW32,Polar4"], ef_search),
+        *series("turbovec", ["turbovec:2", "turbovec:4", "turbovec:4+ids"]),
+        *series("FAISS", ["faiss:SQ8", "faiss:Flat"]),
+        *series("FAISS IVF", ["faiss:IVF1024,SQ8"], nprobe),
+        *series(
+            "FAISS IVF PQfs, refined", [f"faiss:{fast_scan}"], grid(nprobe=(32, 128), k_factor=(4,))
+        ),
+        *series("FAISS HNSW", ["faiss:HNSW32,SQ8"], ef_search),
+        *series("hnswlib", ["hnswlib:HNSW16"], grid(ef_search=(64,))),
+    ]
+
+
+SUITES = {"flat": flat, "flat-speed": flat_speed, "search": search, "filter": filter_search}
 
 
 def parse(text):

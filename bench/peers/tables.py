@@ -17,7 +17,7 @@ import re
 import statistics
 import sys
 
-from peer_report import MODES, build_seconds, qps, recall, round_qps
+from peer_report import MODES, build_seconds, points_by_filter, qps, recall, round_qps
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "docs/benchmarks.md")
@@ -69,11 +69,14 @@ def ratio_text(value):
     return f"{value:.2f}" if value >= 0.095 else f"{value:.3f}"
 
 
+def three_digits(number):
+    digits = max(0, len(str(int(number))) - 3)
+    return f"{round(number, -digits):,.0f}"
+
+
 def speed_text(result, point, reference, mode):
     """Queries/s, to three digits, and the median ratio beside the reference's in the same rounds."""
-    per_second = qps(result, point, mode)
-    digits = max(0, len(str(int(per_second))) - 3)
-    shown = f"{round(per_second, -digits):,.0f}"
+    shown = three_digits(qps(result, point, mode))
     return f"{shown} · {ratio_text(ratio(result, point, reference, mode))}"
 
 
@@ -205,10 +208,34 @@ def target_table(result, wanted):
         yield (name, " / ".join(sizes), *cells)
 
 
+def filter_table(result, kind):
+    """Queries/s one at a time and recall of every index by the share of the rows that a filter keeps, and the
+    places that stayed empty, where there are any."""
+    rows = measured(result)
+    shares = sorted(
+        {s for row in rows for k, s in points_by_filter(row) if k == kind}, reverse=True
+    )
+    yield ("index", *("no filter" if share == 1 else f"{100 * share:g} %" for share in shares))
+    for row in rows:
+        points = points_by_filter(row)
+        for number, point in enumerate(points[kind, 1]):
+            name = ", ".join(filter(None, (shown(row["contender"]), params_shown(point["params"]))))
+            cells = [filter_text(result, points[kind, share][number]) for share in shares]
+            yield (f"**{name}**" if row["is_ours"] else name, *cells)
+
+
+def filter_text(result, point):
+    text = f"{three_digits(qps(result, point, 'one'))} · {recall_text(point)}"
+    empty = point.get("empty_share", 0)
+    return text + (f" · {100 * empty:.0f} % empty" if empty >= 0.005 else "")
+
+
 TABLES = {
     "flat": lambda results, _: flat_table(*results),
     "short": lambda results, _: flat_table(*results, SHORT),
     "above": lambda results, _: above_table(*results),
+    "random_filters": lambda results, _: filter_table(*results, "random"),
+    "clustered_filters": lambda results, _: filter_table(*results, "clustered"),
     "target": lambda results, value: target_table(*results, value),
 }
 
@@ -260,7 +287,26 @@ def self_test():
     assert renewed(new, lambda _: result) == new
     result["contenders"][2]["points"][0]["recall"] = [0.7]
     assert renewed(new, lambda _: result) != new
+    page = "<!-- table: random_filters of x.json -->\n<!-- end of table -->\n"
+    new = renewed(page, lambda _: filter_result_of_test())
+    assert "| index | no filter | 1 % |" in new, new
+    assert "| FAISS `Flat`, nprobe 8 | 2 · .900 | 1,230 · .500 · 40 % empty |" in new, new
     print("tables.py finds what differs")
+
+
+def filter_result_of_test():
+    run = {"queries": 2, "wall_seconds": 1}
+    point = {"params": {"nprobe": 8}, "recall": [0.9], "runs": {"one": [run]}}
+    filtered = {
+        **point,
+        "recall": [0.5],
+        "empty_share": 0.4,
+        "runs": {"one": [{**run, "queries": 1234}]},
+    }
+    filtered["filter"] = {"kind": "random", "share": 0.01, "rows": 10}
+    other = {**filtered, "filter": {"kind": "clustered", "share": 0.5, "rows": 500}}
+    row = {"contender": "faiss:Flat", "is_ours": False, "points": [point, filtered, other]}
+    return {"settings": {}, "contenders": [row]}
 
 
 def main():

@@ -42,9 +42,18 @@ class Adapter:
         if params:
             raise ValueError(f"{sorted(params)} (allowed: none)")
 
-    def search(self, queries, k):
-        """Ids of the k nearest, (nq, k), best first."""
+    def search(self, queries, k, filter=None):
+        """Ids of the k nearest, (nq, k), best first; −1 where there is none. Libraries without
+        filters need not take one."""
         raise NotImplementedError
+
+    def make_filter(self, allowed):
+        """What `search` takes as a filter, for one search; allowed, (n,) bool, says which ids."""
+        raise ValueError(f"{self.what}: has no filters")
+
+    def keep_filter(self, allowed):
+        """The same for many searches."""
+        return self.make_filter(allowed)
 
     def __init__(self, what, dim, threads):
         self.what = what

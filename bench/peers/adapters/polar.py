@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Ours, through the Python package."""
+"""Ours, through the Python package: a factory string, or one with +ids, which has a map of ids."""
 
 import pickle
 
+import numpy as np
 import polarquant
 
 from adapters.adapter import GrowingAdapter
@@ -14,7 +15,11 @@ class Polar(GrowingAdapter):
 
     def __init__(self, what, dim, threads):
         super().__init__(what, dim, threads)
-        self._index = polarquant.Index(what, dim, "ip")
+        spec, _, extra = what.partition("+ids")
+        if extra:
+            self.refuse("a factory string, or one with +ids")
+        self._with_ids = spec != what
+        self._index = polarquant.Index(spec, dim, "ip")
         self._params = {}
 
     def library(self):
@@ -23,14 +28,17 @@ class Polar(GrowingAdapter):
     def build(self, base):
         self._index.train(base)
         self._size_without_rows = self.stored_bytes()
-        self._index.add(base)
+        if self._with_ids:
+            self._index.add_with_ids(base, np.arange(len(base)))
+        else:
+            self._index.add(base)
 
     def stored_bytes(self):
         return len(pickle.dumps(self._index))
 
     def bytes_per_vector(self, base):
         try:
-            plain = not self.what.startswith(("IVF", "IMI", "HNSW", "NSG"))
+            plain = not self._with_ids and not self.what.startswith(("IVF", "IMI", "HNSW", "NSG"))
             if plain:
                 return float(self._index.code_size), "code_size: code and factors of a row"
         except polarquant.UnsupportedError:
@@ -40,5 +48,12 @@ class Polar(GrowingAdapter):
     def set_params(self, **params):
         self._params = params
 
-    def search(self, queries, k):
-        return self._index.search(queries, k, num_threads=self.threads, **self._params)[1]
+    def search(self, queries, k, filter=None):
+        options = {"filter": filter, "num_threads": self.threads}
+        return self._index.search(queries, k, **options, **self._params)[1]
+
+    def make_filter(self, allowed):
+        return allowed
+
+    def keep_filter(self, allowed):
+        return polarquant.Bitset(allowed)

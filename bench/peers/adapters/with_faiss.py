@@ -2,6 +2,7 @@
 """FAISS: any string of its factory."""
 
 import faiss
+import numpy as np
 
 from adapters.adapter import GrowingAdapter
 
@@ -23,7 +24,10 @@ class Faiss(GrowingAdapter):
     def build(self, base):
         self._index.train(base)
         self._size_without_rows = self.stored_bytes()
-        self._index.add(base)
+        if isinstance(self._index, faiss.IndexIDMap):
+            self._index.add_with_ids(base, np.arange(len(base)))
+        else:
+            self._index.add(base)
 
     def stored_bytes(self):
         return faiss.serialize_index(self._index).size
@@ -33,5 +37,27 @@ class Faiss(GrowingAdapter):
         for name, value in params.items():
             space.set_index_parameter(self._index, PARAMS[name], value)
 
-    def search(self, queries, k):
-        return self._index.search(queries, k)[1]
+    def search(self, queries, k, filter=None):
+        if filter is None:
+            return self._index.search(queries, k)[1]
+        return self._index.search(queries, k, params=parameters_of(self._index, filter))[1]
+
+    def make_filter(self, allowed):
+        return faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+
+
+def parameters_of(index, selector):
+    """FAISS has a class of parameters for each class of index, which begin with its defaults."""
+    index = faiss.downcast_index(index)
+    if isinstance(index, faiss.IndexPreTransform):
+        return faiss.SearchParametersPreTransform(index_params=parameters_of(index.index, selector))
+    if isinstance(index, faiss.IndexRefine):
+        inner = parameters_of(index.base_index, selector)
+        return faiss.IndexRefineSearchParameters(base_index_params=inner, k_factor=index.k_factor)
+    if isinstance(index, faiss.IndexIDMap):
+        return parameters_of(index.index, selector)
+    if isinstance(index, faiss.IndexIVF):
+        return faiss.SearchParametersIVF(sel=selector, nprobe=index.nprobe)
+    if isinstance(index, faiss.IndexHNSW):
+        return faiss.SearchParametersHNSW(sel=selector, efSearch=index.hnsw.efSearch)
+    return faiss.SearchParameters(sel=selector)

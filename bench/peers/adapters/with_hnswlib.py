@@ -5,6 +5,7 @@ import importlib.metadata
 import re
 
 import hnswlib
+import numpy as np
 
 from adapters.adapter import Adapter
 
@@ -37,5 +38,17 @@ class Hnswlib(Adapter):
         if "ef_search" in params:
             self._index.set_ef(params["ef_search"])
 
-    def search(self, queries, k):
-        return self._index.knn_query(queries, k, num_threads=self.threads)[0]
+    def search(self, queries, k, filter=None):
+        try:
+            found = self._index.knn_query(queries, k, num_threads=self.threads, filter=filter)[0]
+            return found.astype(np.int64)
+        except (
+            RuntimeError
+        ):  # one query with fewer than k results, and none of the call are returned
+            if len(queries) == 1:
+                return np.full((1, k), -1)
+            return np.concatenate([self.search(query[None], k, filter) for query in queries])
+
+    def make_filter(self, allowed):
+        # A function, asked of each node that the search comes to, through the interpreter.
+        return allowed.__getitem__

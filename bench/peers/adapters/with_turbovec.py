@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""turbovec: bits, or bits with +calibrated."""
+"""turbovec: bits, then as one wishes +calibrated, and +ids for its index with a map of ids, whose filter is a
+list of ids; that of the other is a mask."""
 
 import numpy as np
 import turbovec
@@ -13,13 +14,15 @@ CALIBRATION_SEED = 1
 class Turbovec(Adapter):
     def __init__(self, what, dim, threads):
         super().__init__(what, dim, threads)
-        bits, _, extra = what.partition("+")
-        if extra not in ("", "calibrated") or not bits.isdecimal():
-            self.refuse("BITS or BITS+calibrated")
+        bits, *extras = what.split("+")
+        if not set(extras) <= {"calibrated", "ids"} or not bits.isdecimal():
+            self.refuse("BITS, with +calibrated, +ids or both")
         if threads != 1:
             raise ValueError(f"threads {threads} (allowed: 1; turbovec reads RAYON_NUM_THREADS)")
-        self._calibrate = bool(extra)
-        self._index = turbovec.TurboQuantIndex(dim=dim, bit_width=int(bits))
+        self._calibrate = "calibrated" in extras
+        self._with_ids = "ids" in extras
+        kind = turbovec.IdMapIndex if self._with_ids else turbovec.TurboQuantIndex
+        self._index = kind(dim=dim, bit_width=int(bits))
 
     def library(self):
         return f"turbovec {turbovec.__version__}"
@@ -28,11 +31,18 @@ class Turbovec(Adapter):
         if self._calibrate:
             order = np.random.default_rng(CALIBRATION_SEED).permutation(len(base))
             self._index.calibrate(base[order[:CALIBRATION_ROWS]])
-        self._index.add(base)
+        if self._with_ids:
+            self._index.add_with_ids(base, np.arange(len(base), dtype=np.uint64))
+        else:
+            self._index.add(base)
         self._index.prepare()
 
     def stored_bytes(self):
         return len(self._index.to_bytes())
 
-    def search(self, queries, k):
-        return self._index.search(queries, k)[1]
+    def search(self, queries, k, filter=None):
+        options = {} if filter is None else {"allowlist" if self._with_ids else "mask": filter}
+        return self._index.search(queries, k, **options)[1].astype(np.int64)
+
+    def make_filter(self, allowed):
+        return np.flatnonzero(allowed).astype(np.uint64) if self._with_ids else allowed

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""usearch: HNSWm,DTYPE, a graph of connectivity m over vectors of f32, f16, bf16 or i8."""
+"""usearch: HNSWm,DTYPE, a graph of connectivity m over vectors of f32, f16, bf16 or i8. Its C++
+interface has predicates, its Python interface has none."""
 
 import importlib.metadata
 import re
