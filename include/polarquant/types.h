@@ -148,7 +148,9 @@ POLAR_API void polar_filter_init(polar_filter* filter);
  *
  * filter: any kind but POLAR_FILTER_CALLBACK, whose answers may change, and POLAR_FILTER_PREPARED.
  * One prepared filter serves any number of indexes and threads at once; it keeps what it found of
- * the last four states of indexes, an eighth of a byte a row each.
+ * the last four states of indexes: an eighth of a byte a row each, and, after some searches, where
+ * it leaves few rows, copies of these: of a flat index up to an eighth of all, of an inverted file
+ * vectors of (dim) bytes for up to a sixteenth.
  */
 POLAR_API polar_status polar_prepared_filter_create(const polar_filter* filter,
                                                     polar_prepared_filter** out);
@@ -173,9 +175,9 @@ typedef struct polar_search_options {
   polar_progress_fn progress;
   void* progress_user;
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
-  /* Lists of an inverted file searched a query; default 0: polar_index_nprobe. Where these have
-   * fewer than k rows that a filter keeps, more of an inverted file of our specs, all if need be.
-   */
+  /* Lists of an inverted file searched a query; default 0: polar_index_nprobe. Of an inverted file
+   * of our specs more, where a filter keeps less than a tenth of the rows, in proportion, and where
+   * these have fewer than k rows that it keeps, all if need be. */
   int64_t nprobe;
   int64_t ef_search; /* nodes a graph's search keeps, to 2^31-1; default 0: 16, as FAISS has it */
   /* Rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple of k: 1 or

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/capi/capi_support.h"
@@ -167,6 +168,47 @@ TEST_CASE("a prepared filter has copies of what it was made of", "[capi][filters
   CHECK(search(index, filter_of(everything)) == search(index, filter_of(POLAR_FILTER_NONE)));
   const PreparedFilterHandle nothing = prepared_filter(id_list_filter(nullptr, 0));
   CHECK(search(index, filter_of(nothing)).ids == std::vector<int64_t>(kQueries * kK, -1));
+}
+
+TEST_CASE("few rows that a prepared filter keeps are copied, to the same end", "[capi][filters]") {
+  for (const char* spec :
+       {"Polar4", "Polar2+2", "Polar8", "Polar2-pca", "Polar1", "PolarScalar4"}) {
+    for (const bool with_ids : {false, true}) {
+      const IndexHandle index = filled(spec, with_ids);
+      const std::vector<int64_t> ids = some_ids(9, with_ids);
+      const polar_filter listed = id_list_filter(ids.data(), std::ssize(ids));
+      const PreparedFilterHandle prepared = prepared_filter(listed);
+      const polar_filter kept = filter_of(prepared);
+      for (const float exactness : {0.F, 2.25F, kInfinity}) {
+        for (const int64_t k : {1, 10, 500}) {
+          INFO(spec << (with_ids ? " with ids" : "") << ", exactness " << exactness << ", k " << k);
+          const auto answers = [&](const polar_filter& filter, int64_t nq, float radius) {
+            polar_search_options options;
+            polar_search_options_init(&options);
+            options.filter = &filter;
+            options.exactness = exactness;
+            std::vector<float> scores(static_cast<size_t>(nq * k));
+            std::vector<int64_t> found(scores.size());
+            require_ok(polar_index_search(index.get(), nq, row(kRows), k, &options, scores.data(),
+                                          found.data()));
+            std::vector<int64_t> lims(static_cast<size_t>(nq + 1));
+            std::vector<float> near_scores(static_cast<size_t>(nq * kRows));
+            std::vector<int64_t> near(near_scores.size());
+            require_ok(polar_index_range_search(index.get(), nq, row(kRows), radius, &options,
+                                                std::ssize(near), lims.data(), near_scores.data(),
+                                                near.data()));
+            found.insert(found.end(), near.begin(), near.begin() + lims.back());
+            scores.insert(scores.end(), near_scores.begin(), near_scores.begin() + lims.back());
+            return std::pair(found, scores);
+          };
+          const auto expected = answers(listed, 1, 115);
+          CHECK(expected.second.size() > static_cast<size_t>(k) + 10);
+          for (int i = 0; i < 6; ++i) CHECK(answers(kept, 1, 115) == expected);
+          CHECK(answers(kept, 20, 115) == answers(listed, 20, 115));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("what cannot be prepared is refused", "[capi][filters]") {

@@ -33,7 +33,7 @@ std::span<const CallPlayer::Operation> CallPlayer::operations() {
       {"write_and_read", 1, &CallPlayer::write_and_read},
       {"set_nprobe", 1, &CallPlayer::set_nprobe},
       {"search", 2, &CallPlayer::search},
-      {"search_filtered", 3, &CallPlayer::search_filtered},
+      {"search_filtered", 4, &CallPlayer::search_filtered},
       {"search_range", 2, &CallPlayer::search_range},
       {"reconstruct_none", 1, &CallPlayer::reconstruct_none},
       {"rebuild", 1, &CallPlayer::rebuild},

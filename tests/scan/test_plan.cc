@@ -336,6 +336,43 @@ TEST_CASE("graphs with filters", "[scan][plan]") {
   CHECK(plan_graph({int64_t{1} << 40, 1, int64_t{1} << 31, 1}).ef == int64_t{1} << 31);
 }
 
+TEST_CASE("inverted files with filters", "[scan][plan]") {
+  struct Row {
+    KeptRowsRequest request;
+    bool rounded;
+    bool scored;
+    int64_t nprobe;
+  };
+  for (const auto& [request, rounded, scored, nprobe] : {
+           // nprobe, lists, rows, kept
+           Row{{32, 1024, 117'659, 0}, true, true, 1024},
+           Row{{32, 1024, 117'659, 128}, true, true, 1024},
+           Row{{32, 1024, 117'659, 129}, true, false, 1024},
+           Row{{32, 1024, 117'659, 1177}, true, false, 320},
+           Row{{32, 1024, 117'659, 7353}, true, false, 52},
+           Row{{32, 1024, 117'659, 7354}, false, false, 52},
+           Row{{32, 1024, 117'659, 11'766}, false, false, 32},
+           Row{{32, 1024, 117'659, 117'659}, false, false, 32},
+           // Lists that are searched have fewer rows than vectors would be read.
+           Row{{1, 1024, 1'000'000, 2153}, true, false, 47},
+           Row{{1, 1024, 1'000'000, 2154}, false, false, 47},
+           Row{{8, 4, 1000, 10}, true, true, 8},
+           Row{{1, 1, 0, 0}, true, true, 1},
+       }) {
+    CAPTURE(request.nprobe, request.rows, request.kept);
+    const KeptRowsPlan plan = plan_kept_rows(request);
+    CHECK(plan.rounded == rounded);
+    CHECK(plan.scored == scored);
+    CHECK(plan.nprobe == nprobe);
+  }
+}
+
+TEST_CASE("few rows that a filter keeps are copied", "[scan][plan]") {
+  CHECK(copies_kept_rows(0, 0));
+  CHECK(copies_kept_rows(125, 1000));
+  CHECK(!copies_kept_rows(126, 1000));
+}
+
 TEST_CASE("centroids", "[scan][plan]") {
   CHECK(plan_centroids(1, 1024, 2).by_centroids);
   CHECK(plan_centroids(7, 1024, 8).by_centroids);

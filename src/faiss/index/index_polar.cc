@@ -19,6 +19,7 @@
 #include "src/faiss/index/row_ids.h"
 #include "src/faiss/index/search_parameters.h"
 #include "src/scan/search/filter_rules.h"
+#include "src/scan/search/plan.h"
 #include "src/scan/stores/row_store.h"
 #include "src/simd/simd_codec_kernels.h"
 
@@ -188,11 +189,17 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
   const char* call = request.goal.is_range ? "range_search" : "search";
   require_rows(call, request.nq, d, request.queries);
   require_trained(call, *codec_);
+  SearchRequest row_request = request;
   if (ids_->empty()) {
-    codes_->search(*codec_, request, result);
+    // Rows are counted, and few copied, where that is for many queries.
+    const bool is_for_many = request.filter.is_prepared() || request.nq > kQueriesBeforeCopy;
+    if (is_for_many && !request.filter.calls_back()) {
+      row_request.filter = request.filter.found(request.rows_state,
+                                                [&] { return kept_rows(request.filter, ntotal); });
+    }
+    codes_->search(*codec_, row_request, result);
     return;
   }
-  SearchRequest row_request = request;
   RowOfId row_of;
   if (ids_->looks_up()) row_of = [this](int64_t id) { return ids_->row_of(id); };
   row_request.filter = request.filter.found(

@@ -20,6 +20,7 @@
 #include "src/faiss/index/selector_filter.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
+#include "src/scan/search/kept_list_search.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/more_lists.h"
 
@@ -124,6 +125,12 @@ void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResul
   const Probing own(*this, nullptr, request.options.nprobe);
   SearchRequest asked = request;
   asked.options.nprobe = own.nprobe;
+  const PolarInvertedLists* lists = polar_lists();
+  if (lists != nullptr && own.max_codes == 0 && !request.filter.keeps_all()) {
+    require_rows(request.goal.is_range ? "range_search" : "search", request.nq, d, request.queries);
+    require_trained("search");
+    if (search_kept_rows(inverted_file(*lists), ntotal, &asked, result)) return;
+  }
   // A limit of rows would leave places empty in any number of lists.
   const idx_t most = own.max_codes > 0 ? own.nprobe : static_cast<idx_t>(nlist);
   search_until_filled(asked, d, most, result,

@@ -5,31 +5,21 @@
 #include "src/scan/search/centroid_search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
-#include <limits>
 
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/core/status.h"
 #include "src/scan/kernels/dense/query_tile_dots.h"
 #include "src/scan/kernels/tile.h"
-#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 #include "src/scan/search/top_k.h"
 #include "src/simd/exact_sums.h"
-#include "src/simd/round_to_int8.h"
 #include "src/simd/simd_codec_kernels.h"
 
 namespace polarquant {
 namespace {
 
-/// Standard deviations of the rounding error by which a centroid may be wrong.
-constexpr double kMargin = 5;
-/// The rounding of float sums, as a share of their terms.
-constexpr double kFloatRounding = 1e-6;
 /// Queries that query_tile_dots takes together.
 constexpr int64_t kChunkQueries = kChunkRows;
 /// Query tiles of a task when threads share few queries.
@@ -63,185 +53,70 @@ float exact_score(Metric metric, const float* q, const float* c, int dim) {
   return dot(difference.data(), difference.data(), dim);
 }
 
-struct Range {
-  float least;
-  float most;
-};
-
-/// The least and the greatest of (count), count ≥ 1; the compiler keeps 16 in registers.
-Range range_of(const float* values, int64_t count) {
-  constexpr int kTogether = 16;
-  float least[kTogether];
-  float most[kTogether];
-  std::fill_n(least, kTogether, values[0]);
-  std::fill_n(most, kTogether, values[0]);
-  int64_t first = 0;
-  for (; first + kTogether <= count; first += kTogether) {
-    for (int i = 0; i < kTogether; ++i) {
-      const float value = values[first + i];
-      least[i] = value < least[i] ? value : least[i];
-      most[i] = value > most[i] ? value : most[i];
-    }
-  }
-  for (; first < count; ++first) {
-    least[0] = std::min(least[0], values[first]);
-    most[0] = std::max(most[0], values[first]);
-  }
-  return {*std::min_element(least, least + kTogether), *std::max_element(most, most + kTogether)};
-}
-
-/// The `wanted`-th highest of (count) values, or a little less: values are counted in buckets of
-/// equal width. −inf where values are not finite.
-float nearly_highest(const float* values, int64_t count, int64_t wanted) {
-  constexpr int kBuckets = 512;
-  constexpr float kNone = -std::numeric_limits<float>::infinity();
-  const Range range = range_of(values, count);
-  const float width = range.most - range.least;
-  const float per_width = (kBuckets - 1) / width;
-  if (!(width > 0 && std::isfinite(width) && std::isfinite(per_width))) return kNone;
-  std::array<int32_t, kBuckets> sizes = {};
-  for (int64_t i = 0; i < count; ++i) {
-    const float place = (range.most - values[i]) * per_width;
-    // NaN counts as the highest.
-    ++sizes[place >= 0 && place < kBuckets ? static_cast<size_t>(place) : 0];
-  }
-  int last = 0;
-  for (int64_t sum = sizes[0]; sum < wanted; sum += sizes[static_cast<size_t>(last)]) ++last;
-  // Rounded, a value may lie a little below its bucket.
-  return range.most - (static_cast<float>(last) + 1.01F) / per_width;
-}
-
-/// Finds the numbers of those of (count) values that are not below `least`.
-void find_not_below(float least, const float* values, int64_t count, std::vector<int64_t>* found) {
-  found->resize(static_cast<size_t>(count));
-  int64_t kept = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    (*found)[static_cast<size_t>(kept)] = i;
-    kept += values[i] < least ? 0 : 1;
-  }
-  found->resize(static_cast<size_t>(kept));
-}
-
 }  // namespace
 
 struct CentroidSearch::Chunk {
-  int64_t queries = 0;
+  std::vector<ByteQuery> queries;
   AlignedVector<int8_t> values;     // (queries, or a whole chunk, padded_dim)
-  std::vector<float> bases;         // (queries)
-  std::vector<float> weights;       // (queries)
-  std::vector<float> units;         // (queries): value·value × step × unit is the product
-  std::vector<float> margins;       // (queries): within this two centroids may be in wrong order
-  AlignedVector<float> similarity;  // (queries, whole query_tiles)
+  AlignedVector<float> similarity;  // (queries, whole tiles)
   AlignedVector<int32_t> dots;
+
+  int64_t count() const { return std::ssize(queries); }
 };
 
 CentroidSearch::CentroidSearch(int64_t count, int dim, Metric metric, const float* centroids)
     : centroids_(centroids),
       count_(count),
       codec_(codec_of_centre(dim, metric, mean_of(count, dim, centroids))),
-      padded_dim_(segments_of(dim) * kSegmentDims) {
+      vectors_(count, dim) {
   codec_.use_kernels(simd_codec_kernels());
-  const auto capacity = static_cast<size_t>(query_tiles_of(count) * kTileQueries);
-  values_.resize(
-      checked_mul(static_cast<int64_t>(capacity), padded_dim_, "centroids x padded dim"));
-  steps_.resize(capacity);
-  constants_.resize(capacity);
   AlignedVector<float> v(static_cast<size_t>(dim));
-  AlignedVector<int8_t> values(static_cast<size_t>(padded_dim_));
   const float* mean = codec_.centre().data();
   const auto dot = simd_exact_sums().dot_exact;
   for (int64_t list = 0; list < count; ++list) {
     for (int j = 0; j < dim; ++j) v[static_cast<size_t>(j)] = centroids[list * dim + j] - mean[j];
     const double norm2 = dot(v.data(), v.data(), dim);
     const double constant = metric == Metric::l2 ? -norm2 : dot(mean, v.data(), dim);
-    const auto at = static_cast<size_t>(list);
-    constants_[at] = static_cast<float>(constant);
     require(std::isfinite(static_cast<float>(norm2)), StatusCode::bad_argument,
             "centroids: number {} is too long: its square is no float", list);
-    largest_norm_ = std::max(largest_norm_, std::sqrt(norm2));
-    largest_constant_ = std::max(largest_constant_, std::fabs(constant));
     codec_.rotation().apply(v.data());
-    steps_[at] = round_to_step(v.data(), dim, values.data());
-    largest_step_ = std::max(largest_step_, steps_[at]);
-    put_in_query_tile(values.data(), padded_dim_, static_cast<int>(list % kTileQueries),
-                      values_.data() + list / kTileQueries * padded_dim_ * kTileQueries);
+    vectors_.set(list, v.data(), static_cast<float>(constant));
   }
 }
 
 size_t CentroidSearch::memory_bytes() const {
-  return codec_.memory_bytes() + values_.capacity() +
-         (steps_.capacity() + constants_.capacity()) * sizeof(float);
+  return codec_.memory_bytes() + vectors_.memory_bytes();
 }
 
 void CentroidSearch::prepare(int64_t nq, const float* queries, Chunk* chunk) const {
   const int dim = codec_.dim();
+  const int padded_dim = vectors_.padded_dim();
   const bool l2 = codec_.metric() == Metric::l2;
-  chunk->queries = nq;
   // Products take a whole chunk. With more threads than that, more queries come together.
   const int64_t rows = multiplies_chunk(nq) ? std::max<int64_t>(kChunkQueries, nq) : nq;
-  chunk->values.assign(static_cast<size_t>(rows * padded_dim_), 0);
-  chunk->bases.clear();
-  chunk->weights.clear();
-  chunk->units.clear();
-  chunk->margins.clear();
-  chunk->similarity.resize(static_cast<size_t>(nq) * steps_.size());
+  chunk->values.assign(static_cast<size_t>(rows * padded_dim), 0);
+  chunk->queries.clear();
+  chunk->similarity.resize(static_cast<size_t>(nq) * vectors_.similarities());
   for (int64_t i = 0; i < nq; ++i) {
     const PreparedQuery query = codec_.prepare_query(queries + i * dim);
-    const float step = round_to_step(query.rotated.data(), dim, &chunk->values[i * padded_dim_]);
-    chunk->bases.push_back(l2 ? -query.offset : query.offset);
-    chunk->weights.push_back(l2 ? 1 : query.bias_weight);
-    chunk->units.push_back(l2 ? 2 * step : step);
-    chunk->margins.push_back(margin_of(query, step));
-  }
-}
-
-// A coordinate's rounding error is uniform over a step, so that its variance is a twelfth of the
-// step's square: the error of ⟨x,y⟩ has ‖x‖² times the variance of y's coordinates, and vice versa.
-float CentroidSearch::margin_of(const PreparedQuery& query, float query_step) const {
-  const float* x = query.rotated.data();
-  const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, codec_.dim()));
-  const double factor = codec_.metric() == Metric::l2 ? 2 : 1;
-  const double deviation =
-      factor * std::hypot(norm * largest_step_, largest_norm_ * query_step) / std::sqrt(12.0);
-  const double sizes = std::fabs(query.offset) + std::fabs(query.bias_weight) * largest_constant_ +
-                       factor * norm * largest_norm_;
-  return static_cast<float>(2 * (kMargin * deviation + kFloatRounding * sizes));
-}
-
-void CentroidSearch::set_similarity(int64_t query, int64_t query_tile, const int32_t* dots,
-                                    Chunk* chunk) const {
-  const auto first = static_cast<size_t>(query_tile * kTileQueries);
-  const auto at = static_cast<size_t>(query);
-  const float base = chunk->bases[at];
-  const float weight = chunk->weights[at];
-  const float unit = chunk->units[at];
-  const float* constants = &constants_[first];
-  const float* steps = &steps_[first];
-  float* similarity = &chunk->similarity[at * steps_.size() + first];
-  for (int slot = 0; slot < kTileQueries; ++slot) {
-    similarity[slot] =
-        base + weight * constants[slot] + unit * (steps[slot] * static_cast<float>(dots[slot]));
+    chunk->queries.push_back(vectors_.round_query(
+        query.rotated.data(), l2 ? -query.offset : query.offset, l2 ? 1 : query.bias_weight,
+        l2 ? 2 : 1, &chunk->values[static_cast<size_t>(i * padded_dim)]));
   }
 }
 
 void CentroidSearch::score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
                                Chunk* chunk) const {
-  alignas(64) int32_t dots[kTaskQueryTiles * kTileQueries];
-  for (int64_t query_tile = first_query_tile; query_tile < end_query_tile;
-       query_tile += kTaskQueryTiles) {
-    const int64_t count = std::min(kTaskQueryTiles, end_query_tile - query_tile);
-    row_query_tile_dots(&chunk->values[static_cast<size_t>(query * padded_dim_)], padded_dim_,
-                        &values_[static_cast<size_t>(query_tile * padded_dim_ * kTileQueries)],
-                        static_cast<int>(count), dots);
-    for (int64_t i = 0; i < count; ++i)
-      set_similarity(query, query_tile + i, dots + i * kTileQueries, chunk);
-  }
+  const auto at = static_cast<size_t>(query);
+  vectors_.score(chunk->queries[at],
+                 &chunk->values[at * static_cast<size_t>(vectors_.padded_dim())], first_query_tile,
+                 end_query_tile, &chunk->similarity[at * vectors_.similarities()]);
 }
 
 void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_query_tile,
                                        Chunk* chunk) const {
-  if (!multiplies_chunk(chunk->queries)) {
-    for (int64_t query = 0; query < chunk->queries; ++query)
+  if (!multiplies_chunk(chunk->count())) {
+    for (int64_t query = 0; query < chunk->count(); ++query)
       score_one(query, first_query_tile, end_query_tile, chunk);
     return;
   }
@@ -250,35 +125,18 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
   chunk->dots.resize(static_cast<size_t>(together) * kTileQueries * kChunkRows);
   for (int64_t query_tile = first_query_tile; query_tile < end_query_tile; query_tile += together) {
     const int count = static_cast<int>(std::min<int64_t>(together, end_query_tile - query_tile));
-    query_tile_dots(chunk->values.data(), padded_dim_,
-                    &values_[static_cast<size_t>(query_tile * padded_dim_ * kTileQueries)], count,
+    query_tile_dots(chunk->values.data(), vectors_.padded_dim(), vectors_.tile(query_tile), count,
                     chunk->dots.data());
     for (int p = 0; p < count; ++p) {
-      for (int64_t query = 0; query < chunk->queries; ++query) {
-        set_similarity(query, query_tile + p,
-                       &chunk->dots[static_cast<size_t>((p * kChunkRows + query) * kTileQueries)],
-                       chunk);
+      for (int64_t query = 0; query < chunk->count(); ++query) {
+        const auto at = static_cast<size_t>(query);
+        vectors_.set_similarity(
+            chunk->queries[at], query_tile + p,
+            &chunk->dots[static_cast<size_t>((p * kChunkRows + query) * kTileQueries)],
+            &chunk->similarity[at * vectors_.similarities()]);
       }
     }
   }
-}
-
-// Finds those that may be among the nearest by their similarity: few more, and in any case enough.
-void CentroidSearch::find_candidates(const float* similarity, float margin, int64_t wanted,
-                                     std::vector<int64_t>* found) const {
-  float least = -std::numeric_limits<float>::infinity();
-  if (wanted < count_) least = nearly_highest(similarity, count_, wanted) - margin;
-  find_not_below(least, similarity, count_, found);
-  // Where one value is far from all others, most are in few buckets.
-  if (std::ssize(*found) <= 4 * wanted || wanted == count_) return;
-  std::vector<float> sorted;
-  for (const int64_t i : *found) {
-    const float value = similarity[i];
-    sorted.push_back(std::isnan(value) ? std::numeric_limits<float>::infinity() : value);
-  }
-  std::nth_element(sorted.begin(), sorted.begin() + wanted - 1, sorted.end(), std::greater<>());
-  least = std::max(least, sorted[static_cast<size_t>(wanted - 1)] - margin);
-  find_not_below(least, similarity, count_, found);
 }
 
 // The best by similarity are ordered by their exact scores.
@@ -291,7 +149,7 @@ void CentroidSearch::choose(const float* query, const float* similarity, float m
   const auto fetch_row = [&](int64_t list) {
     fetch(reinterpret_cast<const uint8_t*>(centroids_ + list * dim), row_bytes);
   };
-  find_candidates(similarity, margin, std::min(nprobe, count_), &found);
+  vectors_.find_candidates(similarity, margin, std::min(nprobe, count_), &found);
   candidates.clear();
   for (size_t i = 0; i < found.size(); ++i) {
     if (i + 1 < found.size()) fetch_row(found[i + 1]);
@@ -308,9 +166,9 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
   threads = thread_count(threads, std::max(nq, div_up(query_tiles, kTaskQueryTiles)));
   const auto choose_of = [&](int64_t first, int64_t query, const Chunk& chunk) {
     choose(queries + (first + query) * dim,
-           &chunk.similarity[static_cast<size_t>(query) * steps_.size()],
-           chunk.margins[static_cast<size_t>(query)], nprobe, scores + (first + query) * nprobe,
-           lists + (first + query) * nprobe);
+           &chunk.similarity[static_cast<size_t>(query) * vectors_.similarities()],
+           vectors_.margin(chunk.queries[static_cast<size_t>(query)]), nprobe,
+           scores + (first + query) * nprobe, lists + (first + query) * nprobe);
   };
   const CentroidPlan plan = plan_centroids(nq, count_, threads);
   if (plan.by_centroids) {
@@ -332,7 +190,7 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
     const int64_t first = task * chunk_queries;
     prepare(std::min(chunk_queries, nq - first), queries + first * dim, &chunk);
     score_query_tiles(0, query_tiles, &chunk);
-    for (int64_t query = 0; query < chunk.queries; ++query) choose_of(first, query, chunk);
+    for (int64_t query = 0; query < chunk.count(); ++query) choose_of(first, query, chunk);
   });
 }
 

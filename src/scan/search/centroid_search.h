@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/codec/codec.h"
-#include "src/core/aligned_buffer.h"
+#include "src/scan/search/byte_vectors.h"
 
 namespace polarquant {
 
@@ -40,26 +40,14 @@ class CentroidSearch {
   void score_query_tiles(int64_t first_query_tile, int64_t end_query_tile, Chunk* chunk) const;
   void score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
                  Chunk* chunk) const;
-  void set_similarity(int64_t query, int64_t query_tile, const int32_t* dots, Chunk* chunk) const;
-  float margin_of(const PreparedQuery& query, float query_step) const;
-  void find_candidates(const float* similarity, float margin, int64_t wanted,
-                       std::vector<int64_t>* found) const;
   void choose(const float* query, const float* similarity, float margin, int64_t nprobe,
               float* scores, int64_t* lists) const;
 
   const float* centroids_;
   int64_t count_;
   Codec codec_;  // prepares queries; nothing is coded
-  int padded_dim_;
-  // Centroid c about their mean m, rotated: its values, (query_tiles, padded_dim·16) in the order
-  // of query_tile_dots.h, and their step; ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2. Whole query
-  // tiles.
-  AlignedVector<int8_t> values_;
-  AlignedVector<float> steps_;
-  AlignedVector<float> constants_;
-  double largest_norm_ = 0;  // of c−m
-  double largest_constant_ = 0;
-  float largest_step_ = 0;
+  /// Centroid c about their mean m, rotated, with ⟨m, c−m⟩ for inner product, −‖c−m‖² for L2.
+  ByteVectors vectors_;
 };
 
 }  // namespace polarquant

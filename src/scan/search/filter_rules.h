@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "src/scan/layout/code_blocks.h"
+#include "src/scan/search/made_later.h"
 #include "src/scan/search/row_filter.h"
 
 namespace polarquant {
@@ -29,6 +31,12 @@ RowFilter keep_range(int64_t first, int64_t end);
 using JoinMasks = uint64_t (*)(uint64_t a, uint64_t b);
 RowFilter join(RowFilter a, RowFilter b, JoinMasks masks);
 
+/// Copies of the rows that a filter keeps.
+struct RowCopies {
+  CodeBlocks blocks;
+  std::vector<int64_t> rows;  // whose copies these are, rising
+};
+
 /// Rows by a bit each, row % 64 of word row / 64: (⌈rows / 64⌉), 0 from `rows` on. Counted.
 class KeptRows final : public FilterRule {
  public:
@@ -36,6 +44,8 @@ class KeptRows final : public FilterRule {
 
   const std::vector<uint64_t>& words() const { return words_; }
   int64_t count() const { return count_; }
+  /// Of the rows in the state that they were asked for, for searches that read nothing else.
+  const MadeLater<RowCopies>& copies() const { return copies_; }
 
   void masks(int64_t first, int64_t count, uint64_t* masks) const override;
   uint64_t members(const int64_t* rows, int count) const override;
@@ -47,6 +57,7 @@ class KeptRows final : public FilterRule {
   std::vector<uint64_t> words_;
   int64_t rows_;
   int64_t count_ = 0;
+  MadeLater<RowCopies> copies_;
 };
 
 /// What a filter keeps of rows 0 … rows−1, asked now: KeptRows.

@@ -6,36 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "src/scan/search/kept_list_rows.h"
 #include "src/scan/search/tile_loader.h"
 
 namespace polarquant {
 namespace {
-
-/// A filter of ids as one of list_offsets.
-class ByListOffset final : public FilterRule {
- public:
-  ByListOffset(const CodeLists& lists, const RowFilter& filter) : lists_(lists), filter_(filter) {}
-
-  /// Of one list.
-  void masks(int64_t first, int64_t count, uint64_t* masks) const override {
-    filter_.member_masks(lists_.ids(list_of_offset(first)) + row_of_offset(first), count, masks);
-  }
-  uint64_t members(const int64_t* list_offsets, int count) const override {
-    int64_t ids[64];
-    for (int i = 0; i < count; ++i)
-      ids[i] = lists_.ids(list_of_offset(list_offsets[i]))[row_of_offset(list_offsets[i])];
-    return filter_.members(ids, count);
-  }
-
- private:
-  const CodeLists& lists_;
-  const RowFilter& filter_;
-};
-
-RowFilter by_list_offset(const CodeLists& lists, const RowFilter& filter) {
-  if (filter.keeps_all()) return {};
-  return RowFilter(std::make_shared<ByListOffset>(lists, filter));
-}
 
 /// How many lists ahead the beginning of a list is fetched: the sketches of its first rows, after
 /// which the processor's own prefetching follows.
@@ -46,21 +21,14 @@ constexpr int64_t kFetchedRows = 256;
 
 ListScan::ListScan(const InvertedFile& file, const ListPlan& plan, const SearchRequest& request)
     : file_(file),
-      filter_(by_list_offset(file.lists, request.filter)),
+      filter_(filter_of_list_offsets(file.lists, request.filter)),
       plan_(plan),
       request_(request),
       residual_(1),
-      code_(file.lists.code_bytes()),
+      scorer_(file),
       decoded_(static_cast<size_t>(file.codec.dim())) {
   if (file.scan_codec == nullptr) return;
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
-}
-
-const PreparedQuery& ListScan::residual_query(const PreparedQuery& query, int64_t list,
-                                              PreparedQuery* residual) const {
-  if (file_.centres.empty()) return query;
-  file_.codec.residual_query(query, file_.centres[static_cast<size_t>(list)], residual);
-  return *residual;
 }
 
 void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> numbers, int64_t list,
@@ -81,7 +49,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 }
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
-  const PreparedQuery& residual = residual_query(query, list, residual_.data());
+  const PreparedQuery& residual = scorer_.about_centre(query, list, residual_.data());
   set_scan_query(*file_.scan_codec, residual, plan_.bounded ? request_.options.exactness : 0, scan);
   scan->error_bound = request_.goal.is_range
                           ? make_score_error_bound(*file_.scan_codec, residual, *scan)
@@ -197,7 +165,7 @@ void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const in
   residual_.resize(std::max(residual_.size(), numbers.size()));
   std::vector<const PreparedQuery*> residuals;
   for (size_t i = 0; i < numbers.size(); ++i)
-    residuals.push_back(&residual_query(queries[numbers[i]], list, &residual_[i]));
+    residuals.push_back(&scorer_.about_centre(queries[numbers[i]], list, &residual_[i]));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t at = list_offset(list, row);
     if (!filter_.keeps(at)) continue;
@@ -207,14 +175,6 @@ void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const in
       best_[i].push({key_of_score(score, codec.higher_is_nearer()), at});
     }
   }
-}
-
-float ListScan::score(const PreparedQuery& query, int64_t list_offset) {
-  const int64_t list = list_of_offset(list_offset);
-  file_.lists.get(list, row_of_offset(list_offset), code_.data());
-  const RowTerms terms = file_.codec.decode_for_score({code_.data(), 1}, 0, decoded_.data());
-  return file_.codec.score_decoded(residual_query(query, list, residual_.data()), terms,
-                                   decoded_.data());
 }
 
 }  // namespace polarquant

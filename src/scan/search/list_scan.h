@@ -11,6 +11,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/model/scan_query.h"
 #include "src/scan/search/dense_search.h"
+#include "src/scan/search/list_row_scorer.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/row_filter.h"
@@ -41,11 +42,11 @@ class ListScan {
               TopK* best, const ThreadLimits& limits);
 
   /// Codec::score of the row at a list_offset, for the query.
-  float score(const PreparedQuery& query, int64_t list_offset);
+  float score(const PreparedQuery& query, int64_t list_offset) {
+    return scorer_.score(query, list_offset);
+  }
 
  private:
-  const PreparedQuery& residual_query(const PreparedQuery& query, int64_t list,
-                                      PreparedQuery* residual) const;
   void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
   void fetch(int64_t list) const;
   size_t lists_together(std::span<const int64_t> lists, const TopK& best) const;
@@ -63,7 +64,7 @@ class ListScan {
   const SearchRequest& request_;
   std::vector<PreparedQuery> residual_;  // queries about the list's centre
   std::vector<TopK> best_;               // the best rows of these
-  std::vector<uint8_t> code_;
+  ListRowScorer scorer_;
   AlignedVector<float> decoded_;
   // For codes with int8 values.
   std::vector<ScanQuery> scan_queries_;

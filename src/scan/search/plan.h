@@ -122,6 +122,26 @@ struct GraphPlan {
 };
 GraphPlan plan_graph(const GraphRequest& request);
 
+/// How a search of an inverted file finds rows that a filter keeps.
+struct KeptRowsRequest {
+  int64_t nprobe = 1;  // lists that are searched without a filter
+  int64_t lists = 1;
+  int64_t rows = 0;  // in all lists
+  int64_t kept = 0;
+};
+struct KeptRowsPlan {
+  bool rounded =
+      false;  // vectors rounded to bytes tell which of them are scored, once there are any
+  bool scored = false;  // all of them are scored
+  int64_t nprobe = 1;   // lists to search where neither is done
+};
+KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request);
+
+/// Whether the rows that a filter keeps of some are copied, so that searches read nothing else:
+/// where these are few, for memory's sake, and after so many queries, which takes as long.
+bool copies_kept_rows(int64_t kept, int64_t rows);
+inline constexpr int64_t kQueriesBeforeCopy = 8;
+
 /// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.
 bool search_is_bounded(const ScanCodec& codec, float exactness);
 /// The same for rows that are scored one by one, for graphs.

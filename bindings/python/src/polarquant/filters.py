@@ -9,7 +9,7 @@ A search's argument `filter` takes
 - a function from an id to a bool: asked row by row, which is slow;
 - a `Bitset` or an `IdSet`: a bool array, or ids, for many searches. Which rows of an index it leaves
   is found by the first search, and again after each change of the index; this is worth most where
-  rows have ids of yours.
+  rows have ids of yours, and where few rows are left.
 
 Rows that a filter leaves out cost next to nothing.
 """
@@ -68,7 +68,8 @@ class Bitset(_ForManySearches):
 
     mask: (n,), bool; id i is kept where mask[i] is True, ids from n on are left out.
     Raises BadArgumentError for another shape or type. Immutable; used by any number of indexes and
-    threads. Memory: two bits for each of n ids, and what the last few indexes' searches found.
+    threads. Memory: two bits for each of n ids, and what the last four indexes' searches found: a
+    bit for each row, and copies of the rows where they are an eighth of all or fewer.
     """
 
     def __init__(self, mask: npt.ArrayLike) -> None:
@@ -99,7 +100,7 @@ class IdSet(_ForManySearches):
 
     ids: integers, (n,), in any order, as an array, a list, a set or the like.
     Raises BadArgumentError for other values. Immutable; used by any number of indexes and threads.
-    Memory: 16 bytes an id, and what the last few indexes' searches found.
+    Memory: 16 bytes an id, and what the last four indexes' searches found, as of a `Bitset`.
     """
 
     def __init__(self, ids: npt.ArrayLike | set[int] | frozenset[int]) -> None:
