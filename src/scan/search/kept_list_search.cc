@@ -19,14 +19,14 @@ float make_linear(const Codec& codec, const ListCentre& centre, const RowTerms& 
   const float* c = centre.rotated;
   const float across = terms.scale * simd_exact_sums().dot_float(c, y, dim);
   float constant = 0;
-  float of_centre = 1;
+  float centre_weight = 1;
   if (codec.metric() == Metric::l2) {
     constant = centre.norm * centre.norm + terms.constant - across;
-    of_centre = -2;
+    centre_weight = -2;
   } else if (codec.has_factors() && centre.norm > 0) {
-    of_centre += terms.constant / centre.norm - across / (centre.norm * centre.norm);
+    centre_weight += terms.constant / centre.norm - across / (centre.norm * centre.norm);
   }
-  for (int j = 0; j < dim; ++j) y[j] = of_centre * c[j] + terms.scale * y[j];
+  for (int j = 0; j < dim; ++j) y[j] = centre_weight * c[j] + terms.scale * y[j];
   return constant;
 }
 

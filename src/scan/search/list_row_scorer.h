@@ -19,12 +19,12 @@ class ListRowScorer {
         code_(file.lists.code_bytes()),
         decoded_(static_cast<size_t>(file.codec.dim())) {}
 
-  /// The query about the list's centre; *residual is memory for it.
-  const PreparedQuery& about_centre(const PreparedQuery& query, int64_t list,
-                                    PreparedQuery* residual) const {
+  /// The query about the list's centre, which may be in *memory.
+  const PreparedQuery& residual(const PreparedQuery& query, int64_t list,
+                                PreparedQuery* memory) const {
     if (file_.centres.empty()) return query;
-    file_.codec.residual_query(query, file_.centres[static_cast<size_t>(list)], residual);
-    return *residual;
+    file_.codec.residual_query(query, file_.centres[static_cast<size_t>(list)], memory);
+    return *memory;
   }
 
   /// Decodes a row: until the next one is.
@@ -36,7 +36,7 @@ class ListRowScorer {
 
   float score(const PreparedQuery& query, int64_t list_offset) {
     const RowTerms terms = decode(list_offset);
-    return file_.codec.score_decoded(about_centre(query, list_of_offset(list_offset), &residual_),
+    return file_.codec.score_decoded(residual(query, list_of_offset(list_offset), &residual_),
                                      terms, decoded_.data());
   }
 

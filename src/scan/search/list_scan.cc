@@ -49,7 +49,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 }
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
-  const PreparedQuery& residual = scorer_.about_centre(query, list, residual_.data());
+  const PreparedQuery& residual = scorer_.residual(query, list, residual_.data());
   set_scan_query(*file_.scan_codec, residual, plan_.bounded ? request_.options.exactness : 0, scan);
   scan->error_bound = request_.goal.is_range
                           ? make_score_error_bound(*file_.scan_codec, residual, *scan)
@@ -165,7 +165,7 @@ void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const in
   residual_.resize(std::max(residual_.size(), numbers.size()));
   std::vector<const PreparedQuery*> residuals;
   for (size_t i = 0; i < numbers.size(); ++i)
-    residuals.push_back(&scorer_.about_centre(queries[numbers[i]], list, &residual_[i]));
+    residuals.push_back(&scorer_.residual(queries[numbers[i]], list, &residual_[i]));
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t at = list_offset(list, row);
     if (!filter_.keeps(at)) continue;
