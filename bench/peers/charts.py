@@ -7,7 +7,8 @@ all of them: the one of `polar bench --html`.
 
 By default all of bench/results, into docs/images, and the page into build/peers; with --out, all into
 FOLDER. A result of `recall` gives recall against bytes; one of `speed` gives recall against queries/s, one
-at a time and in a batch, and build times; one with filters gives both over the share of the rows that they keep.
+at a time and in a batch, and build times; one with filters gives both over the share of the rows that they
+keep. One of `churn` gives the p99 of searches, and memory over time.
 """
 
 import argparse
@@ -22,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib import ticker
 
+import churn_charts
 import filter_charts
 import palette
 from peer_report import build_seconds, has_filters, qps, recall
@@ -195,11 +197,19 @@ def draw_recall_speed(result, folder, mode, suite):
 
 def draw_filters(result, folder, mode):
     threads = result["settings"]["threads"]
-    title = f"Filters: queries/s of {threads} thread{'s' if threads > 1 else ''}, {MODE_NAMES[mode]}, and recall"
+    threads = f"{threads} thread{'s' if threads > 1 else ''}"
+    title = f"Filters: queries/s of {threads}, {MODE_NAMES[mode]}, and recall"
     title += f"\n{data_text(result)}"
     figure, axes = filter_charts.draw(result, rows_by_series(result), mode, title)
     legend(axes, figure, 3)
     save(figure, folder, f"{slug(result)}-filter-{mode}")
+
+
+def draw_churn(result, folder):
+    title = f"Nine searches, then an upsert or a removal, and so on\n{data_text(result)}"
+    figure, axes = churn_charts.draw(result, rows_by_series(result), title)
+    legend(axes, figure, 3)
+    save(figure, folder, f"{slug(result)}-churn")
 
 
 def upper(points):
@@ -267,13 +277,16 @@ def main():
     results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     set_defaults()
     # Pages do not show it, so that it is not checked in beside the pictures. Its charts are of searches among
-    # all rows.
-    plain = [result for result in results if not has_filters(result)]
+    # all rows, which stay as they are.
+    plain = [r for r in results if r["mode"] != "churn" and not has_filters(r)]
     if plain:
         write_page(plain, (options.out or ROOT / "build" / "peers") / "report.html")
     for result in results:
         if result["mode"] == "recall":
             draw_recall_bytes(result, pictures)
+            continue
+        if result["mode"] == "churn":
+            draw_churn(result, pictures)
             continue
         if has_filters(result):
             for mode in MODE_NAMES:

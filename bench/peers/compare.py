@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Compares our indexes with other libraries' on the same vectors: recall, bytes, queries/s.
 
-`recall` measures recall and bytes over several seeds, each contender in a process of its own. `speed`
-has all contenders in one process and times them in turns. Run through run.sh, which installs the other
-libraries and builds ours.
+`recall` measures recall and bytes over several seeds, `churn` searches between upserts and removals, each
+contender in a process of its own. `speed` has all contenders in one process and times them in turns. Run
+through run.sh, which installs the other libraries and builds ours.
 """
 
 import argparse
@@ -32,9 +32,10 @@ EXAMPLES = """examples:
   run.sh speed --data FOLDER --suite search --series "polarquant.*|FAISS.*"
   run.sh speed --data FOLDER --suite filter --nq 200 --rounds 3 --json filter.json
   run.sh speed --filters "random/0.1;clustered/0.01" --contenders "polar:Polar4;faiss:SQ8"
+  run.sh churn --data FOLDER --seconds 60 --clock cpu --json churn.json
 
 The environment variable PYTHON names the interpreter that run.sh makes the environment from."""
-DEFAULT_SUITES = {"recall": "flat", "speed": "flat-speed"}
+DEFAULT_SUITES = {"recall": "flat", "speed": "flat-speed", "churn": "churn"}
 
 
 def parse_arguments():
@@ -44,7 +45,7 @@ def parse_arguments():
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=EXAMPLES,
     )
-    parser.add_argument("mode", choices=("recall", "speed"))
+    parser.add_argument("mode", choices=DEFAULT_SUITES)
     data = parser.add_argument_group("data; the bundled embeddings when none is given")
     data.add_argument(
         "--data", metavar="FOLDER", help="with base.npy, query.npy and perhaps gt.npy or gt_ip.npy"
@@ -77,6 +78,12 @@ def parse_arguments():
     run.add_argument("--seeds", type=int, default=5, help="of recall; default 5")
     run.add_argument("--rounds", type=int, default=7, help="of speed; default 7")
     run.add_argument(
+        "--seconds",
+        type=float,
+        default=600,
+        help="of churn: with changes, for each contender, after a sixth of it without; default 600",
+    )
+    run.add_argument(
         "--min-seconds",
         type=float,
         default=0.1,
@@ -105,6 +112,8 @@ def parse_arguments():
     counts = (options.k, options.threads, options.seeds, options.rounds, options.nb, options.nq)
     if min(n for n in counts if n is not None) < 1:
         parser.error("-k, --threads, --seeds, --rounds, --nb and --nq must be 1 or more")
+    if not options.seconds > 0:
+        parser.error("--seconds must be more than 0")
     if options.data and options.generate:
         parser.error("--data and --generate exclude each other")
     if options.filters and options.mode != "speed":
@@ -196,15 +205,28 @@ def run_recall(contenders, paths, options, result, save):
     # Those that are not reached yet are in the file too, whenever the run is stopped.
     missing = {contender.name for contender in contenders} - done.keys()
     result["contenders"] = [row for row in kept if row["contender"] not in missing]
-    # A process for each: memory is then this contender's alone, and one that crashes ends itself.
+    contenders = [contender for contender in contenders if contender.name not in done]
+    arguments = (paths, rows, options.seeds, options.k, options.threads)
+    run_alone(contenders, measure.recall_of, arguments, result, save)
+
+
+def run_churn(contenders, paths, options, result, save):
+    import churn
+
+    arguments = (paths, {"base": options.nb, "query": options.nq}, options)
+    run_alone(contenders, churn.churn_of, arguments, result, save)
+
+
+def run_alone(contenders, function, arguments, result, save):
+    """The row of each from a process of its own: memory is then this contender's alone, and one that crashes
+    ends itself."""
+    import measure
+
     context = multiprocessing.get_context("spawn")
     for number, contender in enumerate(contenders, 1):
-        if contender.name in done:
-            continue
-        arguments = (contender, paths, rows, options.seeds, options.k, options.threads)
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             try:
-                row = pool.submit(measure.recall_of, *arguments).result()
+                row = pool.submit(function, contender, *arguments).result()
             except BrokenProcessPool:
                 row = {**measure.empty_row(contender), "error": "its process died without a word"}
         result["contenders"].append(row)
@@ -261,6 +283,7 @@ def main():
     names = {
         "recall": ("k", "threads", "seeds"),
         "speed": ("k", "threads", "rounds", "min_seconds", "one_limit", "clock"),
+        "churn": ("k", "threads", "seconds", "clock"),
     }
     result = {
         "mode": options.mode,
@@ -273,9 +296,10 @@ def main():
         "contenders": [],
     }
     save = lambda content: options.json and write_json(options.json, content)
-    if options.mode == "recall":
+    if options.mode != "speed":
         del base
-        run_recall(contenders, paths, options, result, save)
+        run = {"recall": run_recall, "churn": run_churn}[options.mode]
+        run(contenders, paths, options, result, save)
     else:
         run_speed(contenders, base, queries, cases, options, result)
     result["load_average_at_end"] = os.getloadavg()[0]

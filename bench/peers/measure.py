@@ -54,7 +54,7 @@ def error_text(error):
     return f"{type(error).__name__}: " + re.sub(r" \(line \d+ in .*\)$", "", text)
 
 
-def build(contender, base, threads):
+def build(contender, base, threads, for_changes=False):
     """(adapter, how long it took by both clocks)."""
     import adapters
 
@@ -62,6 +62,8 @@ def build(contender, base, threads):
     unknown = {name for point in contender.points for name in point} - set(adapter.params)
     if unknown:
         raise ValueError(f"{contender.name}@{sorted(unknown)} (allowed: {adapter.params})")
+    if for_changes:
+        adapter.prepare_changes()
     wall, cpu = time.perf_counter(), time.process_time()
     adapter.build(base)
     seconds = {"wall_seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - cpu}

@@ -85,14 +85,15 @@ def neighbours(base, queries, k, path, say):
         return np.load(path)
     say(f"computing the {k} nearest rows of {len(queries)} queries")
     blocks = [
-        _exact(base, queries[start : start + BLOCK_QUERIES], k)
+        exact(base, queries[start : start + BLOCK_QUERIES], k)
         for start in range(0, len(queries), BLOCK_QUERIES)
     ]
     save_neighbours(path, np.concatenate(blocks))
     return np.load(path)
 
 
-def _exact(base, queries, k):
+def exact(base, queries, k):
+    """The k nearest by inner product, ties by lower id; k is at most the rows."""
     wanted = min(len(base), k + EXTRA_CANDIDATES)
     scores = np.empty((len(queries), 0), np.float32)
     ids = np.empty((len(queries), 0), np.int64)

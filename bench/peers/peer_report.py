@@ -7,6 +7,8 @@ import statistics
 import subprocess
 import sys
 
+import churn_report
+
 MODES = ("one", "batch")
 
 
@@ -122,6 +124,21 @@ def _print_columns(lines):
         print("  ".join(cells).rstrip())
 
 
+def _print_churn(result, measured):
+    points = [(row, point) for row in measured for point in row["points"]]
+    lines = [("index", "bytes/vec", *churn_report.header(result))]
+    for row, point in points:
+        size = f"{row['bytes_per_vector']:.1f}"
+        lines.append((label(row, point), size, *churn_report.cells(result, point)))
+    _print_columns(lines)
+    for row in result["contenders"]:
+        if "error" in row:
+            print(f"{row['contender']}: not measured: {row['error']}")
+    for row, point in points:
+        if point["removed_ids_found"]:
+            print(f"{label(row, point)}: found removed rows {point['removed_ids_found']} times")
+
+
 def print_tables(result):
     data, k = result["data"], result["settings"]["k"]
     print(
@@ -129,6 +146,9 @@ def print_tables(result):
         f"{data['query']['rows']} queries, {result['settings']['threads']} thread(s) of {cpu_model()}"
     )
     measured = [row for row in result["contenders"] if "error" not in row]
+    if result["mode"] == "churn":
+        _print_churn(result, measured)
+        return
     filtered = has_filters(result)
     header = ["index", "bytes/vec", f"recall@{k}", "±", "qps one", "qps batch", "build s"]
     lines = [tuple(header + ["qps new filter", "empty"] * filtered)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Compares our indexes with other libraries': an environment for them, our build, then one of
-#   run.sh recall|speed [OPTIONS]   compare.py; run.sh recall --help lists the options
-#   run.sh charts [OPTIONS]         charts.py: pictures of bench/results
-#   run.sh tables [OPTIONS]         tables.py: the README's tables from bench/results
-#   run.sh adapters [OPTIONS]       runs our adapters for ann-benchmarks and VIBE
-#   run.sh data [OPTIONS]           make_embeddings.py: further real vectors
+#   run.sh recall|speed|churn [OPTIONS]  compare.py; run.sh recall --help lists the options
+#   run.sh charts [OPTIONS]              charts.py: pictures of bench/results
+#   run.sh tables [OPTIONS]              tables.py: the README's tables from bench/results
+#   run.sh adapters [OPTIONS]            runs our adapters for ann-benchmarks and VIBE
+#   run.sh data [OPTIONS]                make_embeddings.py: further real vectors
 # PYTHON names the interpreter to take, python3 by default. LIBRARY names a libpolarquant.so that is
 # there; then nothing is built.
 set -euo pipefail
@@ -61,16 +61,16 @@ install_packages() {
 }
 
 case ${1-} in
-  recall | speed) program=$here/compare.py arguments=("$@") ;;
+  recall | speed | churn) program=$here/compare.py arguments=("$@") ;;
   charts | tables) program=$here/$1.py arguments=("${@:2}") ;;
   adapters) program=$root/bench/ann_benchmarks/try_adapters.py arguments=("${@:2}") ;;
   data) program=$here/make_embeddings.py arguments=("${@:2}") ;;
-  *) die "${1:-nothing} (allowed: recall, speed, charts, tables, adapters, data; each with --help)" ;;
+  *) die "${1:-nothing} (allowed: recall, speed, churn, charts, tables, adapters, data; each with --help)" ;;
 esac
 
 install_packages
 case $1 in
-  recall | speed | adapters)
+  recall | speed | churn | adapters)
     export PYTHONPATH=$root/bindings/python/src
     export POLARQUANT_LIBRARY=${LIBRARY:-$root/build/lib/libpolarquant.so}
     if [[ -z ${LIBRARY-} ]]; then "$root/dev.sh" build >&2; fi

@@ -142,7 +142,27 @@ def filter_search(dim):
     ]
 
 
-SUITES = {"flat": flat, "flat-speed": flat_speed, "search": search, "filter": filter_search}
+def churn(dim):
+    """Searches between upserts and removals by id. Neither our graphs nor FAISS's, whose rows cannot be removed;
+    not RaBitQ-Library, which chooses ids itself and keeps removed rows."""
+    return [
+        *series("polarquant", ["polar:Polar2", "polar:Polar4"]),
+        *series("polarquant IVF", ["polar:IVF1024,Polar4"], grid(nprobe=(32,))),
+        *series("turbovec", ["turbovec:4"]),
+        *series("FAISS", ["faiss:IDMap2,SQ8", "faiss:IDMap2,Flat"]),
+        *series("FAISS IVF", ["faiss:IVF1024,SQ8"], grid(nprobe=(32,))),
+        *series("hnswlib", ["hnswlib:HNSW16"], grid(ef_search=(64,))),
+        *series("usearch", ["usearch:HNSW16,i8"], grid(ef_search=(64,))),
+    ]
+
+
+SUITES = {
+    "flat": flat,
+    "flat-speed": flat_speed,
+    "search": search,
+    "filter": filter_search,
+    "churn": churn,
+}
 
 
 def parse(text):

@@ -17,6 +17,7 @@ import re
 import statistics
 import sys
 
+import churn_report
 from peer_report import MODES, build_seconds, points_by_filter, qps, recall, round_qps
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -230,12 +231,24 @@ def filter_text(result, point):
     return text + (f" · {100 * empty:.0f} % empty" if empty >= 0.005 else "")
 
 
+def churn_table(result):
+    """Searches between changes, in the order of the suite."""
+    yield ("index", "bytes a vector", *churn_report.header(result))
+    for row in measured(result):
+        for point in row["points"]:
+            name = ", ".join(filter(None, (shown(row["contender"]), params_shown(point["params"]))))
+            size = f"{row['bytes_per_vector']:.0f}"
+            cells = churn_report.cells(result, point)
+            yield (f"**{name}**" if row["is_ours"] else name, size, *cells)
+
+
 TABLES = {
     "flat": lambda results, _: flat_table(*results),
     "short": lambda results, _: flat_table(*results, SHORT),
     "above": lambda results, _: above_table(*results),
     "random_filters": lambda results, _: filter_table(*results, "random"),
     "clustered_filters": lambda results, _: filter_table(*results, "clustered"),
+    "churn": lambda results, _: churn_table(*results),
     "target": lambda results, value: target_table(*results, value),
 }
 
@@ -291,7 +304,27 @@ def self_test():
     new = renewed(page, lambda _: filter_result_of_test())
     assert "| index | no filter | 1 % |" in new, new
     assert "| FAISS `Flat`, nprobe 8 | 2 · .900 | 1,230 · .500 · 40 % empty |" in new, new
+    page = page.replace("random_filters", "churn")
+    new = renewed(page, lambda _: churn_result_of_test())
+    assert "| **`Polar4`** | 204 | 800 | 1,000 | 5,000 | 4,000 | 3,500 |" in new, new
+    assert "| .900 | .890 | 1.5 |" in new, new
     print("tables.py finds what differs")
+
+
+def churn_result_of_test():
+    operation = lambda count, mean: {
+        "count": count,
+        "wall": {"mean_us": mean, "p50_us": 1000.0, "p99_us": 5000.0} if count else None,
+    }
+    changing = {"search": operation(9, 1000.0), "update": operation(1, 3500.0)}
+    changing |= {"remove": operation(0, 0), "insert": operation(0, 0)}
+    changing["windows"] = [{"growth_bytes": 1000000}, {"growth_bytes": 1500000}]
+    quiet = operation(1, 1000.0)
+    quiet["wall"]["p99_us"] = 4000.0
+    point = {"params": {}, "recall": [0.9], "recall_after": 0.89, "changing": changing}
+    point["quiet"] = {"search": quiet}
+    row = {"contender": "polar:Polar4", "is_ours": True, "bytes_per_vector": 204.2}
+    return {"settings": {"k": 10}, "contenders": [{**row, "points": [point]}]}
 
 
 def filter_result_of_test():

@@ -17,6 +17,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "bench" / "peers"
 sys.path.insert(0, str(PEERS))
 
+import churn
+import churn_report
 import peer_data
 import row_filters
 import suites
@@ -83,6 +85,73 @@ class RowFilterTest(unittest.TestCase):
             row_filters.check_allowed(np.array([[0, 1, -1]]), allowed)
 
 
+class ExactIndex:
+    """As an adapter has it: floats under ids, and every row looked at."""
+
+    def __init__(self, x):
+        self.rows = dict(enumerate(x))
+        self.counts = []
+
+    def upsert(self, ids, x):
+        self.rows[int(ids[0])] = x[0]
+        self.counts.append(len(self.rows))
+
+    def remove(self, ids):
+        del self.rows[int(ids[0])]  # KeyError where it is not there
+        self.counts.append(len(self.rows))
+
+    def search(self, queries, k):
+        ids = np.array(list(self.rows))
+        scores = queries @ np.stack(list(self.rows.values())).T
+        return ids[np.argsort(-scores, axis=1)[:, :k]]
+
+
+class ChurnTest(unittest.TestCase):
+    def setUp(self):
+        self.base = unit_rows(200, 16, 1)
+        self.queries = unit_rows(10, 16, 2)
+        self.live = churn.LiveRows(self.base)
+        self.index = ExactIndex(self.base[:180])
+
+    def test_rows_stay_as_many(self):
+        timers = {kind: churn.Timer() for kind in churn_report.KINDS}
+        for _ in range(1000):
+            self.live.change(self.index, timers)
+        self.assertEqual(set(self.index.counts), {179, 180})
+        counts = [timers[kind].summary()["count"] for kind in ("update", "remove", "insert")]
+        self.assertEqual(counts, [334, 333, 333])
+        # What the index has is what the books say.
+        self.assertEqual(self.live.recall(self.index, self.queries, 10), 1)
+        self.assertEqual(self.live.dead(np.array([[id, -1] for id in self.index.rows])), 0)
+
+    def test_removed_ids_are_noticed(self):
+        timers = {kind: churn.Timer() for kind in churn_report.KINDS}
+        for _ in range(2):  # an update, and a removal
+            self.live.change(self.index, timers)
+        (removed,) = set(range(180)) - set(self.index.rows)
+        self.assertEqual(self.live.dead(np.array([removed, -1])), 1)
+
+    def test_time_is_full(self):
+        run = churn.Churn(self.index, self.live, self.queries, 10)
+        found = run.changing(0.2)
+        self.assertEqual(len(found["windows"]), churn.WINDOWS)
+        self.assertGreaterEqual(found["windows"][-1]["end_seconds"], 0.2)
+        self.assertEqual(run.dead_ids, 0)
+        searches = sum(window["search"]["count"] for window in found["windows"])
+        changes = sum(found[kind]["count"] for kind in ("update", "remove", "insert"))
+        self.assertEqual((searches, searches), (found["search"]["count"], 9 * changes))
+
+    def test_percentiles(self):
+        latencies = churn.Latencies()
+        times = np.random.default_rng(1).lognormal(10, 1, 10000).astype(int)
+        for ns in times.tolist():
+            latencies.add(ns)
+        self.assertEqual((latencies.count, latencies.total_ns), (len(times), times.sum()))
+        for share in (0.5, 0.99):
+            expected = np.quantile(times, share) / 1000
+            self.assertAlmostEqual(latencies.percentile(share) / expected, 1, delta=0.02)
+
+
 class SuiteTest(unittest.TestCase):
     def test_names_are_of_known_kinds(self):
         import adapters
@@ -107,6 +176,18 @@ class RunTest(unittest.TestCase):
             self.assertEqual(ran.returncode, 0, ran.stderr)
             with open(path, encoding="utf-8") as file:
                 return json.load(file), ran.stdout
+
+    def test_churn(self):
+        contenders = ("--contenders", "polar:Polar4;polar:IVF16,Polar4@nprobe=4", "--nq", "20")
+        result, printed = self.compare("churn", *contenders, "--seconds", "0.5")
+        self.assertIn("operations/s", printed)
+        for row in result["contenders"]:
+            with self.subTest(row["contender"]):
+                self.assertNotIn("error", row)
+                (point,) = row["points"]
+                self.assertEqual(point["removed_ids_found"], 0)
+                self.assertAlmostEqual(point["recall"][0], point["recall_after"], delta=0.1)
+                self.assertGreater(churn_report.per_second(result, point), 100)
 
     def test_filters(self):
         contenders = "polar:Polar4;polar:Polar4+ids;polar:IVF16,Polar4@nprobe=4"

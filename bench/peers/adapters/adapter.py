@@ -21,6 +21,18 @@ class Adapter:
         """Trains on base, (n, dim) float32, and adds it; row i gets id i."""
         raise NotImplementedError
 
+    def prepare_changes(self):
+        """Called before `build` where rows will be upserted and removed by their ids."""
+        raise ValueError(f"{self.what}: rows cannot be changed by their ids")
+
+    def upsert(self, ids, x):
+        """Puts x, (n, dim), in the place of rows with these ids, (n,), or adds them."""
+        raise NotImplementedError
+
+    def remove(self, ids):
+        """Removes the rows with these ids, (n,), which are there."""
+        raise NotImplementedError
+
     def stored_bytes(self):
         """Size of the built index as the library writes it; None where it writes none."""
         return None

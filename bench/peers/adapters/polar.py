@@ -33,6 +33,15 @@ class Polar(GrowingAdapter):
         else:
             self._index.add(base)
 
+    def prepare_changes(self):
+        self._with_ids = True
+
+    def upsert(self, ids, x):
+        self._index.upsert(ids, x, num_threads=self.threads)
+
+    def remove(self, ids):
+        self._index.remove_ids(ids)
+
     def stored_bytes(self):
         return len(pickle.dumps(self._index))
 

@@ -17,6 +17,7 @@ class Faiss(GrowingAdapter):
         super().__init__(what, dim, threads)
         faiss.omp_set_num_threads(threads)
         self._index = faiss.index_factory(dim, what, faiss.METRIC_INNER_PRODUCT)
+        self._with_ids = isinstance(self._index, faiss.IndexIDMap)
 
     def library(self):
         return f"faiss-cpu {faiss.__version__} ({faiss.get_compile_options().strip()})"
@@ -24,10 +25,26 @@ class Faiss(GrowingAdapter):
     def build(self, base):
         self._index.train(base)
         self._size_without_rows = self.stored_bytes()
-        if isinstance(self._index, faiss.IndexIDMap):
+        if self._with_ids:
             self._index.add_with_ids(base, np.arange(len(base)))
         else:
             self._index.add(base)
+
+    def prepare_changes(self):
+        inverted_file = faiss.try_extract_index_ivf(self._index)
+        if inverted_file is not None:
+            # Without it a removal goes through all lists.
+            inverted_file.set_direct_map_type(faiss.DirectMap.Hashtable)
+        elif not self._with_ids:
+            self.refuse("with changes: IVF… or IDMap…")
+        self._with_ids = True  # a direct map does not know the ids that `add` gives
+
+    def upsert(self, ids, x):
+        self._index.remove_ids(ids)
+        self._index.add_with_ids(x, ids)
+
+    def remove(self, ids):
+        self._index.remove_ids(ids)
 
     def stored_bytes(self):
         return faiss.serialize_index(self._index).size

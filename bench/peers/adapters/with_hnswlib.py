@@ -14,6 +14,7 @@ EF_CONSTRUCTION = 200  # its own default
 
 class Hnswlib(Adapter):
     params = ("ef_search",)
+    _allow_replace_deleted = False
 
     def __init__(self, what, dim, threads):
         super().__init__(what, dim, threads)
@@ -23,12 +24,29 @@ class Hnswlib(Adapter):
         self._m = int(match[1])
         self._index = hnswlib.Index("ip", dim)
 
+    def prepare_changes(self):
+        self._allow_replace_deleted = True
+
+    def upsert(self, ids, x):
+        # An id that is there gets the new vector; a new one takes the node of one that is deleted.
+        known = self._ids.issuperset(ids.tolist())
+        self._index.add_items(x, ids, num_threads=self.threads, replace_deleted=not known)
+        self._ids.update(ids.tolist())
+
+    def remove(self, ids):
+        for id in ids.tolist():
+            self._index.mark_deleted(id)
+        self._ids.difference_update(ids.tolist())
+
     def library(self):
         return f"hnswlib {importlib.metadata.version('hnswlib')}"
 
     def build(self, base):
-        self._index.init_index(len(base), M=self._m, ef_construction=EF_CONSTRUCTION)
+        settings = {"M": self._m, "ef_construction": EF_CONSTRUCTION}
+        settings["allow_replace_deleted"] = self._allow_replace_deleted
+        self._index.init_index(len(base), **settings)
         self._index.set_num_threads(self.threads)
+        self._ids = set(range(len(base)))
         self._index.add_items(base, num_threads=self.threads)
 
     def bytes_per_vector(self, base):

@@ -21,13 +21,25 @@ class Turbovec(Adapter):
             raise ValueError(f"threads {threads} (allowed: 1; turbovec reads RAYON_NUM_THREADS)")
         self._calibrate = "calibrated" in extras
         self._with_ids = "ids" in extras
-        kind = turbovec.IdMapIndex if self._with_ids else turbovec.TurboQuantIndex
-        self._index = kind(dim=dim, bit_width=int(bits))
+        self._bits = int(bits)
+
+    def prepare_changes(self):
+        self._with_ids = True
+
+    def upsert(self, ids, x):
+        self.remove(ids)
+        self._index.add_with_ids(x, ids.astype(np.uint64))
+
+    def remove(self, ids):
+        for id in ids.tolist():
+            self._index.remove(id)  # False where it is not there
 
     def library(self):
         return f"turbovec {turbovec.__version__}"
 
     def build(self, base):
+        kind = turbovec.IdMapIndex if self._with_ids else turbovec.TurboQuantIndex
+        self._index = kind(dim=self.dim, bit_width=self._bits)
         if self._calibrate:
             order = np.random.default_rng(CALIBRATION_SEED).permutation(len(base))
             self._index.calibrate(base[order[:CALIBRATION_ROWS]])

@@ -29,6 +29,16 @@ class Usearch(Adapter):
     def build(self, base):
         self._index.add(np.arange(len(base)), base, threads=self.threads)
 
+    def prepare_changes(self):
+        pass
+
+    def upsert(self, ids, x):
+        self.remove(ids)
+        self._index.add(ids, x, threads=self.threads)
+
+    def remove(self, ids):
+        self._index.remove(ids, threads=self.threads)  # passes over those that are not there
+
     def bytes_per_vector(self, base):
         return len(self._index.save()) / len(base), "the file over its rows"
 
