@@ -21,6 +21,7 @@ namespace polarquant {
 class Codec;
 class RowIds;
 class RowStore;
+struct CodedRows;
 struct SearchRequest;
 struct SearchResult;
 
@@ -118,6 +119,11 @@ struct IndexPolar : ::faiss::Index {
   /// the radius are left out (docs/search.md). params as for search.
   void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
                     const ::faiss::SearchParameters* params = nullptr) const override;
+  /// What add, add_with_ids (xids not null) and update_vectors do, as the library asks for it: with
+  /// rows that encode_rows coded before, or without.
+  CodedRows encode_rows(idx_t n, const float* x) const;
+  void add_rows(idx_t n, const float* x, const idx_t* xids, const CodedRows& coded);
+  void update_rows(idx_t n, const idx_t* keys, const float* x, const CodedRows& coded);
   /// What search and range_search do, as the library asks for it.
   void search_rows(const SearchRequest& request, const SearchResult& result) const;
   /// Whether a row has this id.
@@ -175,8 +181,8 @@ struct IndexPolar : ::faiss::Index {
   std::unique_ptr<RowStore> make_store() const;
   Mark mark(idx_t coming) const;
   void go_back_to(Mark before) noexcept;
-  void append(const char* call, idx_t n, const float* x);
-  void append_rows(idx_t n, const float* x);
+  void append(const char* call, idx_t n, const float* x, const CodedRows& coded);
+  void append_rows(idx_t n, const float* x, const CodedRows& coded);
   bool must_code_held_rows(idx_t coming) const;
   std::unique_ptr<Codec> learned_codec(idx_t n, const float* x) const;
   Contents code_held_rows(std::unique_ptr<Codec> codec) const;

@@ -22,6 +22,7 @@ class Codec;
 class CodeLists;
 class PolarInvertedLists;
 class ScanCodec;
+struct CodedRows;
 struct InvertedFile;
 struct ListCentre;
 struct SearchRequest;
@@ -96,6 +97,13 @@ struct IndexIVFPolar : IndexIVFBase {
   /// precomputed_idx: (n), each row's list, −1: the row is left out. xids: (n) or null.
   void add_to_lists(idx_t n, const float* x, const idx_t* xids,
                     const idx_t* precomputed_idx) override;
+  /// What add_with_ids, add_to_lists (of these lists), update_vectors and, where adds_others,
+  /// upsert_vectors do, as the library asks for it: rows are coded, and then put in.
+  CodedRows encode_rows(idx_t n, const float* x) const;
+  CodedRows encode_rows(idx_t n, const float* x, const idx_t* lists) const;
+  void add_rows(idx_t n, const idx_t* xids, const CodedRows& coded);
+  void put_rows(const char* call, idx_t n, const idx_t* ids, const CodedRows& coded,
+                bool adds_others);
   void encode_vectors(idx_t n, const float* x, const idx_t* list_nos, uint8_t* codes,
                       bool include_listno = false) const override;
   /// Decodes what sa_encode, or encode_vectors with list numbers, made.
@@ -150,7 +158,7 @@ struct IndexIVFPolar : IndexIVFBase {
   void require_parallel_mode() const;
   void find_nearest_lists(idx_t n, const float* x, idx_t* lists) const;
   void require_places(const char* call, idx_t n, const idx_t* ids, bool adds_others) const;
-  void put_rows(const char* call, idx_t n, const idx_t* ids, const float* x, bool adds_others);
+  void code_and_put(const char* call, idx_t n, const idx_t* ids, const float* x, bool adds_others);
   struct Probing;  // how many lists a search looks at, and how they are found
   void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
                   idx_t* lists) const;

@@ -101,8 +101,12 @@ POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_
                                                 int64_t* ids);
 
 /*
- * Changes of rows held. As every call on a handle that is not const, they need sole use of it: no
- * search may run meanwhile.
+ * Changes of rows held, one at a time. Searches run beside a change while it codes rows, in indexes
+ * that are one of our specs or an inverted file of one; it then waits for the searches that run,
+ * which see nothing of it, and takes a microsecond or two a row. Searches that come meanwhile go
+ * after it, before the next change, and see all of it. Other kinds of indexes, and an index whose
+ * first rows are kept as floats, are not searched while they change.
+ * A callback may make const calls on the index that calls it; a change from there is refused.
  */
 
 /* Removes the rows with these ids, (n), in any order; ids that are not held are passed over.

@@ -14,8 +14,10 @@
  * - It returns POLAR_OK or a status; then polar_last_error() tells which argument was wrong, its
  *   value and what is allowed. After a failure nothing has changed, and an output handle is NULL;
  *   contents of output arrays are undefined.
- * - Calls that take a const handle may run at the same time on one handle; calls that take a handle
- *   that is not const need sole use of it. Different handles never interact.
+ * - Calls on one polar_index may run at the same time, but for polar_index_destroy: they wait for
+ *   one another where they must (index.h). On other handles calls that take a const handle may run
+ * at the same time; calls that take a handle that is not const need sole use of it. Different
+ * handles never interact.
  * - Structs of options, filters and infos begin with struct_size, the caller's sizeof; one that no
  * version had is refused. Fill options and filters with their _init function, then change fields;
  * bytes beyond what the library knows must be zero.

@@ -140,6 +140,7 @@ extern "C" polar_status polar_cuda_index_from_index(const polar_index* index,
     require_object("out", out);
 #ifdef POLARQUANT_HAS_FAISS
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     const polar_cuda_options read = read_cuda_options(options);
     const device::CudaPlaces places = cuda_places(read);
     const OmpThreads threads(read.num_threads);

@@ -80,7 +80,7 @@ RowFilter copy_of(const polar_filter& given) {
 
 }  // namespace
 
-RowFilter read_filter(const polar_filter* given) {
+RowFilter read_filter(const polar_filter* given, const TurnLock* use) {
   const polar_filter filter = whole_filter(given);
   require_filter(filter);
   switch (filter.kind) {
@@ -92,8 +92,10 @@ RowFilter read_filter(const polar_filter* given) {
     case POLAR_FILTER_RANGE:
       return keep_range(filter.range.first, filter.range.end);
     case POLAR_FILTER_CALLBACK:
-      return RowFilter(
-          [asked = filter.callback](int64_t id) { return asked.keep(asked.user, id) != 0; });
+      return RowFilter([asked = filter.callback, use](int64_t id) {
+        const InsideCall inside(use);
+        return asked.keep(asked.user, id) != 0;
+      });
     case POLAR_FILTER_PREPARED:
       return filter.prepared->filter;
     default:

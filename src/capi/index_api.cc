@@ -39,24 +39,24 @@
 namespace polarquant::capi {
 namespace {
 
-void add_rows(polar_index& index, int64_t n, const MetricInput& input) {
+void add_rows(polar_index& index, int64_t n, const MetricInput& input, const CodedRows& coded) {
   if (id_support(*index.faiss) != IdSupport::required) {
-    polarquant::add_rows(*index.faiss, n, input.data(), nullptr);
+    polarquant::add_rows(*index.faiss, n, input.data(), nullptr, coded);
     return;
   }
   std::vector<int64_t> positions(static_cast<size_t>(n));
   std::iota(positions.begin(), positions.end(), index.faiss->ntotal);
-  polarquant::add_rows(*index.faiss, n, input.data(), positions.data());
+  polarquant::add_rows(*index.faiss, n, input.data(), positions.data(), coded);
 }
 
-void add_rows_with_ids(polar_index& index, int64_t n, const MetricInput& input,
-                       const int64_t* ids) {
+void add_rows_with_ids(polar_index& index, int64_t n, const MetricInput& input, const int64_t* ids,
+                       const CodedRows& coded) {
   if (index.is_polar()) {
-    index.faiss->add_with_ids(n, input.data(), ids);
+    polarquant::add_rows(*index.faiss, n, input.data(), ids, coded);
     return;
   }
   NewIds new_ids(index.ids.held(), n, ids);
-  polarquant::add_rows(*index.faiss, n, input.data(), ids);
+  polarquant::add_rows(*index.faiss, n, input.data(), ids, coded);
   new_ids.commit();
 }
 
@@ -90,11 +90,13 @@ extern "C" void polar_index_destroy(polar_index* index) { delete index; }
 extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const float* x,
                                           const polar_work_options* options) {
   return run_work("train", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 1);
     const MetricInput input = MetricInput::for_training(checked.metric, checked.dim, n, x);
     auto* polar = dynamic_cast<IndexPolar*>(checked.faiss.get());
     if (polar != nullptr && polar->rows_as_floats() > 0) {
+      change.begin();
       polar->train(n, input.data());
       return;
     }
@@ -105,6 +107,7 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
     require_training_rows(*trained, checked.description, n);
     require_training_memory(*trained, n);
     trained->train(n, input.data());
+    change.begin();
     keep_nprobe(*checked.faiss, *trained);
     checked.faiss = std::move(trained);
   });
@@ -113,14 +116,17 @@ extern "C" polar_status polar_index_train(polar_index* index, int64_t n, const f
 extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const float* x,
                                         const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_trained(checked);
     require_row_ids(checked, polar_index::RowIds::positions);
     if (n == 0) return;
+    const CodedRows coded = code_rows(*checked.faiss, n, input.data());
+    change.begin();
     MapForReconstruct map(*checked.faiss, false);
-    add_rows(checked, n, input);
+    add_rows(checked, n, input, coded);
     map.keep();
     checked.row_ids = polar_index::RowIds::positions;
   });
@@ -130,7 +136,8 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
                                                  const int64_t* ids,
                                                  const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
@@ -140,8 +147,10 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
             checked.description);
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
+    const CodedRows coded = code_rows(*checked.faiss, n, input.data());
+    change.begin();
     MapForReconstruct map(*checked.faiss, true);
-    add_rows_with_ids(checked, n, input, ids);
+    add_rows_with_ids(checked, n, input, ids, coded);
     map.keep();
     checked.row_ids = polar_index::RowIds::callers;
   });
@@ -153,11 +162,12 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
                                            int64_t* ids) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_count("nq", nq, 0);
     require_count("k", k, 1);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
-    const SearchRequest request =
-        read_request(nq, input.data(), SearchGoal::best(k), options, checked.rows_state);
+    const SearchRequest request = read_request(nq, input.data(), SearchGoal::best(k), options,
+                                               {checked.rows_state, &checked.use});
     require_array("scores", scores, nq, k, sizeof(float));
     require_array("ids", ids, nq, k, sizeof(int64_t));
     require_trained(checked);
@@ -179,6 +189,7 @@ extern "C" polar_status polar_index_search(const polar_index* index, int64_t nq,
 extern "C" polar_status polar_index_get_info(const polar_index* index, polar_index_info* info) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("info", info);
     polar_index_info full = {};
     full.dim = checked.dim;
@@ -195,16 +206,21 @@ extern "C" size_t polar_index_description(const polar_index* index, char* buf, s
 }
 
 extern "C" int64_t polar_index_ntotal(const polar_index* index) {
-  return index != nullptr ? index->faiss->ntotal : 0;
+  if (index == nullptr) return 0;
+  const Reading reading(index->use);
+  return index->faiss->ntotal;
 }
 
 extern "C" int32_t polar_index_is_trained(const polar_index* index) {
-  return index != nullptr && index->faiss->is_trained ? 1 : 0;
+  if (index == nullptr) return 0;
+  const Reading reading(index->use);
+  return index->faiss->is_trained ? 1 : 0;
 }
 
 extern "C" polar_status polar_index_code_size(const polar_index* index, size_t* bytes) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("bytes", bytes) = stored_row_bytes(*checked.faiss);
   });
 }
@@ -212,6 +228,7 @@ extern "C" polar_status polar_index_code_size(const polar_index* index, size_t* 
 extern "C" polar_status polar_index_reconstruct(const polar_index* index, int64_t id, float* x) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("x", x);
     const bool ids_are_ours =
         checked.row_ids == polar_index::RowIds::callers && !checked.is_polar();

@@ -2,6 +2,7 @@
 // Changes of the rows that the C ABI's indexes hold: removal, update, merge. Each leaves ids, rows
 // and handles as they were when it fails.
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <unordered_set>
@@ -59,7 +60,7 @@ std::vector<int64_t> ids_to_remove(polar_index& index, const polar_filter& given
 
 /// Removes the rows that a filter keeps.
 int64_t remove_rows(polar_index& index, const polar_filter& given) {
-  const RowFilter filter = read_filter(&given);
+  const RowFilter filter = read_filter(&given, &index.use);
   require(!filter.keeps_all(), StatusCode::bad_argument,
           "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
   require(index.row_ids != polar_index::RowIds::positions || positions_close_up(*index.faiss),
@@ -141,7 +142,8 @@ using namespace polarquant::capi;  // NOLINT
 extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const int64_t* ids,
                                            int64_t* removed) {
   return run_guarded([&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
     std::vector<int64_t> sorted(ids, ids + n);
@@ -151,6 +153,7 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
     polar_filter_init(&filter);
     filter.kind = POLAR_FILTER_IDS;
     filter.ids = {sorted.data(), std::ssize(sorted)};
+    change.begin();
     const int64_t count = remove_rows(checked, filter);
     if (removed != nullptr) *removed = count;
   });
@@ -159,8 +162,10 @@ extern "C" polar_status polar_index_remove(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_remove_filtered(polar_index* index, const polar_filter* filter,
                                                     int64_t* removed) {
   return run_guarded([&] {
-    polar_index& checked = require_changeable("index", index);
-    const int64_t count = remove_rows(checked, require_object("filter", filter));
+    IndexChange change("index", index);
+    const polar_filter& given = require_object("filter", filter);
+    change.begin();
+    const int64_t count = remove_rows(change.index(), given);
     if (removed != nullptr) *removed = count;
   });
 }
@@ -168,20 +173,24 @@ extern "C" polar_status polar_index_remove_filtered(polar_index* index, const po
 extern "C" polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                            const float* x, const polar_work_options* options) {
   return run_work("update", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 0);
     require_array("ids", ids, n, 1, sizeof(int64_t));
     const MetricInput input(checked.metric, checked.dim, n, x);
     if (n == 0) return;
+    const CodedRows coded = code_rows(*checked.faiss, n, input.data());
+    change.begin();
     try_change(checked, "update rows",
-               [&] { update_vectors(*checked.faiss, n, ids, input.data()); });
+               [&] { put_rows(*checked.faiss, n, ids, input.data(), false, coded); });
   });
 }
 
 extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
                                            const float* x, const polar_work_options* options) {
   return run_work("upsert", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_new_row_ids(n, ids);
@@ -190,6 +199,8 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
             "index: \"{}\" does not put rows by ids", checked.description);
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
+    const CodedRows coded = code_rows(*checked.faiss, n, input.data());
+    change.begin();
     std::vector<int64_t> new_ids;
     if (!checked.is_polar()) {
       std::copy_if(ids, ids + n, std::back_inserter(new_ids),
@@ -200,7 +211,7 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
     MapForReconstruct map(*checked.faiss, true);
     NewIds taken(checked.ids.held(), std::ssize(new_ids), new_ids.data());
     try_change(checked, "put rows by ids",
-               [&] { upsert_vectors(*checked.faiss, n, ids, input.data()); });
+               [&] { put_rows(*checked.faiss, n, ids, input.data(), true, coded); });
     taken.commit();
     map.keep();
     checked.row_ids = polar_index::RowIds::callers;
@@ -210,9 +221,13 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
 extern "C" polar_status polar_index_merge(polar_index* index, polar_index* other,
                                           const polar_work_options* options) {
   return run_work("merge", options, [&] {
-    polar_index& checked = require_changeable("index", index);
-    polar_index& from = require_changeable("other", other);
-    require_same_input(checked, from);
-    merge(checked, from);
+    require_same_input(require_object("index", index), require_object("other", other));
+    // In one order, so that two merges of two indexes into each other do not wait for ever.
+    const bool other_first = std::less<>()(other, index);
+    IndexChange first(other_first ? "other" : "index", other_first ? other : index);
+    IndexChange second(other_first ? "index" : "other", other_first ? index : other);
+    first.begin();
+    second.begin();
+    merge(*index, *other);
   });
 }

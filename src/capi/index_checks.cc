@@ -23,10 +23,12 @@ void train_without_polysemous(::faiss::Index& index) {
 
 }  // namespace
 
-polar_index& require_changeable(const char* argument, polar_index* index) {
-  polar_index& checked = require_object(argument, index);
-  checked.rows_state = new_rows_state();
-  return checked;
+IndexChange::IndexChange(const char* argument, polar_index* index)
+    : index_(require_object(argument, index)), changing_(index_.use) {}
+
+void IndexChange::begin() {
+  changing_.wait_for_readers();
+  index_.rows_state = new_rows_state();
 }
 
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index) {

@@ -9,8 +9,19 @@
 
 namespace polarquant::capi {
 
-/// The index of a call that changes its rows: they count as others from now on.
-polar_index& require_changeable(const char* argument, polar_index* index);
+/// A call that changes an index. What it does before begin() others may do beside it: search, too.
+class IndexChange {
+ public:
+  IndexChange(const char* argument, polar_index* index);
+
+  polar_index& index() { return index_; }
+  /// Waits for the calls that read it. Its rows count as others from now on.
+  void begin();
+
+ private:
+  polar_index& index_;
+  Changing changing_;
+};
 /// A new FAISS index of the handle's description.
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index);
 /// Throws not_trained when rows cannot be added yet.

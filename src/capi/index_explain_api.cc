@@ -29,12 +29,13 @@ extern "C" polar_status polar_index_explain(const polar_index* index, int64_t nq
                                             size_t cap, size_t* needed) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("needed", needed);
     require_count("nq", nq, 1);
     require(nq <= kMostQueries, StatusCode::bad_argument, "nq: {} is not allowed; 1 to 2^40", nq);
     require_count("k", k, 1);
     const SearchRequest request =
-        read_request(nq, nullptr, SearchGoal::best(k), options, checked.rows_state);
+        read_request(nq, nullptr, SearchGoal::best(k), options, {checked.rows_state, &checked.use});
     require_trained(checked);
     const OmpThreads threads(request.threads);
     const std::string text = explain_search(*checked.faiss, request);

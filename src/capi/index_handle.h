@@ -13,6 +13,7 @@
 #include "src/capi/caller_ids.h"
 #include "src/codec/codec.h"
 #include "src/core/rows_state.h"
+#include "src/core/turn_lock.h"
 #include "src/faiss/foreign/faiss_interrupt.h"
 
 struct polar_index {
@@ -26,6 +27,7 @@ struct polar_index {
   std::unique_ptr<::faiss::Index> faiss;
   RowIds row_ids = RowIds::undecided;  // decided by the first row
   uint64_t rows_state = polarquant::new_rows_state();
+  mutable polarquant::TurnLock use;
   /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
   polarquant::capi::CallerIds ids;
 

@@ -20,6 +20,7 @@
 #include "src/core/row_length.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/memory_check.h"
+#include "src/faiss/index/coded_rows.h"
 
 namespace polarquant::capi {
 namespace {
@@ -56,23 +57,27 @@ using namespace polarquant::capi;  // NOLINT
 
 extern "C" int64_t polar_index_nlist(const polar_index* index) {
   if (index == nullptr) return 0;
+  const Reading reading(index->use);
   const ::faiss::IndexIVF* ivf = inverted_file(*index->faiss);
   return ivf != nullptr ? static_cast<int64_t>(ivf->nlist) : 0;
 }
 
 extern "C" int64_t polar_index_nprobe(const polar_index* index) {
   if (index == nullptr) return 0;
+  const Reading reading(index->use);
   const ::faiss::IndexIVF* ivf = inverted_file(*index->faiss);
   return ivf != nullptr ? static_cast<int64_t>(ivf->nprobe) : 0;
 }
 
 extern "C" polar_status polar_index_set_nprobe(polar_index* index, int64_t nprobe) {
   return run_guarded([&] {
-    polar_index& checked = require_object("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_count("nprobe", nprobe, 1);
     ::faiss::IndexIVF* ivf = inverted_file(*checked.faiss);
     require(ivf != nullptr, StatusCode::unsupported,
             "nprobe: {} is for inverted files, which \"{}\" is not", nprobe, checked.description);
+    change.begin();
     ivf->nprobe = static_cast<size_t>(nprobe);
   });
 }
@@ -82,7 +87,8 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
                                                          const float* x,
                                                          const polar_work_options* options) {
   return run_work("train", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     require_no_rows(checked);
     auto trained = make_untrained(checked);
     IndexIVFPolar& ivf = require_lists(checked, *trained);
@@ -95,6 +101,7 @@ extern "C" polar_status polar_index_train_with_centroids(polar_index* index, int
     require_training_memory(ivf, std::max(n, nlist));
     set_centroids(checked, *ivf.quantizer, nlist, centroids);
     ivf.train(n, input.data());
+    change.begin();
     keep_nprobe(*checked.faiss, ivf);
     checked.faiss = std::move(trained);
   });
@@ -104,7 +111,8 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
                                                  const int64_t* ids, const int64_t* lists,
                                                  const polar_work_options* options) {
   return run_work("add", options, [&] {
-    polar_index& checked = require_changeable("index", index);
+    IndexChange change("index", index);
+    polar_index& checked = change.index();
     IndexIVFPolar& ivf = require_lists(checked, *checked.faiss);
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
@@ -117,9 +125,11 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     require_trained(checked);
     require_row_ids(checked, polar_index::RowIds::callers);
     if (n == 0) return;
+    const CodedRows coded = ivf.encode_rows(n, input.data(), lists);
+    change.begin();
     MapForReconstruct map(ivf, true);
     NewIds new_ids(checked.ids.held(), n, ids);
-    ivf.add_core(n, input.data(), ids, lists);
+    ivf.add_rows(n, ids, coded);
     new_ids.commit();
     map.keep();
     checked.row_ids = polar_index::RowIds::callers;

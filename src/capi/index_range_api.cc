@@ -40,10 +40,11 @@ extern "C" polar_status polar_index_range_search(const polar_index* index, int64
                                                  int64_t* ids) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_count("nq", nq, 0);
     const MetricInput input(checked.metric, checked.dim, nq, queries, "queries");
-    const SearchRequest request =
-        read_request(nq, input.data(), SearchGoal::within(radius), options, checked.rows_state);
+    const SearchRequest request = read_request(nq, input.data(), SearchGoal::within(radius),
+                                               options, {checked.rows_state, &checked.use});
     const RangeOutput output(radius, nq, capacity, lims, scores, ids);
     require(checked.faiss->is_trained, StatusCode::not_trained,
             "index: \"{}\" is not trained; call polar_index_train first", checked.description);

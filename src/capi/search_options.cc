@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "src/capi/search_options.h"
 
+#include <functional>
 #include <limits>
+#include <utility>
 
 #include "src/capi/argument_checks.h"
 #include "src/capi/filter_input.h"
@@ -15,6 +17,15 @@ polar_search_options default_search_options() {
   auto options = sized<polar_search_options>();
   options.exactness = kDefaultExactness;
   return options;
+}
+
+/// A function of the caller's that any thread may call during a call on an object.
+std::function<bool(double)> inside_call(const TurnLock* use, std::function<bool(double)> report) {
+  if (use == nullptr || !report) return report;
+  return [use, report = std::move(report)](double done) {
+    const InsideCall inside(use);
+    return report(done);
+  };
 }
 
 polar_search_options read_options(const polar_search_options* given) {
@@ -39,16 +50,16 @@ polar_search_options read_options(const polar_search_options* given) {
 }  // namespace
 
 SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& goal,
-                           const polar_search_options* options, uint64_t rows_state) {
+                           const polar_search_options* options, const SearchedRows& rows) {
   const polar_search_options read = read_options(options);
   return {.nq = nq,
           .queries = queries,
           .goal = goal,
-          .filter = read_filter(read.filter),
-          .rows_state = rows_state,
+          .filter = read_filter(read.filter, rows.use),
+          .rows_state = rows.state,
           .options = {read.exactness, read.nprobe, read.ef_search, read.k_factor},
           .threads = read.num_threads,
-          .progress = report_to(read.progress, read.progress_user)};
+          .progress = inside_call(rows.use, report_to(read.progress, read.progress_user))};
 }
 
 }  // namespace polarquant::capi

@@ -20,6 +20,7 @@ extern "C" polar_status polar_index_save(const polar_index* index, const char* p
                                          const polar_save_options* options) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     const polar_save_options read = read_save_options(options);
     CheckFile check;
     if (read.verify == 1) {
@@ -35,6 +36,7 @@ extern "C" polar_status polar_index_save_to(const polar_index* index, polar_writ
                                             void* user, const polar_save_options* options) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require(read_save_options(options).verify == 0, StatusCode::bad_argument,
             "options.verify: only files can be read back; 0 is allowed here");
     require(write != nullptr, StatusCode::bad_argument, "write: NULL is not allowed");
@@ -80,6 +82,7 @@ extern "C" polar_status polar_index_load_from(polar_read_fn read, void* user,
 extern "C" polar_status polar_index_verify(const polar_index* index) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     verify_index(*checked.faiss);
     checked.ids.verify();
   });
@@ -89,6 +92,7 @@ extern "C" polar_status polar_index_clone(const polar_index* index, polar_index*
   if (out != nullptr) *out = nullptr;
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("out", out);
     auto clone = std::make_unique<polar_index>();
     clone->description = checked.description;
@@ -104,6 +108,7 @@ extern "C" polar_status polar_index_clone(const polar_index* index, polar_index*
 extern "C" polar_status polar_index_memory_bytes(const polar_index* index, size_t* bytes) {
   return run_guarded([&] {
     const polar_index& checked = require_object("index", index);
+    const Reading reading(checked.use);
     require_object("bytes", bytes) =
         index_memory_bytes(*checked.faiss) + checked.ids.memory_bytes();
   });

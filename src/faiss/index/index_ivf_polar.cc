@@ -15,6 +15,7 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/ivf_scanner.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
@@ -266,22 +267,46 @@ void IndexIVFPolar::sa_decode(idx_t n, const uint8_t* bytes, float* x) const {
 void IndexIVFPolar::add_to_lists(idx_t n, const float* x, const idx_t* xids,
                                  const idx_t* precomputed_idx) {
   with_faiss_errors([&] {
+    require_changeable("add");
+    if (n > 0) direct_map.check_can_add(xids);
+    add_rows(n, xids, encode_rows(n, x, precomputed_idx));
+  });
+}
+
+CodedRows IndexIVFPolar::encode_rows(idx_t n, const float* x, const idx_t* lists) const {
+  return with_faiss_errors([&] {
     require_rows("add", n, d, x);
     require_trained("add");
+    for (idx_t i = 0; i < n; ++i) {
+      require(lists[i] >= -1 && lists[i] < static_cast<idx_t>(nlist), StatusCode::bad_argument,
+              "add: row {} is for list {}; there are {}", i, lists[i], nlist);
+    }
+    CodedRows coded = {std::vector<uint8_t>(static_cast<size_t>(n) * code_size),
+                       {lists, lists + n}};
+    encode_into(n, x, lists, coded.codes.data());
+    return coded;
+  });
+}
+
+CodedRows IndexIVFPolar::encode_rows(idx_t n, const float* x) const {
+  return with_faiss_errors([&] {
+    require_rows("add", n, d, x);
+    require_trained("add");
+    const OmpThreads omp_threads(0);
+    std::vector<idx_t> lists(static_cast<size_t>(n));
+    find_nearest_lists(n, x, lists.data());
+    return encode_rows(n, x, lists.data());
+  });
+}
+
+void IndexIVFPolar::add_rows(idx_t n, const idx_t* xids, const CodedRows& coded) {
+  with_faiss_errors([&] {
     require_changeable("add");
     if (n == 0) return;
     direct_map.check_can_add(xids);
-    for (idx_t i = 0; i < n; ++i) {
-      require(precomputed_idx[i] >= -1 && precomputed_idx[i] < static_cast<idx_t>(nlist),
-              StatusCode::bad_argument, "add: row {} is for list {}; there are {}", i,
-              precomputed_idx[i], nlist);
-    }
-    std::vector<uint8_t> codes(static_cast<size_t>(n) * code_size);
-    encode_into(n, x, precomputed_idx, codes.data());
-
     ListGrowth growth(*this);
     growth.extend_map(n);
-    growth.append(n, codes.data(), xids, ntotal, precomputed_idx);
+    growth.append(n, coded.codes.data(), xids, ntotal, coded.lists.data());
     growth.keep();
     ntotal += n;
   });

@@ -10,6 +10,7 @@
 #include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_changes.h"
@@ -35,23 +36,19 @@ void IndexIVFPolar::reset() {
 
 void IndexIVFPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
   with_faiss_errors([&] {
-    require_rows("add", n, d, x);
-    require_trained("add");
-    const OmpThreads omp_threads(0);
-    std::vector<idx_t> lists(static_cast<size_t>(n));
-    find_nearest_lists(n, x, lists.data());
-    add_to_lists(n, x, xids, lists.data());
+    require_changeable("add");
+    add_rows(n, xids, encode_rows(n, x));
   });
 }
 
 // FAISS's removes rows of a hash table before it looks at the new ones, and some of its releases
 // lose a code's memory for each row that takes another's place.
 void IndexIVFPolar::update_vectors(int nv, const idx_t* idx, const float* v) {
-  with_faiss_errors([&] { put_rows("update_vectors", nv, idx, v, false); });
+  with_faiss_errors([&] { code_and_put("update_vectors", nv, idx, v, false); });
 }
 
 void IndexIVFPolar::upsert_vectors(idx_t n, const idx_t* idx, const float* v) {
-  with_faiss_errors([&] { put_rows("upsert_vectors", n, idx, v, true); });
+  with_faiss_errors([&] { code_and_put("upsert_vectors", n, idx, v, true); });
 }
 
 void IndexIVFPolar::require_places(const char* call, idx_t n, const idx_t* ids,
@@ -76,27 +73,28 @@ void IndexIVFPolar::require_places(const char* call, idx_t n, const idx_t* ids,
   }
 }
 
-// The new rows come first, so that what may fail is over when the old ones go.
-void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const float* x,
-                             bool adds_others) {
+void IndexIVFPolar::code_and_put(const char* call, idx_t n, const idx_t* ids, const float* x,
+                                 bool adds_others) {
   require_rows(call, n, d, x);
   require_changeable(call);
   require_places(call, n, ids, adds_others);
-  const OmpThreads omp_threads(0);
   require_trained(call);
-  std::vector<idx_t> lists(static_cast<size_t>(n));
-  find_nearest_lists(n, x, lists.data());
+  put_rows(call, n, ids, encode_rows(n, x), adds_others);
+}
+
+// The new rows come first, so that what may fail is over when the old ones go.
+void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const CodedRows& coded,
+                             bool adds_others) {
+  require_changeable(call);
+  require_places(call, n, ids, adds_others);
   for (idx_t i = 0; i < n; ++i) {
-    const idx_t list = lists[static_cast<size_t>(i)];
+    const idx_t list = coded.lists[static_cast<size_t>(i)];
     require(list >= 0 && static_cast<size_t>(list) < nlist, StatusCode::unsupported,
             "{}: the coarse quantizer has list {} for row {} of x; 0 to {} are there", call, list,
             i, nlist - 1);
   }
-  std::vector<uint8_t> codes(static_cast<size_t>(n) * code_size);
-  encode_into(n, x, lists.data(), codes.data());
-
   ListGrowth growth(*this);
-  growth.append(n, codes.data(), ids, 0, lists.data());
+  growth.append(n, coded.codes.data(), ids, 0, coded.lists.data());
   std::vector<ListPlace> old_places;
   for (const auto& [id, place] : growth.replaced()) old_places.push_back(place);
   RowsTakenOut old_rows(*this, std::move(old_places));

@@ -13,6 +13,7 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/foreign/faiss_metric.h"
+#include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_checks.h"
@@ -140,30 +141,47 @@ bool IndexPolar::has_id(idx_t id) const {
   return ids_->empty() ? id >= 0 && id < ntotal : ids_->row_of(id) >= 0;
 }
 
-void IndexPolar::append(const char* call, idx_t n, const float* x) {
-  require_writable(call, *codes_);
-  require_rows(call, n, d, x);
-  require_trained(call, *codec_);
-  append_rows(n, x);
+CodedRows IndexPolar::encode_rows(idx_t n, const float* x) const {
+  CodedRows coded;
+  with_faiss_errors([&] {
+    if (codes_->holds_floats() || codec_->layout().group_rows != 1 || codes_->is_mapped()) return;
+    require_rows("add", n, d, x);
+    require_trained("add", *codec_);
+    coded.codes.resize(codec_->layout().bytes(n));
+    codec_->encode(n, x, coded.codes.data(), 0);
+  });
+  return coded;
 }
 
-void IndexPolar::add(idx_t n, const float* x) {
-  with_faiss_errors([&] {
-    if (n == 0) return;
-    require(ids_->empty(), StatusCode::bad_argument,
-            "add: the index holds rows with ids of their own; only add_with_ids can follow");
-    append("add", n, x);
-  });
+void IndexPolar::append(const char* call, idx_t n, const float* x, const CodedRows& coded) {
+  require_writable(call, *codes_);
+  if (coded.empty()) require_rows(call, n, d, x);
+  require_trained(call, *codec_);
+  append_rows(n, x, coded);
 }
+
+void IndexPolar::add(idx_t n, const float* x) { add_rows(n, x, nullptr, {}); }
 
 void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
   with_faiss_errors([&] {
-    if (n == 0) return;
-    require(ntotal == 0 || !ids_->empty(), StatusCode::bad_argument,
-            "add_with_ids: the index holds rows without ids of their own; only add can follow");
-    require(n > 0 && xids != nullptr, StatusCode::bad_argument,
+    require(n == 0 || (n > 0 && xids != nullptr), StatusCode::bad_argument,
             "add_with_ids: n is {}, xids is {}; n ids are needed, n at least 0", n,
             xids == nullptr ? "null" : "given");
+  });
+  add_rows(n, x, xids, {});
+}
+
+void IndexPolar::add_rows(idx_t n, const float* x, const idx_t* xids, const CodedRows& coded) {
+  with_faiss_errors([&] {
+    if (n == 0) return;
+    if (xids == nullptr) {
+      require(ids_->empty(), StatusCode::bad_argument,
+              "add: the index holds rows with ids of their own; only add_with_ids can follow");
+      append("add", n, x, coded);
+      return;
+    }
+    require(ntotal == 0 || !ids_->empty(), StatusCode::bad_argument,
+            "add_with_ids: the index holds rows without ids of their own; only add can follow");
     require_writable("add_with_ids", *codes_);  // whose ids have no table
     const auto before = static_cast<size_t>(ntotal);
     checked_add(before, n, "ids");
@@ -177,7 +195,7 @@ void IndexPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
             "add_with_ids: xids[{}] is {}, which the index or xids has already; ids must differ", i,
             xids[i]);
       }
-      append("add_with_ids", n, x);
+      append("add_with_ids", n, x, coded);
     } catch (...) {
       ids_->truncate(before);
       throw;

@@ -10,6 +10,7 @@
 #include "src/codec/codec.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/row_ids.h"
@@ -86,17 +87,26 @@ size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
 }
 
 void IndexPolar::update_vectors(idx_t n, const idx_t* keys, const float* x) {
+  update_rows(n, keys, x, {});
+}
+
+void IndexPolar::update_rows(idx_t n, const idx_t* keys, const float* x, const CodedRows& coded) {
   with_faiss_errors([&] {
     require_row_codes("update_vectors", *codec_);
     require_writable("update_vectors", *codes_);
-    require_rows("update_vectors", n, d, x);
+    if (coded.empty()) require_rows("update_vectors", n, d, x);
     if (n == 0) return;
     require(keys != nullptr, StatusCode::bad_argument,
             "update_vectors: keys is null; {} ids are needed", n);
     std::vector<idx_t> rows;
     rows.reserve(static_cast<size_t>(n));
     for (idx_t i = 0; i < n; ++i) rows.push_back(row_of("update_vectors", keys[i]));
-    codes_->replace(*codec_, rows, x, 0);
+    if (coded.empty()) return codes_->replace(*codec_, rows, x, 0);
+    const uint8_t* code = coded.codes.data();
+    for (const idx_t row : rows) {
+      codes_->overwrite(*codec_, row, code);
+      code += codec_->layout().group_bytes;
+    }
   });
 }
 
@@ -142,7 +152,7 @@ void IndexPolar::merge_from(::faiss::Index& other_index, idx_t add_id) {
                 "merge: id {} of other, with add_id {}, is in the index already", id, add_id);
       }
       if (other.codes_->holds_floats()) {
-        append_rows(other.ntotal, other.codes_->floats().data());
+        append_rows(other.ntotal, other.codes_->floats().data(), {});
       } else if (codes_->holds_floats()) {
         Contents coded = code_held_rows(copy_codec(learns_from_rows() ? *other.codec_ : *codec_));
         append_codes(*coded.codec, *other.codes_, *coded.rows);

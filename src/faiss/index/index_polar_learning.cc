@@ -9,6 +9,7 @@
 #include "polarquant/faiss.h"
 #include "src/codec/codec.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/index_options.h"
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
@@ -135,15 +136,19 @@ void IndexPolar::code_rows() {
 }
 
 /// Rows that were checked. Unchanged after an error, but for ids.
-void IndexPolar::append_rows(idx_t n, const float* x) {
+void IndexPolar::append_rows(idx_t n, const float* x, const CodedRows& coded) {
   if (must_code_held_rows(n)) {
     require_float_rows(d, n, x);  // before they teach anything
-    Contents coded = code_held_rows(learned_codec(n, x));
-    coded.rows->append(*coded.codec, n, x, 0);
-    take(std::move(coded));
+    Contents learned = code_held_rows(learned_codec(n, x));
+    learned.rows->append(*learned.codec, n, x, 0);
+    take(std::move(learned));
     return;
   }
-  codes_->append(*codec_, n, x, 0);
+  if (coded.empty()) {
+    codes_->append(*codec_, n, x, 0);
+  } else {
+    codes_->append_codes(*codec_, n, coded.codes.data());
+  }
   ntotal = codes_->rows();
 }
 

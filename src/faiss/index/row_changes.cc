@@ -256,9 +256,35 @@ void add_with_or_without(::faiss::Index& index, idx_t n, const float* x, const i
   }
 }
 
+void add_to_ours(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids,
+                 const CodedRows& coded) {
+  auto* lists = dynamic_cast<IndexIVFPolar*>(&index);
+  if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
+    polar->add_rows(n, x, ids, coded);
+  } else if (lists != nullptr && !coded.empty()) {
+    lists->add_rows(n, ids, coded);
+  } else {
+    if (lists != nullptr) require_search_memory(*lists->quantizer, n, 1);
+    add_with_or_without(index, n, x, ids);
+  }
+}
+
 }  // namespace
 
-void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) {
+CodedRows code_rows(const ::faiss::Index& index, idx_t n, const float* x) {
+  const OmpThreads omp_threads(0);
+  if (n == 0) return {};
+  // The first codes fix a codec's state, which a change that fails must not.
+  const auto* polar = dynamic_cast<const IndexPolar*>(&index);
+  if (polar != nullptr && polar->codec().has_encoded()) return polar->encode_rows(n, x);
+  const auto* lists = dynamic_cast<const IndexIVFPolar*>(&index);
+  if (lists == nullptr || !lists->codec().has_encoded()) return {};
+  require_search_memory(*lists->quantizer, n, 1);
+  return lists->encode_rows(n, x);
+}
+
+void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids,
+              const CodedRows& coded) {
   const OmpThreads omp_threads(0);
   if (n == 0) return;
   if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
@@ -289,9 +315,7 @@ void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids) 
              nsg != nullptr && dynamic_cast<NSGOverPolar*>(nsg) == nullptr && ids == nullptr) {
     add_to_nsg(*nsg, n, x);
   } else if (is_ours(index)) {
-    if (const auto* lists = dynamic_cast<const ::faiss::IndexIVF*>(&index))
-      require_search_memory(*lists->quantizer, n, 1);
-    add_with_or_without(index, n, x, ids);
+    add_to_ours(index, n, x, ids, coded);
   } else {
     require_packing_memory(index, n);
     const WorkWithoutStop until_done;  // FAISS's would keep part of the rows

@@ -11,6 +11,7 @@
 #include <faiss/Index.h>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/index/coded_rows.h"
 
 namespace faiss {
 struct IndexHNSW;
@@ -21,8 +22,12 @@ struct IndexRefine;
 namespace polarquant {
 
 /// index.add, or add_with_ids where ids, (n), is not null. Who calls these has checked the rows
-/// (row_checks.h), once for all parts of the index.
-void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids);
+/// (row_checks.h), once for all parts of the index. `coded`: x by code_rows, in the same state.
+void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids,
+              const CodedRows& coded = {});
+/// As polarquant::update_vectors and, where adds_others, upsert_vectors (faiss.h).
+void put_rows(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x, bool adds_others,
+              const CodedRows& coded = {});
 void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x);
 void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x);
 

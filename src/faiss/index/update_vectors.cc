@@ -16,6 +16,7 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 
 namespace polarquant {
@@ -28,6 +29,7 @@ struct PutRows {
   const idx_t* keys;  // (n)
   const float* x;     // (n, d)
   bool adds_others;   // rows whose keys are not there
+  const CodedRows& coded;
 };
 
 /// The rows of an id map that have these ids.
@@ -54,32 +56,38 @@ std::vector<idx_t> rows_of_map(const ::faiss::IndexIDMap& map, idx_t n, const id
 struct KeyedRows {
   std::vector<idx_t> keys;
   std::vector<float> rows;
+  CodedRows coded;
 
-  void take(idx_t key, const float* row, int dim) {
-    keys.push_back(key);
-    rows.insert(rows.end(), row, row + dim);
+  void take(const PutRows& from, idx_t i, int dim) {
+    keys.push_back(from.keys[i]);
+    rows.insert(rows.end(), from.x + i * dim, from.x + (i + 1) * dim);
+    const auto code_bytes = std::ssize(from.coded.codes) / from.n;
+    const auto code = from.coded.codes.begin() + i * code_bytes;
+    coded.codes.insert(coded.codes.end(), code, code + code_bytes);
   }
   idx_t count() const { return std::ssize(keys); }
 };
 
-void upsert_flat(IndexPolar& index, idx_t n, const idx_t* keys, const float* x) {
-  require_rows("upsert_vectors", n, index.d, x);
+void upsert_flat(IndexPolar& index, const PutRows& put) {
+  require_rows("upsert_vectors", put.n, index.d, put.x);
   std::unordered_map<idx_t, idx_t> last_of_key;
-  for (idx_t i = 0; i < n; ++i) last_of_key[keys[i]] = i;
+  for (idx_t i = 0; i < put.n; ++i) last_of_key[put.keys[i]] = i;
   KeyedRows known;
   KeyedRows others;
-  for (idx_t i = 0; i < n; ++i) {
-    if (last_of_key[keys[i]] == i)
-      (index.has_id(keys[i]) ? known : others).take(keys[i], x + i * index.d, index.d);
+  for (idx_t i = 0; i < put.n; ++i) {
+    if (last_of_key[put.keys[i]] == i)
+      (index.has_id(put.keys[i]) ? known : others).take(put, i, index.d);
   }
   // New rows first: they can be taken back when the others cannot be coded.
   AddedRows added(index, others.count());
-  index.add_with_ids(others.count(), others.rows.data(), others.keys.data());
-  index.update_vectors(known.count(), known.keys.data(), known.rows.data());
+  index.add_rows(others.count(), others.rows.data(), others.keys.data(), others.coded);
+  index.update_rows(known.count(), known.keys.data(), known.rows.data(), known.coded);
   added.keep();
 }
 
 void put_in_lists(IndexIVFPolar& lists, const PutRows& put) {
+  if (!put.coded.empty())
+    return lists.put_rows(put.call, put.n, put.keys, put.coded, put.adds_others);
   if (put.adds_others) return lists.upsert_vectors(put.n, put.keys, put.x);
   constexpr idx_t kMost = std::numeric_limits<int>::max();
   require(put.n <= kMost, StatusCode::bad_argument,
@@ -89,8 +97,8 @@ void put_in_lists(IndexIVFPolar& lists, const PutRows& put) {
 
 void put_rows(::faiss::Index& index, const PutRows& put) {
   if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
-    if (put.adds_others) return upsert_flat(*polar, put.n, put.keys, put.x);
-    return polar->update_vectors(put.n, put.keys, put.x);
+    if (put.adds_others) return upsert_flat(*polar, put);
+    return polar->update_rows(put.n, put.keys, put.x, put.coded);
   }
   if (auto* lists = dynamic_cast<IndexIVFPolar*>(&index)) return put_in_lists(*lists, put);
   PutRows inside = put;
@@ -124,12 +132,18 @@ void put_checked(::faiss::Index& index, const PutRows& put) {
 
 }  // namespace
 
+void put_rows(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x, bool adds_others,
+              const CodedRows& coded) {
+  put_checked(index,
+              {adds_others ? "upsert_vectors" : "update_vectors", n, keys, x, adds_others, coded});
+}
+
 void update_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
-  put_checked(index, {"update_vectors", n, keys, x, false});
+  put_rows(index, n, keys, x, false);
 }
 
 void upsert_vectors(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x) {
-  put_checked(index, {"upsert_vectors", n, keys, x, true});
+  put_rows(index, n, keys, x, true);
 }
 
 }  // namespace polarquant
