@@ -12,6 +12,7 @@ in bench/results. Nothing but Python is needed.
 
 import argparse
 import json
+import math
 import pathlib
 import re
 import statistics
@@ -209,26 +210,30 @@ def target_table(result, wanted):
         yield (name, " / ".join(sizes), *cells)
 
 
-def filter_table(result, kind):
-    """Queries/s one at a time and recall of every index by the share of the rows that a filter keeps, and the
-    places that stayed empty, where there are any."""
+def filter_table(result, kind, text_of, below=math.inf):
+    """A text for every index by the share of the rows that a filter keeps, of shares below `below`."""
     rows = measured(result)
-    shares = sorted(
-        {s for row in rows for k, s in points_by_filter(row) if k == kind}, reverse=True
-    )
+    shares = {share for row in rows for found, share in points_by_filter(row) if found == kind}
+    shares = sorted((share for share in shares if share < below), reverse=True)
     yield ("index", *("no filter" if share == 1 else f"{100 * share:g} %" for share in shares))
     for row in rows:
         points = points_by_filter(row)
         for number, point in enumerate(points[kind, 1]):
             name = ", ".join(filter(None, (shown(row["contender"]), params_shown(point["params"]))))
-            cells = [filter_text(result, points[kind, share][number]) for share in shares]
+            cells = [text_of(result, points[kind, share][number]) for share in shares]
             yield (f"**{name}**" if row["is_ours"] else name, *cells)
 
 
-def filter_text(result, point):
+def kept_filter_text(result, point):
+    """Queries/s one at a time, recall, and the places that stayed empty, where there are any."""
     text = f"{three_digits(qps(result, point, 'one'))} · {recall_text(point)}"
     empty = point.get("empty_share", 0)
     return text + (f" · {100 * empty:.0f} % empty" if empty >= 0.005 else "")
+
+
+def new_filter_text(result, point):
+    """Queries/s one at a time, each with a filter made for it."""
+    return three_digits(qps(result, point, "new_filter"))
 
 
 def churn_table(result):
@@ -246,8 +251,9 @@ TABLES = {
     "flat": lambda results, _: flat_table(*results),
     "short": lambda results, _: flat_table(*results, SHORT),
     "above": lambda results, _: above_table(*results),
-    "random_filters": lambda results, _: filter_table(*results, "random"),
-    "clustered_filters": lambda results, _: filter_table(*results, "clustered"),
+    "random_filters": lambda results, _: filter_table(*results, "random", kept_filter_text),
+    "clustered_filters": lambda results, _: filter_table(*results, "clustered", kept_filter_text),
+    "new_filters": lambda results, _: filter_table(*results, "random", new_filter_text, 1),
     "churn": lambda results, _: churn_table(*results),
     "target": lambda results, value: target_table(*results, value),
 }

@@ -12,7 +12,7 @@ import textwrap
 
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
          "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/tutorials/benchmark.md",
-         "docs/tutorials/database.md", "docs/tutorials/faiss.md", "docs/tutorials/rag.md"]
+         "docs/tutorials/database.md", "docs/tutorials/faiss.md", "docs/tutorials/filters.md", "docs/tutorials/rag.md"]
 EXAMPLES = {"c": "c", "cpp": "cc", "python": "py"}  # what their files end with
 # Declarations of a reference, which is compared with the header.
 REFERENCE = re.compile(r"^<!-- reference of .*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL)
