@@ -26,7 +26,7 @@ from matplotlib import ticker
 import churn_charts
 import filter_charts
 import palette
-from peer_report import build_seconds, has_filters, qps, recall
+from peer_report import build_seconds, has_filters, is_for_page, qps, recall
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE_WRITER = ROOT / "bindings/python/src/polarquant/command/bench_page.py"
@@ -276,9 +276,8 @@ def main():
     paths = options.results or sorted((ROOT / "bench" / "results").glob("*.json"))
     results = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     set_defaults()
-    # Pages do not show it, so that it is not checked in beside the pictures. Its charts are of searches among
-    # all rows, which stay as they are.
-    plain = [r for r in results if r["mode"] != "churn" and not has_filters(r)]
+    # Pages do not show it, so that it is not checked in beside the pictures.
+    plain = [result for result in results if is_for_page(result)]
     if plain:
         write_page(plain, (options.out or ROOT / "build" / "peers") / "report.html")
     for result in results:

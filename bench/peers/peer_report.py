@@ -82,6 +82,12 @@ def has_filters(result):
     return any("filter" in point for row in result["contenders"] for point in row.get("points", ()))
 
 
+def is_for_page(result):
+    """Whether the page for a browser shows it: its charts are of searches among all rows, which stay
+    as they are."""
+    return result["mode"] != "churn" and not has_filters(result)
+
+
 def label(row, point):
     """The contender's name with its search parameters, and its filter."""
     params = ", ".join(f"{name} {value}" for name, value in point["params"].items())

@@ -21,9 +21,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "bindings" / "python" / "src"
 sys.path.insert(0, str(PACKAGE / "polarquant" / "command"))
 import bench_page  # noqa: E402  the file alone: the package would want its library
+sys.path.insert(0, str(ROOT / "bench" / "peers"))
+import peer_report  # noqa: E402
 
 SKIPPED = 77
-RESULTS = sorted((ROOT / "bench" / "results").glob("*.json"))
+RESULTS = [path for path in sorted((ROOT / "bench" / "results").glob("*.json"))
+           if peer_report.is_for_page(json.loads(path.read_text(encoding="utf-8")))]
 PHONE = {"width": 390, "height": 844}
 # Of small text, and of what is drawn, beside the page: as WCAG 2 asks.
 TEXT_CONTRAST, MARK_CONTRAST = 4.5, 3.0
