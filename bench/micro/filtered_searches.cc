@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // polar-filters: how long searches with a filter take through the C API, as shares of the time
 // without one, by one thread and in turns, and what they find of the nearest rows that the filter
-// keeps. A row of the table is a filter: how many rows it keeps, drawn at random or one after the
-// other; queries one by one with the bits and with the prepared filter, and all in one call with
-// the prepared one.
+// keeps. A row of the table is a filter: how many rows it keeps, drawn at random, one after the
+// other, or alike; queries one by one with the bits and with the prepared filter, and all in one
+// call with the prepared one.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/bench_check.h"
@@ -94,6 +96,22 @@ Kept keep_random(const char* name, double share) {
     uint64_t& word = kept.bits[static_cast<size_t>(row / 64)];
     kept.count += (word >> row % 64 & 1) == 0 ? 1 : 0;
     word |= uint64_t{1} << row % 64;
+  }
+  return kept;
+}
+
+/// Rows that are alike: those nearest to one of them.
+Kept keep_alike(const char* name, double share, const Data& data) {
+  Kept kept = {name, std::vector<uint64_t>(kRows / 64 + 1), std::lround(share * kRows)};
+  std::vector<std::pair<float, int64_t>> similar;
+  for (int64_t row = 0; row < kRows; ++row) {
+    const float* x = data.rows.data() + row * kDim;
+    similar.emplace_back(-std::inner_product(x, x + kDim, data.rows.data(), 0.0F), row);
+  }
+  std::nth_element(similar.begin(), similar.begin() + kept.count, similar.end());
+  for (int64_t i = 0; i < kept.count; ++i) {
+    const int64_t row = similar[static_cast<size_t>(i)].second;
+    kept.bits[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
   }
   return kept;
 }
@@ -197,7 +215,9 @@ void measure_all(const std::vector<std::string>& names) {
                                keep_random("1 %", .01),
                                keep_random(".1 %", .001),
                                keep_random("64 rows", 64.0 / kRows),
-                               keep_first_half()};
+                               keep_first_half(),
+                               keep_alike("10 % alike", .1, data),
+                               keep_alike("1 % alike", .01, data)};
   Index exact("Flat", data, false);
   for (Kept& filter : filters) {
     filter.truth.resize(kQueries * kResults);

@@ -59,7 +59,7 @@ bool search_kept(const InvertedFile& file, const std::vector<float>& queries, in
   request.threads = threads;
   request.options.nprobe = 2;
   *found = empty_results(request.nq, k);
-  return search_kept_rows(file, kRows, &request, found->result());
+  return search_kept_rows(file, kRows, &request, found->result()).done;
 }
 
 RowFilter multiples_of(int64_t divisor) {
@@ -130,7 +130,7 @@ TEST_CASE("where lists are searched, a filter that keeps fewer rows has more of 
     request.options.nprobe = 2;
     request.options.exactness = exactness;
     Found found = empty_results(1, 3);
-    REQUIRE(!search_kept_rows(file, kRows, &request, found.result()));
+    REQUIRE(!search_kept_rows(file, kRows, &request, found.result()).done);
     for (int64_t list = 0; list < FileOfRows::kLists; ++list) {
       // Whatever filter it has now, it is the same.
       const RowFilter now = filter_of_list_offsets(*rows.lists, request.filter);

@@ -342,28 +342,30 @@ TEST_CASE("inverted files with filters", "[scan][plan]") {
     bool rounded;
     bool scored;
     int64_t nprobe;
+    int64_t wanted;
   };
-  for (const auto& [request, rounded, scored, nprobe] : {
+  for (const auto& [request, rounded, scored, nprobe, wanted] : {
            // nprobe, lists, rows, kept
-           Row{{32, 1024, 117'659, 0}, true, true, 1024},
-           Row{{32, 1024, 117'659, 128}, true, true, 1024},
-           Row{{32, 1024, 117'659, 129}, true, false, 1024},
-           Row{{32, 1024, 117'659, 1177}, true, false, 320},
-           Row{{32, 1024, 117'659, 7353}, true, false, 52},
-           Row{{32, 1024, 117'659, 7354}, false, false, 52},
-           Row{{32, 1024, 117'659, 11'766}, false, false, 32},
-           Row{{32, 1024, 117'659, 117'659}, false, false, 32},
+           Row{{32, 1024, 117'659, 0}, true, true, 1024, 0},
+           Row{{32, 1024, 117'659, 128}, true, true, 1024, 128},
+           Row{{32, 1024, 117'659, 129}, true, false, 1024, 129},
+           Row{{32, 1024, 117'659, 1177}, true, false, 320, 182},
+           Row{{32, 1024, 117'659, 7353}, true, false, 52, 182},
+           Row{{32, 1024, 117'659, 7354}, false, false, 52, 182},
+           Row{{32, 1024, 117'659, 11'766}, false, false, 32, 182},
+           Row{{32, 1024, 117'659, 117'659}, false, false, 32, 182},
            // Lists that are searched have fewer rows than vectors would be read.
-           Row{{1, 1024, 1'000'000, 2153}, true, false, 47},
-           Row{{1, 1024, 1'000'000, 2154}, false, false, 47},
-           Row{{8, 4, 1000, 10}, true, true, 8},
-           Row{{1, 1, 0, 0}, true, true, 1},
+           Row{{1, 1024, 1'000'000, 2153}, true, false, 47, 48},
+           Row{{1, 1024, 1'000'000, 2154}, false, false, 47, 48},
+           Row{{8, 4, 1000, 10}, true, true, 8, 10},
+           Row{{1, 1, 0, 0}, true, true, 1, 0},
        }) {
     CAPTURE(request.nprobe, request.rows, request.kept);
     const KeptRowsPlan plan = plan_kept_rows(request);
     CHECK(plan.rounded == rounded);
     CHECK(plan.scored == scored);
     CHECK(plan.nprobe == nprobe);
+    CHECK(plan.wanted == wanted);
   }
 }
 

@@ -126,21 +126,27 @@ void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResul
   SearchRequest asked = request;
   asked.options.nprobe = own.nprobe;
   const PolarInvertedLists* lists = polar_lists();
+  int64_t wanted_rows = 0;
   if (lists != nullptr && own.max_codes == 0 && !request.filter.keeps_all()) {
     require_rows(request.goal.is_range ? "range_search" : "search", request.nq, d, request.queries);
     require_trained("search");
-    if (search_kept_rows(inverted_file(*lists), ntotal, &asked, result)) return;
+    const KeptRowsSearch search = search_kept_rows(inverted_file(*lists), ntotal, &asked, result);
+    if (search.done) return;
+    wanted_rows = search.wanted_rows;
   }
   // A limit of rows would leave places empty in any number of lists.
   const idx_t most = own.max_codes > 0 ? own.nprobe : static_cast<idx_t>(nlist);
-  search_until_filled(asked, d, most, result,
+  search_until_filled(asked, d, most, wanted_rows, result,
                       [this](const SearchRequest& some, const SearchResult& found) {
-                        search_probed(Probing(*this, nullptr, some.options.nprobe), some, found);
+                        const Probing probing(*this, nullptr, some.options.nprobe);
+                        return search_probed(probing, some, found);
                       });
 }
 
-void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& request,
-                                  const SearchResult& result) const {
+// Returns how many rows that the filter keeps each query's lists have, where that is known.
+std::vector<idx_t> IndexIVFPolar::search_probed(const Probing& probing,
+                                                const SearchRequest& request,
+                                                const SearchResult& result) const {
   const idx_t n = request.nq;
   const bool is_range = request.goal.is_range;
   const char* call = is_range ? "range_search" : "search";
@@ -151,11 +157,14 @@ void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& r
   std::vector<idx_t> assign(checked_mul(n, probing.nprobe, "n x nprobe lists"));
   std::vector<float> centroid_dis(assign.size());
   find_lists(request, probing, centroid_dis.data(), assign.data());
+  std::vector<idx_t> kept_rows;
+  if (const auto* kept = dynamic_cast<const KeptListRows*>(request.filter.rule()))
+    kept_rows = leave_out_lists(*kept, n, probing.nprobe, assign.data());
   if (const PolarInvertedLists* lists = polar_lists()) {
     const ListProbes probes = {assign.data(), probing.nprobe, probing.max_codes};
     list_search(inverted_file(*lists), probes, RowLabel::id, request, result);
     if (!is_range) add_stats(*this, n, probes, &::faiss::indexIVF_stats);
-    return;
+    return kept_rows;
   }
   require(!is_range, StatusCode::unsupported,
           "range_search: invlists was replaced by lists that are not ours");
@@ -167,6 +176,7 @@ void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& r
   IndexIVF::search_preassigned(n, request.queries, request.goal.k, assign.data(),
                                centroid_dis.data(), result.scores, result.ids, false, &ivf,
                                &::faiss::indexIVF_stats);
+  return kept_rows;
 }
 
 void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

@@ -56,6 +56,26 @@ class ByListOffset final : public FilterRule {
 KeptListRows::KeptListRows(const CodeLists& lists, const RowFilter& filter)
     : first_(first_places(lists)), kept_(ask_for_ids(lists, filter, first_)) {}
 
+int64_t KeptListRows::count(int64_t list) const {
+  const auto at = static_cast<size_t>(list);
+  int64_t count = 0;
+  for (int64_t place = first_[at]; place < first_[at + 1]; place += 64)
+    count += std::popcount(kept_.words()[static_cast<size_t>(place / 64)]);
+  return count;
+}
+
+std::vector<int64_t> leave_out_lists(const KeptListRows& kept, int64_t nq, int64_t nprobe,
+                                     int64_t* lists) {
+  std::vector<int64_t> rows(static_cast<size_t>(nq));
+  for (int64_t i = 0; i < nq * nprobe; ++i) {
+    if (lists[i] < 0) continue;
+    const int64_t count = kept.count(lists[i]);
+    if (count == 0) lists[i] = -1;
+    rows[static_cast<size_t>(i / nprobe)] += count;
+  }
+  return rows;
+}
+
 uint64_t KeptListRows::members(const int64_t* list_offsets, int count) const {
   int64_t places[64];
   std::transform(list_offsets, list_offsets + count, places,

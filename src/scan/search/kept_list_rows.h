@@ -24,6 +24,8 @@ class KeptListRows final : public FilterRule {
   KeptListRows(const CodeLists& lists, const RowFilter& filter);
 
   int64_t count() const { return kept_.count(); }
+  /// Those of one list.
+  int64_t count(int64_t list) const;
   /// body(list_offset) for each, rising.
   template <typename Body>
   void for_each(const Body& body) const {
@@ -53,6 +55,11 @@ class KeptListRows final : public FilterRule {
   KeptRows kept_;               // by place
   MadeLater<KeptVectors> vectors_;
 };
+
+/// Puts −1 in the place of lists, (nq, nprobe), −1 for none, that have no row that is kept; returns
+/// how many each query's others have.
+std::vector<int64_t> leave_out_lists(const KeptListRows& kept, int64_t nq, int64_t nprobe,
+                                     int64_t* lists);
 
 /// A filter over ids, which is borrowed, or KeptListRows, as one over list_offsets.
 RowFilter filter_of_list_offsets(const CodeLists& lists, const RowFilter& filter);

@@ -137,8 +137,8 @@ void KeptVectors::find_candidates(const PreparedQuery& query, int64_t k, Memory*
     list_offsets->push_back(list_offsets_[static_cast<size_t>(number)]);
 }
 
-bool search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
-                      const SearchResult& result) {
+KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
+                                const SearchResult& result) {
   const int64_t nprobe = request->options.nprobe;
   const RowFilter filter = kept_rows_of_lists(file, rows, *request);
   const auto* kept = static_cast<const KeptListRows*>(filter.rule());
@@ -154,12 +154,12 @@ bool search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* req
     }
     if (plan.scored || vectors != nullptr) {
       KeptListSearch(file, *kept, vectors.get(), *request, result).run();
-      return true;
+      return {true, 0};
     }
   }
   if (kept != nullptr) request->filter = filter;
   if (!request->goal.is_range) request->options.nprobe = plan.nprobe;
-  return false;
+  return {false, plan.wanted};
 }
 
 }  // namespace polarquant

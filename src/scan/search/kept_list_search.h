@@ -42,11 +42,15 @@ class KeptVectors {
   ByteVectors bytes_;
 };
 
+struct KeptRowsSearch {
+  bool done = false;
+  int64_t wanted_rows = 0;  // kept ones that a query's lists are to have (more_lists.h)
+};
 /// Searches for the k best rows by Codec::score of all that the request's filter keeps, ties to the
-/// lower list_offset, where these are few enough for that to be fast, and is true. Else it gives
+/// lower list_offset, where these are few enough for that to be fast, and is `done`. Else it gives
 /// the request a filter that is asked faster, and an nprobe with which lists find as much of what
-/// is kept as the request's own finds of all rows; that one is 1 to all lists.
-bool search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
-                      const SearchResult& result);
+/// is kept as the request's own, 1 to all lists, finds of all rows.
+KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
+                                const SearchResult& result);
 
 }  // namespace polarquant

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 namespace polarquant {
@@ -12,26 +14,24 @@ namespace {
 /// cost a third of it.
 constexpr int64_t kMoreLists = 4;
 
-std::vector<int64_t> unfilled_queries(const SearchRequest& request, const SearchResult& result) {
-  const int64_t k = request.goal.k;
-  std::vector<int64_t> unfilled;
-  for (int64_t q = 0; q < request.nq; ++q)
-    if (result.ids[q * k + k - 1] < 0) unfilled.push_back(q);
-  return unfilled;
-}
-
 }  // namespace
 
-void search_until_filled(const SearchRequest& request, int dim, int64_t nlist,
+void search_until_filled(const SearchRequest& request, int dim, int64_t nlist, int64_t wanted_rows,
                          const SearchResult& result, const SearchLists& search) {
-  search(request, result);
+  std::vector<int64_t> kept_rows = search(request, result);
   if (request.goal.is_range || request.filter.keeps_all()) return;
   const int64_t k = request.goal.k;
   SearchRequest remaining = request;
   // The work was told as done.
   if (request.progress) remaining.progress = [&request](double) { return request.progress(1); };
+  std::vector<int64_t> searched(static_cast<size_t>(request.nq));
+  std::iota(searched.begin(), searched.end(), int64_t{0});
   while (remaining.options.nprobe < nlist) {
-    const std::vector<int64_t> unfilled = unfilled_queries(request, result);
+    std::vector<int64_t> unfilled;
+    for (size_t i = 0; i < searched.size(); ++i) {
+      const bool has_few = !kept_rows.empty() && kept_rows[i] < wanted_rows;
+      if (has_few || result.ids[searched[i] * k + k - 1] < 0) unfilled.push_back(searched[i]);
+    }
     if (unfilled.empty()) return;
     std::vector<float> queries;
     for (const int64_t q : unfilled)
@@ -41,12 +41,13 @@ void search_until_filled(const SearchRequest& request, int dim, int64_t nlist,
     remaining.options.nprobe = std::min(kMoreLists * remaining.options.nprobe, nlist);
     std::vector<float> scores(unfilled.size() * static_cast<size_t>(k));
     std::vector<int64_t> ids(scores.size());
-    search(remaining, {scores.data(), ids.data()});
+    kept_rows = search(remaining, {scores.data(), ids.data()});
     for (int64_t i = 0; i < remaining.nq; ++i) {
       const int64_t q = unfilled[static_cast<size_t>(i)];
       std::copy_n(scores.begin() + i * k, k, result.scores + q * k);
       std::copy_n(ids.begin() + i * k, k, result.ids + q * k);
     }
+    searched = std::move(unfilled);
   }
 }
 

@@ -238,6 +238,9 @@ KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request) {
   const double wanted = std::ceil(static_cast<double>(nprobe) * kShareOfSameProbes / share);
   plan.nprobe =
       std::clamp(static_cast<int64_t>(std::min(wanted, 1e18)), nprobe, std::max(nprobe, lists));
+  // Half of what they have where rows are kept at random.
+  plan.wanted = std::min(kept, static_cast<int64_t>(kShareOfSameProbes / 2 *
+                                                    static_cast<double>(nprobe * rows_of_list)));
   return plan;
 }
 

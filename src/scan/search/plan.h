@@ -130,10 +130,12 @@ struct KeptRowsRequest {
   int64_t kept = 0;
 };
 struct KeptRowsPlan {
-  bool rounded =
-      false;  // vectors rounded to bytes tell which of them are scored, once there are any
+  /// Vectors rounded to bytes tell which of them are scored, once there are any.
+  bool rounded = false;
   bool scored = false;  // all of them are scored
-  int64_t nprobe = 1;   // lists to search where neither is done
+  /// Lists to search where neither is done, and more where these have fewer kept rows than that.
+  int64_t nprobe = 1;
+  int64_t wanted = 0;
 };
 KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request);
 
