@@ -21,6 +21,7 @@ inline void check(polar_status status) {
 struct Deleter {
   void operator()(polar_codec* codec) const { polar_codec_destroy(codec); }
   void operator()(polar_index* index) const { polar_index_destroy(index); }
+  void operator()(polar_prepared_filter* filter) const { polar_prepared_filter_destroy(filter); }
   void operator()(polar_cuda_index* index) const { polar_cuda_index_destroy(index); }
   void operator()(polar_cuda_encoder* encoder) const { polar_cuda_encoder_destroy(encoder); }
 };

@@ -41,11 +41,6 @@ polar_filter as_filter(const std::vector<uint64_t>& bits) {
   return filter;
 }
 
-struct DestroyPrepared {
-  void operator()(polar_prepared_filter* prepared) const {
-    polar_prepared_filter_destroy(prepared);
-  }
-};
 /// The same filter, prepared.
 class Prepared {
  public:
@@ -64,7 +59,7 @@ class Prepared {
   }
 
  private:
-  std::unique_ptr<polar_prepared_filter, DestroyPrepared> prepared_;
+  std::unique_ptr<polar_prepared_filter, polarquant::bench::Deleter> prepared_;
 };
 
 /// The rows of an index, and queries.

@@ -22,6 +22,7 @@ class IndexChange {
   polar_index& index_;
   Changing changing_;
 };
+
 /// A new FAISS index of the handle's description.
 std::unique_ptr<::faiss::Index> make_untrained(const polar_index& index);
 /// Throws not_trained when rows cannot be added yet.

@@ -15,7 +15,12 @@ std::atomic<uint64_t> process{1};
 const int kForkHandler = pthread_atfork(nullptr, nullptr, [] { process.fetch_add(1); });
 
 thread_local const InsideCall* innermost = nullptr;
-thread_local Changing* changing = nullptr;
+
+TurnLock& require_outside(TurnLock& lock) {
+  require(!InsideCall::is_inside(&lock), StatusCode::bad_argument,
+          "index: a callback of a call on it cannot change it");
+  return lock;
+}
 
 }  // namespace
 
@@ -99,22 +104,9 @@ Reading::~Reading() {
   if (lock_ != nullptr) lock_->end_reading();
 }
 
-Changing::Changing(TurnLock& lock)
-    : lock_(lock),
-      inside_((require(!InsideCall::is_inside(&lock), StatusCode::bad_argument,
-                       "index: a callback of a call on it cannot change it"),
-               &lock)),
-      outer_(changing) {
+Changing::Changing(TurnLock& lock) : lock_(require_outside(lock)), inside_(&lock) {
   lock.begin_change();
-  changing = this;
 }
-Changing::~Changing() {
-  changing = outer_;
-  lock_.end_change();
-}
-
-void wait_for_readers() {
-  for (Changing* call = changing; call != nullptr; call = call->outer_) call->wait_for_readers();
-}
+Changing::~Changing() { lock_.end_change(); }
 
 }  // namespace polarquant

@@ -85,13 +85,6 @@ class Changing {
  private:
   TurnLock& lock_;
   InsideCall inside_;
-  Changing* outer_;
-
-  friend void wait_for_readers();
 };
-
-/// For code that is about to change what the calling thread's call changes: waits for its readers.
-/// Does nothing where no such call runs.
-void wait_for_readers();
 
 }  // namespace polarquant

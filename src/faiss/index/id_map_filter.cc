@@ -24,10 +24,8 @@ RowFilter filter_inside(const ::faiss::IndexIDMap& map, const SearchRequest& req
     return filter.found(request.rows_state,
                         [&] { return prepare(all_rows_of_ids(filter, map.id_map, row_of)); });
   }
-  if (row_of) {
-    if (std::optional<RowFilter> rows = looked_up_rows(filter, map.ntotal, row_of))
-      return *std::move(rows);
-  }
+  if (std::optional<RowFilter> rows = looked_up_rows(filter, map.ntotal, row_of))
+    return *std::move(rows);
   // A graph asks for few rows' ids.
   return rows_of_ids(filter, map.id_map);
 }

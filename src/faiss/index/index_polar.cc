@@ -207,21 +207,26 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
   const char* call = request.goal.is_range ? "range_search" : "search";
   require_rows(call, request.nq, d, request.queries);
   require_trained(call, *codec_);
+  const RowFilter& filter = request.filter;
+  const bool has_ids = !ids_->empty();
+  // Rows are counted, and few copied, where that is for many queries.
+  const bool is_for_many = filter.is_prepared() || (request.nq > kQueriesBeforeCopy &&
+                                                    !filter.keeps_all() && !filter.calls_back());
+  if (!has_ids && !is_for_many) {
+    codes_->search(*codec_, request, result);
+    return;
+  }
   SearchRequest row_request = request;
-  if (ids_->empty()) {
-    // Rows are counted, and few copied, where that is for many queries.
-    const bool is_for_many = request.filter.is_prepared() || request.nq > kQueriesBeforeCopy;
-    if (is_for_many && !request.filter.calls_back()) {
-      row_request.filter = request.filter.found(request.rows_state,
-                                                [&] { return kept_rows(request.filter, ntotal); });
-    }
+  if (!has_ids) {
+    row_request.filter =
+        filter.found(request.rows_state, [&] { return kept_rows(filter, ntotal); });
     codes_->search(*codec_, row_request, result);
     return;
   }
   RowOfId row_of;
   if (ids_->looks_up()) row_of = [this](int64_t id) { return ids_->row_of(id); };
-  row_request.filter = request.filter.found(
-      request.rows_state, [&] { return all_rows_of_ids(request.filter, ids(), row_of); });
+  row_request.filter =
+      filter.found(request.rows_state, [&] { return all_rows_of_ids(filter, ids(), row_of); });
   codes_->search(*codec_, row_request, result);
   replace_ids(request, result, [this](int64_t row) { return (*ids_)[row]; });
 }

@@ -233,7 +233,7 @@ std::optional<RowFilter> looked_up_rows(const RowFilter& filter, int64_t rows,
   // A look-up by an id takes about as long as the question for so many rows.
   constexpr int64_t kRowsPerId = 8;
   const auto listed = filter.listed();
-  if (!listed || std::ssize(*listed) >= rows / kRowsPerId) return std::nullopt;
+  if (!row_of || !listed || std::ssize(*listed) >= rows / kRowsPerId) return std::nullopt;
   std::vector<uint64_t> kept(static_cast<size_t>(words_for(rows)));
   for (const int64_t id : *listed) {
     const int64_t row = row_of(id);
@@ -245,10 +245,8 @@ std::optional<RowFilter> looked_up_rows(const RowFilter& filter, int64_t rows,
 RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
                           const RowOfId& row_of) {
   if (filter.keeps_all()) return {};
-  if (row_of) {
-    if (std::optional<RowFilter> rows = looked_up_rows(filter, std::ssize(ids), row_of))
-      return *std::move(rows);
-  }
+  if (std::optional<RowFilter> rows = looked_up_rows(filter, std::ssize(ids), row_of))
+    return *std::move(rows);
   return kept_rows(rows_of_ids(filter, ids), std::ssize(ids));
 }
 

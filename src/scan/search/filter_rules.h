@@ -68,10 +68,10 @@ RowFilter rows_of_ids(RowFilter filter, std::span<const int64_t> ids);
 /// The row of an id, −1 for none.
 using RowOfId = std::function<int64_t(int64_t id)>;
 /// The same, of `rows` rows, by looking the ids up, where the filter lists so few that this takes
-/// less than asking for the rows' ids; nothing for others.
+/// less than asking for the rows' ids; nothing for others. `row_of` may be empty.
 std::optional<RowFilter> looked_up_rows(const RowFilter& filter, int64_t rows,
                                         const RowOfId& row_of);
-/// The same, asked now and for all rows, for searches that read them all. `row_of` may be empty.
+/// The same, asked now and for all rows, for searches that read them all.
 RowFilter all_rows_of_ids(const RowFilter& filter, std::span<const int64_t> ids,
                           const RowOfId& row_of);
 

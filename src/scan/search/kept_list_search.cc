@@ -82,19 +82,11 @@ class KeptListSearch final : public QueryGroups {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-/// The filter of a request over the lists' rows, where it is worth to ask for all of them: null
-/// else.
-RowFilter kept_rows_of_lists(const InvertedFile& file, int64_t rows, const SearchRequest& request) {
-  const RowFilter& filter = request.filter;
-  const auto ask = [&] { return RowFilter(std::make_shared<KeptListRows>(file.lists, filter)); };
-  if (filter.is_prepared()) return filter.found(request.rows_state, ask);
-  if (filter.calls_back()) return {};
-  if (request.nq > kQueriesBeforeCopy) return ask();
-  // For one search, too, that takes less than a search of most lists.
-  const int64_t estimate = estimate_kept(file.lists, rows, filter);
-  const KeptRowsPlan plan =
-      plan_kept_rows({request.options.nprobe, file.lists.count(), rows, estimate});
-  return plan.nprobe > file.lists.count() / 2 ? ask() : RowFilter();
+/// The rows of all lists that a request's filter keeps.
+RowFilter ask_all_lists(const InvertedFile& file, const SearchRequest& request) {
+  return request.filter.found(request.rows_state, [&] {
+    return RowFilter(std::make_shared<KeptListRows>(file.lists, request.filter));
+  });
 }
 
 }  // namespace
@@ -139,12 +131,21 @@ void KeptVectors::find_candidates(const PreparedQuery& query, int64_t k, Memory*
 
 KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
                                 const SearchResult& result) {
-  const int64_t nprobe = request->options.nprobe;
-  const RowFilter filter = kept_rows_of_lists(file, rows, *request);
+  const auto plan_for = [&, nprobe = request->options.nprobe](int64_t count) {
+    return plan_kept_rows({nprobe, file.lists.count(), rows, count});
+  };
+  const bool calls_back = request->filter.calls_back();
+  RowFilter filter;
+  KeptRowsPlan plan;
+  if (request->filter.is_prepared() || (!calls_back && request->nq > kQueriesBeforeCopy)) {
+    filter = ask_all_lists(file, *request);
+  } else {
+    plan = plan_for(estimate_kept(file.lists, rows, request->filter));
+    // For one search, too, that takes less than a search of most lists.
+    if (!calls_back && plan.nprobe > file.lists.count() / 2) filter = ask_all_lists(file, *request);
+  }
   const auto* kept = static_cast<const KeptListRows*>(filter.rule());
-  const int64_t count =
-      kept != nullptr ? kept->count() : estimate_kept(file.lists, rows, request->filter);
-  const KeptRowsPlan plan = plan_kept_rows({nprobe, file.lists.count(), rows, count});
+  if (kept != nullptr) plan = plan_for(kept->count());
   const bool may_leave_out = !request->goal.is_range && request->options.exactness < kScoreEveryRow;
   if (kept != nullptr && may_leave_out) {
     std::shared_ptr<const KeptVectors> vectors;
