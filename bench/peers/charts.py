@@ -58,10 +58,7 @@ def set_defaults():
 
 def new_chart(height=palette.HEIGHT_INCHES):
     figure, axes = plt.subplots(figsize=(palette.WIDTH_INCHES, height), layout="constrained")
-    axes.grid(color=palette.GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    palette.frame(axes)
     return figure, axes
 
 
@@ -159,20 +156,16 @@ def draw_recall_speed(result, folder, mode, suite):
     k = result["settings"]["k"]
     everything = []
     for name, rows in groups.items():
-        colour, marker, ours = styles[name]
+        _, _, ours = styles[name]
         points = sorted((recall(p)[0], qps(result, p, mode)) for row in rows for p in row["points"])
         everything += points
         line = upper(points)
         axes.plot(
             *zip(*line),
-            marker=marker,
             linestyle="-" if ours or len(line) > 1 else "none",
-            color=colour,
-            linewidth=2.4 if ours else 1.2,
             markersize=8 if ours else 6,
-            markerfacecolor=colour if ours else "white",
-            zorder=5 if ours else 3,
             label=name,
+            **palette.line(styles[name]),
         )
     best = upper(everything)
     axes.plot(

@@ -15,15 +15,10 @@ def draw(result, groups, title):
         1, 2, figsize=(palette.WIDTH_INCHES, 5.6), layout="constrained"
     )
     for name, rows in groups.items():
-        colour, marker, ours = styles[name]
         point = rows[0]["points"][0]
         look = {
-            "color": colour,
-            "marker": marker,
-            "linewidth": 2.4 if ours else 1.2,
+            **palette.line(styles[name]),
             "markersize": 6,
-            "markerfacecolor": colour if ours else "white",
-            "zorder": 5 if ours else 3,
             "label": rows[0]["contender"].replace(":", " ", 1),
         }
         operations = (point["quiet"]["search"], point["changing"]["search"])
@@ -42,9 +37,6 @@ def draw(result, groups, title):
     right.set_xlabel("seconds of searches and changes")
     right.set_ylabel("memory gained, MB")
     for axes in (left, right):
-        axes.grid(color=palette.GRID, linewidth=0.8)
-        axes.set_axisbelow(True)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        palette.frame(axes)
     figure.suptitle(title, fontsize=13)
     return figure, left

@@ -50,27 +50,20 @@ def draw(result, groups, mode, title):
     )
     for column, kind in enumerate(kinds):
         for name, found in lines.items():
-            colour, marker, ours = styles[name]
+            _, _, ours = styles[name]
             places = [-shares.index(point[0]) for point in found[kind]]
             for row in range(2):
                 axes[row, column].plot(
                     places,
                     [point[1 + row] for point in found[kind]],
-                    marker=marker,
-                    color=colour,
-                    linewidth=2.4 if ours else 1.2,
                     markersize=7 if ours else 6,
-                    markerfacecolor=colour if ours else "white",
-                    zorder=5 if ours else 3,
                     label=name,
+                    **palette.line(styles[name]),
                 )
         axes[0, column].set_title(f"{kind} rows", fontsize=12)
         axes[1, column].set_xlabel("rows that the filter keeps")
     for each in axes.flat:
-        each.grid(color=palette.GRID, linewidth=0.8)
-        each.set_axisbelow(True)
-        for side in ("top", "right"):
-            each.spines[side].set_visible(False)
+        palette.frame(each)
         each.set_xticks(
             range(0, -len(shares), -1), [f"{100 * share:g} %" for share in shares], fontsize=10
         )
