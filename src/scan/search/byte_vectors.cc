@@ -129,10 +129,10 @@ void ByteVectors::set_similarity(const ByteQuery& query, int64_t tile, const int
   const float unit = query.factor * query.step;
   const float* constants = &constants_[first];
   const float* steps = &steps_[first];
-  for (int slot = 0; slot < kTileQueries; ++slot) {
-    similarity[first + slot] =
+  float* __restrict out = similarity + first;
+  for (int slot = 0; slot < kTileQueries; ++slot)
+    out[slot] =
         base + weight * constants[slot] + unit * (steps[slot] * static_cast<float>(dots[slot]));
-  }
 }
 
 void ByteVectors::score(const ByteQuery& query, const int8_t* values, int64_t first_tile,

@@ -26,6 +26,10 @@ class ListRowScorer {
     file_.codec.residual_query(query, file_.centres[static_cast<size_t>(list)], memory);
     return *memory;
   }
+  /// The same: until the next one, or score.
+  const PreparedQuery& residual(const PreparedQuery& query, int64_t list) {
+    return residual(query, list, &residual_);
+  }
 
   /// Decodes a row: until the next one is.
   RowTerms decode(int64_t list_offset) {
@@ -36,8 +40,8 @@ class ListRowScorer {
 
   float score(const PreparedQuery& query, int64_t list_offset) {
     const RowTerms terms = decode(list_offset);
-    return file_.codec.score_decoded(residual(query, list_of_offset(list_offset), &residual_),
-                                     terms, decoded_.data());
+    return file_.codec.score_decoded(residual(query, list_of_offset(list_offset)), terms,
+                                     decoded_.data());
   }
 
  private:

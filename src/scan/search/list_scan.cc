@@ -24,9 +24,7 @@ ListScan::ListScan(const InvertedFile& file, const ListPlan& plan, const SearchR
       filter_(filter_of_list_offsets(file.lists, request.filter)),
       plan_(plan),
       request_(request),
-      residual_(1),
-      scorer_(file),
-      decoded_(static_cast<size_t>(file.codec.dim())) {
+      scorer_(file) {
   if (file.scan_codec == nullptr) return;
   staged_ = std::make_unique<TileSearch>(*file.scan_codec, 1);
 }
@@ -49,7 +47,7 @@ void ListScan::search(const PreparedQuery* queries, std::span<const int32_t> num
 }
 
 void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan) {
-  const PreparedQuery& residual = scorer_.residual(query, list, residual_.data());
+  const PreparedQuery& residual = scorer_.residual(query, list);
   set_scan_query(*file_.scan_codec, residual, plan_.bounded ? request_.options.exactness : 0, scan);
   scan->error_bound = request_.goal.is_range
                           ? make_score_error_bound(*file_.scan_codec, residual, *scan)
@@ -163,6 +161,7 @@ void ListScan::search_row_codes(const PreparedQuery* queries, std::span<const in
   const int64_t rows = file_.lists.rows(list);
   const CodeRows codes = {file_.lists.row_codes(list), rows};
   residual_.resize(std::max(residual_.size(), numbers.size()));
+  decoded_.resize(static_cast<size_t>(codec.dim()));
   std::vector<const PreparedQuery*> residuals;
   for (size_t i = 0; i < numbers.size(); ++i)
     residuals.push_back(&scorer_.residual(queries[numbers[i]], list, &residual_[i]));

@@ -62,9 +62,10 @@ class ListScan {
   RowFilter filter_;  // over list_offsets
   ListPlan plan_;
   const SearchRequest& request_;
-  std::vector<PreparedQuery> residual_;  // queries about the list's centre
-  std::vector<TopK> best_;               // the best rows of these
+  std::vector<TopK> best_;  // the best rows of a list's queries
   ListRowScorer scorer_;
+  // For codes without int8 values.
+  std::vector<PreparedQuery> residual_;  // queries about the list's centre
   AlignedVector<float> decoded_;
   // For codes with int8 values.
   std::vector<ScanQuery> scan_queries_;
