@@ -134,9 +134,11 @@ class RowDots {
     }
   }
 
+  // A function of its own for each kind of part: inlined together they leave one another too few
+  // registers (docs/dev/tuning.md, "Kernels").
   template <int kSegments, class Values, bool kSigned, bool kSquaredNorms>
-  HWY_ATTR HWY_INLINE void add_part(const Int8Part& part, const RowParts* at, int pairs,
-                                    PairSums<kSquaredNorms>* sums) const {
+  HWY_ATTR HWY_NOINLINE void add_part(const Int8Part& part, const RowParts* at, int pairs,
+                                      PairSums<kSquaredNorms>* sums) const {
     const typename Values::Tables tables(part);
     const int last = part.segments() - 1;
     for (int segment = 0; segment <= last; segment += kSegments) {

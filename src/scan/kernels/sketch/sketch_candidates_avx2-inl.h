@@ -81,9 +81,10 @@ class AboveLinearBound {
 };
 
 /// Candidates are compressed by a table. For 4 words 112 instructions count, and 25
-/// compare with the linear bound and write.
-template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
-HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+/// compare with the linear bound and write. `kSkips`: groups that a filter keeps no row of are not
+/// read.
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2, bool kSkips>
+HWY_ATTR void candidates_of_groups(const SignBlocks& blocks, CandidateSearch* search) {
   const AboveLinearBound<kWords, kThirdBit, kForm, kL2> computed(*search);
   const __m256i eight = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   uint32_t* candidates = search->found.candidates + search->found.count;
@@ -94,7 +95,7 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     __m256i numbers = _mm256_add_epi32(eight, _mm256_set1_epi32(static_cast<int>(block.first)));
     for (int row = 0; row < block.capacity; row += kGroupRows, allowed >>= kGroupRows,
              numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(kGroupRows))) {
-      if ((allowed & 0xFF) == 0) continue;  // no row that the filter keeps: not read
+      if (kSkips && (allowed & 0xFF) == 0) continue;
       const EightRows rows = computed.rows(block, row);
       const auto mask = static_cast<uint8_t>(allowed & computed.reached(rows.bounds));
       const __m256i places = _mm256_cvtepu8_epi32(
@@ -110,6 +111,15 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     }
   }
   search->found.count = static_cast<int>(candidates - search->found.candidates);
+}
+
+template <int kWords, bool kThirdBit, FactorForm kForm, bool kL2>
+HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* search) {
+  if (blocks.tile.is_filtered) {
+    candidates_of_groups<kWords, kThirdBit, kForm, kL2, true>(blocks, search);
+  } else {
+    candidates_of_groups<kWords, kThirdBit, kForm, kL2, false>(blocks, search);
+  }
 }
 
 }  // namespace HWY_NAMESPACE
