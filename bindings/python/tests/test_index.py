@@ -146,6 +146,9 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(sorted(found.tolist()), list(range(10, 20)))
         lims, _, found = index.range_search(x[:2], -1e30)
         self.assertEqual((lims.tolist(), len(found)), ([0, 0, 0], 0))
+        of_one = index.range_search(x[1], float(scores[0, 7]))
+        for one, same in zip(of_one, index.range_search(x[1:2], float(scores[0, 7]))):
+            np.testing.assert_array_equal(one, same)
         with self.assertRaises(polarquant.UnsupportedError):
             graph = polarquant.Index("HNSW8,Polar4", 64, "l2")
             graph.add(x)
@@ -265,6 +268,9 @@ class IndexTest(unittest.TestCase):
                     self.assertEqual(index.ntotal, 197)
                     self.assertEqual(index.search(x[8], 1)[1].tolist(), [8])
         self.assertEqual(index.remove_ids([]), 0)
+        for what, error in (([[1]], ValueError), ([1.5], TypeError), (["a"], TypeError)):
+            with self.assertRaisesRegex(error, "^ids: "):
+                index.remove_ids(what)
         for what in (None, lambda id: True):
             with self.assertRaisesRegex(TypeError, "ids"):
                 index.remove_ids(what)

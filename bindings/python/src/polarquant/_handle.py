@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from types import TracebackType
 from typing import Any, ClassVar, TypeVar
 
@@ -56,11 +57,12 @@ class Handle:
     ) -> None:
         """The same for one that may take long: heard by Ctrl-C from so many floats of rows on. Its
         last argument are its options."""
-        options = work_options(as_int("num_threads", num_threads, 0, 1024))
+        threads = as_int("num_threads", num_threads, 0, 1024)
         with self._use.sole as handle:
             if not progress and numbers < _LONG_CHANGE:
-                check(function(handle, *arguments, ctypes.byref(options)))
+                check(function(handle, *arguments, _options_of_threads(threads)[1]))
                 return
+            options = work_options(threads)
             with LongCall(what, progress, self._use) as call:
                 options.progress = call.function
                 call.check(function(handle, *arguments, ctypes.byref(options)))
@@ -102,6 +104,14 @@ class Handle:
         if use is not None and use.handle is not None:
             handle, use.handle = use.handle, None
             self._destroy(handle)
+
+
+@functools.lru_cache(maxsize=8)
+def _options_of_threads(num_threads: int) -> tuple[Any, int]:
+    """Options without progress, and their address. Made anew they would take as long as to put a row in;
+    no one writes to them."""
+    options = work_options(num_threads)
+    return options, ctypes.addressof(options)
 
 
 def create(function: Any, *arguments: Any) -> int:

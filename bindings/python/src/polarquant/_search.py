@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from polarquant import _structs
-from polarquant._arrays import Floats, Ids, address, as_int, as_rows, as_rows_or_vector
+from polarquant._arrays import Floats, Ids, address, as_int, as_rows_or_vector
 from polarquant._library import check, search_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._use import Use
@@ -89,16 +89,17 @@ def run_range_search(
     progress: ProgressLike,
 ) -> tuple[Ids, Floats, Ids]:
     """lims, (nq + 1,), scores and ids. Searches twice, the first time to count."""
-    given = as_rows("queries", queries, dim)
+    given = as_rows_or_vector("queries", queries, dim)
+    nq = 1 if given.ndim == 1 else given.shape[0]
     applied = AppliedFilter(filter, use)
     options.filter = applied.address
-    lims = np.zeros(len(given) + 1, dtype=np.int64)
+    lims = np.zeros(nq + 1, dtype=np.int64)
     scores, ids = np.empty(0, dtype=np.float32), np.empty(0, dtype=np.int64)
 
     def search() -> int:
         where = (address(lims), address(scores), address(ids))
         what = (float(radius), ctypes.addressof(options), len(ids))
-        return function(len(given), address(given), *what, *where)
+        return function(nq, address(given), *what, *where)
 
     def grow() -> bool:
         nonlocal scores, ids
@@ -108,7 +109,7 @@ def run_range_search(
         scores, ids = np.empty(found, dtype=np.float32), np.empty(found, dtype=np.int64)
         return True
 
-    is_long = len(given) * rows * dim >= _LONG_WORK or progress or applied.calls_python
+    is_long = nq * rows * dim >= _LONG_WORK or progress or applied.calls_python
     if not is_long:
         check(search())
         if grow():

@@ -72,7 +72,8 @@ class Use:
     def forget(self) -> None:
         """In a new process: threads of a parent do not live on in a forked child."""
         self.process = _process
-        self.changed = threading.Condition(threading.Lock())
+        self.lock = threading.Lock()
+        self.changed = threading.Condition(self.lock)
         # Calls of each thread; more than one is a call inside a callback. What an interrupt between
         # two lines leaves behind ends with the thread's next call.
         self.readers: dict[int, int] = {}
@@ -112,7 +113,7 @@ class _Shared:
 
     @staticmethod
     def _wait(use: Use, me: int) -> None:
-        with use.changed:
+        with use.lock:
             # Writers announce themselves under the lock.
             if not use.writers:
                 return
@@ -142,7 +143,7 @@ class _Shared:
         else:
             use.readers.pop(me, None)
         if use.writers:
-            with use.changed:
+            with use.lock:
                 use.changed.notify_all()
 
 
@@ -157,7 +158,7 @@ class _Sole:
         if use.is_inside_callback():
             raise RuntimeError(f"{use.what}: a callback of its own call cannot change it")
         me = threading.get_ident()
-        with use.changed:
+        with use.lock:
             if me in use.writers:  # left behind by an interrupt
                 self._leave(use, me)
             use.readers.pop(me, None)
@@ -175,6 +176,7 @@ class _Sole:
     @staticmethod
     def _leave(use: Use, me: int) -> None:
         use.writers.remove(me)
+        is_awaited = bool(use.waiting or use.writers)
         # Only a call that ended is a turn: the readers go on waiting for the next writer else.
         if use.writer == me or not use.writers:
             for reader in use.waiting:
@@ -182,7 +184,8 @@ class _Sole:
             use.waiting.clear()
         if use.writer == me:
             use.writer = None
-        use.changed.notify_all()
+        if is_awaited:
+            use.changed.notify_all()
 
     def __exit__(
         self,
@@ -190,5 +193,5 @@ class _Sole:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        with self._use.changed:
+        with self._use.lock:
             self._leave(self._use, threading.get_ident())

@@ -377,7 +377,7 @@ class Codec(Handle):
         """All coded rows within a radius of each query: score > radius, for L2 squared distance <
         radius.
 
-        queries: (nq, dim). Returns lims, (nq + 1,), scores and row positions of all queries together:
+        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and row positions of all queries together:
         those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to
         count. codes, n, filter, exactness, num_threads, progress, and what is raised: as for `search`.
         """

@@ -104,7 +104,7 @@ class IdSet(_ForManySearches):
     """
 
     def __init__(self, ids: npt.ArrayLike | set[int] | frozenset[int]) -> None:
-        self._take("ids", _as_array(ids))
+        self._take("ids", as_array(ids))
 
     @classmethod
     def _named(cls, name: str, ids: npt.NDArray[Any]) -> IdSet:
@@ -127,7 +127,8 @@ class IdSet(_ForManySearches):
         return f"IdSet({len(self._ids)} ids)"
 
 
-def _as_array(given: Any) -> npt.NDArray[Any]:
+def as_array(given: Any) -> npt.NDArray[Any]:
+    """Ids or bools, sets among them."""
     return np.asarray(sorted(given) if isinstance(given, (set, frozenset)) else given)
 
 
@@ -187,7 +188,7 @@ class AppliedFilter:
             self._filter.range = _structs.IdRange(begin, end)
 
     def _apply_array(self, given: Any) -> None:
-        array = _as_array(given)
+        array = as_array(given)
         if array.dtype == np.bool_:
             self._held = Bitset(array)
             self._held._set(self._filter)

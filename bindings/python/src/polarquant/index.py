@@ -18,7 +18,7 @@ from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
 from polarquant._storage import PathLike, as_path, load_from_bytes, load_from_path, save_to_bytes
 from polarquant.errors import BadArgumentError
-from polarquant.filters import AppliedFilter, FilterLike
+from polarquant.filters import AppliedFilter, Bitset, FilterLike, IdSet, as_array
 from polarquant.metric import Metric, MetricLike, as_metric
 
 #: For calls that take long with few rows.
@@ -310,7 +310,7 @@ class Index(Handle):
     ) -> tuple[Ids, Floats, Ids]:
         """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
 
-        queries: (nq, dim). Returns lims, (nq + 1,), scores and ids of all queries together: those of
+        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries together: those of
         query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to count.
         filter, exactness, nprobe, num_threads, progress: as for `search`; Ctrl-C ends a long one.
         Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for graphs and
@@ -338,8 +338,15 @@ class Index(Handle):
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
-        applied = AppliedFilter(ids, self._use)
         removed = ctypes.c_int64()
+        # A list of ids is no filter yet: making one takes longer than to remove a row.
+        array = None if isinstance(ids, (range, Bitset, IdSet)) else as_array(ids)
+        if array is not None and array.dtype != np.bool_:
+            gone = as_ids("ids", array)
+            where = (len(gone), address(gone), ctypes.byref(removed))
+            self._change(lib.polar_index_remove, *where)
+            return removed.value
+        applied = AppliedFilter(ids if array is None else array, self._use)
         self._change(lib.polar_index_remove_filtered, applied.address, ctypes.byref(removed))
         return removed.value
 
