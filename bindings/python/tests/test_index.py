@@ -146,8 +146,8 @@ class IndexTest(unittest.TestCase):
         self.assertEqual(sorted(found.tolist()), list(range(10, 20)))
         lims, _, found = index.range_search(x[:2], -1e30)
         self.assertEqual((lims.tolist(), len(found)), ([0, 0, 0], 0))
-        of_one = index.range_search(x[1], float(scores[0, 7]))
-        for one, same in zip(of_one, index.range_search(x[1:2], float(scores[0, 7]))):
+        ranges = index.range_search(x[1], float(scores[0, 7]))
+        for one, same in zip(ranges, index.range_search(x[1:2], float(scores[0, 7]))):
             np.testing.assert_array_equal(one, same)
         with self.assertRaises(polarquant.UnsupportedError):
             graph = polarquant.Index("HNSW8,Polar4", 64, "l2")
