@@ -315,11 +315,11 @@ command_fuzz() {
 # The checks are those of .clang-tidy. Kernels and CUDA are left out: their files are compiled once for each
 # instruction set, or by another compiler.
 command_tidy() {
-  local base=${1-HEAD~1} changed
+  local base=${1-HEAD~10} changed
   (($# <= 1)) || die "tidy takes a commit or nothing, got: $*"
   if ! git -C "$root" rev-parse --verify --quiet "$base^{commit}" >/dev/null; then
     (($# == 0)) || die "tidy: $base is no commit"
-    say "tidy: left out, a shallow clone does not have the commit before HEAD"
+    say "tidy: left out, a shallow clone does not have the tenth commit before HEAD"
     return
   fi
   need_packages "${packages_build[@]}" "${packages_tidy[@]}"
@@ -355,7 +355,7 @@ command_check() {
   check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
   if [[ -n $(git -C "$root" tag --list 'v*') ]]; then need_packages "${packages_abi[@]}"; fi
   check_step "the C ABI is that of the last tag, or adds to it" "$root/tests/abi/check_abi.sh" "$root" "$root/build-abi"
-  check_step "clang-tidy over what the last commit changed" "$0" tidy
+  check_step "clang-tidy over what the last ten commits changed" "$0" tidy
   if ((full)); then
     check_step "the site of the pages" "$0" docs
     check_step "pages in a browser" "$0" test --werror --browser --label-regex pages

@@ -16,6 +16,9 @@ add_library(polarquant_flags INTERFACE)
 target_compile_features(polarquant_flags INTERFACE cxx_std_20 c_std_99)
 # Stored bytes must not depend on the compiler's freedom to fuse a multiply with an add.
 target_compile_options(polarquant_flags INTERFACE -ffp-contract=off -Wall -Wextra -Wshadow -Wvla)
+# A change of one function is not to move another one's loops across cache lines: docs/dev/tuning.md,
+# "Kernels".
+target_compile_options(polarquant_flags INTERFACE $<$<COMPILE_LANGUAGE:C,CXX>:-falign-functions=64>)
 target_compile_options(polarquant_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor
                                                   -Woverloaded-virtual>)
 if(POLARQUANT_WERROR)

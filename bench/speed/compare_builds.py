@@ -5,8 +5,9 @@
 Each build runs in a process of its own, through the Python package of its own sources, with one thread. In
 each round both do the same work, by turns the one first and the other, and the round's two processor times
 are compared with each other: the speed of the new build as a multiple of the old one's, above 1 where the
-new one is faster. Of a workload's rounds the median is told, and in parentheses the quartiles. "answers
-differ" marks workloads whose codes or results are not the same bytes.
+new one is faster. After some rounds both processes start anew: where a process has its memory is worth 1 to
+3 %, for as long as it lives. Of a workload's rounds the median is told, and in parentheses the quartiles.
+"answers differ" marks workloads whose codes or results are not the same bytes.
 """
 
 import argparse
@@ -39,6 +40,9 @@ def parse_arguments():
         "  ./dev.sh speed --only ^one/ --targets AVX2 --rounds 15",
     )
     parser.add_argument("--rounds", type=int, default=9, help="of each workload; default 9")
+    parser.add_argument(
+        "--processes", type=int, help="that share a workload's rounds; default 3, or as many as rounds"
+    )
     parser.add_argument("--only", metavar="REGEX", default="", help="workloads whose name matches")
     parser.add_argument(
         "--targets",
@@ -61,6 +65,10 @@ def parse_arguments():
     options = parser.parse_args()
     if options.rounds < 1:
         parser.error(f"--rounds {options.rounds} (allowed: 1 or more)")
+    if options.processes is None:
+        options.processes = min(3, options.rounds)
+    if not 1 <= options.processes <= options.rounds:
+        parser.error(f"--processes {options.processes} (allowed: 1 to --rounds, {options.rounds})")
     try:
         re.compile(options.only)
     except re.error as error:
@@ -176,22 +184,43 @@ def time_text(seconds):
     return f"{seconds * 1e6:10.2f}"
 
 
-def compare(name, workers, options):
-    """The line of a workload."""
-    digests = {}
-    for side, worker in workers.items():
-        answer = worker.ask(prepare=name)
-        if "problem" in answer:
-            return f"{name:28} {side}: {answer['problem']}"
-        digests[side] = answer["digest"]
-    times = {"old": [], "new": []}
-    for turn in range(-1, options.rounds):  # the first warms up
+class Failed(Exception):
+    """What a worker could not do."""
+
+
+def answer_of(side, worker, **request):
+    answer = worker.ask(**request)
+    if "problem" in answer:
+        raise Failed(f"{side}: {answer['problem']}")
+    return answer
+
+
+def time_rounds(name, workers, rounds, options, times):
+    """Appends the times of so many rounds; returns each side's digest."""
+    digests = {
+        side: answer_of(side, worker, prepare=name)["digest"] for side, worker in workers.items()
+    }
+    for turn in range(-1, rounds):  # the first warms up
         for side in ("old", "new") if turn % 2 else ("new", "old"):
-            answer = workers[side].ask(min_seconds=options.min_seconds)
-            if "problem" in answer:
-                return f"{name:28} {side}: {answer['problem']}"
+            seconds = answer_of(side, workers[side], min_seconds=options.min_seconds)["seconds"]
             if turn >= 0:
-                times[side].append(answer["seconds"])
+                times[side].append(seconds)
+    return digests
+
+
+def compare(name, target, options):
+    """The line of a workload."""
+    times = {"old": [], "new": []}
+    for process in range(options.processes):
+        workers = {side: Worker(side, options, target) for side in ("old", "new")}
+        rounds = (options.rounds + process) // options.processes
+        try:
+            digests = time_rounds(name, workers, rounds, options, times)
+        except Failed as failed:
+            return f"{name:28} {failed}"
+        finally:
+            for worker in workers.values():
+                worker.close()
     ratios = [old / new for old, new in zip(times["old"], times["new"])]
     low, middle, high = (
         statistics.quantiles(ratios, n=4, method="inclusive") if len(ratios) > 1 else ratios * 3
@@ -217,19 +246,17 @@ def main():
         return
     targets = options.targets.split(",") if options.targets else default_targets(options)
     print(
-        f"{len(chosen)} workloads, {options.rounds} rounds, one thread; µs a row or query",
+        f"{len(chosen)} workloads, {options.rounds} rounds by {options.processes} processes of each build, one "
+        "thread; µs a row or query",
         flush=True,
     )
     for target in targets:
         for side in ("old", "new"):  # indexes are made once, by the first target
             if target == targets[0]:
                 shutil.rmtree(pathlib.Path(options.folder) / f"indexes-{side}", ignore_errors=True)
-        workers = {side: Worker(side, options, target) for side in ("old", "new")}
         print(f"\n{target:28} {'old':>10} {'new':>10}   speed new/old", flush=True)
         for name in chosen:
-            print(compare(name, workers, options), flush=True)
-        for worker in workers.values():
-            worker.close()
+            print(compare(name, target, options), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ A worker, a process with one build of the library, has the data once (`Data`) an
 """
 
 import dataclasses
+import functools
 import hashlib
 import pathlib
 from typing import Any, Callable
@@ -35,10 +36,17 @@ class Data:
 
     def __init__(self, polarquant: Any, bundled: pathlib.Path, folder: pathlib.Path) -> None:
         self.polarquant = polarquant
+        self._bundled = bundled
         self._folder = folder
-        self.rows = repeated(np.load(bundled / "base.npy"), ROWS, 1)
-        self.queries = repeated(np.load(bundled / "query.npy"), QUERIES, 2)
         self._indexes: dict[tuple[str, int], Any] = {}
+
+    @functools.cached_property
+    def rows(self) -> Any:
+        return repeated(np.load(self._bundled / "base.npy"), ROWS, 1)
+
+    @functools.cached_property
+    def queries(self) -> Any:
+        return repeated(np.load(self._bundled / "query.npy"), QUERIES, 2)
 
     def index(self, description: str, rows: int) -> Any:
         key = (description, rows)

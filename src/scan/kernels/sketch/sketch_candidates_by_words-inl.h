@@ -63,6 +63,7 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
   BlockLinearBound<decltype(d32)> bound(search->linear_bound);
   RowsOfBlocks found(&search->found);
   BlockFactors factors;
+  const bool skips = blocks.tile.is_filtered;  // groups that a filter keeps no row of: not read
   for (int i = blocks.first; i < blocks.end; ++i) {
     const SignBlock block = blocks.block(i);
     factors.load(block, kForm, kL2);
@@ -74,7 +75,7 @@ HWY_ATTR void candidates_of_blocks(const SignBlocks& blocks, CandidateSearch* se
     uint64_t reached = 0;
     for (int row = 0; row < block.capacity; row += 2 * kVectorRows) {
       constexpr uint64_t kRows = (uint64_t{1} << 2 * kVectorRows) - 1;
-      if ((block.allowed >> row & kRows) == 0) continue;  // no row that the filter keeps: not read
+      if (skips && (block.allowed >> row & kRows) == 0) continue;
       // A last group alone is paired with itself: the places after it have no rows.
       const int second = row + kVectorRows < block.capacity ? row + kVectorRows : row;
       const auto low = sketch.distances(words_of(row));
