@@ -13,6 +13,7 @@
 #include "src/codec/codec.h"
 #include "src/core/parallel.h"
 #include "src/scan/search/measure_margins.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/stores/row_store.h"
 #include "src/simd/simd_codec_kernels.h"

@@ -121,14 +121,14 @@ extern "C" polar_status polar_index_add(polar_index* index, int64_t n, const flo
     require_count("n", n, 0);
     const MetricInput input(checked.metric, checked.dim, n, x);
     require_trained(checked);
-    require_row_ids(checked, polar_index::RowIds::positions);
+    require_row_ids(checked, polar_index::IdOrigin::positions);
     if (n == 0) return;
     const CodedRows coded = code_rows(*checked.faiss, n, input.data());
     change.begin();
     MapForReconstruct map(*checked.faiss, false);
     add_rows(checked, n, input, coded);
     map.keep();
-    checked.row_ids = polar_index::RowIds::positions;
+    checked.row_ids = polar_index::IdOrigin::positions;
   });
 }
 
@@ -145,14 +145,14 @@ extern "C" polar_status polar_index_add_with_ids(polar_index* index, int64_t n, 
     require(id_support(*checked.faiss) != IdSupport::none, StatusCode::unsupported,
             "index: \"{}\" takes no ids; \"{},IDMap2\" does", checked.description,
             checked.description);
-    require_row_ids(checked, polar_index::RowIds::callers);
+    require_row_ids(checked, polar_index::IdOrigin::callers);
     if (n == 0) return;
     const CodedRows coded = code_rows(*checked.faiss, n, input.data());
     change.begin();
     MapForReconstruct map(*checked.faiss, true);
     add_rows_with_ids(checked, n, input, ids, coded);
     map.keep();
-    checked.row_ids = polar_index::RowIds::callers;
+    checked.row_ids = polar_index::IdOrigin::callers;
   });
 }
 
@@ -231,8 +231,8 @@ extern "C" polar_status polar_index_reconstruct(const polar_index* index, int64_
     const Reading reading(checked.use);
     require_object("x", x);
     const bool ids_are_ours =
-        checked.row_ids == polar_index::RowIds::callers && !checked.is_polar();
-    const bool ids_are_positions = checked.row_ids != polar_index::RowIds::callers;
+        checked.row_ids == polar_index::IdOrigin::callers && !checked.is_polar();
+    const bool ids_are_positions = checked.row_ids != polar_index::IdOrigin::callers;
     if (ids_are_ours && !checked.ids.contains(id)) fail_not_found(id);
     if (ids_are_positions && (id < 0 || id >= checked.faiss->ntotal)) fail_not_found(id);
     const OmpThreads threads(0);

@@ -63,14 +63,14 @@ int64_t remove_rows(polar_index& index, const polar_filter& given) {
   const RowFilter filter = read_filter(&given, &index.use);
   require(!filter.keeps_all(), StatusCode::bad_argument,
           "filter.kind: POLAR_FILTER_NONE is not allowed; a filter that names what goes");
-  require(index.row_ids != polar_index::RowIds::positions || positions_close_up(*index.faiss),
+  require(index.row_ids != polar_index::IdOrigin::positions || positions_close_up(*index.faiss),
           StatusCode::unsupported,
           "index: \"{}\" removes rows only by ids of the caller's; add rows with "
           "polar_index_add_with_ids",
           index.description);
   const std::vector<int64_t> gone = ids_to_remove(index, given, filter);
   // Inverted files with a map of ids take nothing but a list of these.
-  const bool as_list = index.row_ids == polar_index::RowIds::callers && finds_ids(*index.faiss) &&
+  const bool as_list = index.row_ids == polar_index::IdOrigin::callers && finds_ids(*index.faiss) &&
                        (given.kind == POLAR_FILTER_IDS || !index.is_polar());
   const ::faiss::IDSelectorArray listed(gone.size(), gone.data());
   const FilterSelector selected(filter);
@@ -79,7 +79,7 @@ int64_t remove_rows(polar_index& index, const polar_filter& given) {
     return polarquant::remove_rows(*index.faiss, selected);
   });
   for (const int64_t id : gone) index.ids.held().erase(id);
-  if (index.faiss->ntotal == 0) index.row_ids = polar_index::RowIds::undecided;
+  if (index.faiss->ntotal == 0) index.row_ids = polar_index::IdOrigin::undecided;
   return static_cast<int64_t>(removed);
 }
 
@@ -123,14 +123,14 @@ void merge(polar_index& index, polar_index& from) {
   std::unordered_set<int64_t>& ids = index.ids.held();
   std::unordered_set<int64_t>& ids_of_other = from.ids.held();
   ids.reserve(ids.size() + ids_of_other.size());
-  const bool renumbered =
-      from.row_ids == polar_index::RowIds::positions && id_support(*index.faiss) != IdSupport::none;
+  const bool renumbered = from.row_ids == polar_index::IdOrigin::positions &&
+                          id_support(*index.faiss) != IdSupport::none;
   with_merge_errors(index, from, StatusCode::unsupported, [&] {
     merge_rows(*index.faiss, *from.faiss, renumbered ? index.faiss->ntotal : 0);
   });
   ids.merge(ids_of_other);
   index.row_ids = from.row_ids;
-  from.row_ids = polar_index::RowIds::undecided;
+  from.row_ids = polar_index::IdOrigin::undecided;
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
     require_trained(checked);
     require(finds_ids(*checked.faiss), StatusCode::unsupported,
             "index: \"{}\" does not put rows by ids", checked.description);
-    require_row_ids(checked, polar_index::RowIds::callers);
+    require_row_ids(checked, polar_index::IdOrigin::callers);
     if (n == 0) return;
     const CodedRows coded = code_rows(*checked.faiss, n, input.data());
     change.begin();
@@ -214,7 +214,7 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
                [&] { put_rows(*checked.faiss, n, ids, input.data(), true, coded); });
     taken.commit();
     map.keep();
-    checked.row_ids = polar_index::RowIds::callers;
+    checked.row_ids = polar_index::IdOrigin::callers;
   });
 }
 

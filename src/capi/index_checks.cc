@@ -47,12 +47,12 @@ void require_no_rows(const polar_index& index) {
           "index: holds {} rows; training is allowed before the first", index.faiss->ntotal);
 }
 
-void require_row_ids(const polar_index& index, polar_index::RowIds wanted) {
-  require(index.row_ids == polar_index::RowIds::undecided || index.row_ids == wanted,
+void require_row_ids(const polar_index& index, polar_index::IdOrigin wanted) {
+  require(index.row_ids == polar_index::IdOrigin::undecided || index.row_ids == wanted,
           StatusCode::bad_argument, "index: holds rows {} ids of the caller's; {} is allowed",
-          index.row_ids == polar_index::RowIds::callers ? "with" : "without",
-          index.row_ids == polar_index::RowIds::callers ? "polar_index_add_with_ids"
-                                                        : "polar_index_add");
+          index.row_ids == polar_index::IdOrigin::callers ? "with" : "without",
+          index.row_ids == polar_index::IdOrigin::callers ? "polar_index_add_with_ids"
+                                                          : "polar_index_add");
 }
 
 void require_new_row_ids(int64_t n, const int64_t* ids) {

@@ -30,7 +30,7 @@ void require_trained(const polar_index& index);
 /// Throws state_mismatch when the index holds rows, which training would leave unreadable.
 void require_no_rows(const polar_index& index);
 /// Throws bad_argument when the index holds rows of the other kind, with or without ids.
-void require_row_ids(const polar_index& index, polar_index::RowIds wanted);
+void require_row_ids(const polar_index& index, polar_index::IdOrigin wanted);
 /// Ids, (n), that a caller gives to rows.
 void require_new_row_ids(int64_t n, const int64_t* ids);
 

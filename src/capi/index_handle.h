@@ -17,7 +17,7 @@
 #include "src/faiss/foreign/faiss_interrupt.h"
 
 struct polar_index {
-  enum class RowIds { undecided, positions, callers };
+  enum class IdOrigin { undecided, positions, callers };
 
   polar_index() { polarquant::let_faiss_be_stopped(); }
 
@@ -25,7 +25,7 @@ struct polar_index {
   int32_t dim = 0;
   polarquant::Metric metric = polarquant::Metric::inner_product;
   std::unique_ptr<::faiss::Index> faiss;
-  RowIds row_ids = RowIds::undecided;  // decided by the first row
+  IdOrigin row_ids = IdOrigin::undecided;  // decided by the first row
   uint64_t rows_state = polarquant::new_rows_state();
   mutable polarquant::TurnLock use;
   /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.

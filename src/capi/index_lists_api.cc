@@ -123,7 +123,7 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
               "lists: {} at {} is not allowed; 0 to {}", lists[i], i, ivf.nlist - 1);
     }
     require_trained(checked);
-    require_row_ids(checked, polar_index::RowIds::callers);
+    require_row_ids(checked, polar_index::IdOrigin::callers);
     if (n == 0) return;
     const CodedRows coded = ivf.encode_rows(n, input.data(), lists);
     change.begin();
@@ -132,6 +132,6 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     ivf.add_rows(n, ids, coded);
     new_ids.commit();
     map.keep();
-    checked.row_ids = polar_index::RowIds::callers;
+    checked.row_ids = polar_index::IdOrigin::callers;
   });
 }

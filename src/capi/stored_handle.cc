@@ -30,10 +30,10 @@ std::unique_ptr<polar_index> read_head(SectionReader& sections) {
   in.expect_end();
   require(metric >= POLAR_METRIC_INNER_PRODUCT && metric <= POLAR_METRIC_COSINE,
           StatusCode::corrupt_data, "{}: metric {} is not allowed; 0 to 2", kWhat, metric);
-  require(row_ids <= static_cast<uint32_t>(polar_index::RowIds::callers), StatusCode::corrupt_data,
-          "{}: row ids {} is not allowed; 0 to 2", kWhat, row_ids);
+  require(row_ids <= static_cast<uint32_t>(polar_index::IdOrigin::callers),
+          StatusCode::corrupt_data, "{}: row ids {} is not allowed; 0 to 2", kWhat, row_ids);
   index->metric = static_cast<Metric>(metric);
-  index->row_ids = static_cast<polar_index::RowIds>(row_ids);
+  index->row_ids = static_cast<polar_index::IdOrigin>(row_ids);
   return index;
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<polar_index> handle_of(const ::faiss::Index& index) {
   handle->metric = polar->codec().metric();
   if (index.ntotal > 0) {
     handle->row_ids =
-        polar->ids().empty() ? polar_index::RowIds::positions : polar_index::RowIds::callers;
+        polar->ids().empty() ? polar_index::IdOrigin::positions : polar_index::IdOrigin::callers;
   }
   return handle;
 }
@@ -82,8 +82,8 @@ void require_consistent(const polar_index& index, bool has_caller_ids) {
     }
   });
   const bool takes_ids = id_support(faiss) != IdSupport::none;
-  const bool ids_are_callers = index.row_ids == polar_index::RowIds::callers;
-  require((faiss.ntotal > 0) == (index.row_ids != polar_index::RowIds::undecided) &&
+  const bool ids_are_callers = index.row_ids == polar_index::IdOrigin::callers;
+  require((faiss.ntotal > 0) == (index.row_ids != polar_index::IdOrigin::undecided) &&
               (!ids_are_callers || takes_ids),
           StatusCode::corrupt_data, "{}: row ids {} of {} rows", kWhat,
           static_cast<int>(index.row_ids), faiss.ntotal);

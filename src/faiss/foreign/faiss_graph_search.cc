@@ -10,6 +10,7 @@
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/graphs/graph_filter.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 

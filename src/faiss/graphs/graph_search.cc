@@ -13,6 +13,7 @@
 #include "src/faiss/graphs/graph_filter.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/scan/kernels/tile.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"

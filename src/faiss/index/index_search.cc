@@ -30,6 +30,7 @@
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/search_parameters.h"
 #include "src/faiss/index/selector_filter.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 

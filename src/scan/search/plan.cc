@@ -71,8 +71,7 @@ constexpr int64_t kMinDenseQueriesOfList = 8;
 /// The least number of lists of one task, where threads share a query's probes.
 constexpr int64_t kMinProbesPerTask = 4;
 
-// Centroids. From so many queries on query_tile_dots, which always takes a whole chunk, is the
-// faster kernel.
+// Centroids.
 /// From so many on query_tile_dots, which always takes a whole chunk, is the faster kernel.
 constexpr int64_t kMinChunkQueries = 20;
 /// Similarities that are in memory together, unless one query has more: 4 MiB.

@@ -12,6 +12,7 @@
 #include "src/core/parallel.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_result.h"
 #include "src/scan/search/top_k.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Which rows take part in a search, asked 64 at a time so that blocks without any are skipped. A C
-// caller's filter becomes one in capi/search_options.cc, FAISS's selector in
+// caller's filter becomes one in capi/filter_input.cc, FAISS's selector in
 // faiss/index/selector_filter.cc; filter_rules.h has the kinds.
 #pragma once
 

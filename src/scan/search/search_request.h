@@ -3,14 +3,11 @@
 // FAISS's parameters and the C options become it once, where they come in.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <mutex>
 
 #include "src/core/rows_state.h"
-#include "src/core/status.h"
 #include "src/scan/search/row_filter.h"
 
 namespace polarquant {
@@ -55,32 +52,6 @@ struct SearchRequest {
   /// Told the share of the work that is done, 0 to 1, now and then and from any thread, one at a
   /// time; false stops the search, which then throws cancelled. Empty: not asked.
   std::function<bool(double done)> progress = {};
-};
-
-/// What a request's progress function hears of, and says.
-class SearchProgress {
- public:
-  /// `total`: of the work that advance() tells of. `what` begins the error of a stopped call.
-  SearchProgress(const std::function<bool(double)>& report, double total,
-                 const char* what = "search")
-      : report_(report), total_(total), what_(what) {}
-
-  void advance(double work) {
-    if (!report_) return;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    done_ += work;
-    // Once stopped, other threads stop too, and the function is not asked again.
-    stopped_ = stopped_ || !report_(total_ > 0 ? std::min(done_ / total_, 1.0) : 1.0);
-    require(!stopped_, StatusCode::cancelled, "{}: stopped by its progress function", what_);
-  }
-
- private:
-  const std::function<bool(double)>& report_;
-  double total_;
-  const char* what_;
-  double done_ = 0;
-  bool stopped_ = false;
-  std::mutex mutex_;
 };
 
 }  // namespace polarquant

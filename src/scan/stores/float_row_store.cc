@@ -8,6 +8,7 @@
 #include "src/core/checked_size.h"
 #include "src/scan/layout/row_removal.h"
 #include "src/scan/search/query_tasks.h"
+#include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/mapped_row_store.h"
