@@ -20,6 +20,7 @@ namespace polarquant {
 class CentroidSearch;
 class Codec;
 class CodeLists;
+class ListPlaces;
 class PolarInvertedLists;
 class ScanCodec;
 struct CodedRows;
@@ -79,8 +80,8 @@ struct IndexIVFPolar : IndexIVFBase {
   /// (nlist, d), of a flat quantizer: a query's lists are those of its nprobe nearest centroids, by
   /// the quantizer's metric. Null where lists are found otherwise.
   const float* flat_centroids() const;
-  /// Codec, centroids as they are searched, codes and ids, in bytes; without the quantizer, and
-  /// what lies in a mapped file.
+  /// Codec, centroids as they are searched, codes, ids and the way to them (keep_ids), in bytes;
+  /// without the quantizer, FAISS's direct map, and what lies in a mapped file.
   size_t memory_bytes() const;
 
   /// As IndexPolar::exactness.
@@ -127,23 +128,35 @@ struct IndexIVFPolar : IndexIVFBase {
   ::faiss::InvertedListScanner* make_scanner(bool store_pairs,
                                              const ::faiss::IDSelector* sel) const override;
 
-  /// Needs a direct map. A mapped index (ReadOptions) whose file has one looks through its ids.
+  /// Keeps a way from ids to rows, as FAISS's direct map that is a hash table does, in 8 to 10
+  /// bytes a row instead of 48, and takes the place of that: what needs a direct map goes by it,
+  /// and files say that there is one. Each row then has an id of its own, 0 and above: others are
+  /// refused, here and when they are added. Dropped again by keep_ids(false), and by the next
+  /// change after FAISS's direct map was made.
+  void keep_ids(bool kept = true);
+  bool keeps_ids() const { return places_ != nullptr; }
+  /// Whether a row has this id; where ids are kept.
+  bool has_id(idx_t id) const;
+  /// Needs ids that are kept, or a direct map. A mapped index (ReadOptions) whose file has one
+  /// looks through its ids.
   void reconstruct(idx_t key, float* recons) const override;
   void reconstruct_from_offset(int64_t list_no, int64_t offset, float* recons) const override;
   /// Codes of both indexes must mix: the same codec state and centroids.
   void check_compatible_for_merge(const ::faiss::Index& other) const override;
   void merge_from(::faiss::Index& other, idx_t add_id) override;
   size_t remove_ids(const ::faiss::IDSelector& sel) override;
-  /// v: (nv, d), finite, new rows for ids that are there; the last of equal ids counts. Needs a
-  /// direct map. After an error, out of memory among them, the rows are the old ones.
+  /// v: (nv, d), finite, new rows for ids that are there; the last of equal ids counts. Needs ids
+  /// that are kept, or a direct map. After an error, out of memory among them, the rows are the old
+  /// ones.
   void update_vectors(int nv, const idx_t* idx, const float* v) override;
-  /// The same for n rows, of which those whose ids are not there are added. Needs a direct map that
-  /// is a hash table.
+  /// The same for n rows, of which those whose ids are not there are added. Needs ids that are
+  /// kept, or a direct map that is a hash table.
   void upsert_vectors(idx_t n, const idx_t* idx, const float* v);
   void reset() override;
 
  private:
   friend struct IndexIVFPolarStorage;  // reads and writes files
+  friend ListPlaces* places_of(const ::faiss::IndexIVF& index);
 
   std::unique_ptr<Codec> make_codec() const;
   void adopt(std::unique_ptr<Codec> codec, float centroid_scale);
@@ -158,6 +171,9 @@ struct IndexIVFPolar : IndexIVFBase {
   void require_parallel_mode() const;
   void find_nearest_lists(idx_t n, const float* x, idx_t* lists) const;
   void require_places(const char* call, idx_t n, const idx_t* ids, bool adds_others) const;
+  bool is_mapped(idx_t id) const;
+  void settle_map();
+  CodedRows encode_in_lists(idx_t n, const float* x, std::vector<idx_t> lists) const;
   void code_and_put(const char* call, idx_t n, const idx_t* ids, const float* x, bool adds_others);
   struct Probing;  // how many lists a search looks at, and how they are found
   void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
@@ -178,6 +194,7 @@ struct IndexIVFPolar : IndexIVFBase {
   std::vector<ListCentre> centres_;        // (nlist), pointing there
   /// Searches flat quantizers; null: the quantizer finds lists itself.
   std::unique_ptr<CentroidSearch> centroid_search_;
+  std::unique_ptr<ListPlaces> places_;  // null: ids are not kept
   /// What kind of direct map the file of a mapped index asks for; there is none in memory.
   ::faiss::DirectMap::Type map_in_file_ = ::faiss::DirectMap::NoMap;
 };

@@ -59,16 +59,22 @@ MapForReconstruct::MapForReconstruct(::faiss::Index& index, bool rows_have_ids) 
   if (ivf == nullptr) return;
   changed_ = ivf;
   type_before_ = ivf->direct_map.type;
+  auto* polar = dynamic_cast<IndexIVFPolar*>(ivf);
+  kept_ids_before_ = polar != nullptr && polar->keeps_ids();
   // In an IDMap the inverted file itself counts its rows.
   const bool ids_reach_it = rows_have_ids && id_support(index) == IdSupport::optional;
   // Without rows there is nothing to fill it with.
   ivf->direct_map.clear();
+  if (polar != nullptr && polar->keeps_ids() != ids_reach_it) polar->keep_ids(ids_reach_it);
+  if (polar != nullptr && ids_reach_it) return;
   ivf->direct_map.type = ids_reach_it ? ::faiss::DirectMap::Hashtable : ::faiss::DirectMap::Array;
 }
 
 MapForReconstruct::~MapForReconstruct() {
   if (changed_ == nullptr) return;
   changed_->direct_map.clear();
+  auto* polar = dynamic_cast<IndexIVFPolar*>(changed_);
+  if (polar != nullptr && !kept_ids_before_) polar->keep_ids(false);
   changed_->direct_map.type = static_cast<::faiss::DirectMap::Type>(type_before_);
 }
 

@@ -52,6 +52,7 @@ class MapForReconstruct {
  private:
   ::faiss::IndexIVF* changed_ = nullptr;
   int type_before_ = 0;  // FAISS's DirectMap::Type
+  bool kept_ids_before_ = false;
 };
 
 /// Bytes of one stored row's code, ids and graph links not counted. Throws unsupported where FAISS

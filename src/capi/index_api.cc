@@ -21,10 +21,10 @@
 #include "src/capi/error_text.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/held_ids.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
-#include "src/capi/new_ids.h"
 #include "src/capi/options.h"
 #include "src/capi/search_options.h"
 #include "src/capi/training_rows.h"
@@ -55,7 +55,7 @@ void add_rows_with_ids(polar_index& index, int64_t n, const MetricInput& input, 
     polarquant::add_rows(*index.faiss, n, input.data(), ids, coded);
     return;
   }
-  NewIds new_ids(index.ids.held(), n, ids);
+  NewIds new_ids(index, n, ids);
   polarquant::add_rows(*index.faiss, n, input.data(), ids, coded);
   new_ids.commit();
 }
@@ -233,7 +233,7 @@ extern "C" polar_status polar_index_reconstruct(const polar_index* index, int64_
     const bool ids_are_ours =
         checked.row_ids == polar_index::IdOrigin::callers && !checked.is_polar();
     const bool ids_are_positions = checked.row_ids != polar_index::IdOrigin::callers;
-    if (ids_are_ours && !checked.ids.contains(id)) fail_not_found(id);
+    if (ids_are_ours && !holds_id(checked, id)) fail_not_found(id);
     if (ids_are_positions && (id < 0 || id >= checked.faiss->ntotal)) fail_not_found(id);
     const OmpThreads threads(0);
     try {

@@ -15,10 +15,10 @@
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
 #include "src/capi/filter_input.h"
+#include "src/capi/held_ids.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
-#include "src/capi/new_ids.h"
 #include "src/capi/work_call.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/row_changes.h"
@@ -42,18 +42,17 @@ auto try_change(const polar_index& index, const char* what, const Change& change
 
 /// Of the ids that the index has those that the filter keeps; of listed ids also such as an index
 /// that keeps its ids itself may not have.
-std::vector<int64_t> ids_to_remove(polar_index& index, const polar_filter& given,
+std::vector<int64_t> ids_to_remove(const polar_index& index, const polar_filter& given,
                                    const RowFilter& filter) {
-  const std::unordered_set<int64_t>& held = index.ids.held();
   std::vector<int64_t> gone;
   const auto take = [&gone](const auto& ids, const auto& goes) {
     std::copy_if(std::begin(ids), std::end(ids), std::back_inserter(gone), goes);
   };
   if (given.kind != POLAR_FILTER_IDS) {
-    take(held, [&](int64_t id) { return filter.keeps(id); });
+    take(held_ids(index), [&](int64_t id) { return filter.keeps(id); });
   } else {
     take(std::span(given.ids.ids, static_cast<size_t>(given.ids.count)),
-         [&](int64_t id) { return index.is_polar() || held.contains(id); });
+         [&](int64_t id) { return index.is_polar() || holds_id(index, id); });
   }
   return gone;
 }
@@ -78,15 +77,16 @@ int64_t remove_rows(polar_index& index, const polar_filter& given) {
     if (as_list) return polarquant::remove_rows(*index.faiss, listed);
     return polarquant::remove_rows(*index.faiss, selected);
   });
-  for (const int64_t id : gone) index.ids.held().erase(id);
+  if (lists_with_ids(index) == nullptr)
+    for (const int64_t id : gone) index.ids.held().erase(id);
   if (index.faiss->ntotal == 0) index.row_ids = polar_index::IdOrigin::undecided;
   return static_cast<int64_t>(removed);
 }
 
 /// The ids of `other`, which come to be in `index`.
 void require_new_ids(const polar_index& index, const polar_index& other) {
-  for (const int64_t id : other.ids.sorted()) {
-    require(!index.ids.contains(id), StatusCode::bad_argument,
+  for (const int64_t id : held_ids(other)) {
+    require(!holds_id(index, id), StatusCode::bad_argument,
             "other: id {} is in the index already; ids must differ", id);
   }
 }
@@ -120,15 +120,24 @@ void merge(polar_index& index, polar_index& from) {
                     [&] { require_mergeable(*index.faiss, *from.faiss); });
   if (from.faiss->ntotal == 0) return;
   require_new_ids(index, from);
+  // Memory for ids that the handle keeps is taken before rows move.
+  const bool lists_take_ids = lists_with_ids(index) != nullptr ||
+                              (index.faiss->ntotal == 0 && lists_with_ids(from) != nullptr);
   std::unordered_set<int64_t>& ids = index.ids.held();
-  std::unordered_set<int64_t>& ids_of_other = from.ids.held();
-  ids.reserve(ids.size() + ids_of_other.size());
+  std::unordered_set<int64_t> coming;
+  if (!lists_take_ids && lists_with_ids(from) != nullptr) {
+    const std::vector<int64_t> listed = held_ids(from);
+    coming.insert(listed.begin(), listed.end());
+  }
+  ids.reserve(ids.size() + coming.size() + from.ids.held().size());
   const bool renumbered = from.row_ids == polar_index::IdOrigin::positions &&
                           id_support(*index.faiss) != IdSupport::none;
   with_merge_errors(index, from, StatusCode::unsupported, [&] {
     merge_rows(*index.faiss, *from.faiss, renumbered ? index.faiss->ntotal : 0);
   });
-  ids.merge(ids_of_other);
+  ids.merge(coming);
+  if (!lists_take_ids) ids.merge(from.ids.held());
+  from.ids.held().clear();
   index.row_ids = from.row_ids;
   from.row_ids = polar_index::IdOrigin::undecided;
 }
@@ -201,15 +210,15 @@ extern "C" polar_status polar_index_upsert(polar_index* index, int64_t n, const 
     if (n == 0) return;
     const CodedRows coded = code_rows(*checked.faiss, n, input.data());
     change.begin();
+    MapForReconstruct map(*checked.faiss, true);
     std::vector<int64_t> new_ids;
-    if (!checked.is_polar()) {
+    if (!checked.is_polar() && lists_with_ids(checked) == nullptr) {
       std::copy_if(ids, ids + n, std::back_inserter(new_ids),
-                   [&](int64_t id) { return !checked.ids.contains(id); });
+                   [&](int64_t id) { return !holds_id(checked, id); });
       std::sort(new_ids.begin(), new_ids.end());
       new_ids.erase(std::unique(new_ids.begin(), new_ids.end()), new_ids.end());
     }
-    MapForReconstruct map(*checked.faiss, true);
-    NewIds taken(checked.ids.held(), std::ssize(new_ids), new_ids.data());
+    NewIds taken(checked, std::ssize(new_ids), new_ids.data());
     try_change(checked, "put rows by ids",
                [&] { put_rows(*checked.faiss, n, ids, input.data(), true, coded); });
     taken.commit();

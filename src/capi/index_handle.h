@@ -28,7 +28,7 @@ struct polar_index {
   IdOrigin row_ids = IdOrigin::undecided;  // decided by the first row
   uint64_t rows_state = polarquant::new_rows_state();
   mutable polarquant::TurnLock use;
-  /// The callers' ids, unless the index is an IndexPolar, which keeps and checks them itself.
+  /// The callers' ids, where the index does not keep them itself (held_ids.h).
   polarquant::capi::CallerIds ids;
 
   bool is_polar() const {

@@ -12,10 +12,10 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/held_ids.h"
 #include "src/capi/index_checks.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/metric_input.h"
-#include "src/capi/new_ids.h"
 #include "src/capi/work_call.h"
 #include "src/core/row_length.h"
 #include "src/faiss/foreign/faiss_error.h"
@@ -128,7 +128,7 @@ extern "C" polar_status polar_index_add_to_lists(polar_index* index, int64_t n, 
     const CodedRows coded = ivf.encode_rows(n, input.data(), lists);
     change.begin();
     MapForReconstruct map(ivf, true);
-    NewIds new_ids(checked.ids.held(), n, ids);
+    NewIds new_ids(checked, n, ids);
     ivf.add_rows(n, ids, coded);
     new_ids.commit();
     map.keep();

@@ -8,6 +8,7 @@
 #include "src/capi/argument_checks.h"
 #include "src/capi/exception_wall.h"
 #include "src/capi/file_options.h"
+#include "src/capi/held_ids.h"
 #include "src/capi/index_handle.h"
 #include "src/capi/stored_handle.h"
 #include "src/faiss/files/index_files.h"
@@ -99,8 +100,8 @@ extern "C" polar_status polar_index_clone(const polar_index* index, polar_index*
     clone->dim = checked.dim;
     clone->metric = checked.metric;
     clone->row_ids = checked.row_ids;
-    clone->ids = checked.ids.in_memory();
-    clone->faiss = clone_index(*checked.faiss);
+    clone->faiss = clone_index(*checked.faiss, IdsOfClone::kept);
+    if (lists_with_ids(*clone) == nullptr) clone->ids = checked.ids.in_memory();
     *out = clone.release();
   });
 }

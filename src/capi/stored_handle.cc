@@ -3,6 +3,7 @@
 
 #include <faiss/IndexIDMap.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "src/capi/argument_checks.h"
 #include "src/capi/faiss_parts.h"
+#include "src/capi/held_ids.h"
 #include "src/core/byte_stream.h"
 #include "src/faiss/files/index_files.h"
 #include "src/faiss/files/stored_kinds.h"
@@ -54,18 +56,30 @@ std::unique_ptr<polar_index> handle_of(const ::faiss::Index& index) {
   return handle;
 }
 
-CallerIds read_ids(SectionReader& sections) {
-  if (sections.is_mapped()) return CallerIds(sections.map_data(kCallerIds));
+std::vector<int64_t> read_ids(SectionReader& sections) {
   const uint64_t bytes = sections.begin_data(kCallerIds);
   require(bytes % sizeof(int64_t) == 0, StatusCode::corrupt_data,
           "index file: section KEYS has {} bytes; ids have 8 each", bytes);
   std::vector<int64_t> ids;
   sections.append_data(ids, bytes / sizeof(int64_t));
   require_rising(ids);
-  return CallerIds(std::unordered_set<int64_t>(ids.begin(), ids.end()));
+  return ids;
 }
 
-void require_consistent(const polar_index& index, bool has_caller_ids) {
+/// The ids of a file go to the handle, unless the index keeps them: then they must be its rows'.
+void take_ids(polar_index& index, const std::vector<int64_t>& ids) {
+  const IndexIVFPolar* lists = lists_with_ids(index);
+  if (lists == nullptr) {
+    index.ids = CallerIds(std::unordered_set<int64_t>(ids.begin(), ids.end()));
+    return;
+  }
+  for (const int64_t id : ids) {
+    require(lists->has_id(id), StatusCode::corrupt_data,
+            "index file: section KEYS has id {}, which no row has", id);
+  }
+}
+
+void require_consistent(const polar_index& index, bool has_caller_ids, size_t ids) {
   const ::faiss::Index& faiss = *index.faiss;
   const bool is_inner_product = faiss.metric_type == ::faiss::METRIC_INNER_PRODUCT;
   require(is_inner_product == (index.metric != Metric::l2) &&
@@ -93,9 +107,8 @@ void require_consistent(const polar_index& index, bool has_caller_ids) {
             "{}: row ids {} are not those of the index", kWhat, static_cast<int>(index.row_ids));
     return;
   }
-  require(index.ids.size() == (ids_are_callers ? static_cast<uint64_t>(faiss.ntotal) : 0),
-          StatusCode::corrupt_data, "index file: {} ids of {} rows", index.ids.size(),
-          faiss.ntotal);
+  require(ids == (ids_are_callers ? static_cast<uint64_t>(faiss.ntotal) : 0),
+          StatusCode::corrupt_data, "index file: {} ids of {} rows", ids, faiss.ntotal);
 }
 
 }  // namespace
@@ -107,9 +120,10 @@ SectionWriter sections_of(const polar_index& index) {
   head.put<uint32_t>(static_cast<uint32_t>(index.row_ids));
   head.put_string(index.description);
   sections.add_small(kCallerHead, head.bytes());
-  if (!index.ids.empty()) {
+  if (index.row_ids == polar_index::IdOrigin::callers && !index.is_polar()) {
     sections.add_data(kCallerIds, [&index](ByteSink& sink) {
-      const std::vector<int64_t> ids = index.ids.sorted();
+      std::vector<int64_t> ids = held_ids(index);
+      std::sort(ids.begin(), ids.end());
       sink.write(ids.data(), ids.size() * sizeof(int64_t));
     });
   }
@@ -120,17 +134,25 @@ SectionWriter sections_of(const polar_index& index) {
 std::unique_ptr<polar_index> read_handle(SectionReader sections, bool trust_faiss) {
   std::unique_ptr<polar_index> index;
   bool has_caller_ids = false;
+  std::vector<int64_t> ids;
   if (sections.next_kind() == kCallerHead) {
     index = read_head(sections);
     has_caller_ids = sections.next_kind() == kCallerIds;
-    if (has_caller_ids) index->ids = read_ids(sections);
+    if (has_caller_ids && sections.is_mapped()) {
+      index->ids = CallerIds(sections.map_data(kCallerIds));
+    } else if (has_caller_ids) {
+      ids = read_ids(sections);
+    }
   }
   IndexReading reading(sections, trust_faiss);
+  reading.keep_ids();
   std::unique_ptr<::faiss::Index> faiss = reading.read_whole();
   if (index == nullptr) index = handle_of(*faiss);
   index->dim = faiss->d;
   index->faiss = std::move(faiss);
-  require_consistent(*index, has_caller_ids);
+  const size_t count = sections.is_mapped() ? index->ids.size() : ids.size();
+  require_consistent(*index, has_caller_ids, count);
+  if (!ids.empty()) take_ids(*index, ids);
   return index;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "polarquant/faiss.h"
@@ -24,6 +25,11 @@ SectionReader open_file(const std::string& path, bool memory_map);
 
 /// Throws corrupt_data unless `read`, of a file that was written of `index`, is as large.
 void require_same_rows(const ::faiss::Index& index, const ::faiss::Index& read);
+
+/// polarquant::clone_index; of the C library's, whose inverted files of ours keep ids
+/// (IndexReading).
+enum class IdsOfClone { as_index, kept };
+std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index, IdsOfClone ids);
 
 /// What the C library keeps about an index, before it in the file: a small section, and, when that
 /// is not enough, the rows' ids as its callers know them, rising, as a data section of their own.

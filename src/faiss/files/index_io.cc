@@ -42,9 +42,11 @@ void skip_caller_sections(SectionReader& sections) {
   }
 }
 
-std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const ReadOptions& options) {
+std::unique_ptr<::faiss::Index> read_sections(SectionReader sections, const ReadOptions& options,
+                                              bool keeps_ids = false) {
   skip_caller_sections(sections);
   IndexReading reading(sections, options.trust_faiss);
+  if (keeps_ids) reading.keep_ids();
   return reading.read_whole();
 }
 
@@ -130,6 +132,15 @@ void verify_index(const ::faiss::Index& index) {
 }
 
 std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index) {
+  return clone_index(index, IdsOfClone::as_index);
+}
+
+std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index, IdsOfClone ids) {
+  bool keeps_ids = ids == IdsOfClone::kept;
+  for_each_part(index, [&](const ::faiss::Index& part) {
+    const auto* lists = dynamic_cast<const IndexIVFPolar*>(&part);
+    if (lists != nullptr && lists->keeps_ids()) keeps_ids = true;
+  });
   std::vector<uint8_t> bytes;
   write_index(index, [&](const void* data, size_t count) {
     const auto* from = static_cast<const uint8_t*>(data);
@@ -138,7 +149,8 @@ std::unique_ptr<::faiss::Index> clone_index(const ::faiss::Index& index) {
   ReadOptions options;
   options.trust_faiss = true;
   return with_faiss_errors([&] {
-    return read_sections(SectionReader(memory_source(bytes.data(), bytes.size())), options);
+    return read_sections(SectionReader(memory_source(bytes.data(), bytes.size())), options,
+                         keeps_ids);
   });
 }
 

@@ -55,7 +55,8 @@ struct IndexIVFPolarStorage {
     put_head(index, head);
     head.put<uint64_t>(index.nlist);
     head.put<uint32_t>(static_cast<uint8_t>(index.quantizer_trains_alone));
-    const auto map = index.direct_map.no() ? index.map_in_file_ : index.direct_map.type;
+    auto map = index.direct_map.no() ? index.map_in_file_ : index.direct_map.type;
+    if (index.keeps_ids() && index.direct_map.no()) map = ::faiss::DirectMap::Hashtable;
     head.put<uint32_t>(static_cast<uint32_t>(map));
     head.put<uint64_t>(index.nprobe);
     head.put<uint64_t>(index.max_codes);
@@ -124,17 +125,21 @@ struct IndexIVFPolarStorage {
     if (head.is_trained) index->adopt(std::move(codec), centroid_scale);
     index->use_lists(read_list_sections(sections, *index->codec_, sizes, ids_are_rows == 1));
     index->ntotal = head.ntotal;
-    set_map(static_cast<::faiss::DirectMap::Type>(direct_map), *index);
+    set_map(static_cast<::faiss::DirectMap::Type>(direct_map), reading.keeps_ids(), *index);
     return {std::move(index), ids_are_rows == 1};
   }
 
  private:
-  static void set_map(::faiss::DirectMap::Type type, IndexIVFPolar& index) {
+  static void set_map(::faiss::DirectMap::Type type, bool keeps_ids, IndexIVFPolar& index) {
     if (index.polar_lists()->lists().is_mapped()) {
       index.map_in_file_ = type;
       return;
     }
     try {
+      if (keeps_ids && type == ::faiss::DirectMap::Hashtable) {
+        index.keep_ids();
+        return;
+      }
       index.set_direct_map_type(type);
     } catch (const ::faiss::FaissException& error) {
       fail(StatusCode::corrupt_data, "{}: direct map {} of its ids: {}", kWhat,

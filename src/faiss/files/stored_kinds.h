@@ -30,6 +30,10 @@ class IndexReading {
   SectionReader& sections() { return sections_; }
   /// Whether FAISS's parts are given to FAISS's reader unchecked, and of all kinds.
   bool trusts_faiss() const { return trusts_faiss_; }
+  /// Whether inverted files of ours whose file says that they have a map from ids to rows, each of
+  /// an id of its own, keep ids (IndexIVFPolar::keep_ids) in place of FAISS's map.
+  bool keeps_ids() const { return keeps_ids_; }
+  void keep_ids() { keeps_ids_ = true; }
   /// An index inside another one, which begins with the next section.
   StoredIndex read_index();
   /// All that a file has: to the end of the sections, and checked as a whole
@@ -39,6 +43,7 @@ class IndexReading {
  private:
   SectionReader& sections_;
   bool trusts_faiss_;
+  bool keeps_ids_ = false;
   int depth_ = 0;
 };
 

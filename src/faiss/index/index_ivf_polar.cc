@@ -17,6 +17,7 @@
 #include "src/faiss/foreign/faiss_metric.h"
 #include "src/faiss/index/coded_rows.h"
 #include "src/faiss/index/ivf_scanner.h"
+#include "src/faiss/index/list_places.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_checks.h"
@@ -91,7 +92,8 @@ size_t IndexIVFPolar::memory_bytes() const {
   return codec_->memory_bytes() + rotated_centroids_.capacity() * sizeof(float) +
          centres_.capacity() * sizeof(ListCentre) +
          (centroid_search_ != nullptr ? centroid_search_->memory_bytes() : 0) +
-         (lists != nullptr ? lists->lists().memory_bytes() : 0);
+         (lists != nullptr ? lists->lists().memory_bytes() : 0) +
+         (places_ != nullptr ? places_->memory_bytes() : 0);
 }
 
 void IndexIVFPolar::require_trained(const char* call) const {
@@ -268,6 +270,7 @@ void IndexIVFPolar::add_to_lists(idx_t n, const float* x, const idx_t* xids,
                                  const idx_t* precomputed_idx) {
   with_faiss_errors([&] {
     require_changeable("add");
+    settle_map();
     if (n > 0) direct_map.check_can_add(xids);
     add_rows(n, xids, encode_rows(n, x, precomputed_idx));
   });
@@ -277,14 +280,7 @@ CodedRows IndexIVFPolar::encode_rows(idx_t n, const float* x, const idx_t* lists
   return with_faiss_errors([&] {
     require_rows("add", n, d, x);
     require_trained("add");
-    for (idx_t i = 0; i < n; ++i) {
-      require(lists[i] >= -1 && lists[i] < static_cast<idx_t>(nlist), StatusCode::bad_argument,
-              "add: row {} is for list {}; there are {}", i, lists[i], nlist);
-    }
-    CodedRows coded = {std::vector<uint8_t>(static_cast<size_t>(n) * code_size),
-                       {lists, lists + n}};
-    encode_into(n, x, lists, coded.codes.data());
-    return coded;
+    return encode_in_lists(n, x, {lists, lists + n});
   });
 }
 
@@ -295,18 +291,32 @@ CodedRows IndexIVFPolar::encode_rows(idx_t n, const float* x) const {
     const OmpThreads omp_threads(0);
     std::vector<idx_t> lists(static_cast<size_t>(n));
     find_nearest_lists(n, x, lists.data());
-    return encode_rows(n, x, lists.data());
+    return encode_in_lists(n, x, std::move(lists));
   });
+}
+
+// Of rows that were checked.
+CodedRows IndexIVFPolar::encode_in_lists(idx_t n, const float* x, std::vector<idx_t> lists) const {
+  for (idx_t i = 0; i < n; ++i) {
+    const idx_t list = lists[static_cast<size_t>(i)];
+    require(list >= -1 && list < static_cast<idx_t>(nlist), StatusCode::bad_argument,
+            "add: row {} is for list {}; there are {}", i, list, nlist);
+  }
+  CodedRows coded = {std::vector<uint8_t>(static_cast<size_t>(n) * code_size), std::move(lists)};
+  encode_into(n, x, coded.lists.data(), coded.codes.data());
+  return coded;
 }
 
 void IndexIVFPolar::add_rows(idx_t n, const idx_t* xids, const CodedRows& coded) {
   with_faiss_errors([&] {
     require_changeable("add");
     if (n == 0) return;
+    settle_map();
     direct_map.check_can_add(xids);
     ListGrowth growth(*this);
     growth.extend_map(n);
     growth.append(n, coded.codes.data(), xids, ntotal, coded.lists.data());
+    if (places_ != nullptr) growth.require_new_ids("add");
     growth.keep();
     ntotal += n;
   });
@@ -340,12 +350,18 @@ void IndexIVFPolar::reconstruct_from_offset(int64_t list_no, int64_t offset, flo
 
 // A mapped index has no map: one would cost as much as the ids and is read as a whole.
 void IndexIVFPolar::reconstruct(idx_t key, float* recons) const {
-  if (map_in_file_ == ::faiss::DirectMap::NoMap || !direct_map.no()) {
+  const ListPlace place = places_ != nullptr ? places_->find(key) : -1;
+  if (place >= 0) {
+    reconstruct_from_offset(static_cast<int64_t>(::faiss::lo_listno(place)),
+                            static_cast<int64_t>(::faiss::lo_offset(place)), recons);
+    return;
+  }
+  if (places_ == nullptr && (map_in_file_ == ::faiss::DirectMap::NoMap || !direct_map.no())) {
     IndexIVF::reconstruct(key, recons);
     return;
   }
   // As in a map that is filled list by list, the last of equal ids counts.
-  for (size_t list = nlist; list-- > 0;) {
+  for (size_t list = places_ != nullptr ? 0 : nlist; list-- > 0;) {
     const idx_t* ids = invlists->get_ids(list);
     for (size_t row = invlists->list_size(list); row-- > 0;) {
       if (ids[row] != key) continue;

@@ -3,6 +3,8 @@
 #include <faiss/invlists/DirectMap.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -11,27 +13,48 @@
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/index/coded_rows.h"
+#include "src/faiss/index/list_places.h"
 #include "src/faiss/index/list_rows.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 
 namespace polarquant {
-namespace {
 
-bool is_mapped(const ::faiss::DirectMap& map, idx_t id) {
-  if (map.type == ::faiss::DirectMap::Hashtable) return map.hashtable.count(id) > 0;
-  return id >= 0 && static_cast<size_t>(id) < map.array.size() &&
-         map.array[static_cast<size_t>(id)] >= 0;
+void IndexIVFPolar::keep_ids(bool kept) {
+  with_faiss_errors([&] {
+    if (!kept) {
+      places_.reset();
+      return;
+    }
+    require_changeable("keep_ids");
+    auto places = std::make_unique<ListPlaces>(*this);
+    places->insert_all();
+    places_ = std::move(places);
+    direct_map = ::faiss::DirectMap();
+  });
 }
 
-}  // namespace
+bool IndexIVFPolar::has_id(idx_t id) const { return places_ != nullptr && places_->find(id) >= 0; }
+
+// Whoever makes FAISS's own map wants that one.
+void IndexIVFPolar::settle_map() {
+  if (!direct_map.no()) places_.reset();
+}
+
+bool IndexIVFPolar::is_mapped(idx_t id) const {
+  if (places_ != nullptr) return has_id(id);
+  if (direct_map.type == ::faiss::DirectMap::Hashtable) return direct_map.hashtable.count(id) > 0;
+  return id >= 0 && static_cast<size_t>(id) < direct_map.array.size() &&
+         direct_map.array[static_cast<size_t>(id)] >= 0;
+}
 
 // FAISS's own functions for changes run loops of OpenMP's, which no exception may leave: lists that
 // cannot be changed are refused in front of them.
 void IndexIVFPolar::reset() {
   with_faiss_errors([&] { require_changeable("reset"); });
   IndexIVF::reset();
+  if (places_ != nullptr) places_->clear();
 }
 
 void IndexIVFPolar::add_with_ids(idx_t n, const float* x, const idx_t* xids) {
@@ -56,8 +79,10 @@ void IndexIVFPolar::require_places(const char* call, idx_t n, const idx_t* ids,
   require(n == 0 || ids != nullptr, StatusCode::bad_argument, "{}: idx is null; {} ids are needed",
           call, n);
   if (adds_others) {
-    require(direct_map.type == ::faiss::DirectMap::Hashtable, StatusCode::unsupported,
-            "{}: the index has no direct map that is a hash table; call set_direct_map_type first",
+    require(places_ != nullptr || direct_map.type == ::faiss::DirectMap::Hashtable,
+            StatusCode::unsupported,
+            "{}: the index keeps no ids and has no direct map that is a hash table; call keep_ids "
+            "first",
             call);
     for (idx_t i = 0; i < n; ++i) {
       require(ids[i] >= 0, StatusCode::bad_argument,
@@ -65,10 +90,12 @@ void IndexIVFPolar::require_places(const char* call, idx_t n, const idx_t* ids,
     }
     return;
   }
-  require(direct_map.type != ::faiss::DirectMap::NoMap, StatusCode::unsupported,
-          "{}: the index has no direct map; call make_direct_map first", call);
+  require(
+      places_ != nullptr || direct_map.type != ::faiss::DirectMap::NoMap, StatusCode::unsupported,
+      "{}: the index keeps no ids and has no direct map; call keep_ids or make_direct_map first",
+      call);
   for (idx_t i = 0; i < n; ++i) {
-    require(is_mapped(direct_map, ids[i]), StatusCode::not_found,
+    require(is_mapped(ids[i]), StatusCode::not_found,
             "{}: id {} is not in the index, which holds {} rows", call, ids[i], ntotal);
   }
 }
@@ -86,6 +113,7 @@ void IndexIVFPolar::code_and_put(const char* call, idx_t n, const idx_t* ids, co
 void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const CodedRows& coded,
                              bool adds_others) {
   require_changeable(call);
+  settle_map();
   require_places(call, n, ids, adds_others);
   for (idx_t i = 0; i < n; ++i) {
     const idx_t list = coded.lists[static_cast<size_t>(i)];
@@ -106,6 +134,7 @@ void IndexIVFPolar::put_rows(const char* call, idx_t n, const idx_t* ids, const 
 size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
     require_changeable("remove_ids");
+    settle_map();
     const OmpThreads omp_threads(0);
     return remove_from_lists(*this, sel);
   });
@@ -127,6 +156,7 @@ void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) cons
 void IndexIVFPolar::merge_from(::faiss::Index& other, idx_t add_id) {
   with_faiss_errors([&] {
     require_changeable("merge_from");
+    settle_map();
     const auto* polar = dynamic_cast<const IndexIVFPolar*>(&other);
     if (polar != nullptr) polar->require_changeable("merge_from, of other");
     require_mergeable(*this, other);

@@ -8,8 +8,10 @@
 #include <limits>
 #include <numeric>
 
+#include "polarquant/faiss.h"
 #include "src/core/parallel.h"
 #include "src/core/status.h"
+#include "src/faiss/index/list_places.h"
 #include "src/faiss/index/polar_inverted_lists.h"
 
 namespace polarquant {
@@ -63,6 +65,7 @@ bool has_plain_lists(const ::faiss::IndexIVF& index) {
 
 ListGrowth::ListGrowth(::faiss::IndexIVF& index)
     : index_(index),
+      places_(places_of(index)),
       map_before_(index.direct_map.type),
       array_before_(index.direct_map.array.size()) {}
 
@@ -70,13 +73,22 @@ ListGrowth::~ListGrowth() {
   if (kept_) return;
   DirectMap& map = index_.direct_map;
   for (auto entry = replaced_.rbegin(); entry != replaced_.rend(); ++entry) {
-    if (map.type == DirectMap::Array) {
+    if (places_ != nullptr) {
+      places_->move(entry->first, entry->second);
+    } else if (map.type == DirectMap::Array) {
       map.array[static_cast<size_t>(entry->first)] = entry->second;
     } else {
       map.hashtable.find(entry->first)->second = entry->second;
     }
   }
-  for (const idx_t id : mapped_) map.hashtable.erase(id);
+  for (const idx_t id : mapped_) {
+    if (places_ != nullptr) {
+      places_->erase(id);
+    } else {
+      map.hashtable.erase(id);
+    }
+  }
+  if (keeps_ids_anew_) dynamic_cast<IndexIVFPolar&>(index_).keep_ids(false);
   map.array.resize(array_before_);
   map.type = map_before_;
   for (auto size = sizes_before_.rbegin(); size != sizes_before_.rend(); ++size) {
@@ -87,6 +99,24 @@ ListGrowth::~ListGrowth() {
       // Lists of the caller's own may fail at any point.
     }
   }
+}
+
+void ListGrowth::use_map_of(const ::faiss::IndexIVF& other) {
+  auto* polar = dynamic_cast<IndexIVFPolar*>(&index_);
+  if (places_ != nullptr) return;
+  if (polar != nullptr && places_of(other) != nullptr) {
+    polar->keep_ids();
+    keeps_ids_anew_ = true;
+    places_ = places_of(index_);
+  } else if (!other.direct_map.no()) {
+    index_.direct_map.type = other.direct_map.type;
+  }
+}
+
+void ListGrowth::require_new_ids(const char* call) const {
+  if (replaced_.empty()) return;
+  fail(StatusCode::bad_argument, "{}: id {} is in the index already, or comes twice", call,
+       replaced_.front().first);
 }
 
 void ListGrowth::extend_map(idx_t rows) {
@@ -121,7 +151,8 @@ void ListGrowth::append(idx_t n, const uint8_t* codes, const idx_t* ids, idx_t f
     index_.invlists->add_entries(static_cast<size_t>(part.list), list_ids.size(), list_ids.data(),
                                  list_codes.data());
   });
-  if (index_.direct_map.no()) return;
+  if (places_ == nullptr && index_.direct_map.no()) return;
+  if (places_ != nullptr) places_->reserve(static_cast<size_t>(n));
   // In the order of rows: the last of equal ids counts.
   std::vector<size_t> offsets(static_cast<size_t>(n));
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -150,7 +181,8 @@ void ListGrowth::append_lists(const ::faiss::InvertedLists& from, idx_t add_id) 
     for (size_t row = 0; row < rows; ++row) ids.push_back(shifted_id(held[row], add_id));
     index_.invlists->add_entries(list, rows, ids.data(), codes.get());
   });
-  if (index_.direct_map.no()) return;
+  if (places_ == nullptr && index_.direct_map.no()) return;
+  if (places_ != nullptr) places_->reserve(from.compute_ntotal());
   for (const ListSize& before : sizes_before_) {
     const size_t rows = index_.invlists->list_size(before.list);
     const ::faiss::InvertedLists::ScopedIds held(index_.invlists, before.list);
@@ -161,7 +193,18 @@ void ListGrowth::append_lists(const ::faiss::InvertedLists& from, idx_t add_id) 
 void ListGrowth::note(idx_t id, size_t list, size_t offset) {
   DirectMap& map = index_.direct_map;
   const auto place = static_cast<idx_t>(::faiss::lo_build(list, offset));
-  if (map.type == DirectMap::Array) {
+  if (places_ != nullptr) {
+    const ListPlace before = places_->find(id);
+    if (before < 0) {
+      if (mapped_.size() == mapped_.capacity()) mapped_.reserve(2 * mapped_.size() + 1);
+      places_->insert(id, place);
+      mapped_.push_back(id);
+    } else {
+      places_->require_place(place);
+      replaced_.emplace_back(id, before);
+      places_->move(id, place);
+    }
+  } else if (map.type == DirectMap::Array) {
     require(id >= 0 && static_cast<size_t>(id) < map.array.size(), StatusCode::bad_argument,
             "id {} is beyond the rows, of which the index keeps a map by position", id);
     idx_t& entry = map.array[static_cast<size_t>(id)];
@@ -223,7 +266,9 @@ void RowsTakenOut::move_row(size_t list, size_t from, size_t to) noexcept {
   ::faiss::DirectMap& map = index_.direct_map;
   const auto old_place = static_cast<idx_t>(::faiss::lo_build(list, from));
   const auto place = static_cast<idx_t>(::faiss::lo_build(list, to));
-  if (map.type == DirectMap::Array) {
+  if (ListPlaces* places = places_of(index_)) {
+    if (places->find(id) == old_place) places->move(id, place);
+  } else if (map.type == DirectMap::Array) {
     idx_t& entry = map.array[static_cast<size_t>(id)];
     if (entry == old_place) entry = place;
   } else if (map.type == DirectMap::Hashtable) {
@@ -238,8 +283,13 @@ size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& se
           "remove: the inverted file keeps a map by position, which rows that go would leave holes "
           "in");
   std::vector<ListPlace> places;
+  ListPlaces* by_id = places_of(index);
   const auto* listed = dynamic_cast<const ::faiss::IDSelectorArray*>(&sel);
-  if (map.type == DirectMap::Hashtable && listed != nullptr) {
+  if (by_id != nullptr && listed != nullptr) {
+    for (size_t i = 0; i < static_cast<size_t>(listed->n); ++i) {
+      if (const ListPlace place = by_id->find(listed->ids[i]); place >= 0) places.push_back(place);
+    }
+  } else if (map.type == DirectMap::Hashtable && listed != nullptr) {
     for (size_t i = 0; i < static_cast<size_t>(listed->n); ++i) {
       const auto entry = map.hashtable.find(listed->ids[i]);
       if (entry != map.hashtable.end() && entry->second >= 0) places.push_back(entry->second);
@@ -258,18 +308,26 @@ size_t remove_from_lists(::faiss::IndexIVF& index, const ::faiss::IDSelector& se
     });
     for (const auto& in_list : found) places.insert(places.end(), in_list.begin(), in_list.end());
   }
+  RowsTakenOut rows(index, std::move(places));
   std::vector<idx_t> gone;
-  if (map.type == DirectMap::Hashtable) {
-    for (const ListPlace place : places) {
+  if (by_id != nullptr || map.type == DirectMap::Hashtable) {
+    gone.reserve(rows.count());
+    for (const ListPlace place : rows.places()) {
       gone.push_back(index.invlists->get_single_id(static_cast<size_t>(::faiss::lo_listno(place)),
                                                    static_cast<size_t>(::faiss::lo_offset(place))));
     }
   }
-  RowsTakenOut rows(index, std::move(places));
   const size_t removed = rows.count();
   // From here on nothing fails.
-  for (const idx_t id : gone) map.hashtable.erase(id);
+  for (const idx_t id : gone) {
+    if (by_id != nullptr) {
+      by_id->erase(id);
+    } else {
+      map.hashtable.erase(id);
+    }
+  }
   rows.take_out();
+  if (by_id != nullptr) by_id->return_spare();
   index.ntotal -= static_cast<idx_t>(removed);
   return removed;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "src/faiss/foreign/faiss_compat.h"
+#include "src/faiss/index/list_places.h"
 
 namespace polarquant {
 
@@ -29,8 +30,8 @@ class ListGrowth {
   ListGrowth(const ListGrowth&) = delete;
   ListGrowth& operator=(const ListGrowth&) = delete;
 
-  /// Sets the kind of map, for an index without rows.
-  void use_map(::faiss::DirectMap::Type type) { index_.direct_map.type = type; }
+  /// The way from ids to rows that another index has, if any, for one without rows.
+  void use_map_of(const ::faiss::IndexIVF& other);
   /// Extends a map by position for rows to come.
   void extend_map(idx_t rows);
   /// n codes, each for the list that lists (n) names, −1: for none. ids: (n), or null for first_id,
@@ -41,6 +42,8 @@ class ListGrowth {
 
   /// Places that the map had for ids that came again, in this order, by these ids.
   const std::vector<std::pair<idx_t, idx_t>>& replaced() const { return replaced_; }
+  /// Throws bad_argument where an id came again.
+  void require_new_ids(const char* call) const;
   void keep() noexcept { kept_ = true; }
 
  private:
@@ -51,16 +54,15 @@ class ListGrowth {
   void note(idx_t id, size_t list, size_t offset);
 
   ::faiss::IndexIVF& index_;
+  ListPlaces* places_;
+  bool keeps_ids_anew_ = false;
   ::faiss::DirectMap::Type map_before_;
   size_t array_before_;
   std::vector<ListSize> sizes_before_;  // for lists that took rows
-  std::vector<idx_t> mapped_;           // ids that the hash table did not have
+  std::vector<idx_t> mapped_;           // ids that the way to rows did not have
   std::vector<std::pair<idx_t, idx_t>> replaced_;
   bool kept_ = false;
 };
-
-/// FAISS's number of a list and an offset in it.
-using ListPlace = idx_t;
 
 /// Takes rows out, by moving the last ones of their lists to their places; the map follows. All
 /// memory is taken before, so that the second step cannot fail.
@@ -68,6 +70,8 @@ class RowsTakenOut {
  public:
   RowsTakenOut(::faiss::IndexIVF& index, std::vector<ListPlace> places);
   size_t count() const { return places_.size(); }
+  /// Each once, rising.
+  const std::vector<ListPlace>& places() const { return places_; }
   void take_out() noexcept;
 
  private:

@@ -28,6 +28,7 @@
 #include "src/faiss/graphs/hnsw_links.h"
 #include "src/faiss/graphs/nsg_builder.h"
 #include "src/faiss/index/added_rows.h"
+#include "src/faiss/index/list_places.h"
 #include "src/faiss/index/list_rows.h"
 
 namespace polarquant {
@@ -66,6 +67,7 @@ bool counts_rows(const ::faiss::Index& index) {
 void drop_rows(::faiss::IndexIVF& index) {
   for (size_t list = 0; list < index.nlist; ++list) index.invlists->resize(list, 0);
   index.direct_map.clear();
+  if (ListPlaces* places = places_of(index)) places->clear();
   index.ntotal = 0;
 }
 
@@ -405,13 +407,10 @@ void merge_lists(::faiss::IndexIVF& index, ::faiss::IndexIVF& other, idx_t add_i
           "merge: rows of inverted files of this kind cannot be moved");
   if (other.ntotal == 0) return;
   ListGrowth growth(index);
-  if (index.ntotal == 0 && !other.direct_map.no()) growth.use_map(other.direct_map.type);
+  if (index.ntotal == 0) growth.use_map_of(other);
   growth.extend_map(other.ntotal);
   growth.append_lists(*other.invlists, add_id);
-  if (!growth.replaced().empty()) {
-    fail(StatusCode::bad_argument, "merge: id {} of other is in the index already",
-         growth.replaced().front().first);
-  }
+  growth.require_new_ids("merge");
   growth.keep();
   index.ntotal += other.ntotal;
   drop_rows(other);

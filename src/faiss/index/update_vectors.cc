@@ -52,7 +52,7 @@ std::vector<idx_t> rows_of_map(const ::faiss::IndexIDMap& map, idx_t n, const id
   return rows;
 }
 
-/// Rows of x with their ids.
+/// Rows of x with their ids: their codes where there are some, floats otherwise.
 struct KeyedRows {
   std::vector<idx_t> keys;
   std::vector<float> rows;
@@ -60,7 +60,10 @@ struct KeyedRows {
 
   void take(const PutRows& from, idx_t i, int dim) {
     keys.push_back(from.keys[i]);
-    rows.insert(rows.end(), from.x + i * dim, from.x + (i + 1) * dim);
+    if (from.coded.empty()) {
+      rows.insert(rows.end(), from.x + i * dim, from.x + (i + 1) * dim);
+      return;
+    }
     const auto code_bytes = std::ssize(from.coded.codes) / from.n;
     const auto code = from.coded.codes.begin() + i * code_bytes;
     coded.codes.insert(coded.codes.end(), code, code + code_bytes);
@@ -69,7 +72,7 @@ struct KeyedRows {
 };
 
 void upsert_flat(IndexPolar& index, const PutRows& put) {
-  require_rows("upsert_vectors", put.n, index.d, put.x);
+  if (put.coded.empty()) require_rows("upsert_vectors", put.n, index.d, put.x);
   std::unordered_map<idx_t, idx_t> last_of_key;
   for (idx_t i = 0; i < put.n; ++i) last_of_key[put.keys[i]] = i;
   KeyedRows known;

@@ -11,6 +11,22 @@
 namespace polarquant {
 namespace {
 
+/// What a list of so many rows keeps of its memory as rows go, and takes at a time: as the blocks
+/// of its codes (code_blocks.cc).
+constexpr size_t kRowStep = 8;
+size_t most_capacity(size_t rows) { return rows + rows / 16 + 2 * kRowStep; }
+
+/// Gives back memory beyond `most` elements, unless there is none to do it with.
+template <typename Vector>
+void return_spare(Vector& vector, size_t most) noexcept {
+  if (vector.capacity() <= most) return;
+  try {
+    vector.shrink_to_fit();
+  } catch (...) {
+    // They can stay where they are.
+  }
+}
+
 /// What lists in memory have in common, whatever their codes lie in.
 class OwnedLists : public CodeLists {
  public:
@@ -21,6 +37,18 @@ class OwnedLists : public CodeLists {
   const int64_t* ids(int64_t list) const override { return ids_of(list).data(); }
 
  protected:
+  /// Space for ids of n more rows.
+  void reserve_ids(int64_t list, int64_t n) {
+    std::vector<int64_t>& ids = ids_of(list);
+    const size_t needed = ids.size() + static_cast<size_t>(n);
+    if (needed <= ids.capacity()) return;
+    const size_t wanted = needed + ids.size() / kSpareShare;
+    ids.reserve((wanted + kRowStep - 1) / kRowStep * kRowStep);
+  }
+  void truncate_ids(int64_t list, int64_t rows) noexcept {
+    ids_of(list).resize(static_cast<size_t>(rows));
+    return_spare(ids_of(list), most_capacity(static_cast<size_t>(rows)));
+  }
   std::vector<int64_t>& ids_of(int64_t list) { return ids_[static_cast<size_t>(list)]; }
   const std::vector<int64_t>& ids_of(int64_t list) const { return ids_[static_cast<size_t>(list)]; }
   size_t ids_memory() const {
@@ -60,7 +88,7 @@ class BlockLists final : public OwnedLists {
   void get(int64_t list, int64_t row, uint8_t* code) const override { blocks(list).get(row, code); }
 
   void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) override {
-    reserve_more(ids_of(list), static_cast<size_t>(n));
+    reserve_ids(list, n);
     try {
       blocks(list).append(n, codes);
     } catch (...) {
@@ -78,7 +106,7 @@ class BlockLists final : public OwnedLists {
     if (rows >= this->rows(list)) return;
     blocks(list).truncate(rows);
     note_first_span(list);
-    ids_of(list).resize(static_cast<size_t>(rows));
+    truncate_ids(list, rows);
   }
   void clear() override {
     for (CodeBlocks& blocks : blocks_) blocks.clear();
@@ -120,7 +148,7 @@ class RowCodeLists final : public OwnedLists {
   }
 
   void append(int64_t list, int64_t n, const int64_t* ids, const uint8_t* codes) override {
-    reserve_more(ids_of(list), static_cast<size_t>(n));
+    reserve_ids(list, n);
     reserve_more(this->codes(list), offset(n));
     this->codes(list).insert(this->codes(list).end(), codes, codes + offset(n));
     ids_of(list).insert(ids_of(list).end(), ids, ids + n);
@@ -132,7 +160,8 @@ class RowCodeLists final : public OwnedLists {
   void truncate(int64_t list, int64_t rows) override {
     if (rows >= this->rows(list)) return;
     codes(list).resize(offset(rows));
-    ids_of(list).resize(static_cast<size_t>(rows));
+    return_spare(codes(list), most_capacity(static_cast<size_t>(rows)) * code_bytes());
+    truncate_ids(list, rows);
   }
   void clear() override {
     for (auto& codes : codes_) codes = std::vector<uint8_t>();
