@@ -46,7 +46,7 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
                        minute; with --full all that there is: sanitizers, without FAISS, other FAISS and Highway
                        releases, every fuzz target for a minute (an hour or two)
   tidy [BASE]          run clang-tidy over the C++ sources that differ from the commit BASE; by default from the
-                       commit before HEAD. What it finds is an error
+                       tenth commit before HEAD. What it finds is an error
   fuzz [TARGET] [SECONDS]
                        build the fuzz targets with clang and libFuzzer and run each, or the one named, for
                        SECONDS, by default 60; tests/fuzz/README.md lists them
