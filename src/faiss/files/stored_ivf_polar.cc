@@ -116,7 +116,7 @@ struct IndexIVFPolarStorage {
 
     auto index = std::make_unique<IndexIVFPolar>(quantizer.index.get(), head.dim, nlist,
                                                  print_spec(codec->spec()), head.metric, options);
-    quantizer.index.release();
+    static_cast<void>(quantizer.index.release());
     index->own_fields = true;
     index->quantizer_trains_alone = static_cast<char>(trains_alone);
     index->nprobe = nprobe;
