@@ -21,10 +21,12 @@ class SelectingScanner : public ::faiss::InvertedListScanner {
   using ::faiss::InvertedListScanner::scan_codes;
   using ::faiss::InvertedListScanner::scan_codes_range;
 
+  // NOLINTBEGIN(modernize-use-override)
   size_t scan_codes(size_t n, const uint8_t* codes, const idx_t* ids, float* distances,
                     idx_t* labels, size_t k) const;
   void scan_codes_range(size_t n, const uint8_t* codes, const idx_t* ids, float radius,
                         ::faiss::RangeQueryResult& result) const;
+  // NOLINTEND(modernize-use-override)
 
  private:
   idx_t label(const idx_t* ids, size_t offset) const;
