@@ -178,8 +178,8 @@ struct IndexIVFPolar : IndexIVFBase {
   struct Probing;  // how many lists a search looks at, and how they are found
   void find_lists(const SearchRequest& request, const Probing& probing, float* centroid_dis,
                   idx_t* lists) const;
-  std::vector<idx_t> search_probed(const Probing& probing, const SearchRequest& request,
-                                   const SearchResult& result) const;
+  void search_probed(const Probing& probing, const SearchRequest& request,
+                     const SearchResult& result, idx_t wanted_rows) const;
   void use_lists(std::unique_ptr<CodeLists> lists);
   InvertedFile inverted_file(const PolarInvertedLists& lists) const;
   bool uses_centroid_search() const;

@@ -176,8 +176,8 @@ typedef struct polar_search_options {
   void* progress_user;
   /* Read by searches of indexes; POLAR_ERROR_UNSUPPORTED where the index is not of that kind. */
   /* Lists of an inverted file searched a query; default 0: polar_index_nprobe. Of an inverted file
-   * of our specs more, where a filter keeps less than a tenth of the rows, in proportion, and where
-   * these have fewer than k rows that it keeps, all if need be. */
+   * of our specs more with a filter (docs/search.md), and where these have fewer than k rows that
+   * it keeps, all if need be. */
   int64_t nprobe;
   int64_t ef_search; /* nodes a graph's search keeps, to 2^31-1; default 0: 16, as FAISS has it */
   /* Rows that a refinement ("Polar2,RFlat") scores again for each query, as a multiple of k: 1 or

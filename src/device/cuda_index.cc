@@ -208,10 +208,9 @@ void CudaIndex::search(const SearchRequest& wanted, void* stream,
   SearchRequest asked = wanted;
   asked.options.nprobe = std::min(
       wanted.options.nprobe > 0 ? wanted.options.nprobe : lists_->nprobe(), lists_->count());
-  search_until_filled(asked, dim(), lists_->count(), 0, result,
+  search_until_filled(asked, dim(), lists_->count(), result,
                       [&](const SearchRequest& some, const SearchResult& found) {
                         search_rows(some, stream, found);
-                        return std::vector<int64_t>();
                       });
 }
 

@@ -69,7 +69,7 @@ TEST_CASE("the coarse search finds the lists that exact scores find", "[scan][li
   int64_t searched = 0;
   for (const int64_t nprobe : {int64_t{1}, int64_t{8}, count / 3 + 1, count + 3}) {
     Nearest found(kQueries, nprobe);
-    search.search(kQueries, queries.data(), nprobe, 1, found.scores.data(), found.lists.data());
+    search.search({kQueries, queries.data(), nprobe, 1}, found.scores.data(), found.lists.data());
     const Nearest expected =
         sorted(metric, kQueries, queries.data(), count, centroids.data(), dim, nprobe);
     for (int64_t q = 0; q < kQueries; ++q, ++searched) {
@@ -95,6 +95,36 @@ TEST_CASE("the coarse search finds the lists that exact scores find", "[scan][li
   REQUIRE(others == 0);
 }
 
+TEST_CASE("the coarse search finds the nearest of some lists", "[scan][lists]") {
+  constexpr int kDim = 24;
+  constexpr int64_t kCount = 90;
+  constexpr int64_t kQueries = 30;
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    const std::vector<float> centroids = normal_numbers(kCount * kDim, 43);
+    const std::vector<float> queries = normal_numbers(kQueries * kDim, 44);
+    const CentroidSearch search(kCount, kDim, metric, centroids.data());
+    Nearest all(kQueries, kCount);
+    search.search({kQueries, queries.data(), kCount, 1}, all.scores.data(), all.lists.data());
+    for (const int32_t divisor : {1, 7, 100}) {
+      std::vector<int32_t> among;
+      for (int32_t list = divisor / 2; list < kCount; list += divisor) among.push_back(list);
+      Nearest found(kQueries, 8);
+      search.search({kQueries, queries.data(), 8, 1, &among}, found.scores.data(),
+                    found.lists.data());
+      for (int64_t q = 0; q < kQueries; ++q) {
+        std::vector<int64_t> expected;
+        for (int64_t i = q * kCount; i < (q + 1) * kCount; ++i) {
+          const int64_t list = all.lists[static_cast<size_t>(i)];
+          if (std::find(among.begin(), among.end(), list) != among.end()) expected.push_back(list);
+        }
+        expected.resize(8, -1);
+        const auto first = found.lists.begin() + q * 8;
+        CHECK(std::vector<int64_t>(first, first + 8) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("the coarse search is the same for one query, many and all threads", "[scan][lists]") {
   constexpr int kDim = 96;
   constexpr int64_t kCount = 300;
@@ -104,7 +134,7 @@ TEST_CASE("the coarse search is the same for one query, many and all threads", "
   const std::vector<float> queries = normal_numbers(kQueries * kDim, 44);
   const CentroidSearch search(kCount, kDim, Metric::l2, centroids.data());
   Nearest expected(kQueries, kProbes);
-  search.search(kQueries, queries.data(), kProbes, 1, expected.scores.data(),
+  search.search({kQueries, queries.data(), kProbes, 1}, expected.scores.data(),
                 expected.lists.data());
   on_every_target([&] {
     for (const int64_t together : {int64_t{1}, int64_t{7}, kQueries}) {
@@ -112,7 +142,7 @@ TEST_CASE("the coarse search is the same for one query, many and all threads", "
         Nearest found(kQueries, kProbes);
         for (int64_t q = 0; q < kQueries; q += together) {
           const int64_t count = std::min(together, kQueries - q);
-          search.search(count, &queries[static_cast<size_t>(q * kDim)], kProbes, threads,
+          search.search({count, &queries[static_cast<size_t>(q * kDim)], kProbes, threads},
                         &found.scores[static_cast<size_t>(q * kProbes)],
                         &found.lists[static_cast<size_t>(q * kProbes)]);
         }
@@ -135,8 +165,8 @@ TEST_CASE("the coarse search takes fewer queries than threads, and more than a c
   const CentroidSearch search(kCount, kDim, Metric::inner_product, centroids.data());
   Nearest alone(kQueries, kProbes);
   Nearest together(kQueries, kProbes);
-  search.search(kQueries, queries.data(), kProbes, 1, alone.scores.data(), alone.lists.data());
-  search.search(kQueries, queries.data(), kProbes, 100, together.scores.data(),
+  search.search({kQueries, queries.data(), kProbes, 1}, alone.scores.data(), alone.lists.data());
+  search.search({kQueries, queries.data(), kProbes, 100}, together.scores.data(),
                 together.lists.data());
   CHECK(together.lists == alone.lists);
   CHECK(together.scores == alone.scores);
@@ -164,7 +194,7 @@ TEST_CASE("the coarse search takes centroids of any lengths", "[scan][lists]") {
   }
   const CentroidSearch search(kCount, kDim, metric, centroids.data());
   Nearest found(1, kProbes);
-  search.search(1, query.data(), kProbes, 1, found.scores.data(), found.lists.data());
+  search.search({1, query.data(), kProbes, 1}, found.scores.data(), found.lists.data());
   const Nearest expected = sorted(metric, 1, query.data(), kCount, centroids.data(), kDim, kProbes);
   CHECK(found.set_of(0, kProbes) == expected.set_of(0, kProbes));
 }

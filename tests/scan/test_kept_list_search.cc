@@ -4,10 +4,14 @@
 #include "src/scan/search/kept_list_search.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "src/core/rows_state.h"
+#include "src/scan/search/filter_rules.h"
+#include "src/scan/search/kept_list_rows.h"
+#include "src/scan/search/kept_vectors.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/prepared_filter.h"
 #include "tests/scan/file_of_rows.h"
@@ -139,13 +143,78 @@ TEST_CASE("where lists are searched, a filter that keeps fewer rows has more of 
     }
     return request.options.nprobe;
   };
-  CHECK(probes_of(multiples_of(2), 2) == 2);
-  CHECK(probes_of(prepare(multiples_of(2)), 2) == 2);
+  CHECK(probes_of(multiples_of(2), 2) > 2);
+  CHECK(probes_of(prepare(multiples_of(2)), 2) == 4);
+  CHECK(probes_of(prepare(multiples_of(1)), 2) == 2);
   CHECK(probes_of(multiples_of(20), 2) > 2);
-  CHECK(probes_of(prepare(multiples_of(20)), 2) == 4);
+  CHECK(probes_of(prepare(multiples_of(20)), 2) > 2);
   CHECK(probes_of(RowFilter([](int64_t id) { return id % 20 == 0; }), 2) > 2);
   // Every row is to be scored that the lists have, by int8 values as without a filter.
   CHECK(probes_of(prepare(multiples_of(5000)), kScoreEveryRow) == FileOfRows::kLists);
+}
+
+TEST_CASE("of many vectors of kept rows those in the most promising tiles are read",
+          "[scan][search][lists][filter]") {
+  for (const Metric metric : {Metric::inner_product, Metric::l2}) {
+    CAPTURE(static_cast<int>(metric));
+    const FileOfRows rows("Polar4", 64, metric, kRows);
+    const InvertedFile file = rows.file();
+    const KeptListRows kept(*rows.lists, multiples_of(2));
+    const KeptVectors vectors(file, kept);
+    const std::vector<float> queries = normal_numbers(kQueries * 64, 5);
+    KeptVectors::Memory memory;
+    std::vector<int64_t> all;
+    std::vector<int64_t> some;
+    size_t found = 0;
+    for (int64_t q = 0; q < kQueries; ++q) {
+      const PreparedQuery query = file.codec.prepare_query(queries.data() + q * 64);
+      vectors.find_candidates(query, 10, kept.count(), &memory, &all);
+      for (const int64_t most : {int64_t{1}, kept.count() / 4, kept.count() - 17}) {
+        vectors.find_candidates(query, 10, most, &memory, &some);
+        CHECK(some.size() >= 10);
+        for (const int64_t row : some) REQUIRE(kept.members(&row, 1) == 1);
+        std::sort(some.begin(), some.end());
+        CHECK(std::adjacent_find(some.begin(), some.end()) == some.end());
+        if (most != kept.count() / 4) continue;
+        for (const int64_t row : all)
+          found += std::binary_search(some.begin(), some.end(), row) ? 1 : 0;
+      }
+      // More than there are.
+      vectors.find_candidates(query, 2 * kept.count(), 1, &memory, &some);
+      CHECK(std::ssize(some) == kept.count());
+    }
+    // Rows drawn at random tell little of their neighbours: still more than a quarter.
+    CHECK(found > kQueries * 10 / 4);
+  }
+}
+
+TEST_CASE("lists by place are all lists, and neighbours are near each other",
+          "[scan][search][lists][filter]") {
+  const FileOfRows rows("Polar4", 64, Metric::l2, kRows);
+  InvertedFile file = rows.file();
+  std::vector<int64_t> order = lists_by_place(file);
+  std::sort(order.begin(), order.end());
+  std::vector<int64_t> rising(static_cast<size_t>(FileOfRows::kLists));
+  std::iota(rising.begin(), rising.end(), int64_t{0});
+  CHECK(order == rising);
+  file.centres = {};
+  CHECK(lists_by_place(file) == rising);
+  // Centres on a line.
+  constexpr int64_t kLists = FileOfRows::kLists;
+  std::vector<float> places(kLists * 64);
+  std::vector<ListCentre> centres;
+  for (int64_t list = 0; list < kLists; ++list) {
+    const auto place = static_cast<float>(list * 5 % kLists + 1);
+    places[static_cast<size_t>(list * 64)] = place;
+    centres.push_back({&places[static_cast<size_t>(list * 64)], place});
+  }
+  file.centres = centres;
+  order = lists_by_place(file);
+  float distance = 0;
+  for (size_t i = 1; i < order.size(); ++i)
+    distance += std::abs(centres[static_cast<size_t>(order[i])].norm -
+                         centres[static_cast<size_t>(order[i - 1])].norm);
+  CHECK(distance < 3 * kLists);
 }
 
 }  // namespace polarquant::test

@@ -341,31 +341,40 @@ TEST_CASE("inverted files with filters", "[scan][plan]") {
     KeptRowsRequest request;
     bool rounded;
     bool scored;
+    int64_t vectors;
+    int64_t queries;
     int64_t nprobe;
     int64_t wanted;
   };
-  for (const auto& [request, rounded, scored, nprobe, wanted] : {
+  for (const Row& row : {
            // nprobe, lists, rows, kept
-           Row{{32, 1024, 117'659, 0}, true, true, 1024, 0},
-           Row{{32, 1024, 117'659, 128}, true, true, 1024, 128},
-           Row{{32, 1024, 117'659, 129}, true, false, 1024, 129},
-           Row{{32, 1024, 117'659, 1177}, true, false, 320, 182},
-           Row{{32, 1024, 117'659, 7353}, true, false, 52, 182},
-           Row{{32, 1024, 117'659, 7354}, false, false, 52, 182},
-           Row{{32, 1024, 117'659, 11'766}, false, false, 32, 182},
-           Row{{32, 1024, 117'659, 117'659}, false, false, 32, 182},
-           // Lists that are searched have fewer rows than vectors would be read.
-           Row{{1, 1024, 1'000'000, 2153}, true, false, 47, 48},
-           Row{{1, 1024, 1'000'000, 2154}, false, false, 47, 48},
-           Row{{8, 4, 1000, 10}, true, true, 8, 10},
-           Row{{1, 1, 0, 0}, true, true, 1, 0},
+           Row{{32, 1024, 117'659, 0}, true, true, 0, 0, 1024, 0},
+           Row{{32, 1024, 117'659, 128}, true, true, 128, 1, 1024, 128},
+           Row{{32, 1024, 117'659, 129}, true, false, 129, 1, 1024, 129},
+           Row{{32, 1024, 117'659, 1177}, true, false, 1177, 13, 320, 1177},
+           // So many vectors are read as lists have rows.
+           Row{{32, 1024, 117'659, 11'766}, true, false, 3648, 137, 55, 3648},
+           Row{{32, 1024, 117'659, 14'707}, true, false, 3648, 171, 55, 3648},
+           // More lists, but few more.
+           Row{{32, 1024, 117'659, 14'708}, false, false, 3648, 171, 55, 3648},
+           Row{{32, 1024, 117'659, 58'829}, false, false, 3648, 687, 55, 3648},
+           Row{{32, 1024, 117'659, 94'128}, false, false, 3648, 1099, 40, 3648},
+           Row{{32, 1024, 117'659, 117'659}, false, false, 3648, 1374, 32, 3648},
+           Row{{128, 1024, 117'659, 11'766}, true, false, 11'766, 34, 180, 11'766},
+           // The means of vectors are more than lists that are searched have rows.
+           Row{{1, 1024, 1'000'000, 18'815}, true, false, 976, 1398, 15, 976},
+           Row{{1, 1024, 1'000'000, 18'848}, false, false, 976, 1401, 15, 976},
+           Row{{8, 4, 1000, 10}, true, true, 10, 0, 8, 10},
+           Row{{1, 1, 0, 0}, true, true, 0, 0, 1, 0},
        }) {
-    CAPTURE(request.nprobe, request.rows, request.kept);
-    const KeptRowsPlan plan = plan_kept_rows(request);
-    CHECK(plan.rounded == rounded);
-    CHECK(plan.scored == scored);
-    CHECK(plan.nprobe == nprobe);
-    CHECK(plan.wanted == wanted);
+    CAPTURE(row.request.nprobe, row.request.rows, row.request.kept);
+    const KeptRowsPlan plan = plan_kept_rows(row.request);
+    CHECK(plan.rounded == row.rounded);
+    CHECK(plan.scored == row.scored);
+    CHECK(plan.vectors == row.vectors);
+    CHECK(plan.queries == row.queries);
+    CHECK(plan.nprobe == row.nprobe);
+    CHECK(plan.wanted == row.wanted);
   }
 }
 

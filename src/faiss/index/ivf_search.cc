@@ -20,6 +20,7 @@
 #include "src/faiss/index/selector_filter.h"
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/centroid_search.h"
+#include "src/scan/search/kept_list_rows.h"
 #include "src/scan/search/kept_list_search.h"
 #include "src/scan/search/list_search.h"
 #include "src/scan/search/more_lists.h"
@@ -104,12 +105,17 @@ struct IndexIVFPolar::Probing {
   }
 };
 
-// As the quantizer finds them, or what stands in for a flat one.
+// As the quantizer finds them, or what stands in for a flat one: this looks only at lists with rows
+// that the filter is known to keep.
 void IndexIVFPolar::find_lists(const SearchRequest& request, const Probing& probing,
                                float* centroid_dis, idx_t* lists) const {
   const ::faiss::SearchParameters* params = probing.quantizer_params;
   if (params == nullptr && uses_centroid_search()) {
-    centroid_search_->search(request.nq, request.queries, probing.nprobe, 0, centroid_dis, lists);
+    const auto* kept =
+        request.goal.is_range ? nullptr : dynamic_cast<const KeptListRows*>(request.filter.rule());
+    centroid_search_->search({request.nq, request.queries, probing.nprobe, 0,
+                              kept != nullptr ? &kept->lists() : nullptr},
+                             centroid_dis, lists);
   } else {
     require_search_memory(*quantizer, request.nq, probing.nprobe);
     quantizer->search(request.nq, request.queries, probing.nprobe, centroid_dis, lists, params);
@@ -136,17 +142,15 @@ void IndexIVFPolar::search_lists(const SearchRequest& request, const SearchResul
   }
   // A limit of rows would leave places empty in any number of lists.
   const idx_t most = own.max_codes > 0 ? own.nprobe : static_cast<idx_t>(nlist);
-  search_until_filled(asked, d, most, wanted_rows, result,
-                      [this](const SearchRequest& some, const SearchResult& found) {
-                        const Probing probing(*this, nullptr, some.options.nprobe);
-                        return search_probed(probing, some, found);
-                      });
+  search_until_filled(
+      asked, d, most, result, [&](const SearchRequest& some, const SearchResult& found) {
+        search_probed({*this, nullptr, some.options.nprobe}, some, found, wanted_rows);
+      });
 }
 
-// Returns how many rows that the filter keeps each query's lists have, where that is known.
-std::vector<idx_t> IndexIVFPolar::search_probed(const Probing& probing,
-                                                const SearchRequest& request,
-                                                const SearchResult& result) const {
+// Where it is known which rows the filter keeps, a query's lists end after `wanted_rows` of these.
+void IndexIVFPolar::search_probed(const Probing& probing, const SearchRequest& request,
+                                  const SearchResult& result, idx_t wanted_rows) const {
   const idx_t n = request.nq;
   const bool is_range = request.goal.is_range;
   const char* call = is_range ? "range_search" : "search";
@@ -157,14 +161,14 @@ std::vector<idx_t> IndexIVFPolar::search_probed(const Probing& probing,
   std::vector<idx_t> assign(checked_mul(n, probing.nprobe, "n x nprobe lists"));
   std::vector<float> centroid_dis(assign.size());
   find_lists(request, probing, centroid_dis.data(), assign.data());
-  std::vector<idx_t> kept_rows;
-  if (const auto* kept = dynamic_cast<const KeptListRows*>(request.filter.rule()))
-    kept_rows = leave_out_lists(*kept, n, probing.nprobe, assign.data());
+  const auto* kept = dynamic_cast<const KeptListRows*>(request.filter.rule());
+  if (kept != nullptr && !is_range)
+    leave_out_lists(*kept, wanted_rows, n, probing.nprobe, assign.data());
   if (const PolarInvertedLists* lists = polar_lists()) {
     const ListProbes probes = {assign.data(), probing.nprobe, probing.max_codes};
     list_search(inverted_file(*lists), probes, RowLabel::id, request, result);
     if (!is_range) add_stats(*this, n, probes, &::faiss::indexIVF_stats);
-    return kept_rows;
+    return;
   }
   require(!is_range, StatusCode::unsupported,
           "range_search: invlists was replaced by lists that are not ours");
@@ -176,7 +180,6 @@ std::vector<idx_t> IndexIVFPolar::search_probed(const Probing& probing,
   IndexIVF::search_preassigned(n, request.queries, request.goal.k, assign.data(),
                                centroid_dis.data(), result.scores, result.ids, false, &ivf,
                                &::faiss::indexIVF_stats);
-  return kept_rows;
 }
 
 void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
@@ -184,7 +187,8 @@ void IndexIVFPolar::search(idx_t n, const float* x, idx_t k, float* distances, i
   with_faiss_errors([&] {
     require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
     search_probed(Probing(*this, params),
-                  make_request(n, x, SearchGoal::best(k), params, exactness), {distances, labels});
+                  make_request(n, x, SearchGoal::best(k), params, exactness), {distances, labels},
+                  0);
   });
 }
 
@@ -202,7 +206,7 @@ void IndexIVFPolar::range_search(idx_t n, const float* x, float radius,
     }
     RangeFound found;
     search_probed(Probing(*this, params),
-                  make_request(n, x, SearchGoal::within(radius), params, exactness), &found);
+                  make_request(n, x, SearchGoal::within(radius), params, exactness), &found, 0);
     write_range_result(found, result);
   });
 }

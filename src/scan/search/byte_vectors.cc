@@ -146,21 +146,22 @@ void ByteVectors::score(const ByteQuery& query, const int8_t* values, int64_t fi
   }
 }
 
-void ByteVectors::find_candidates(const float* similarity, float margin, int64_t wanted,
-                                  std::vector<int64_t>* found) const {
+void ByteVectors::find_candidates(std::span<const float> similarity, float margin, int64_t wanted,
+                                  std::vector<int64_t>* found) {
+  const int64_t count = std::ssize(similarity);
   float least = -std::numeric_limits<float>::infinity();
-  if (wanted < count_) least = nearly_highest(similarity, count_, wanted) - margin;
-  find_not_below(least, similarity, count_, found);
+  if (wanted < count) least = nearly_highest(similarity.data(), count, wanted) - margin;
+  find_not_below(least, similarity.data(), count, found);
   // Where one value is far from all others, most are in few buckets.
-  if (std::ssize(*found) <= 4 * wanted || wanted == count_) return;
+  if (std::ssize(*found) <= 4 * wanted || wanted == count) return;
   std::vector<float> sorted;
   for (const int64_t i : *found) {
-    const float value = similarity[i];
+    const float value = similarity[static_cast<size_t>(i)];
     sorted.push_back(std::isnan(value) ? std::numeric_limits<float>::infinity() : value);
   }
   std::nth_element(sorted.begin(), sorted.begin() + wanted - 1, sorted.end(), std::greater<>());
   least = std::max(least, sorted[static_cast<size_t>(wanted - 1)] - margin);
-  find_not_below(least, similarity, count_, found);
+  find_not_below(least, similarity.data(), count, found);
 }
 
 }  // namespace polarquant

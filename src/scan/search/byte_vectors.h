@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/core/aligned_buffer.h"
@@ -58,10 +59,10 @@ class ByteVectors {
   /// The same for one tile, from its dots, (16).
   void set_similarity(const ByteQuery& query, int64_t tile, const int32_t* dots,
                       float* similarity) const;
-  /// Finds those that may be among the `wanted` ≤ count() best by their similarity: few more, and
-  /// in any case enough.
-  void find_candidates(const float* similarity, float margin, int64_t wanted,
-                       std::vector<int64_t>* found) const;
+  /// Finds those of (count) similarities that may be among the `wanted` ≤ count best: few more, and
+  /// in any case enough; rising.
+  static void find_candidates(std::span<const float> similarity, float margin, int64_t wanted,
+                              std::vector<int64_t>* found);
 
  private:
   int64_t count_;

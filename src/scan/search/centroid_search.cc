@@ -140,40 +140,59 @@ void CentroidSearch::score_query_tiles(int64_t first_query_tile, int64_t end_que
 }
 
 // The best by similarity are ordered by their exact scores.
-void CentroidSearch::choose(const float* query, const float* similarity, float margin,
-                            int64_t nprobe, float* scores, int64_t* lists) const {
+void CentroidSearch::choose(const CentroidRequest& request, int64_t query,
+                            std::span<const float> similarity, float margin, float* scores,
+                            int64_t* lists) const {
   thread_local std::vector<int64_t> found;
+  thread_local std::vector<float> some;
   thread_local std::vector<Neighbor> candidates;
   const int dim = codec_.dim();
+  const float* q = request.queries + query * dim;
   const auto row_bytes = static_cast<size_t>(dim) * sizeof(float);
   const auto fetch_row = [&](int64_t list) {
     fetch(reinterpret_cast<const uint8_t*>(centroids_ + list * dim), row_bytes);
   };
-  vectors_.find_candidates(similarity, margin, std::min(nprobe, count_), &found);
+  if (request.among != nullptr) {
+    some.clear();
+    for (const int32_t list : *request.among) some.push_back(similarity[static_cast<size_t>(list)]);
+    similarity = some;
+  }
+  const int64_t wanted = std::min(request.nprobe, std::ssize(similarity));
+  if (wanted > 0) {
+    ByteVectors::find_candidates(similarity, margin, wanted, &found);
+  } else {
+    found.clear();
+  }
+  if (request.among != nullptr) {
+    for (int64_t& list : found) list = (*request.among)[static_cast<size_t>(list)];
+  }
   candidates.clear();
   for (size_t i = 0; i < found.size(); ++i) {
     if (i + 1 < found.size()) fetch_row(found[i + 1]);
-    const float score = exact_score(codec_.metric(), query, centroids_ + found[i] * dim, dim);
+    const float score = exact_score(codec_.metric(), q, centroids_ + found[i] * dim, dim);
     candidates.emplace_back(key_of_score(score, codec_.higher_is_nearer()), found[i]);
   }
-  write_top_k(candidates, nprobe, codec_.higher_is_nearer(), scores, lists);
+  write_top_k(candidates, request.nprobe, codec_.higher_is_nearer(),
+              scores + query * request.nprobe, lists + query * request.nprobe);
 }
 
-void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, int threads,
-                            float* scores, int64_t* lists) const {
+void CentroidSearch::search(const CentroidRequest& request, float* scores, int64_t* lists) const {
   const int dim = codec_.dim();
+  const int64_t nq = request.nq;
   const int64_t query_tiles = query_tiles_of(count_);
-  threads = thread_count(threads, std::max(nq, div_up(query_tiles, kTaskQueryTiles)));
+  const int threads =
+      thread_count(request.threads, std::max(nq, div_up(query_tiles, kTaskQueryTiles)));
   const auto choose_of = [&](int64_t first, int64_t query, const Chunk& chunk) {
-    choose(queries + (first + query) * dim,
-           &chunk.similarity[static_cast<size_t>(query) * vectors_.similarities()],
-           vectors_.margin(chunk.queries[static_cast<size_t>(query)]), nprobe,
-           scores + (first + query) * nprobe, lists + (first + query) * nprobe);
+    const std::span<const float> similarity = {
+        &chunk.similarity[static_cast<size_t>(query) * vectors_.similarities()],
+        static_cast<size_t>(count_)};
+    choose(request, first + query, similarity,
+           vectors_.margin(chunk.queries[static_cast<size_t>(query)]), scores, lists);
   };
   const CentroidPlan plan = plan_centroids(nq, count_, threads);
   if (plan.by_centroids) {
     Chunk chunk;
-    prepare(nq, queries, &chunk);
+    prepare(nq, request.queries, &chunk);
     parallel_for(div_up(query_tiles, kTaskQueryTiles), threads, [&](int64_t task, int) {
       const int64_t end = std::min(query_tiles, (task + 1) * kTaskQueryTiles);
       for (int64_t query = 0; query < nq; ++query)
@@ -188,7 +207,7 @@ void CentroidSearch::search(int64_t nq, const float* queries, int64_t nprobe, in
   parallel_for(tasks, threads, [&](int64_t task, int thread) {
     Chunk& chunk = chunks[static_cast<size_t>(thread)];
     const int64_t first = task * chunk_queries;
-    prepare(std::min(chunk_queries, nq - first), queries + first * dim, &chunk);
+    prepare(std::min(chunk_queries, nq - first), request.queries + first * dim, &chunk);
     score_query_tiles(0, query_tiles, &chunk);
     for (int64_t query = 0; query < chunk.count(); ++query) choose_of(first, query, chunk);
   });

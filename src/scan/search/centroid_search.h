@@ -7,12 +7,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "src/codec/codec.h"
 #include "src/scan/search/byte_vectors.h"
 
 namespace polarquant {
+
+struct CentroidRequest {
+  int64_t nq = 0;
+  const float* queries = nullptr;  // (nq, dim), finite; borrowed
+  int64_t nprobe = 1;
+  int threads = 0;  // as core/parallel.h
+  /// The numbers of the centroids that are looked at, rising; null: all.
+  const std::vector<int32_t>* among = nullptr;
+};
 
 class CentroidSearch {
  public:
@@ -25,12 +35,10 @@ class CentroidSearch {
   /// Memory without the centroids.
   size_t memory_bytes() const;
 
-  /// The nprobe nearest for each of nq queries (nq, dim), finite: their scores, inner product or
-  /// squared L2 distance, and numbers (nq, nprobe), nearest first, ties to the lower number; −1
-  /// where there are fewer. `threads` as core/parallel.h. They are exact, except for rounding
-  /// errors of more than five standard deviations.
-  void search(int64_t nq, const float* queries, int64_t nprobe, int threads, float* scores,
-              int64_t* lists) const;
+  /// The nprobe nearest for each query: their scores, inner product or squared L2 distance, and
+  /// numbers (nq, nprobe), nearest first, ties to the lower number; −1 where there are fewer. They
+  /// are exact, except for rounding errors of more than five standard deviations.
+  void search(const CentroidRequest& request, float* scores, int64_t* lists) const;
 
  private:
   /// Queries as bytes, and their similarity (higher is nearer) to all centroids.
@@ -40,8 +48,8 @@ class CentroidSearch {
   void score_query_tiles(int64_t first_query_tile, int64_t end_query_tile, Chunk* chunk) const;
   void score_one(int64_t query, int64_t first_query_tile, int64_t end_query_tile,
                  Chunk* chunk) const;
-  void choose(const float* query, const float* similarity, float margin, int64_t nprobe,
-              float* scores, int64_t* lists) const;
+  void choose(const CentroidRequest& request, int64_t query, std::span<const float> similarity,
+              float margin, float* scores, int64_t* lists) const;
 
   const float* centroids_;
   int64_t count_;

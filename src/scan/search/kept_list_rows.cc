@@ -54,26 +54,32 @@ class ByListOffset final : public FilterRule {
 }  // namespace
 
 KeptListRows::KeptListRows(const CodeLists& lists, const RowFilter& filter)
-    : first_(first_places(lists)), kept_(ask_for_ids(lists, filter, first_)) {}
-
-int64_t KeptListRows::count(int64_t list) const {
-  const auto at = static_cast<size_t>(list);
-  int64_t count = 0;
-  for (int64_t place = first_[at]; place < first_[at + 1]; place += 64)
-    count += std::popcount(kept_.words()[static_cast<size_t>(place / 64)]);
-  return count;
+    : first_(first_places(lists)), kept_(ask_for_ids(lists, filter, first_)) {
+  for (int64_t list = 0; list < lists.count(); ++list) {
+    const int64_t* first = &first_[static_cast<size_t>(list)];
+    int64_t count = 0;
+    for (int64_t place = first[0]; place < first[1]; place += 64)
+      count += std::popcount(kept_.words()[static_cast<size_t>(place / 64)]);
+    rows_ += lists.rows(list);
+    counts_.push_back(count);
+    if (count > 0) lists_.push_back(static_cast<int32_t>(list));
+  }
 }
 
-std::vector<int64_t> leave_out_lists(const KeptListRows& kept, int64_t nq, int64_t nprobe,
-                                     int64_t* lists) {
-  std::vector<int64_t> rows(static_cast<size_t>(nq));
-  for (int64_t i = 0; i < nq * nprobe; ++i) {
-    if (lists[i] < 0) continue;
-    const int64_t count = kept.count(lists[i]);
-    if (count == 0) lists[i] = -1;
-    rows[static_cast<size_t>(i / nprobe)] += count;
+double share_kept(const RowFilter& filter) {
+  const auto* kept = dynamic_cast<const KeptListRows*>(filter.rule());
+  return kept != nullptr ? kept->share() : 1;
+}
+
+void leave_out_lists(const KeptListRows& kept, int64_t wanted, int64_t nq, int64_t nprobe,
+                     int64_t* lists) {
+  for (int64_t query = 0; query < nq; ++query) {
+    int64_t rows = 0;
+    for (int64_t i = query * nprobe; i < (query + 1) * nprobe; ++i) {
+      if (rows >= wanted) lists[i] = -1;
+      if (lists[i] >= 0) rows += kept.count(lists[i]);
+    }
   }
-  return rows;
 }
 
 uint64_t KeptListRows::members(const int64_t* list_offsets, int count) const {

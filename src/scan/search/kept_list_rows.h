@@ -2,6 +2,7 @@
 // Filters over the rows of an inverted file.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -24,17 +25,22 @@ class KeptListRows final : public FilterRule {
   KeptListRows(const CodeLists& lists, const RowFilter& filter);
 
   int64_t count() const { return kept_.count(); }
+  /// The share of all rows that these are.
+  double share() const {
+    return static_cast<double>(count()) / static_cast<double>(std::max<int64_t>(rows_, 1));
+  }
   /// Those of one list.
-  int64_t count(int64_t list) const;
-  /// body(list_offset) for each, rising.
+  int64_t count(int64_t list) const { return counts_[static_cast<size_t>(list)]; }
+  /// Lists that have any, rising.
+  const std::vector<int32_t>& lists() const { return lists_; }
+  /// body(list_offset) for each of a list, rising.
   template <typename Body>
-  void for_each(const Body& body) const {
-    for (size_t list = 0; list + 1 < first_.size(); ++list) {
-      for (int64_t at = first_[list]; at < first_[list + 1]; at += 64) {
-        uint64_t left = kept_.words()[static_cast<size_t>(at / 64)];
-        for (; left != 0; left &= left - 1)
-          body(list_offset(static_cast<int64_t>(list), at - first_[list] + std::countr_zero(left)));
-      }
+  void for_each(int64_t list, const Body& body) const {
+    const int64_t first = first_[static_cast<size_t>(list)];
+    for (int64_t at = first; at < first_[static_cast<size_t>(list) + 1]; at += 64) {
+      uint64_t left = kept_.words()[static_cast<size_t>(at / 64)];
+      for (; left != 0; left &= left - 1)
+        body(list_offset(list, at - first + std::countr_zero(left)));
     }
   }
   const MadeLater<KeptVectors>& vectors() const { return vectors_; }
@@ -53,13 +59,19 @@ class KeptListRows final : public FilterRule {
 
   std::vector<int64_t> first_;  // (lists + 1): the place of a list's first row, a multiple of 64
   KeptRows kept_;               // by place
+  int64_t rows_ = 0;            // of all lists
+  std::vector<int64_t> counts_;
+  std::vector<int32_t> lists_;
   MadeLater<KeptVectors> vectors_;
 };
 
-/// Puts −1 in the place of lists, (nq, nprobe), −1 for none, that have no row that is kept; returns
-/// how many each query's others have.
-std::vector<int64_t> leave_out_lists(const KeptListRows& kept, int64_t nq, int64_t nprobe,
-                                     int64_t* lists);
+/// What share of an inverted file's rows a filter keeps, 1 where that is not known.
+double share_kept(const RowFilter& filter);
+
+/// Puts −1 in the place of a query's lists, (nq, nprobe), nearest first, after those that have
+/// `wanted` rows that are kept, k at least.
+void leave_out_lists(const KeptListRows& kept, int64_t wanted, int64_t nq, int64_t nprobe,
+                     int64_t* lists);
 
 /// A filter over ids, which is borrowed, or KeptListRows, as one over list_offsets.
 RowFilter filter_of_list_offsets(const CodeLists& lists, const RowFilter& filter);

@@ -5,42 +5,36 @@
 #include <memory>
 #include <utility>
 
+#include "src/scan/search/kept_list_rows.h"
+#include "src/scan/search/kept_vectors.h"
 #include "src/scan/search/list_row_scorer.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
-#include "src/simd/exact_sums.h"
 
 namespace polarquant {
 namespace {
 
-/// Makes of ŷ the vector of a row, in place, and returns its constant.
-float make_linear(const Codec& codec, const ListCentre& centre, const RowTerms& terms, float* y) {
-  const int dim = codec.dim();
-  const float* c = centre.rotated;
-  const float across = terms.scale * simd_exact_sums().dot_float(c, y, dim);
-  float constant = 0;
-  float centre_weight = 1;
-  if (codec.metric() == Metric::l2) {
-    constant = centre.norm * centre.norm + terms.constant - across;
-    centre_weight = -2;
-  } else if (codec.has_factors() && centre.norm > 0) {
-    centre_weight += terms.constant / centre.norm - across / (centre.norm * centre.norm);
-  }
-  for (int j = 0; j < dim; ++j) y[j] = centre_weight * c[j] + terms.scale * y[j];
-  return constant;
-}
+/// Rows that are kept, and how many of their vectors are read, if there are any.
+struct KeptToScore {
+  const KeptListRows& rows;
+  const KeptVectors* vectors;
+  int64_t most_vectors;
+};
 
 /// Scores rows that are kept: all, or those that vectors leave.
 class KeptListSearch final : public QueryGroups {
  public:
-  KeptListSearch(const InvertedFile& file, const KeptListRows& kept, const KeptVectors* vectors,
-                 const SearchRequest& request, const SearchResult& result)
+  KeptListSearch(const InvertedFile& file, const KeptToScore& kept, const SearchRequest& request,
+                 const SearchResult& result)
       : QueryGroups(file.codec, request, result, thread_count(request.threads, request.nq),
                     static_cast<double>(request.nq)),
         file_(file),
-        vectors_(vectors),
+        vectors_(kept.vectors),
+        most_vectors_(kept.most_vectors),
         workers_(static_cast<size_t>(threads_)) {
-    if (vectors == nullptr) kept.for_each([this](int64_t row) { all_.push_back(row); });
+    if (vectors_ != nullptr) return;
+    for (const int32_t list : kept.rows.lists())
+      kept.rows.for_each(list, [this](int64_t row) { all_.push_back(row); });
   }
 
   void run() { QueryGroups::run(kListGroupQueries); }
@@ -62,7 +56,8 @@ class KeptListSearch final : public QueryGroups {
       if (worker == nullptr) worker = std::make_unique<Worker>(file_);
       const PreparedQuery& prepared = prepared_[static_cast<size_t>(query)];
       if (vectors_ != nullptr)
-        vectors_->find_candidates(prepared, k(), &worker->memory, &worker->candidates);
+        vectors_->find_candidates(prepared, k(), most_vectors_, &worker->memory,
+                                  &worker->candidates);
       for (const int64_t row : vectors_ != nullptr ? worker->candidates : all_) {
         const float score = worker->scorer.score(prepared, row);
         best(0)[query].push({key_of_score(score, codec_.higher_is_nearer()), row});
@@ -78,6 +73,7 @@ class KeptListSearch final : public QueryGroups {
 
   const InvertedFile& file_;
   const KeptVectors* vectors_;
+  int64_t most_vectors_;
   std::vector<int64_t> all_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
@@ -90,44 +86,6 @@ RowFilter ask_all_lists(const InvertedFile& file, const SearchRequest& request) 
 }
 
 }  // namespace
-
-KeptVectors::KeptVectors(const InvertedFile& file, const KeptListRows& kept)
-    : is_l2_(file.codec.metric() == Metric::l2),
-      has_centres_(!file.centres.empty()),
-      bytes_(std::max<int64_t>(kept.count(), 1), file.codec.dim()) {
-  ListRowScorer rows(file);
-  AlignedVector<float> y(static_cast<size_t>(file.codec.dim()));
-  kept.for_each([&](int64_t row) {
-    const RowTerms terms = rows.decode(row);
-    std::copy_n(rows.decoded(), y.size(), y.data());
-    float constant = terms.constant;
-    if (has_centres_) {
-      const ListCentre& centre = file.centres[static_cast<size_t>(list_of_offset(row))];
-      constant = make_linear(file.codec, centre, terms, y.data());
-    } else {
-      for (float& value : y) value *= terms.scale;
-    }
-    bytes_.set(std::ssize(list_offsets_), y.data(), constant);
-    list_offsets_.push_back(row);
-  });
-}
-
-void KeptVectors::find_candidates(const PreparedQuery& query, int64_t k, Memory* memory,
-                                  std::vector<int64_t>* list_offsets) const {
-  list_offsets->clear();
-  if (list_offsets_.empty()) return;
-  const float sign = is_l2_ ? -1 : 1;
-  const float weight = has_centres_ ? 1 : query.bias_weight;
-  memory->values.assign(static_cast<size_t>(bytes_.padded_dim()), 0);
-  memory->similarity.resize(bytes_.similarities());
-  const ByteQuery rounded =
-      bytes_.round_query(query.rotated.data(), 0, sign * weight, sign, memory->values.data());
-  bytes_.score(rounded, memory->values.data(), 0, bytes_.tiles(), memory->similarity.data());
-  bytes_.find_candidates(memory->similarity.data(), bytes_.margin(rounded),
-                         std::min(k, bytes_.count()), &memory->numbers);
-  for (const int64_t number : memory->numbers)
-    list_offsets->push_back(list_offsets_[static_cast<size_t>(number)]);
-}
 
 KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
                                 const SearchResult& result) {
@@ -150,17 +108,21 @@ KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRe
   if (kept != nullptr && may_leave_out) {
     std::shared_ptr<const KeptVectors> vectors;
     if (plan.rounded) {
-      vectors = kept->vectors().get(request->nq, kQueriesBeforeCopy,
+      // A prepared filter is for many more.
+      const int64_t queries = request->filter.is_prepared()
+                                  ? kQueriesBeforeCopy
+                                  : std::max(kQueriesBeforeCopy, plan.queries);
+      vectors = kept->vectors().get(request->nq, queries,
                                     [&] { return std::make_unique<KeptVectors>(file, *kept); });
     }
     if (plan.scored || vectors != nullptr) {
-      KeptListSearch(file, *kept, vectors.get(), *request, result).run();
+      KeptListSearch(file, {*kept, vectors.get(), plan.vectors}, *request, result).run();
       return {true, 0};
     }
   }
   if (kept != nullptr) request->filter = filter;
   if (!request->goal.is_range) request->options.nprobe = plan.nprobe;
-  return {false, plan.wanted};
+  return {false, std::max(plan.wanted, request->goal.k)};
 }
 
 }  // namespace polarquant

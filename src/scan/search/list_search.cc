@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "src/scan/search/kept_list_rows.h"
 #include "src/scan/search/list_scan.h"
 #include "src/scan/search/plan.h"
 #include "src/scan/search/query_groups.h"
@@ -50,7 +51,8 @@ class ListSearch final : public QueryGroups {
   void search_group() override {
     prepare_queries();
     plan_ = plan_lists(file_.scan_codec, ScanMachine::here(),
-                       {nq_, probes_.nprobe, file_.lists.count(), exactness(), threads_});
+                       {nq_, probes_.nprobe, file_.lists.count(), exactness(), threads_,
+                        share_kept(request_.filter)});
     if (plan_.by_lists) {
       search_by_lists();
     } else {

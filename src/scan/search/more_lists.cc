@@ -16,9 +16,9 @@ constexpr int64_t kMoreLists = 4;
 
 }  // namespace
 
-void search_until_filled(const SearchRequest& request, int dim, int64_t nlist, int64_t wanted_rows,
+void search_until_filled(const SearchRequest& request, int dim, int64_t nlist,
                          const SearchResult& result, const SearchLists& search) {
-  std::vector<int64_t> kept_rows = search(request, result);
+  search(request, result);
   if (request.goal.is_range || request.filter.keeps_all()) return;
   const int64_t k = request.goal.k;
   SearchRequest remaining = request;
@@ -28,10 +28,8 @@ void search_until_filled(const SearchRequest& request, int dim, int64_t nlist, i
   std::iota(searched.begin(), searched.end(), int64_t{0});
   while (remaining.options.nprobe < nlist) {
     std::vector<int64_t> unfilled;
-    for (size_t i = 0; i < searched.size(); ++i) {
-      const bool has_few = !kept_rows.empty() && kept_rows[i] < wanted_rows;
-      if (has_few || result.ids[searched[i] * k + k - 1] < 0) unfilled.push_back(searched[i]);
-    }
+    for (const int64_t q : searched)
+      if (result.ids[q * k + k - 1] < 0) unfilled.push_back(q);
     if (unfilled.empty()) return;
     std::vector<float> queries;
     for (const int64_t q : unfilled)
@@ -41,7 +39,7 @@ void search_until_filled(const SearchRequest& request, int dim, int64_t nlist, i
     remaining.options.nprobe = std::min(kMoreLists * remaining.options.nprobe, nlist);
     std::vector<float> scores(unfilled.size() * static_cast<size_t>(k));
     std::vector<int64_t> ids(scores.size());
-    kept_rows = search(remaining, {scores.data(), ids.data()});
+    search(remaining, {scores.data(), ids.data()});
     for (int64_t i = 0; i < remaining.nq; ++i) {
       const int64_t q = unfilled[static_cast<size_t>(i)];
       std::copy_n(scores.begin() + i * k, k, result.scores + q * k);

@@ -90,10 +90,17 @@ constexpr int64_t kAllowedTenths = 6;
 constexpr int64_t kScoredPerProbe = 4;
 constexpr int64_t kRowsOfListSearch = 100;
 constexpr int64_t kRoundedPerRow = 2;
-/// Vectors of bytes take at most an eighth of what all rows take.
-constexpr int64_t kRowsPerRounded = 16;
-/// Where a filter keeps this share of the rows, as many lists find as much of these as without it;
-/// where it keeps less, more do, in proportion.
+/// A vector of bytes takes about twice as long as a row of a code of 4 bits: all take at most a
+/// quarter of what all rows take.
+constexpr int64_t kRowsPerRounded = 8;
+/// Making a vector takes as long as so many rows of a list.
+constexpr int64_t kRowsPerVectorMade = 80;
+/// With a filter lists are searched until they have as many rows that it keeps as are read without
+/// it, in so many more lists at most as take half as long as a search without it: a list with a
+/// filter takes 1.4 times as long as one without.
+constexpr double kMoreProbesOfSearch = 13;
+constexpr double kMoreProbesPerProbe = .3;
+/// But where it keeps less than this share, as many more as it keeps fewer.
 constexpr double kShareOfSameProbes = .1;
 
 // Copies of the rows that a filter keeps take at most so much of what all rows take.
@@ -184,7 +191,8 @@ ScanPlan plan_scan(const ScanCodec* codec, const ScanMachine& machine, const Sca
 ListPlan plan_lists(const ScanCodec* codec, const ScanMachine& machine,
                     const ListRequest& request) {
   ListPlan plan;
-  plan.by_lists = request.nq * request.nprobe >= kMinQueriesPerList * request.lists;
+  plan.by_lists = static_cast<double>(request.nq * request.nprobe) * request.share >=
+                  static_cast<double>(kMinQueriesPerList * request.lists);
   if (!plan.by_lists) {
     plan.parts = std::clamp<int64_t>(div_up(request.threads, std::max<int64_t>(request.nq, 1)), 1,
                                      std::max<int64_t>(request.nprobe / kMinProbesPerTask, 1));
@@ -230,16 +238,21 @@ KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request) {
   KeptRowsPlan plan;
   plan.scored = kept <= kScoredPerProbe * nprobe;
   const int64_t rows_of_list = rows / std::max<int64_t>(lists, 1);
-  plan.rounded = kept <= rows / kRowsPerRounded &&
-                 kept / kRoundedPerRow <= nprobe * (rows_of_list + kRowsOfListSearch);
+  const int64_t rows_of_probes = nprobe * rows_of_list;
+  plan.vectors = std::min(kept, rows_of_probes);
+  const int64_t search_rows = nprobe * (rows_of_list + kRowsOfListSearch);
+  const int64_t read = plan.vectors + kept / kTileQueries;
+  plan.rounded = kept <= rows / kRowsPerRounded && read / kRoundedPerRow <= search_rows;
+  plan.queries = kept * kRowsPerVectorMade / std::max<int64_t>(search_rows, 1);
   const double share = static_cast<double>(std::max<int64_t>(kept, 1)) /
                        static_cast<double>(std::max<int64_t>(rows, 1));
-  const double wanted = std::ceil(static_cast<double>(nprobe) * kShareOfSameProbes / share);
+  const auto own = static_cast<double>(nprobe);
+  const double most = own + kMoreProbesOfSearch + kMoreProbesPerProbe * own;
+  const double probes =
+      std::ceil(std::max(std::clamp(own / share, own, most), own * kShareOfSameProbes / share));
   plan.nprobe =
-      std::clamp(static_cast<int64_t>(std::min(wanted, 1e18)), nprobe, std::max(nprobe, lists));
-  // Half of what they have where rows are kept at random.
-  plan.wanted = std::min(kept, static_cast<int64_t>(kShareOfSameProbes / 2 *
-                                                    static_cast<double>(nprobe * rows_of_list)));
+      std::clamp(static_cast<int64_t>(std::min(probes, 1e18)), nprobe, std::max(nprobe, lists));
+  plan.wanted = plan.vectors;
   return plan;
 }
 

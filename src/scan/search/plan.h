@@ -80,6 +80,7 @@ struct ListRequest {
   int64_t lists = 1;
   float exactness = 0;
   int threads = 1;
+  double share = 1;  // of the rows that the filter keeps, as far as that is known
 };
 
 struct ListPlan {
@@ -130,10 +131,12 @@ struct KeptRowsRequest {
   int64_t kept = 0;
 };
 struct KeptRowsPlan {
-  /// Vectors rounded to bytes tell which of them are scored, once there are any.
+  /// Vectors rounded to bytes tell which rows are scored, once there are any: so many are read.
   bool rounded = false;
-  bool scored = false;  // all of them are scored
-  /// Lists to search where neither is done, and more where these have fewer kept rows than that.
+  int64_t vectors = 0;
+  int64_t queries = 0;  // that take as long as making them
+  bool scored = false;  // all rows are scored
+  /// Lists to search where neither is done, fewer where these have so many kept rows.
   int64_t nprobe = 1;
   int64_t wanted = 0;
 };
