@@ -159,7 +159,7 @@ TEST_CASE("of many vectors of kept rows those in the most promising tiles are re
     CAPTURE(static_cast<int>(metric));
     const FileOfRows rows("Polar4", 64, metric, kRows);
     const InvertedFile file = rows.file();
-    const KeptListRows kept(*rows.lists, multiples_of(2));
+    const KeptListRows kept(file, multiples_of(2));
     const KeptVectors vectors(file, kept);
     const std::vector<float> queries = normal_numbers(kQueries * 64, 5);
     KeptVectors::Memory memory;
@@ -215,6 +215,39 @@ TEST_CASE("lists by place are all lists, and neighbours are near each other",
     distance += std::abs(centres[static_cast<size_t>(order[i])].norm -
                          centres[static_cast<size_t>(order[i - 1])].norm);
   CHECK(distance < 3 * kLists);
+}
+
+TEST_CASE("kept rows are the same by their ids and by asking for all",
+          "[scan][search][lists][filter]") {
+  const FileOfRows rows("Polar4", 64, Metric::l2, kRows);
+  const InvertedFile asked = rows.file();
+  InvertedFile looked_up = asked;
+  std::vector<int64_t> list_offsets;
+  for (int64_t list = 0; list < FileOfRows::kLists; ++list) {
+    for (int64_t row = 0; row < rows.lists->rows(list); ++row) {
+      const auto id = static_cast<size_t>(rows.lists->ids(list)[row]);
+      if (id >= list_offsets.size()) list_offsets.resize(id + 1, -1);
+      list_offsets[id] = list_offset(list, row);
+    }
+  }
+  looked_up.list_offsets = list_offsets;
+  std::vector<uint64_t> words(list_offsets.size() / 64 + 2, 0x0100'0010'0000'0001);
+  const RowFilter bits = keep_bits(reinterpret_cast<const uint8_t*>(words.data()),
+                                   64 * static_cast<int64_t>(words.size()));
+  for (const RowFilter& filter : {multiples_of(1), multiples_of(3), multiples_of(20),
+                                  keep_range(17, 90), keep_range(5, 5), bits}) {
+    const KeptListRows expected(asked, filter);
+    const KeptListRows found(looked_up, filter);
+    CHECK(found.count() == expected.count());
+    CHECK(found.lists() == expected.lists());
+    for (int64_t list = 0; list < FileOfRows::kLists; ++list) {
+      std::vector<int64_t> each[2];
+      expected.for_each(list, [&](int64_t row) { each[0].push_back(row); });
+      found.for_each(list, [&](int64_t row) { each[1].push_back(row); });
+      CHECK(each[0] == each[1]);
+      CHECK(found.count(list) == std::ssize(each[0]));
+    }
+  }
 }
 
 }  // namespace polarquant::test

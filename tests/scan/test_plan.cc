@@ -324,14 +324,14 @@ TEST_CASE("graphs with filters", "[scan][plan]") {
   CHECK(plan(16, 100, 100).ef == 16);
   // Half: enough of the nodes that a walk keeps are allowed. Fewer: it keeps more.
   CHECK_FALSE(plan(16, 1 << 20, 1 << 19).gathered);
-  CHECK(plan(16, 1 << 20, 1 << 19).ef == 16);
+  CHECK(plan(16, 1 << 20, 1 << 19).ef == 20);
   CHECK_FALSE(plan(16, 1 << 20, 1 << 17).gathered);
-  CHECK(plan(16, 1 << 20, 1 << 17).ef == 48);
+  CHECK(plan(16, 1 << 20, 1 << 17).ef == 80);
   // Few are scored one by one, so many as a walk would take as long for.
   CHECK(plan(64, 1 << 30, 4096 + 63).gathered);
-  CHECK(plan(64, 100'000, 5'000).gathered);
-  CHECK_FALSE(plan(64, 100'000, 8'000).gathered);
-  CHECK(plan(64, 100'000, 8'000).ef == 75);
+  CHECK(plan(64, 100'000, 8'000).gathered);
+  CHECK_FALSE(plan(64, 100'000, 10'000).gathered);
+  CHECK(plan(64, 100'000, 10'000).ef == 100);
   CHECK(plan(64, 100'000, 0).gathered);
   CHECK(plan_graph({int64_t{1} << 40, 1, int64_t{1} << 31, 1}).ef == int64_t{1} << 31);
 }
@@ -348,10 +348,10 @@ TEST_CASE("inverted files with filters", "[scan][plan]") {
   };
   for (const Row& row : {
            // nprobe, lists, rows, kept
-           Row{{32, 1024, 117'659, 0}, true, true, 0, 0, 1024, 0},
-           Row{{32, 1024, 117'659, 128}, true, true, 128, 1, 1024, 128},
-           Row{{32, 1024, 117'659, 129}, true, false, 129, 1, 1024, 129},
-           Row{{32, 1024, 117'659, 1177}, true, false, 1177, 13, 320, 1177},
+           Row{{32, 1024, 117'659, 0}, true, true, 0, 0, 128, 0},
+           Row{{32, 1024, 117'659, 128}, true, true, 128, 1, 128, 128},
+           Row{{32, 1024, 117'659, 129}, true, false, 129, 1, 128, 129},
+           Row{{32, 1024, 117'659, 1177}, true, false, 1177, 13, 128, 1177},
            // So many vectors are read as lists have rows.
            Row{{32, 1024, 117'659, 11'766}, true, false, 3648, 137, 55, 3648},
            Row{{32, 1024, 117'659, 14'707}, true, false, 3648, 171, 55, 3648},
@@ -361,6 +361,8 @@ TEST_CASE("inverted files with filters", "[scan][plan]") {
            Row{{32, 1024, 117'659, 94'128}, false, false, 3648, 1099, 40, 3648},
            Row{{32, 1024, 117'659, 117'659}, false, false, 3648, 1374, 32, 3648},
            Row{{128, 1024, 117'659, 11'766}, true, false, 11'766, 34, 180, 11'766},
+           // Lists are passed over that are known to have none: fewer are enough.
+           Row{{32, 1024, 117'659, 1177, false}, true, false, 1177, 13, 320, 1177},
            // The means of vectors are more than lists that are searched have rows.
            Row{{1, 1024, 1'000'000, 18'815}, true, false, 976, 1398, 15, 976},
            Row{{1, 1024, 1'000'000, 18'848}, false, false, 976, 1401, 15, 976},
@@ -376,6 +378,17 @@ TEST_CASE("inverted files with filters", "[scan][plan]") {
     CHECK(plan.nprobe == row.nprobe);
     CHECK(plan.wanted == row.wanted);
   }
+}
+
+TEST_CASE("kept rows of inverted files are found by their ids where these are few",
+          "[scan][plan]") {
+  CHECK(finds_by_ids(0, 0));
+  CHECK(finds_by_ids(250, 1000));
+  CHECK_FALSE(finds_by_ids(251, 1000));
+  CHECK(finds_for_one_search(41, 1000));
+  CHECK_FALSE(finds_for_one_search(42, 1000));
+  CHECK(scores_all_of_list(8));
+  CHECK_FALSE(scores_all_of_list(9));
 }
 
 TEST_CASE("few rows that a filter keeps are copied", "[scan][plan]") {

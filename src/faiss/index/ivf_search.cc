@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "polarquant/faiss.h"
@@ -52,7 +53,10 @@ void add_stats(const IndexIVFPolar& index, idx_t n, const ListProbes& probes,
 }  // namespace
 
 InvertedFile IndexIVFPolar::inverted_file(const PolarInvertedLists& lists) const {
-  return {*codec_, scan_codec_.get(), lists.lists(), centres_};
+  // FAISS's number of a list and an offset in it is our list_offset.
+  std::span<const int64_t> list_offsets;
+  if (direct_map.type == ::faiss::DirectMap::Array) list_offsets = direct_map.array;
+  return {*codec_, scan_codec_.get(), lists.lists(), centres_, list_offsets};
 }
 
 InvertedFile IndexIVFPolar::inverted_file() const {

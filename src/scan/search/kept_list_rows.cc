@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 
 namespace polarquant {
@@ -28,6 +29,34 @@ KeptRows ask_for_ids(const CodeLists& lists, const RowFilter& filter,
                         words.data() + first[static_cast<size_t>(list)] / 64);
   }
   return {std::move(words), first.back()};
+}
+
+/// The same, where the filter keeps few ids, by these.
+KeptRows find_by_ids(std::span<const int64_t> list_offsets, const KeptRows& ids,
+                     const std::vector<int64_t>& first) {
+  std::vector<uint64_t> words(static_cast<size_t>(first.back() / 64));
+  for (size_t at = 0; at < ids.words().size(); ++at) {
+    for (uint64_t left = ids.words()[at]; left != 0; left &= left - 1) {
+      const int64_t found = list_offsets[64 * at + static_cast<size_t>(std::countr_zero(left))];
+      if (found < 0) continue;
+      const int64_t place =
+          first[static_cast<size_t>(list_of_offset(found))] + row_of_offset(found);
+      words[static_cast<size_t>(place / 64)] |= uint64_t{1} << place % 64;
+    }
+  }
+  return {std::move(words), first.back()};
+}
+
+KeptRows find_rows(const InvertedFile& file, const RowFilter& filter,
+                   const std::vector<int64_t>& first) {
+  if (!file.list_offsets.empty()) {
+    const int64_t rows = std::ssize(file.list_offsets);
+    const bool are_few = finds_by_ids(filter.counted().value_or(0), rows);
+    const RowFilter ids = are_few ? kept_rows(filter, rows) : RowFilter();
+    if (are_few && finds_by_ids(*ids.counted(), rows))
+      return find_by_ids(file.list_offsets, static_cast<const KeptRows&>(*ids.rule()), first);
+  }
+  return ask_for_ids(file.lists, filter, first);
 }
 
 /// A filter over ids as one over list_offsets.
@@ -53,13 +82,15 @@ class ByListOffset final : public FilterRule {
 
 }  // namespace
 
-KeptListRows::KeptListRows(const CodeLists& lists, const RowFilter& filter)
-    : first_(first_places(lists)), kept_(ask_for_ids(lists, filter, first_)) {
+KeptListRows::KeptListRows(const InvertedFile& file, const RowFilter& filter)
+    : first_(first_places(file.lists)), kept_(find_rows(file, filter, first_)) {
+  const CodeLists& lists = file.lists;
   for (int64_t list = 0; list < lists.count(); ++list) {
     const int64_t* first = &first_[static_cast<size_t>(list)];
     int64_t count = 0;
     for (int64_t place = first[0]; place < first[1]; place += 64)
-      count += std::popcount(kept_.words()[static_cast<size_t>(place / 64)]);
+      if (const uint64_t mask = kept_.words()[static_cast<size_t>(place / 64)])
+        count += std::popcount(mask);
     rows_ += lists.rows(list);
     counts_.push_back(count);
     if (count > 0) lists_.push_back(static_cast<int32_t>(list));
@@ -95,7 +126,13 @@ RowFilter filter_of_list_offsets(const CodeLists& lists, const RowFilter& filter
   return RowFilter(std::make_shared<ByListOffset>(lists, filter));
 }
 
-int64_t estimate_kept(const CodeLists& lists, int64_t rows, const RowFilter& filter) {
+int64_t estimate_kept(const InvertedFile& file, int64_t rows, const RowFilter& filter) {
+  const CodeLists& lists = file.lists;
+  const int64_t positions = std::ssize(file.list_offsets);
+  if (const auto ids = filter.listed(); ids && positions > 0)
+    return std::lower_bound(ids->begin(), ids->end(), positions) -
+           std::lower_bound(ids->begin(), ids->end(), 0);
+  if (positions > 0 && !filter.calls_back()) return *kept_rows(filter, positions).counted();
   constexpr int64_t kMostAsked = 2048;
   constexpr int64_t kEnoughKept = 32;  // the share is then a sixth off
   constexpr int64_t kOfList = 16;

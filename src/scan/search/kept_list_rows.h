@@ -22,7 +22,7 @@ class KeptVectors;
 class KeptListRows final : public FilterRule {
  public:
   /// `filter`: over ids.
-  KeptListRows(const CodeLists& lists, const RowFilter& filter);
+  KeptListRows(const InvertedFile& file, const RowFilter& filter);
 
   int64_t count() const { return kept_.count(); }
   /// The share of all rows that these are.
@@ -76,7 +76,8 @@ void leave_out_lists(const KeptListRows& kept, int64_t wanted, int64_t nq, int64
 /// A filter over ids, which is borrowed, or KeptListRows, as one over list_offsets.
 RowFilter filter_of_list_offsets(const CodeLists& lists, const RowFilter& filter);
 
-/// About how many rows of the lists a filter over ids keeps, judged by at most 2,048 of them.
-int64_t estimate_kept(const CodeLists& lists, int64_t rows, const RowFilter& filter);
+/// How many rows of the lists a filter over ids keeps; judged by at most 2,048 of them where ids
+/// are not positions.
+int64_t estimate_kept(const InvertedFile& file, int64_t rows, const RowFilter& filter);
 
 }  // namespace polarquant

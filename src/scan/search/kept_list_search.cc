@@ -81,7 +81,7 @@ class KeptListSearch final : public QueryGroups {
 /// The rows of all lists that a request's filter keeps.
 RowFilter ask_all_lists(const InvertedFile& file, const SearchRequest& request) {
   return request.filter.found(request.rows_state, [&] {
-    return RowFilter(std::make_shared<KeptListRows>(file.lists, request.filter));
+    return RowFilter(std::make_shared<KeptListRows>(file, request.filter));
   });
 }
 
@@ -89,8 +89,8 @@ RowFilter ask_all_lists(const InvertedFile& file, const SearchRequest& request) 
 
 KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRequest* request,
                                 const SearchResult& result) {
-  const auto plan_for = [&, nprobe = request->options.nprobe](int64_t count) {
-    return plan_kept_rows({nprobe, file.lists.count(), rows, count});
+  const auto plan_for = [&, nprobe = request->options.nprobe](int64_t count, bool are_known) {
+    return plan_kept_rows({nprobe, file.lists.count(), rows, count, are_known});
   };
   const bool calls_back = request->filter.calls_back();
   RowFilter filter;
@@ -98,12 +98,15 @@ KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRe
   if (request->filter.is_prepared() || (!calls_back && request->nq > kQueriesBeforeCopy)) {
     filter = ask_all_lists(file, *request);
   } else {
-    plan = plan_for(estimate_kept(file.lists, rows, request->filter));
+    const int64_t count = estimate_kept(file, rows, request->filter);
+    plan = plan_for(count, false);
     // For one search, too, that takes less than a search of most lists.
-    if (!calls_back && plan.nprobe > file.lists.count() / 2) filter = ask_all_lists(file, *request);
+    const bool are_found = !file.list_offsets.empty() && finds_for_one_search(count, rows);
+    if (!calls_back && (are_found || plan.nprobe > file.lists.count() / 2))
+      filter = ask_all_lists(file, *request);
   }
   const auto* kept = static_cast<const KeptListRows*>(filter.rule());
-  if (kept != nullptr) plan = plan_for(kept->count());
+  if (kept != nullptr) plan = plan_for(kept->count(), true);
   const bool may_leave_out = !request->goal.is_range && request->options.exactness < kScoreEveryRow;
   if (kept != nullptr && may_leave_out) {
     std::shared_ptr<const KeptVectors> vectors;

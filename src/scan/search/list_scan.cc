@@ -22,6 +22,7 @@ constexpr int64_t kFetchedRows = 256;
 ListScan::ListScan(const InvertedFile& file, const ListPlan& plan, const SearchRequest& request)
     : file_(file),
       filter_(filter_of_list_offsets(file.lists, request.filter)),
+      kept_(dynamic_cast<const KeptListRows*>(filter_.rule())),
       plan_(plan),
       request_(request),
       scorer_(file) {
@@ -57,6 +58,12 @@ void ListScan::set_query(const PreparedQuery& query, int64_t list, ScanQuery* sc
 void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<const int64_t> lists,
                       TopK* best, const ThreadLimits& limits) {
   while (!lists.empty()) {
+    if (scores_all(lists[0])) {
+      if (lists.size() > kFetchAheadLists) fetch_kept(lists[kFetchAheadLists]);
+      score_all(queries[query], lists[0], &best[query]);
+      lists = lists.subspan(1);
+      continue;
+    }
     const size_t count = lists_together(lists, best[query]);
     if (count > 0) {
       search_together(queries[query], lists, count, &best[query]);
@@ -70,13 +77,33 @@ void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<con
   }
 }
 
+bool ListScan::scores_all(int64_t list) const {
+  return kept_ != nullptr && !request_.goal.is_range && file_.lists.has_blocks() &&
+         file_.lists.span_count(list) == 1 && scores_all_of_list(kept_->count(list));
+}
+
+void ListScan::score_all(const PreparedQuery& query, int64_t list, TopK* best) {
+  ScanQuery& scan = (*list_queries_)[0];
+  set_query(query, list, &scan);
+  BlockRows rows = file_.lists.span(list, 0);
+  rows.first_row = list_offset(list, rows.first_row);
+  const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
+  for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
+    tile_->blocks = 0;
+    loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
+                tile_.get());
+    staged_->score_all(*tile_, scan, best);
+  }
+}
+
 // How many of the first lists are searched together; 0: the first one is searched alone.
 size_t ListScan::lists_together(std::span<const int64_t> lists, const TopK& best) const {
   // Without a threshold the candidates of one list are scored first: they give the others one.
   if (!file_.lists.has_blocks() || !plan_.bounded || !std::isfinite(best.worst_key())) return 0;
   size_t count = 0;
   int64_t blocks = 0;
-  while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists)) {
+  while (count < std::min<size_t>(lists.size(), TileSearch::kMaxLists) &&
+         !scores_all(lists[count])) {
     blocks += (file_.lists.rows(lists[count]) + kBlockRows - 1) / kBlockRows;
     if (blocks > TileSearch::kMaxListBlocks || file_.lists.span_count(lists[count]) > 1) break;
     ++count;
@@ -118,6 +145,26 @@ void ListScan::fetch(int64_t list) const {
   const BlockRows rows = file_.lists.span(list, 0);
   polarquant::fetch(rows.data,
                     file_.lists.layout().sketches_bytes(std::min(rows.rows, kFetchedRows)));
+}
+
+// Fetches what scores of the list's kept rows read.
+void ListScan::fetch_kept(int64_t list) const {
+  if (!scores_all(list)) {
+    fetch(list);
+    return;
+  }
+  if (!file_.centres.empty()) {
+    polarquant::fetch(
+        reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
+        static_cast<size_t>(file_.codec.dim()) * sizeof(float));
+  }
+  const BlockLayout& layout = file_.lists.layout();
+  const BlockRows rows = file_.lists.span(list, 0);
+  kept_->for_each(list, [&](int64_t row) {
+    const RowPlace at = rows.place(layout, row_of_offset(row));
+    __builtin_prefetch(layout.row_factors(at));
+    fetch_code(layout, at, layout.payload_bytes());
+  });
 }
 
 void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& limits) {

@@ -22,6 +22,8 @@
 
 namespace polarquant {
 
+class KeptListRows;
+
 class ListScan {
  public:
   /// The most queries that a list is searched for together.
@@ -49,6 +51,9 @@ class ListScan {
  private:
   void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
   void fetch(int64_t list) const;
+  void fetch_kept(int64_t list) const;
+  bool scores_all(int64_t list) const;
+  void score_all(const PreparedQuery& query, int64_t list, TopK* best);
   size_t lists_together(std::span<const int64_t> lists, const TopK& best) const;
   void search_together(const PreparedQuery& query, std::span<const int64_t> lists, size_t count,
                        TopK* best);
@@ -59,7 +64,8 @@ class ListScan {
                         int64_t list);
 
   const InvertedFile& file_;
-  RowFilter filter_;  // over list_offsets
+  RowFilter filter_;          // over list_offsets
+  const KeptListRows* kept_;  // the same, if it is known which rows these are
   ListPlan plan_;
   const SearchRequest& request_;
   std::vector<TopK> best_;  // the best rows of a list's queries

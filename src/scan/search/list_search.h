@@ -20,6 +20,8 @@ struct InvertedFile {
   const CodeLists& lists;
   /// The centre of each list's codes; empty: all lists have the codec's own centre.
   std::span<const ListCentre> centres;
+  /// By id, −1 for none, where ids are positions; empty: not known.
+  std::span<const int64_t> list_offsets = {};
 };
 
 /// The lists to search for each query, (nq, nprobe), nearest first; −1: none.
@@ -45,11 +47,12 @@ constexpr int64_t row_of_offset(int64_t list_offset) { return list_offset & 0xff
 
 /// Searches the probed lists for each query; result ids are labels, ties by lower label, and the
 /// filter is over ids. The k best rows are those of the largest min(score, bounds), by int8 values
-/// where the codec has them, ties to the lower list_offset; it returns Codec::score of each about
-/// its list's centre, to the bit, in the order of these. Rows within a radius are those whose score
-/// is, except rows that have a bound outside, as in block_search. The result does not depend on
-/// threads or the machine. Throws bad_argument for a request that is not allowed, lists that are
-/// not there, and queries that are not finite.
+/// where the codec has them, ties to the lower list_offset, and by score alone in lists with few
+/// rows that the filter is known to keep (KeptListRows); it returns Codec::score of each about its
+/// list's centre, to the bit, in the order of these. Rows within a radius are those whose score is,
+/// except rows that have a bound outside, as in block_search. The result does not depend on threads
+/// or the machine. Throws bad_argument for a request that is not allowed, lists that are not there,
+/// and queries that are not finite.
 void list_search(const InvertedFile& file, const ListProbes& probes, RowLabel label,
                  const SearchRequest& request, const SearchResult& result);
 

@@ -80,9 +80,9 @@ constexpr int64_t kMaxSimilarities = int64_t{1} << 20;
 // Graphs. A walk takes as long, for each node that it keeps, as scoring so many rows one after the
 // other, which bounds leave most of out (docs/dev/tuning.md, "Filters").
 constexpr int64_t kGatheredPerNode = 64;
-/// A walk finds as much as without a filter where so many tenths of k of the nodes that it keeps
-/// are allowed: it sees, and may return, many more than it keeps.
-constexpr int64_t kAllowedTenths = 6;
+/// A walk finds nearly as much as without a filter where so many tenths of k of the nodes that it
+/// keeps are allowed: it sees, and may return, many more than it keeps.
+constexpr int64_t kAllowedTenths = 10;
 
 // Filters in inverted files. Exact scores of single rows take so many times less than the search of
 // a list (.35 of 1.2 us); the search of a list takes, beside its rows, as long as so many of them;
@@ -102,6 +102,16 @@ constexpr double kMoreProbesOfSearch = 13;
 constexpr double kMoreProbesPerProbe = .3;
 /// But where it keeps less than this share, as many more as it keeps fewer.
 constexpr double kShareOfSameProbes = .1;
+
+/// Where it is known which lists have kept rows, not more than so many times as many.
+constexpr double kMostProbesOfKnown = 4;
+
+// A look-up takes about three times as long as the question for an id.
+constexpr int64_t kRowsPerLookUp = 4;
+/// All look-ups of a search take less than a third of one without a filter.
+constexpr int64_t kRowsPerLookUpOfOne = 24;
+/// The bounds of a list's rows take as long as scores of so many.
+constexpr int64_t kScoredOfList = 8;
 
 // Copies of the rows that a filter keeps take at most so much of what all rows take.
 constexpr int64_t kRowsPerCopy = 8;
@@ -234,7 +244,7 @@ GraphPlan plan_graph(const GraphRequest& request) {
 }
 
 KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request) {
-  const auto& [nprobe, lists, rows, kept] = request;
+  const auto& [nprobe, lists, rows, kept, are_known] = request;
   KeptRowsPlan plan;
   plan.scored = kept <= kScoredPerProbe * nprobe;
   const int64_t rows_of_list = rows / std::max<int64_t>(lists, 1);
@@ -248,13 +258,18 @@ KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request) {
                        static_cast<double>(std::max<int64_t>(rows, 1));
   const auto own = static_cast<double>(nprobe);
   const double most = own + kMoreProbesOfSearch + kMoreProbesPerProbe * own;
-  const double probes =
-      std::ceil(std::max(std::clamp(own / share, own, most), own * kShareOfSameProbes / share));
+  const double proportional = own * kShareOfSameProbes / share;
+  const double more = are_known ? std::min(proportional, own * kMostProbesOfKnown) : proportional;
+  const double probes = std::ceil(std::max(std::clamp(own / share, own, most), more));
   plan.nprobe =
       std::clamp(static_cast<int64_t>(std::min(probes, 1e18)), nprobe, std::max(nprobe, lists));
   plan.wanted = plan.vectors;
   return plan;
 }
+
+bool finds_by_ids(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerLookUp; }
+bool finds_for_one_search(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerLookUpOfOne; }
+bool scores_all_of_list(int64_t kept) { return kept <= kScoredOfList; }
 
 bool copies_kept_rows(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerCopy; }
 

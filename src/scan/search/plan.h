@@ -129,6 +129,7 @@ struct KeptRowsRequest {
   int64_t lists = 1;
   int64_t rows = 0;  // in all lists
   int64_t kept = 0;
+  bool are_known = true;  // which these are, so that lists without any are passed over
 };
 struct KeptRowsPlan {
   /// Vectors rounded to bytes tell which rows are scored, once there are any: so many are read.
@@ -141,6 +142,12 @@ struct KeptRowsPlan {
   int64_t wanted = 0;
 };
 KeptRowsPlan plan_kept_rows(const KeptRowsRequest& request);
+/// Whether kept rows are found by looking up their ids, where that is a read of an array, and not
+/// by asking for the ids of all rows; and whether that pays for a single search.
+bool finds_by_ids(int64_t kept, int64_t rows);
+bool finds_for_one_search(int64_t kept, int64_t rows);
+/// Whether all of so many kept rows of a list are scored, without bounds.
+bool scores_all_of_list(int64_t kept);
 
 /// Whether the rows that a filter keeps of some are copied, so that searches read nothing else:
 /// where these are few, for memory's sake, and after so many queries, which takes as long.
