@@ -10,17 +10,6 @@
 #include "src/scan/layout/row_removal.h"
 
 namespace polarquant {
-namespace {
-
-/// Memory is taken for so many rows at a time: short lists, which grow and shrink in turn, so leave
-/// pieces that fit each other.
-constexpr int64_t kRowStep = 8;
-
-/// Rows of spare memory that a chunk keeps as rows go: far more than a growing one takes, so that
-/// rows that come and go in turn do not move the others each time.
-int64_t most_spare_rows(int64_t rows) { return rows / 16 + kRowStep; }
-
-}  // namespace
 
 size_t CodeBlocks::memory_bytes() const {
   size_t bytes = 0;
@@ -65,8 +54,8 @@ uint8_t* CodeBlocks::block_of(Chunk& chunk, int64_t row) const {
 
 // Puts a chunk's rows where there is space for `rows`, and for the spare ones.
 void CodeBlocks::move(Chunk& chunk, int64_t rows) const {
-  const int64_t wanted = rows + rows_ / static_cast<int64_t>(kSpareShare);
-  const int64_t with_spare = std::min(kChunkRows, (wanted + kRowStep - 1) / kRowStep * kRowStep);
+  const size_t wanted = static_cast<size_t>(rows) + static_cast<size_t>(rows_) / kSpareShare;
+  const int64_t with_spare = std::min(kChunkRows, static_cast<int64_t>(whole_steps(wanted)));
   Chunk other;
   other.sketches.reserve(sketches_bytes(with_spare));
   other.payloads.reserve(payloads_bytes(with_spare));
@@ -82,7 +71,8 @@ void CodeBlocks::reserve(Chunk& chunk, int64_t rows) const {
 }
 
 void CodeBlocks::return_spare(Chunk& chunk, int64_t rows) const noexcept {
-  if (chunk.payloads.capacity() <= payloads_bytes(rows + most_spare_rows(rows_))) return;
+  const auto most_spare = static_cast<int64_t>(most_spare_rows(static_cast<size_t>(rows_)));
+  if (chunk.payloads.capacity() <= payloads_bytes(rows + most_spare)) return;
   try {
     move(chunk, rows);
   } catch (...) {

@@ -11,10 +11,8 @@
 namespace polarquant {
 namespace {
 
-/// What a list of so many rows keeps of its memory as rows go, and takes at a time: as the blocks
-/// of its codes (code_blocks.cc).
-constexpr size_t kRowStep = 8;
-size_t most_capacity(size_t rows) { return rows + rows / 16 + 2 * kRowStep; }
+/// What a list of so many rows keeps of its memory as rows go.
+size_t most_capacity(size_t rows) { return rows + most_spare_rows(rows) + kRowStep; }
 
 /// Gives back memory beyond `most` elements, unless there is none to do it with.
 template <typename Vector>
@@ -42,8 +40,7 @@ class OwnedLists : public CodeLists {
     std::vector<int64_t>& ids = ids_of(list);
     const size_t needed = ids.size() + static_cast<size_t>(n);
     if (needed <= ids.capacity()) return;
-    const size_t wanted = needed + ids.size() / kSpareShare;
-    ids.reserve((wanted + kRowStep - 1) / kRowStep * kRowStep);
+    ids.reserve(whole_steps(needed + ids.size() / kSpareShare));
   }
   void truncate_ids(int64_t list, int64_t rows) noexcept {
     ids_of(list).resize(static_cast<size_t>(rows));

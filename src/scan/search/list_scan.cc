@@ -77,6 +77,22 @@ void ListScan::search(const PreparedQuery* queries, int32_t query, std::span<con
   }
 }
 
+// Calls body for each tile of the list's rows, once it is loaded.
+template <typename Body>
+void ListScan::for_each_tile(int64_t list, const Body& body) {
+  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
+    BlockRows rows = file_.lists.span(list, i);
+    rows.first_row = list_offset(list, rows.first_row);
+    const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
+    for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
+      tile_->blocks = 0;
+      loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
+                  tile_.get());
+      body();
+    }
+  }
+}
+
 bool ListScan::scores_all(int64_t list) const {
   return kept_ != nullptr && !request_.goal.is_range && file_.lists.has_blocks() &&
          file_.lists.span_count(list) == 1 && scores_all_of_list(kept_->count(list));
@@ -85,15 +101,7 @@ bool ListScan::scores_all(int64_t list) const {
 void ListScan::score_all(const PreparedQuery& query, int64_t list, TopK* best) {
   ScanQuery& scan = (*list_queries_)[0];
   set_query(query, list, &scan);
-  BlockRows rows = file_.lists.span(list, 0);
-  rows.first_row = list_offset(list, rows.first_row);
-  const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
-  for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
-    tile_->blocks = 0;
-    loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
-                tile_.get());
-    staged_->score_all(*tile_, scan, best);
-  }
+  for_each_tile(list, [&] { staged_->score_all(*tile_, scan, best); });
 }
 
 // How many of the first lists are searched together; 0: the first one is searched alone.
@@ -134,13 +142,16 @@ void ListScan::search_together(const PreparedQuery& query, std::span<const int64
   staged_->search_lists(*tile_, {parts.data(), count}, best);
 }
 
+void ListScan::fetch_centre(int64_t list) const {
+  if (file_.centres.empty()) return;
+  polarquant::fetch(
+      reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
+      static_cast<size_t>(file_.codec.dim()) * sizeof(float));
+}
+
 // Fetches what a search of the list begins with.
 void ListScan::fetch(int64_t list) const {
-  if (!file_.centres.empty()) {
-    polarquant::fetch(
-        reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
-        static_cast<size_t>(file_.codec.dim()) * sizeof(float));
-  }
+  fetch_centre(list);
   if (!file_.lists.has_blocks() || file_.lists.rows(list) == 0) return;
   const BlockRows rows = file_.lists.span(list, 0);
   polarquant::fetch(rows.data,
@@ -153,11 +164,7 @@ void ListScan::fetch_kept(int64_t list) const {
     fetch(list);
     return;
   }
-  if (!file_.centres.empty()) {
-    polarquant::fetch(
-        reinterpret_cast<const uint8_t*>(file_.centres[static_cast<size_t>(list)].rotated),
-        static_cast<size_t>(file_.codec.dim()) * sizeof(float));
-  }
+  fetch_centre(list);
   const BlockLayout& layout = file_.lists.layout();
   const BlockRows rows = file_.lists.span(list, 0);
   kept_->for_each(list, [&](int64_t row) {
@@ -176,17 +183,7 @@ void ListScan::search_blocks(int64_t list, int64_t count, const ThreadLimits& li
     if (dense_ == nullptr) dense_ = std::make_unique<DenseSearch>(codec, plan_.form, plan_.bounded);
     query_tiles = std::make_unique<QueryTiles>(codec, queries, dense_->form(), 1);
   }
-  for (size_t i = 0; i < file_.lists.span_count(list); ++i) {
-    BlockRows rows = file_.lists.span(list, i);
-    rows.first_row = list_offset(list, rows.first_row);
-    const TileLoader loader(*file_.scan_codec, {&rows, 1}, filter_);
-    for (int64_t first = 0; first < loader.blocks(); first += kTileBlocks) {
-      tile_->blocks = 0;
-      loader.load(first, std::min<int64_t>(kTileBlocks, loader.blocks() - first), nullptr,
-                  tile_.get());
-      search_tile(kind, count, query_tiles.get(), limits);
-    }
-  }
+  for_each_tile(list, [&] { search_tile(kind, count, query_tiles.get(), limits); });
 }
 
 void ListScan::search_tile(ScanKind kind, int64_t count, const QueryTiles* query_tiles,

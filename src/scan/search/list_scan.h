@@ -50,6 +50,9 @@ class ListScan {
 
  private:
   void set_query(const PreparedQuery& query, int64_t list, ScanQuery* scan);
+  template <typename Body>
+  void for_each_tile(int64_t list, const Body& body);
+  void fetch_centre(int64_t list) const;
   void fetch(int64_t list) const;
   void fetch_kept(int64_t list) const;
   bool scores_all(int64_t list) const;

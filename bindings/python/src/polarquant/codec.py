@@ -377,9 +377,9 @@ class Codec(Handle):
         """All coded rows within a radius of each query: score > radius, for L2 squared distance <
         radius.
 
-        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and row positions of all queries together:
-        those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to
-        count. codes, n, filter, exactness, num_threads, progress, and what is raised: as for `search`.
+        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and row positions of all
+        queries together: those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the
+        first time to count. codes, n, filter, exactness, num_threads, progress, and what is raised: as for `search`.
         """
         array, rows = self._as_coded(codes, n)
         options = make_search_options(exactness, num_threads or self._num_threads)

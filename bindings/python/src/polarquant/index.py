@@ -310,8 +310,9 @@ class Index(Handle):
     ) -> tuple[Ids, Floats, Ids]:
         """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
 
-        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries together: those of
-        query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first time to count.
+        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries
+        together: those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first
+        time to count.
         filter, exactness, nprobe, num_threads, progress: as for `search`; Ctrl-C ends a long one.
         Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for graphs and
         refinements.
