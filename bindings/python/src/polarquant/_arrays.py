@@ -122,3 +122,10 @@ def as_codes(name: str, value: Any) -> Codes:
     if array.dtype != _UINT8:
         raise TypeError(f"{name}: dtype {array.dtype} is not allowed; uint8")
     return np.ascontiguousarray(array)
+
+
+def count_codes(codes: Codes, code_size: int) -> int:
+    """Rows of these codes, whose last axis, where there are two, is one code."""
+    if codes.nbytes % code_size or (codes.ndim > 1 and codes.shape[-1] != code_size):
+        raise BadArgumentError(f"codes: shape {codes.shape} is not allowed; (n, {code_size})")
+    return codes.nbytes // code_size

@@ -23,12 +23,13 @@ from polarquant._arrays import (
     as_rows_or_vector,
     as_text,
     as_vector,
+    count_codes,
 )
 from polarquant._handle import Handle, create
 from polarquant._library import check, default_options, lib, read_text, work_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
-from polarquant.codec_info import CodecInfo, Plan, read_info, read_plan
+from polarquant.codec_info import CodecInfo, Plan, read_info, read_plan, read_state
 from polarquant.errors import BadArgumentError, PolarError
 from polarquant.filters import FilterLike
 from polarquant.metric import Metric, MetricLike, as_metric
@@ -288,17 +289,8 @@ class Codec(Handle):
     def _score_prepared(self, query: Query, codes: Codes, n: int) -> Floats:
         scores = np.empty(n, dtype=np.float32)
         with self._use.shared as handle, query._use.shared as query_handle:
-            check(
-                lib.polar_codec_score(
-                    handle,
-                    query_handle,
-                    n,
-                    address(codes),
-                    codes.nbytes,
-                    self._work_options(),
-                    address(scores),
-                )
-            )
+            coded = (n, address(codes), codes.nbytes, self._work_options())
+            check(lib.polar_codec_score(handle, query_handle, *coded, address(scores)))
         return scores
 
     def score_codes(
@@ -408,28 +400,14 @@ class Codec(Handle):
             )
         out = np.empty((*given.shape[:-1], self._dim), dtype=np.float32)
         nw = 1 if given.ndim == 1 else len(given)
-        self._read(
-            lib.polar_codec_combine,
-            n,
-            address(array),
-            array.nbytes,
-            nw,
-            address(given),
-            self._work_options(),
-            address(out),
-        )
+        coded = (n, address(array), array.nbytes, nw, address(given), self._work_options())
+        self._read(lib.polar_codec_combine, *coded, address(out))
         return out
 
     def save_state(self) -> bytes:
         """Everything that decides the bytes of codes. Keep it: codes cannot be read without."""
-        needed = ctypes.c_size_t()
         with self._use.shared as handle:
-            check(lib.polar_codec_save_state(handle, None, 0, ctypes.byref(needed)))
-            out = np.empty(needed.value, dtype=np.uint8)
-            check(
-                lib.polar_codec_save_state(handle, address(out), out.nbytes, ctypes.byref(needed))
-            )
-        return out.tobytes()
+            return read_state(handle)
 
     @classmethod
     def load_state(cls, state: CodesLike) -> Codec:
@@ -452,18 +430,15 @@ class Codec(Handle):
 
     def _as_coded(self, codes: CodesLike, n: int | None) -> tuple[Codes, int]:
         """Codes as one array, and their number of rows."""
-        array = as_codes("codes", codes)
-        if n is not None:
-            n = as_int("n", n, 0, 2**63 - 1)
-            wanted = self.encoded_bytes(n)
-            if array.nbytes != wanted:
-                raise BadArgumentError(f"codes: {array.nbytes} bytes; {n} rows have {wanted}")
-            return array, n
-        if self._group_rows > 1:
+        if n is None and self._group_rows > 1:
             raise BadArgumentError(
                 f"n: None is not allowed where {self._group_rows} rows share a code; the number of rows"
             )
-        size = self._code_size
-        if array.nbytes % size or (array.ndim > 1 and array.shape[-1] != size):
-            raise BadArgumentError(f"codes: shape {array.shape} is not allowed; (n, {size})")
-        return array, array.nbytes // size
+        array = as_codes("codes", codes)
+        if n is None:
+            return array, count_codes(array, self._code_size)
+        n = as_int("n", n, 0, 2**63 - 1)
+        wanted = self.encoded_bytes(n)
+        if array.nbytes != wanted:
+            raise BadArgumentError(f"codes: {array.nbytes} bytes; {n} rows have {wanted}")
+        return array, n

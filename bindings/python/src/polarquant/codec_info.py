@@ -93,6 +93,15 @@ def read_plan(codec: int) -> Plan:
     )
 
 
+def read_state(codec: int) -> bytes:
+    """Of the codec of this handle."""
+    needed = ctypes.c_size_t()
+    check(lib.polar_codec_save_state(codec, None, 0, ctypes.byref(needed)))
+    out = (ctypes.c_uint8 * needed.value)()
+    check(lib.polar_codec_save_state(codec, out, needed.value, ctypes.byref(needed)))
+    return bytes(out)
+
+
 def spec_help() -> str:
     """A text that lists every codec name's form, meaning and an example."""
     return read_text(lib.polar_spec_help)

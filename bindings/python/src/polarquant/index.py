@@ -12,7 +12,8 @@ import numpy.typing as npt
 from polarquant import _structs
 from polarquant._arrays import Floats, Ids, address, as_ids, as_int, as_rows, as_text
 from polarquant._faiss_ivf import FaissIvf
-from polarquant._handle import Handle, create
+from polarquant._handle import create
+from polarquant._index_traits import IndexTraits
 from polarquant._library import check, default_options, lib, read_text, sized, work_options
 from polarquant._progress import LongCall, ProgressLike
 from polarquant._search import make_search_options, run_range_search, run_search
@@ -25,7 +26,7 @@ from polarquant.metric import Metric, MetricLike, as_metric
 _ALWAYS = 2**63
 
 
-class Index(Handle):
+class Index(IndexTraits):
     """An index made from a factory string.
 
     description: one of our codes, alone ("Polar2") or in a FAISS factory string ("PCA128,Polar4",
@@ -44,8 +45,6 @@ class Index(Handle):
     most, however many wait to change the index. len() is `ntotal`.
     """
 
-    _destroy = lib.polar_index_destroy
-
     def __init__(
         self, description: str, dim: int, metric: MetricLike = Metric.INNER_PRODUCT
     ) -> None:
@@ -63,77 +62,6 @@ class Index(Handle):
         index._dim, index._metric = info.dim, Metric(info.metric)
         index._description = read_text(lib.polar_index_description, handle)
         return index
-
-    @property
-    def description(self) -> str:
-        """The factory string it was made from."""
-        return self._description
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of a vector."""
-        return self._dim
-
-    @property
-    def metric(self) -> Metric:
-        """How nearness is measured."""
-        return self._metric
-
-    @property
-    def ntotal(self) -> int:
-        """Rows held."""
-        with self._use.shared as handle:
-            return int(lib.polar_index_ntotal(handle))
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether rows can be added; False when `train` must come first."""
-        with self._use.shared as handle:
-            return bool(lib.polar_index_is_trained(handle))
-
-    @property
-    def nlist(self) -> int:
-        """Lists of an inverted file; 0 for an index that is none."""
-        with self._use.shared as handle:
-            return int(lib.polar_index_nlist(handle))
-
-    @property
-    def nprobe(self) -> int:
-        """Lists of an inverted file that a search looks through for each query where it names no
-        number, 1 in a new index; 0 for an index that is none. Can be set; files keep it.
-
-        Setting raises BadArgumentError for less than 1, UnsupportedError for another index.
-        """
-        with self._use.shared as handle:
-            return int(lib.polar_index_nprobe(handle))
-
-    @nprobe.setter
-    def nprobe(self, nprobe: int) -> None:
-        self._change(lib.polar_index_set_nprobe, as_int("nprobe", nprobe, 1, 2**63 - 1))
-
-    @property
-    def code_size(self) -> int:
-        """Bytes of one row's code, without ids and graph links; UnsupportedError where rows share
-        codes or FAISS does not tell."""
-        out = ctypes.c_size_t()
-        self._read(lib.polar_index_code_size, ctypes.byref(out))
-        return out.value
-
-    @property
-    def memory_bytes(self) -> int:
-        """Memory held: codes, ids, what was trained; not what lies in a mapped file."""
-        out = ctypes.c_size_t()
-        self._read(lib.polar_index_memory_bytes, ctypes.byref(out))
-        return out.value
-
-    def __len__(self) -> int:
-        return self.ntotal
-
-    def __repr__(self) -> str:
-        if self.closed:
-            return "Index(closed)"
-        metric = self._metric.name.lower()
-        return f"Index({self._description!r}, dim={self._dim}, metric={metric!r}, ntotal={self.ntotal})"
 
     def train(
         self, x: npt.ArrayLike, *, num_threads: int = 0, progress: ProgressLike = None
@@ -423,9 +351,7 @@ class Index(Handle):
         Raises NotFoundError, and UnsupportedError for an index that keeps no way back from id to
         row.
         """
-        out = np.empty(self._dim, dtype=np.float32)
-        id = as_int("id", id, -(2**63), 2**63 - 1)
-        self._read(lib.polar_index_reconstruct, id, address(out))
+        out: Floats = self.reconstruct_batch([as_int("id", id, -(2**63), 2**63 - 1)])[0]
         return out
 
     def reconstruct_batch(self, ids: npt.ArrayLike) -> Floats:
@@ -509,8 +435,7 @@ class Index(Handle):
         with self._use.shared as handle:
             return self._adopt_loaded(create(lib.polar_index_clone, handle))
 
-    def __copy__(self) -> Index:
-        return self.clone()
+    __copy__ = clone
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Index:
         return self.clone()
