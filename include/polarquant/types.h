@@ -149,8 +149,9 @@ POLAR_API void polar_filter_init(polar_filter* filter);
  * filter: any kind but POLAR_FILTER_CALLBACK, whose answers may change, and POLAR_FILTER_PREPARED.
  * One prepared filter serves any number of indexes and threads at once; it keeps what it found of
  * the last four states of indexes: an eighth of a byte a row each, and, after some searches, where
- * it leaves few rows, copies of these: of a flat index up to an eighth of all, of an inverted file
- * vectors of (dim) bytes for up to a sixteenth.
+ * it leaves few rows, copies of these: of a flat index up to an eighth of all, of a graph up to
+ * three fifths, but no more rows than 2,000 times ef_search, of an inverted file vectors of (dim)
+ * bytes for up to an eighth.
  */
 POLAR_API polar_status polar_prepared_filter_create(const polar_filter* filter,
                                                     polar_prepared_filter** out);

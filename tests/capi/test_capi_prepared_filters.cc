@@ -211,6 +211,37 @@ TEST_CASE("few rows that a prepared filter keeps are copied, to the same end", "
   }
 }
 
+TEST_CASE("graphs search copies of the rows that a prepared filter keeps", "[capi][filters]") {
+  // Half of the rows, which are alike: a walk from anywhere else would miss them.
+  std::vector<uint64_t> words((kRows + 63) / 64);
+  for (int64_t i = 0; i < kRows; ++i)
+    if (row(i)[0] + row(i)[1] > 0) words[static_cast<size_t>(i / 64)] |= uint64_t{1} << i % 64;
+  polar_filter bits;
+  polar_filter_init(&bits);
+  bits.kind = POLAR_FILTER_BITSET;
+  bits.bitset = {words.data(), kRows};
+  const Found expected = search(filled("Polar4", false), bits);
+  for (const char* description : {"HNSW16,Polar4", "NSG16,Polar4", "IDMap2,HNSW16,Polar4"}) {
+    INFO(description);
+    const IndexHandle index = filled(description, false);
+    const PreparedFilterHandle prepared = prepared_filter(bits);
+    for (int i = 0; i < 3; ++i) search(index, filter_of(prepared));
+    CHECK(search(index, filter_of(prepared)) == expected);
+    // Many queries are worth it without preparing.
+    polar_search_options options;
+    polar_search_options_init(&options);
+    options.filter = &bits;
+    std::vector<float> scores(20 * kK);
+    std::vector<int64_t> ids(20 * kK);
+    require_ok(
+        polar_index_search(index.get(), 20, row(0), kK, &options, scores.data(), ids.data()));
+    scores.resize(expected.scores.size());
+    ids.resize(expected.ids.size());
+    CHECK(scores == expected.scores);
+    CHECK(ids == expected.ids);
+  }
+}
+
 TEST_CASE("what cannot be prepared is refused", "[capi][filters]") {
   polar_prepared_filter* out = nullptr;
   const polar_filter none = filter_of(POLAR_FILTER_NONE);

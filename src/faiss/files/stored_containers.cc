@@ -88,10 +88,10 @@ StoredIndex read_pre_transform(IndexReading& reading) {
           stored.head.is_trained ? "" : "not ", is_trained ? "" : "not");
   auto index = std::make_unique<PreTransformOverPolar>(inner.index.get());
   index->own_fields = true;
-  inner.index.release();
+  static_cast<void>(inner.index.release());
   for (auto transform = chain.rbegin(); transform != chain.rend(); ++transform) {
     index->prepend_transform(transform->get());
-    transform->release();
+    static_cast<void>(transform->release());
   }
   index->is_trained = is_trained;
   return {std::move(index), inner.labels_are_rows};
@@ -150,8 +150,8 @@ StoredIndex read_refine(IndexReading& reading) {
   StoredIndex refine = read_inner(reading, stored.head, stored.head.dim);
   auto index = std::make_unique<RefineOverPolar>(base.index.get(), refine.index.get());
   index->own_fields = index->own_refine_index = true;
-  base.index.release();
-  refine.index.release();
+  static_cast<void>(base.index.release());
+  static_cast<void>(refine.index.release());
   index->k_factor = k_factor;
   require(index->is_trained == stored.head.is_trained, StatusCode::corrupt_data,
           "index file: a refinement is {}trained, its parts are {}",

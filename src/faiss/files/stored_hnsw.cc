@@ -88,7 +88,7 @@ void add_sections(const ::faiss::Index& written, SectionWriter& sections) {
     if (!hnsw.levels.empty()) sink.write(hnsw.levels.data(), hnsw.levels.size() * sizeof(int));
   });
   sections.add_data(kLinks, [&hnsw](ByteSink& sink) {
-    if (hnsw.neighbors.size() > 0)
+    if (hnsw.neighbors.size() > 0)  // NOLINT: some releases' vector cannot tell whether it is empty
       sink.write(hnsw.neighbors.data(), hnsw.neighbors.size() * sizeof(int));
   });
   add_index_sections(*index.storage, sections);
@@ -116,14 +116,14 @@ std::unique_ptr<::faiss::IndexHNSW> graph_over(std::unique_ptr<::faiss::Index> s
   // Rows that are kept one by one belong to graphs of our factory.
   auto* polar = dynamic_cast<IndexPolar*>(storage.get());
   if (polar != nullptr && polar->options().single_rows) {
-    storage.release();
+    static_cast<void>(storage.release());
     return std::make_unique<HNSWOverPolar>(std::unique_ptr<IndexPolar>(polar), kAnyLinks);
   }
   // FAISS scores rows in loops that no exception may leave: mapped ones are verified before.
   verify_index(*storage);
   auto index = std::make_unique<::faiss::IndexHNSW>(storage.get());
   index->own_fields = true;
-  storage.release();
+  static_cast<void>(storage.release());
   return index;
 }
 

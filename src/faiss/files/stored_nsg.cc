@@ -98,7 +98,7 @@ StoredIndex read(IndexReading& reading) {
           StatusCode::corrupt_data,
           "{}: its {} rows, dim {}, are not those of the storage, {} rows, dim {}", kWhat,
           head.ntotal, head.dim, storage.index->ntotal, storage.index->d);
-  storage.index.release();
+  static_cast<void>(storage.index.release());
   auto index = std::make_unique<NSGOverPolar>(std::unique_ptr<IndexPolar>(polar), numbers.R);
   set_nsg_numbers(numbers, *index);
   index->ntotal = head.ntotal;

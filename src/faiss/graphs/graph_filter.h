@@ -24,7 +24,8 @@ class GraphFilter {
       : k_(request.goal.k), nodes_(nodes), filter_(request.filter), allowed_(nodes) {
     int64_t expected = nodes;
     // A caller's function is asked for the nodes of a walk alone, as far as that goes.
-    if (filter_.is_prepared()) {
+    if (filter_.is_prepared() ||
+        (request.nq > kQueriesBeforeCopy && !filter_.keeps_all() && !filter_.calls_back())) {
       count(filter_.found(request.rows_state, [&] { return kept_rows(request.filter, nodes); }));
       expected = allowed_;
     } else if (!filter_.keeps_all() && !filter_.calls_back()) {
@@ -42,6 +43,10 @@ class GraphFilter {
   bool keeps_all() const { return filter_.keeps_all(); }
   bool keeps(int64_t node) const { return filter_.keeps(node); }
   int64_t ef() const { return plan_.ef; }
+  /// The filter, of nodes; KeptRows where all were asked for.
+  const RowFilter& nodes() const { return filter_; }
+  /// So many nodes that it keeps may be copied, and the copies searched.
+  int64_t most_copies() const { return plan_.most_copies; }
   /// Whether a search makes a walk at all.
   bool walks() const { return keeps_all() || !plan_.gathered; }
   /// Whether all that it keeps are to be scored, where a search has found so many by a walk, or

@@ -17,6 +17,7 @@
 #include "src/scan/search/search_request.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"
+#include "src/scan/stores/kept_copies.h"
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
@@ -216,6 +217,10 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
     return;
   }
   const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal);
+  SearchRequest of_nodes = request;
+  of_nodes.filter = filter.nodes();
+  if (search_kept_copies(rows.codes(), rows.codec(), of_nodes, filter.most_copies(), result))
+    return;
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(n));

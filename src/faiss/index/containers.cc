@@ -284,7 +284,7 @@ bool lift_id_map(std::unique_ptr<::faiss::Index>& index, ::faiss::IndexRefine& b
   std::unique_ptr<::faiss::Index> refinement = refine(built, map->index);
   auto ours = std::make_unique<MapOverPolar>(refinement.get());
   ours->own_fields = true;
-  refinement.release();
+  static_cast<void>(refinement.release());
   index = std::move(ours);
   return true;
 }

@@ -10,6 +10,7 @@
 #include <faiss/IndexRefine.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "polarquant/faiss.h"
 #include "src/core/format.h"
@@ -63,6 +64,13 @@ std::string explain_inverted_file(const IndexIVFPolar& index, const SearchReques
 
 std::string explain_graph(const SearchRequest& search, idx_t ef, idx_t rows) {
   const GraphFilter filter(search, nodes_kept(ef, search, rows), rows);
+  const std::optional<int64_t> kept = filter.nodes().counted();
+  if (kept.has_value() && *kept <= filter.most_copies()) {
+    return format_text(
+        "scan: of copies of the rows that the filter keeps, once it had more than {} queries\n"
+        "rows: {} of {}\n",
+        kQueriesBeforeCopy, *kept, rows);
+  }
   if (!filter.walks()) {
     return format_text(
         "scan: gathered: every row that the filter keeps is scored, since they are few\nrows: {}\n",

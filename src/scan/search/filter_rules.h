@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/scan/layout/code_blocks.h"
+#include "src/scan/model/scan_codec.h"
 #include "src/scan/search/made_later.h"
 #include "src/scan/search/row_filter.h"
 
@@ -33,6 +34,9 @@ RowFilter join(RowFilter a, RowFilter b, JoinMasks masks);
 
 /// Copies of the rows that a filter keeps.
 struct RowCopies {
+  explicit RowCopies(const Codec& codec) : scan(codec), blocks(scan.layout()) {}
+
+  ScanCodec scan;
   CodeBlocks blocks;
   std::vector<int64_t> rows;  // whose copies these are, rising
 };

@@ -115,6 +115,11 @@ constexpr int64_t kScoredOfList = 8;
 
 // Copies of the rows that a filter keeps take at most so much of what all rows take.
 constexpr int64_t kRowsPerCopy = 8;
+/// A graph's links take as much memory as its codes, and walks miss rows that are alike.
+constexpr int64_t kCopiedFifths = 3;
+/// A walk takes as long, for each node that it keeps, as a scan of so many copies, one and a half
+/// times so long.
+constexpr double kCopiesPerNode = 2000;
 
 /// Residual codes and Polar8, whose rows take long to decode.
 bool has_long_codes(const ScanCodec& codec) {
@@ -233,6 +238,9 @@ GraphPlan plan_graph(const GraphRequest& request) {
   const auto [k, ef, nodes, allowed] = request;
   GraphPlan plan = {false, ef};
   if (allowed >= nodes) return plan;
+  plan.most_copies =
+      std::min(nodes / 5 * kCopiedFifths,
+               static_cast<int64_t>(std::min(static_cast<double>(ef) * kCopiesPerNode, 1e18)));
   if (allowed > 0) {
     // A double, since the product may not fit 64 bits.
     const double wanted = static_cast<double>(k) * kAllowedTenths / 10 *
@@ -271,7 +279,7 @@ bool finds_by_ids(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerLo
 bool finds_for_one_search(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerLookUpOfOne; }
 bool scores_all_of_list(int64_t kept) { return kept <= kScoredOfList; }
 
-bool copies_kept_rows(int64_t kept, int64_t rows) { return kept <= rows / kRowsPerCopy; }
+int64_t most_copies(int64_t rows) { return rows / kRowsPerCopy; }
 
 bool search_is_bounded(const ScanCodec& codec, float exactness) {
   return codec.has_signs() && codec.dim() >= kMinBoundedDims && exactness < kScoreEveryRow;

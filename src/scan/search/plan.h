@@ -118,8 +118,9 @@ struct GraphRequest {
   int64_t allowed = 0;
 };
 struct GraphPlan {
-  bool gathered = false;  // all of them are scored, and no walk is made
-  int64_t ef = 1;         // nodes that a walk keeps, so that enough of these are allowed
+  bool gathered = false;    // all of them are scored, and no walk is made
+  int64_t ef = 1;           // nodes that a walk keeps, so that enough of these are allowed
+  int64_t most_copies = 0;  // so many allowed nodes are copied at most, and no walk is made either
 };
 GraphPlan plan_graph(const GraphRequest& request);
 
@@ -149,9 +150,9 @@ bool finds_for_one_search(int64_t kept, int64_t rows);
 /// Whether all of so many kept rows of a list are scored, without bounds.
 bool scores_all_of_list(int64_t kept);
 
-/// Whether the rows that a filter keeps of some are copied, so that searches read nothing else:
-/// where these are few, for memory's sake, and after so many queries, which takes as long.
-bool copies_kept_rows(int64_t kept, int64_t rows);
+/// The most rows that a filter may keep of so many for these to be copied, so that searches read
+/// nothing else; after so many queries, which take as long.
+int64_t most_copies(int64_t rows);
 inline constexpr int64_t kQueriesBeforeCopy = 8;
 
 /// Whether a search at this exactness ranks rows by bounds too, and not by scores alone.

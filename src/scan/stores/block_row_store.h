@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "src/scan/model/scan_codec.h"
-#include "src/scan/search/filter_rules.h"
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
@@ -21,9 +20,6 @@ class BlockRowStore : public RowStore {
   void set_scan_codec(std::unique_ptr<ScanCodec> codec) { scan_codec_ = std::move(codec); }
 
  private:
-  std::shared_ptr<const RowCopies> copies_of_kept(const Codec& codec,
-                                                  const SearchRequest& request) const;
-
   std::unique_ptr<ScanCodec> scan_codec_;
 };
 
