@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Which code to take for vectors like a sample.
 
-use crate::callbacks::{Callbacks, SharedProgressFn};
+use crate::callbacks::{Callbacks, ProgressFn};
 use crate::cancel::CancelToken;
 use crate::error::check;
 use crate::handle::Handle;
@@ -26,7 +26,7 @@ pub struct AdviceOptions<'a> {
     max_queries: Option<usize>,
     total_rows: usize,
     specs: Option<&'a [&'a str]>,
-    progress: Option<&'a SharedProgressFn<'a>>,
+    progress: Option<&'a ProgressFn<'a>>,
     cancel: Option<&'a CancelToken>,
 }
 
@@ -216,11 +216,8 @@ pub fn advise(
         raw.specs = specs.as_ptr();
         raw.num_specs = to_i64("specs", specs.len())?;
     }
-    let callbacks = Callbacks {
-        progress: options.progress.map(|progress| progress as _),
-        cancel: options.cancel,
-        ..Callbacks::default()
-    };
+    let callbacks =
+        Callbacks { progress: options.progress, cancel: options.cancel, ..Callbacks::default() };
     let (function, user) = callbacks.progress();
     raw.progress = function;
     raw.progress_user = user;

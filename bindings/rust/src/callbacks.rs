@@ -57,17 +57,14 @@ impl Panic {
     }
 }
 
-/// A closure that is told the share of the work that is done.
-pub(crate) type ProgressFn<'a> = dyn Fn(f64) -> ControlFlow<()> + 'a;
-/// The same, called from any thread.
-pub(crate) type SharedProgressFn<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
+/// A closure that is told the share of the work that is done, called from any thread.
+pub(crate) type ProgressFn<'a> = dyn Fn(f64) -> ControlFlow<()> + Sync + 'a;
 /// A closure that says whether an id is kept, called from any thread, several at once.
 pub(crate) type KeepFn<'a> = dyn Fn(i64) -> bool + Sync + 'a;
 
 /// What one call of the library calls back. The library has its address until the call returns.
 #[derive(Default)]
 pub(crate) struct Callbacks<'a> {
-    /// Called from other threads only where it was given as a `SharedProgressFn`.
     pub(crate) progress: Option<&'a ProgressFn<'a>>,
     pub(crate) cancel: Option<&'a CancelToken>,
     pub(crate) keep: Option<&'a KeepFn<'a>>,

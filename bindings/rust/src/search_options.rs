@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! How a search works, and which rows it may return.
 
-use crate::callbacks::{Callbacks, SharedProgressFn};
+use crate::callbacks::{Callbacks, ProgressFn};
 use crate::cancel::CancelToken;
 use crate::error::{check, Result};
 use crate::filter::Filter;
@@ -23,7 +23,7 @@ pub struct SearchOptions<'a> {
     nprobe: usize,
     ef_search: usize,
     k_factor: f64,
-    progress: Option<&'a SharedProgressFn<'a>>,
+    progress: Option<&'a ProgressFn<'a>>,
     cancel: Option<&'a CancelToken>,
 }
 
@@ -100,7 +100,7 @@ impl<'a> SearchOptions<'a> {
         let mut callbacks =
             self.filter.map_or_else(Callbacks::default, |filter| filter.callbacks());
         callbacks.cancel = self.cancel;
-        callbacks.progress = self.progress.map(|progress| progress as _);
+        callbacks.progress = self.progress;
         let (function, user) = callbacks.progress();
         options.progress = function;
         options.progress_user = user;

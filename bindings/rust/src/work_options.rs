@@ -47,7 +47,7 @@ impl<'a> WorkOptions<'a> {
     /// as that is known. `ControlFlow::Break(())` stops the call, which returns
     /// [`ErrorKind::Cancelled`](crate::ErrorKind::Cancelled) and leaves everything as it was. A
     /// panic stops the call, too, and goes on after it.
-    pub fn progress(self, progress: &'a dyn Fn(f64) -> ControlFlow<()>) -> Self {
+    pub fn progress(self, progress: &'a (dyn Fn(f64) -> ControlFlow<()> + Sync)) -> Self {
         WorkOptions { progress: Some(progress), ..self }
     }
 
