@@ -67,7 +67,7 @@ impl<'a> Filter<'a> {
             Bound::Unbounded => Some(i64::MIN),
         };
         let end = match ids.end_bound() {
-            Bound::Included(&last) => last.checked_add(1).unwrap_or(i64::MAX),
+            Bound::Included(&last) => last.saturating_add(1),
             Bound::Excluded(&end) => end,
             Bound::Unbounded => i64::MAX,
         };

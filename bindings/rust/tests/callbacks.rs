@@ -3,7 +3,9 @@
 
 mod support;
 
-use polarquant::{advise, AdviceOptions, CancelToken, Codec, ErrorKind, Filter, Index, Metric};
+use polarquant::{
+    advise, AdviceOptions, CancelToken, Codec, Error, ErrorKind, Filter, Index, Metric,
+};
 use polarquant::{SearchOptions, SharedIndex, WorkOptions};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -125,10 +127,9 @@ fn a_token_stops_calls_from_another_thread() {
     let token = CancelToken::new();
     let options = WorkOptions::new().cancel(&token).num_threads(1);
     let result = std::thread::scope(|scope| {
-        let work = scope.spawn(|| loop {
-            let encoded = codec.encode_using(&rows, &options);
-            if encoded.is_err() {
-                return encoded;
+        let work = scope.spawn(|| -> Result<(), Error> {
+            loop {
+                codec.encode_using(&rows, &options)?;
             }
         });
         std::thread::sleep(std::time::Duration::from_millis(30));

@@ -105,7 +105,7 @@ fn headers() -> Option<PathBuf> {
     let given = std::env::var_os("POLARQUANT_INCLUDE_DIR").map(PathBuf::from);
     let own = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../include"));
     let folder = given.unwrap_or(own);
-    folder.join("polarquant/polarquant.h").exists().then(|| folder)
+    folder.join("polarquant/polarquant.h").exists().then_some(folder)
 }
 
 #[test]

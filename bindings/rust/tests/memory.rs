@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+//! Objects made, used and dropped again and again take no memory. `POLARQUANT_ROUNDS` says how often;
+//! run_tests.sh has it done 100,000 times under valgrind, too.
+
+mod support;
+
+use polarquant::WorkOptions;
+use polarquant::{CodeBlocks, Codec, ErrorKind, Filter, Index, Metric, SearchOptions, SharedIndex};
+use std::sync::Arc;
+use support::vectors::numbers;
+
+const DIM: usize = 8;
+const ROWS: usize = 5;
+/// Rounds until allocators have what they keep.
+const FIRST_ROUNDS: usize = 500;
+const ALLOWED_BYTES: usize = 2 << 20;
+
+/// Everything that there is to free, and errors.
+fn round(x: &[f32]) {
+    let work = WorkOptions::new().num_threads(1);
+    let prepared = Filter::range(..3).prepare().unwrap();
+    let options = SearchOptions::new().num_threads(1).filter(Filter::prepared(&prepared));
+    let mut index = Index::new("Polar4", DIM, Metric::L2).unwrap();
+    index.add_with_ids_using(x, &[0, 1, 2, 3, 4], &work).unwrap();
+    assert_eq!(index.search_using(&x[..DIM], 4, &options).unwrap().iter().count(), 3);
+    index.range_search_using(&x[..DIM], 1e9, &options).unwrap();
+    assert_eq!(index.reconstruct(99).unwrap_err().kind(), ErrorKind::NotFound);
+    assert!(Index::new("Nothing9", DIM, Metric::L2).is_err());
+    let copy = SharedIndex::from(index.try_clone().unwrap());
+    let mut bytes = Vec::new();
+    let same = copy.clone();
+    assert!(copy.try_into_inner().is_err());
+    same.write_to(&mut bytes).unwrap();
+    assert_eq!(Index::read_from(&mut bytes.as_slice()).unwrap().ntotal(), ROWS);
+    bytes.truncate(bytes.len() / 2);
+    assert!(Index::read_from(&mut bytes.as_slice()).is_err());
+
+    let codec = Arc::new(Codec::new("Polar2", DIM, Metric::L2).unwrap());
+    let codes = codec.encode_using(x, &work).unwrap();
+    let query = codec.prepare_query(&x[..DIM]).unwrap();
+    let mut scores = [0.0; ROWS];
+    codec.score_into(&query, ROWS, &codes, &work, &mut scores).unwrap();
+    let mut blocks = CodeBlocks::new(&codec).unwrap();
+    blocks.append(ROWS, &codes).unwrap();
+    blocks.search_using(&x[..DIM], 2, &SearchOptions::new().num_threads(1)).unwrap();
+    Codec::load_state(&codec.save_state().unwrap()).unwrap();
+}
+
+/// Bytes of this process in memory; none where the system does not say.
+fn resident_bytes() -> Option<usize> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    text.split(' ').nth(1)?.parse::<usize>().ok().map(|pages| pages * 4096)
+}
+
+#[test]
+fn rounds_take_no_memory() {
+    let given = std::env::var("POLARQUANT_ROUNDS").ok();
+    let rounds: usize = given.map_or(5000, |text| text.parse().unwrap());
+    let x = numbers(1, ROWS * DIM);
+    (0..FIRST_ROUNDS.min(rounds)).for_each(|_| round(&x));
+    let before = resident_bytes();
+    (FIRST_ROUNDS..rounds).for_each(|_| round(&x));
+    if let (Some(before), Some(after)) = (before, resident_bytes()) {
+        let grown = after.saturating_sub(before);
+        println!("{} rounds: {} KiB more", rounds, grown / 1024);
+        assert!(grown < ALLOWED_BYTES, "{} bytes more after {} rounds", grown, rounds);
+    }
+}
