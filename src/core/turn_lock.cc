@@ -3,9 +3,11 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <new>
 
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
 
 namespace polarquant {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 /// Counted on in a forked child, where threads of the parent hold locks for ever.
 std::atomic<uint64_t> process{1};
 const int kForkHandler = pthread_atfork(nullptr, nullptr, [] { process.fetch_add(1); });
+
+constexpr std::chrono::milliseconds kBetweenPolls(50);
 
 thread_local const InsideCall* innermost = nullptr;
 
@@ -72,7 +76,18 @@ void TurnLock::wait_for_readers() {
   if (is_changing_.load(std::memory_order_relaxed)) return;  // set by this change alone
   std::unique_lock<std::mutex> lock(mutex_);
   is_changing_.store(true);
-  turned_.wait(lock, [&] { return readers_.load() == 0; });
+  WorkProgress* const work = WorkProgress::current();
+  const auto nobody_reads = [&] { return readers_.load() == 0; };
+  if (work == nullptr) {
+    turned_.wait(lock, nobody_reads);
+    return;
+  }
+  work->begin_loop();
+  while (!turned_.wait_for(lock, kBetweenPolls, nobody_reads)) {
+    lock.unlock();
+    work->poll();
+    lock.lock();
+  }
 }
 
 void TurnLock::end_change() noexcept {

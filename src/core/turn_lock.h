@@ -24,7 +24,8 @@ class TurnLock {
 
   /// Waits for changes that came before, not for readers.
   void begin_change();
-  /// From here on nobody reads, until end_change. Does nothing the second time.
+  /// From here on nobody reads, until end_change. Does nothing the second time. Who listens to the
+  /// thread's work is asked meanwhile, and may end it (work_progress.h): then end_change is left.
   void wait_for_readers();
   void end_change() noexcept;
 

@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <vector>
 
 #include "src/core/status.h"
+#include "src/core/work_progress.h"
 #include "tests/support/catch.h"
 
 using namespace polarquant;
@@ -79,6 +81,39 @@ TEST_CASE("a change begins beside readers, and waits for them later", "[core][tu
   }
   writer.join();
   CHECK(step == 2);
+}
+
+TEST_CASE("a change that waits for readers can be stopped", "[core][turns]") {
+  TurnLock lock;
+  std::atomic<bool> stop{false};
+  std::atomic<int> asked{0};
+  std::atomic<bool> stopped{false};
+  {
+    const Reading reading(lock);
+    std::thread writer([&] {
+      const std::function<bool(double)> report = [&](double) {
+        ++asked;
+        return !stop;
+      };
+      WorkProgress work(report, "change");
+      try {
+        Changing changing(lock);
+        changing.wait_for_readers();
+      } catch (const Error&) {
+        stopped = true;
+      }
+    });
+    wait_until([&] { return asked >= 2; });
+    stop = true;
+    wait_until([&] { return stopped.load(); });
+    writer.join();
+  }
+  // Nothing is left behind.
+  const Reading reading(lock);
+  std::thread([&] {
+    { const Reading beside(lock); }
+    Changing changing(lock);
+  }).join();
 }
 
 TEST_CASE("readers and changes take turns", "[core][turns]") {

@@ -252,10 +252,17 @@ class IndexLongCallTest(unittest.TestCase):
         self.assertFalse(codec.is_trained)
         codec.train(make_rows(3000, DIM), progress=lambda done: None)
 
-    def test_progress_of_a_change_cannot_use_what_changes(self):
+    def test_progress_of_a_change_may_read_but_not_change_what_changes(self):
         index = polarquant.Index("Polar4", DIM)
         with self.assertRaisesRegex(RuntimeError, "callback"):
-            index.add(make_rows(3000, DIM), progress=lambda done: index.ntotal)
+            index.train(make_rows(3000, DIM), progress=lambda done: index.ntotal)
+        with self.assertRaisesRegex(RuntimeError, "callback"):
+            index.add(make_rows(3000, DIM), progress=lambda done: index.add(make_rows(1, DIM)))
+        self.assertEqual(index.ntotal, 0)
+        seen = []
+        index.add(make_rows(3000, DIM), progress=lambda done: seen.append(index.ntotal))
+        self.assertIn(set(seen), ({0}, {0, 3000}, {3000}))
+        index = polarquant.Index("Polar4", DIM)
         other = polarquant.Index("Polar4", DIM)
         index.add(make_rows(3000, DIM), progress=lambda done: other.add(make_rows(10, DIM)))
         self.assertEqual(index.ntotal, 3000)

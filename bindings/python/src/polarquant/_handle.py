@@ -46,6 +46,11 @@ class Handle:
         with self._use.sole as handle:
             check(function(handle, *arguments))
 
+    def _change_beside(self, function: Any, *arguments: Any) -> None:
+        """The same for one that the C library lets go beside calls that read."""
+        with self._use.beside as handle:
+            check(function(handle, *arguments))
+
     def _change_long(
         self,
         what: str,
@@ -54,11 +59,12 @@ class Handle:
         numbers: int,
         function: Any,
         *arguments: Any,
+        beside: bool = False,
     ) -> None:
         """The same for one that may take long: heard by Ctrl-C from so many floats of rows on. Its
-        last argument are its options."""
+        last argument are its options. beside: as in _change_beside."""
         threads = as_int("num_threads", num_threads, 0, 1024)
-        with self._use.sole as handle:
+        with self._use.beside if beside else self._use.sole as handle:
             if not progress and numbers < _LONG_CHANGE:
                 check(function(handle, *arguments, _options_of_threads(threads)[1]))
                 return

@@ -110,23 +110,24 @@ def run_range_search(
         return True
 
     is_long = nq * rows * dim >= _LONG_WORK or progress or applied.calls_python
+    # Rows that come between two searches may be more than the first one counted.
     if not is_long:
         check(search())
-        if grow():
+        while grow():
             check(search())
-        return lims, scores, ids
+        return lims, scores[: lims[-1]], ids[: lims[-1]]
     with LongCall("range_search", progress, use) as call:
         options.progress = call.function
         call.begin_part(0, 0.5)
         status = search()
-        if status == 0 and applied.error is None and grow():
+        while status == 0 and applied.error is None and grow():
             call.begin_part(0.5, 1)
             status = search()
         if applied.error is None:
             call.check(status)
     if applied.error is not None:
         raise applied.error
-    return lims, scores, ids
+    return lims, scores[: lims[-1]], ids[: lims[-1]]
 
 
 def make_search_options(

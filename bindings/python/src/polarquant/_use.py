@@ -3,7 +3,8 @@
 
 Calls run without the interpreter's lock, and the C library leaves it to its caller that nothing else
 happens to an object while it changes. Here calls that only read share the object, and one that
-changes it waits for them, and they for it: threads may search while another one adds.
+changes it waits for them, and they for it. Changes that the C library itself lets go beside reading
+calls wait for other changes alone: threads search while another one adds.
 
 They take turns. Readers that come while a writer waits or works wait for that one's call, and go
 before the next writer, however many there are and however fast they come again; writers go in the
@@ -60,7 +61,8 @@ class callback_of:
 
 
 class Use:
-    """Who uses an object. `shared` and `sole` are context managers that give its handle."""
+    """Who uses an object. `shared`, `sole` and `beside`, for changes beside reading calls, are
+    context managers that give its handle."""
 
     def __init__(self, what: str, handle: int | None) -> None:
         self.what = what
@@ -68,6 +70,7 @@ class Use:
         self.forget()
         self.shared = _Shared(self)
         self.sole = _Sole(self)
+        self.beside = _Beside(self)
 
     def forget(self) -> None:
         """In a new process: threads of a parent do not live on in a forked child."""
@@ -81,6 +84,8 @@ class Use:
         self.waiting: set[int] = set()
         # Threads that change the object or wait to, first come first; the first may be at it.
         self.writers: list[int] = []
+        # Those of them that no call may read beside.
+        self.sole_writers: set[int] = set()
         self.writer: int | None = None
 
     def is_inside_callback(self) -> bool:
@@ -105,7 +110,7 @@ class _Shared:
             raise RuntimeError(f"{use.what}: a callback of a call that changes it cannot use it")
         nested = me in use.readers and use.is_inside_callback()
         use.readers[me] = use.readers[me] + 1 if nested else 1
-        if use.writers and not nested and not use.is_inside_callback():
+        if use.sole_writers and not nested and not use.is_inside_callback():
             self._wait(use, me)
         if use.handle is None:
             self.__exit__(None, None, None)
@@ -115,7 +120,7 @@ class _Shared:
     def _wait(use: Use, me: int) -> None:
         with use.lock:
             # Writers announce themselves under the lock.
-            if not use.writers:
+            if not use.sole_writers:
                 return
             use.readers.pop(me, None)
             use.waiting.add(me)
@@ -148,6 +153,8 @@ class _Shared:
 
 
 class _Sole:
+    _beside_readers = False
+
     def __init__(self, use: Use) -> None:
         self._use = use
 
@@ -163,11 +170,14 @@ class _Sole:
                 self._leave(use, me)
             use.readers.pop(me, None)
             use.writers.append(me)
+            if not self._beside_readers:
+                use.sole_writers.add(me)
             try:
-                while use.readers or use.writers[0] != me:
+                while use.writers[0] != me or (use.readers and not self._beside_readers):
                     use.changed.wait()
                 handle = use.open_handle()
-                use.writer = me
+                if not self._beside_readers:
+                    use.writer = me
             except BaseException:
                 self._leave(use, me)
                 raise
@@ -176,9 +186,10 @@ class _Sole:
     @staticmethod
     def _leave(use: Use, me: int) -> None:
         use.writers.remove(me)
+        use.sole_writers.discard(me)
         is_awaited = bool(use.waiting or use.writers)
         # Only a call that ended is a turn: the readers go on waiting for the next writer else.
-        if use.writer == me or not use.writers:
+        if use.writer == me or not use.sole_writers:
             for reader in use.waiting:
                 use.readers[reader] = 1
             use.waiting.clear()
@@ -195,3 +206,7 @@ class _Sole:
     ) -> None:
         with self._use.lock:
             self._leave(self._use, threading.get_ident())
+
+
+class _Beside(_Sole):
+    _beside_readers = True

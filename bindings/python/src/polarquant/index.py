@@ -40,9 +40,10 @@ class Index(IndexTraits):
     strided arrays from a copy. Numbers that are not finite are refused. After an error nothing has
     changed.
 
-    Threads may search at the same time; `train`, `add`, `add_with_ids`, `remove_ids`, `update` and
-    `merge_from` wait for them and run alone. They take turns: a search waits for one such call at
-    most, however many wait to change the index. len() is `ntotal`.
+    Threads may search at the same time, and while rows are added, removed or updated: such a change
+    codes its rows beside the searches of an index that is one of our specs or an inverted file of
+    one, and then waits for those that run. Searches that come meanwhile go after it, before the next
+    change. `train`, `merge_from` and `close` run alone. len() is `ntotal`.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class Index(IndexTraits):
         """
         rows = as_rows("x", x, self._dim)
         asked = ("add", progress, num_threads, rows.size)
-        self._change_long(*asked, lib.polar_index_add, len(rows), address(rows))
+        self._change_long(*asked, lib.polar_index_add, len(rows), address(rows), beside=True)
 
     def add_with_ids(
         self,
@@ -131,7 +132,7 @@ class Index(IndexTraits):
             raise BadArgumentError(f"ids: shape {row_ids.shape} is not allowed; ({len(rows)},)")
         arrays = (len(rows), address(rows), address(row_ids))
         asked = ("add", progress, num_threads, rows.size)
-        self._change_long(*asked, lib.polar_index_add_with_ids, *arrays)
+        self._change_long(*asked, lib.polar_index_add_with_ids, *arrays, beside=True)
 
     def add_to_lists(
         self,
@@ -153,7 +154,7 @@ class Index(IndexTraits):
                 )
         arrays = (len(rows), address(rows), address(row_ids), address(numbers))
         asked = ("add", progress, num_threads, rows.size)
-        self._change_long(*asked, lib.polar_index_add_to_lists, *arrays)
+        self._change_long(*asked, lib.polar_index_add_to_lists, *arrays, beside=True)
 
     def search(
         self,
@@ -263,7 +264,7 @@ class Index(IndexTraits):
         (`polarquant.filters`); functions are not taken, since one that raised would leave half of
         the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
-        cannot do that (inverted files, id maps), or cannot remove rows (graphs, refinements).
+        cannot do that (inverted files, id maps), or remove rows (graphs, refinements).
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
@@ -273,10 +274,10 @@ class Index(IndexTraits):
         if array is not None and array.dtype != np.bool_:
             gone = as_ids("ids", array)
             where = (len(gone), address(gone), ctypes.byref(removed))
-            self._change(lib.polar_index_remove, *where)
+            self._change_beside(lib.polar_index_remove, *where)
             return removed.value
         applied = AppliedFilter(ids if array is None else array, self._use)
-        self._change(lib.polar_index_remove_filtered, applied.address, ctypes.byref(removed))
+        self._change_beside(lib.polar_index_remove_filtered, applied.address, ctypes.byref(removed))
         return removed.value
 
     def merge_from(self, other: Index, *, num_threads: int = 0) -> None:
@@ -343,7 +344,7 @@ class Index(IndexTraits):
         if len(wanted) != len(rows):
             raise BadArgumentError(f"ids: shape {wanted.shape} is not allowed; ({len(rows)},)")
         arrays = (len(rows), address(wanted), address(rows))
-        self._change_long(name, progress, num_threads, rows.size, call, *arrays)
+        self._change_long(name, progress, num_threads, rows.size, call, *arrays, beside=True)
 
     def reconstruct(self, id: int) -> Floats:
         """The stored form of the row with this id, (dim,); normalized for cosine.
