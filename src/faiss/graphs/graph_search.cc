@@ -217,9 +217,9 @@ void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchR
     return;
   }
   const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal);
-  SearchRequest of_nodes = request;
-  of_nodes.filter = filter.nodes();
-  if (search_kept_copies(rows.codes(), rows.codec(), of_nodes, filter.most_copies(), result))
+  SearchRequest node_request = request;
+  node_request.filter = filter.nodes();
+  if (search_kept_copies(rows.codes(), rows.codec(), node_request, filter.most_copies(), result))
     return;
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
