@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that Go makes. Each does one call of the library and, where that fails, takes the
+ * error's text on the same thread: a goroutine may be on another thread by its next call.
+ *
+ * Structs that hold pointers are passed by value or made here, never in memory of Go's, so that no
+ * memory of Go's that C sees holds a pointer to other memory of Go's.
+ */
+#ifndef POLARQUANT_GO_CALLS_H
+#define POLARQUANT_GO_CALLS_H
+
+#include <polarquant/polarquant.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a call returned. */
+typedef struct polargo_result {
+  polar_status status;
+  char* text; /* of the error, for free(); NULL where there is none, or no memory for it */
+} polargo_result;
+
+/* How a call is told to stop, and whom it tells how far it is. */
+typedef struct polargo_watch {
+  const int32_t* stop; /* set to 1 at any time to stop the call; NULL: it cannot be stopped */
+  uintptr_t callbacks; /* a cgo.Handle of functions of Go's; 0: there are none */
+} polargo_watch;
+
+typedef struct polargo_work {
+  int32_t num_threads;
+  polargo_watch watch;
+} polargo_work;
+
+/* A filter. `kind` tells which member is read. */
+typedef struct polargo_filter {
+  polar_filter_kind kind;
+  int64_t count; /* of words or ids */
+  const uint64_t* words;
+  const int64_t* ids;
+  polar_id_range range;
+  uintptr_t callbacks; /* a cgo.Handle */
+  const polar_prepared_filter* prepared;
+} polargo_filter;
+
+typedef struct polargo_search {
+  int32_t num_threads;
+  float exactness; /* 0: the default */
+  int64_t nprobe;
+  int64_t ef_search;
+  double k_factor;
+  polargo_filter filter;
+  polargo_watch watch;
+} polargo_search;
+
+/* ---- Filters and codecs: calls_codec.c ------------------------------------------------------ */
+
+polargo_result polargo_prepared_filter_create(polargo_filter filter, polar_prepared_filter** out);
+
+/* centre: (dim), or NULL. seed 0: the default. */
+polargo_result polargo_codec_create(const char* spec, int32_t dim, polar_metric metric,
+                                    uint64_t seed, int32_t learn_centre, double norm_unit,
+                                    const float* centre, polar_codec** out);
+polargo_result polargo_codec_get_info(const polar_codec* codec, polar_codec_info* info);
+polargo_result polargo_codec_get_centre(const polar_codec* codec, float* centre);
+polargo_result polargo_codec_memory_bytes(const polar_codec* codec, size_t* bytes);
+polargo_result polargo_codec_train(polar_codec* codec, int64_t n, const float* x,
+                                   polargo_work work);
+polargo_result polargo_codec_get_plan(const polar_codec* codec, polar_codec_plan* plan,
+                                      polar_segment* segments, int64_t cap);
+polargo_result polargo_codec_drift(const polar_codec* codec, int64_t n, const float* x,
+                                   polargo_work work, double* drift);
+polargo_result polargo_codec_encoded_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
+polargo_result polargo_codec_encode(const polar_codec* codec, int64_t n, const float* x,
+                                    polargo_work work, uint8_t* codes, size_t codes_bytes);
+polargo_result polargo_codec_decode(const polar_codec* codec, int64_t n, const uint8_t* codes,
+                                    size_t codes_bytes, polar_reconstruction kind,
+                                    polargo_work work, float* x);
+polargo_result polargo_query_prepare(const polar_codec* codec, const float* q, polar_query** out);
+polargo_result polargo_query_prepare_from_code(const polar_codec* codec, int64_t n,
+                                               const uint8_t* codes, size_t codes_bytes,
+                                               int64_t row, polar_query** out);
+polargo_result polargo_codec_score(const polar_codec* codec, const polar_query* query, int64_t n,
+                                   const uint8_t* codes, size_t codes_bytes, polargo_work work,
+                                   float* scores);
+polargo_result polargo_codec_search(const polar_codec* codec, int64_t nq, const float* queries,
+                                    int64_t n, const uint8_t* codes, size_t codes_bytes, int64_t k,
+                                    polargo_search search, float* scores, int64_t* ids);
+polargo_result polargo_codec_range_search(const polar_codec* codec, int64_t nq,
+                                          const float* queries, int64_t n, const uint8_t* codes,
+                                          size_t codes_bytes, float radius, polargo_search search,
+                                          int64_t capacity, int64_t* lims, float* scores,
+                                          int64_t* ids);
+polargo_result polargo_codec_score_codes(const polar_codec* codec, int64_t na,
+                                         const uint8_t* codes_a, size_t codes_a_bytes, int64_t nb,
+                                         const uint8_t* codes_b, size_t codes_b_bytes,
+                                         polargo_work work, float* scores);
+polargo_result polargo_codec_combine(const polar_codec* codec, int64_t n, const uint8_t* codes,
+                                     size_t codes_bytes, int64_t nw, const float* weights,
+                                     polargo_work work, float* out);
+polargo_result polargo_codec_save_state(const polar_codec* codec, uint8_t* buf, size_t cap,
+                                        size_t* needed);
+polargo_result polargo_codec_load_state(const uint8_t* data, size_t bytes, polar_codec** out);
+polargo_result polargo_codec_check_same_state(const polar_codec* a, const polar_codec* b);
+
+/* ---- Blocks: calls_blocks.c; *rows becomes the rows held, the memory is Go's ------------------
+ */
+
+polargo_result polargo_blocks_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
+polargo_result polargo_blocks_append(const polar_codec* codec, polar_blocks blocks, int64_t n,
+                                     const uint8_t* codes, size_t codes_bytes, int64_t* rows);
+polargo_result polargo_blocks_get(const polar_codec* codec, polar_blocks blocks, int64_t first,
+                                  int64_t count, uint8_t* codes, size_t codes_bytes);
+polargo_result polargo_blocks_overwrite(const polar_codec* codec, polar_blocks blocks, int64_t row,
+                                        const uint8_t* code, size_t code_bytes);
+polargo_result polargo_blocks_remove(const polar_codec* codec, polar_blocks blocks,
+                                     const uint64_t* removed, int64_t* rows);
+polargo_result polargo_blocks_swap_remove(const polar_codec* codec, polar_blocks blocks,
+                                          int64_t row, int64_t* rows);
+polargo_result polargo_blocks_search(const polar_codec* codec, polar_blocks blocks, int64_t nq,
+                                     const float* queries, int64_t k, polargo_search search,
+                                     float* scores, int64_t* ids);
+polargo_result polargo_blocks_range_search(const polar_codec* codec, polar_blocks blocks,
+                                           int64_t nq, const float* queries, float radius,
+                                           polargo_search search, int64_t capacity, int64_t* lims,
+                                           float* scores, int64_t* ids);
+
+/* ---- Indexes: calls_index.c ------------------------------------------------------------------ */
+
+polargo_result polargo_index_create(const char* description, int32_t dim, polar_metric metric,
+                                    polar_index** out);
+polargo_result polargo_index_train(polar_index* index, int64_t n, const float* x,
+                                   polargo_work work);
+polargo_result polargo_index_train_with_centroids(polar_index* index, int64_t nlist,
+                                                  const float* centroids, int64_t n, const float* x,
+                                                  polargo_work work);
+polargo_result polargo_index_add(polar_index* index, int64_t n, const float* x, polargo_work work);
+polargo_result polargo_index_add_with_ids(polar_index* index, int64_t n, const float* x,
+                                          const int64_t* ids, polargo_work work);
+polargo_result polargo_index_add_to_lists(polar_index* index, int64_t n, const float* x,
+                                          const int64_t* ids, const int64_t* lists,
+                                          polargo_work work);
+polargo_result polargo_index_update(polar_index* index, int64_t n, const int64_t* ids,
+                                    const float* x, polargo_work work);
+polargo_result polargo_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
+                                    const float* x, polargo_work work);
+polargo_result polargo_index_remove(polar_index* index, int64_t n, const int64_t* ids,
+                                    int64_t* removed);
+polargo_result polargo_index_remove_filtered(polar_index* index, polargo_filter filter,
+                                             int64_t* removed);
+polargo_result polargo_index_merge(polar_index* index, polar_index* other, polargo_work work);
+polargo_result polargo_index_search(const polar_index* index, int64_t nq, const float* queries,
+                                    int64_t k, polargo_search search, float* scores, int64_t* ids);
+polargo_result polargo_index_range_search(const polar_index* index, int64_t nq,
+                                          const float* queries, float radius, polargo_search search,
+                                          int64_t capacity, int64_t* lims, float* scores,
+                                          int64_t* ids);
+polargo_result polargo_index_explain(const polar_index* index, int64_t nq, int64_t k,
+                                     polargo_search search, char* buf, size_t cap, size_t* needed);
+polargo_result polargo_index_get_info(const polar_index* index, polar_index_info* info);
+polargo_result polargo_index_set_nprobe(polar_index* index, int64_t nprobe);
+polargo_result polargo_index_code_size(const polar_index* index, size_t* bytes);
+polargo_result polargo_index_memory_bytes(const polar_index* index, size_t* bytes);
+polargo_result polargo_index_reconstruct(const polar_index* index, int64_t id, float* x);
+polargo_result polargo_index_clone(const polar_index* index, polar_index** out);
+polargo_result polargo_index_save(const polar_index* index, const char* path, int32_t verify);
+polargo_result polargo_index_save_to(const polar_index* index, uintptr_t callbacks);
+polargo_result polargo_index_load(const char* path, int32_t memory_map, int32_t trust_faiss,
+                                  polar_index** out);
+polargo_result polargo_index_load_from(uintptr_t callbacks, int32_t memory_map, int32_t trust_faiss,
+                                       polar_index** out);
+polargo_result polargo_index_verify(const polar_index* index);
+
+/* ---- Advice: calls_advice.c ------------------------------------------------------------------ */
+
+/* Numbers that are 0, but wanted_recall and allowed_bytes: the defaults. */
+typedef struct polargo_advice_options {
+  int32_t num_threads;
+  uint64_t seed;
+  int64_t k;
+  double wanted_recall;
+  double allowed_bytes;
+  int64_t max_rows;
+  int64_t max_queries;
+  int64_t total_rows;
+  const char* specs; /* num_specs texts, one after the other, each closed by 0 */
+  int64_t num_specs;
+  polargo_watch watch;
+} polargo_advice_options;
+
+polargo_result polargo_advice_create(int32_t dim, polar_metric metric, int64_t n, const float* x,
+                                     int64_t nq, const float* queries,
+                                     polargo_advice_options options, polar_advice** out);
+polargo_result polargo_advice_get_info(const polar_advice* advice, polar_advice_info* info);
+polargo_result polargo_advice_get_row(const polar_advice* advice, int64_t row,
+                                      polar_advice_row* filled);
+
+/* ---- CUDA: calls_cuda.c; a stream is a cudaStream_t as a number ------------------------------ */
+
+typedef struct polargo_cuda_options {
+  int32_t num_threads;
+  int32_t device;
+  int32_t num_devices;
+  const int32_t* devices;
+  polar_cuda_layout layout;
+} polargo_cuda_options;
+
+polargo_result polargo_cuda_device_count(int32_t* count);
+polargo_result polargo_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
+polargo_result polargo_cuda_index_from_index(const polar_index* index, polargo_cuda_options options,
+                                             polar_cuda_index** out);
+polargo_result polargo_cuda_index_from_codes(const polar_codec* codec, int64_t n,
+                                             const uint8_t* codes, size_t codes_bytes,
+                                             polargo_cuda_options options, polar_cuda_index** out);
+polargo_result polargo_cuda_index_search(const polar_cuda_index* index, int64_t nq,
+                                         const float* queries, int64_t k, polargo_search search,
+                                         uintptr_t stream, float* scores, int64_t* ids);
+polargo_result polargo_cuda_index_memory_bytes(const polar_cuda_index* index, size_t* bytes);
+polargo_result polargo_cuda_encoder_create(const polar_codec* codec, polargo_cuda_options options,
+                                           polar_cuda_encoder** out);
+polargo_result polargo_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
+                                           const float* x, uint8_t* codes, size_t codes_bytes,
+                                           uintptr_t stream);
+polargo_result polargo_cuda_codec_create(const polar_codec* codec, polargo_cuda_options options,
+                                         polar_cuda_codec** out);
+polargo_result polargo_cuda_codec_score(const polar_cuda_codec* codec, int64_t heads, int64_t nq,
+                                        const float* queries, int64_t n, const uint8_t* codes,
+                                        size_t codes_bytes, uintptr_t stream, float* scores);
+polargo_result polargo_cuda_codec_combine(const polar_cuda_codec* codec, int64_t heads, int64_t nw,
+                                          const float* weights, int64_t n, const uint8_t* codes,
+                                          size_t codes_bytes, uintptr_t stream, float* out);
+
+#endif

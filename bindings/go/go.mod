@@ -1,0 +1,3 @@
+module github.com/polarquant/polarquant/bindings/go
+
+go 1.19
