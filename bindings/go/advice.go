@@ -135,9 +135,9 @@ func Advise(ctx context.Context, rows []float32, dim int, metric Metric, queries
 		return nil, err
 	}
 	given.watch = work.watch()
-	var out *C.polar_advice
+	var out C.polargo_advice
 	// Also after a panic of Progress.
-	defer func() { C.polar_advice_destroy(out) }()
+	defer func() { C.polargo_advice_destroy(out) }()
 	result := C.polargo_advice_create(numbers, C.polar_metric(metric), C.int64_t(n), floatsOf(rows),
 		C.int64_t(nq), floatsOf(queries), given, &out)
 	if err := work.end(result); err != nil {
@@ -155,7 +155,7 @@ func closedTexts(texts []string) *C.char {
 	return (*C.char)(unsafe.Pointer(&closed[0]))
 }
 
-func readAdvice(object *C.polar_advice) (*Advice, error) {
+func readAdvice(object C.polargo_advice) (*Advice, error) {
 	var info C.polar_advice_info
 	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
 	if err := errorOf(C.polargo_advice_get_info(object, &info)); err != nil {

@@ -61,7 +61,7 @@ func (b *Blocks) MemoryBytes() int64 {
 }
 
 // change does a call on the codec's object and these blocks alone.
-func (b *Blocks) change(do func(object *C.polar_codec) error) error {
+func (b *Blocks) change(do func(object C.polargo_codec) error) error {
 	if b.codec == nil {
 		return ErrClosed
 	}
@@ -76,7 +76,7 @@ func (b *Blocks) change(do func(object *C.polar_codec) error) error {
 }
 
 // read does a call that leaves the blocks as they are.
-func (b *Blocks) read(do func(object *C.polar_codec) error) error {
+func (b *Blocks) read(do func(object C.polargo_codec) error) error {
 	if b.codec == nil {
 		return ErrClosed
 	}
@@ -96,7 +96,7 @@ func (b *Blocks) held() C.polar_blocks {
 }
 
 // reserve makes memory for that many rows; for a quarter more when it must grow.
-func (b *Blocks) reserve(object *C.polar_codec, rows int) error {
+func (b *Blocks) reserve(object C.polargo_codec, rows int) error {
 	needed, err := blocksBytes(object, rows)
 	if err != nil || needed <= len(b.data) {
 		return err
@@ -114,7 +114,7 @@ func (b *Blocks) reserve(object *C.polar_codec, rows int) error {
 	return nil
 }
 
-func blocksBytes(object *C.polar_codec, rows int) (int, error) {
+func blocksBytes(object C.polargo_codec, rows int) (int, error) {
 	var bytes C.size_t
 	if err := errorOf(C.polargo_blocks_bytes(object, C.int64_t(rows), &bytes)); err != nil {
 		return 0, err
@@ -127,7 +127,7 @@ func blocksBytes(object *C.polar_codec, rows int) (int, error) {
 
 // Append adds coded rows after those held.
 func (b *Blocks) Append(codes Codes) error {
-	return b.change(func(object *C.polar_codec) error {
+	return b.change(func(object C.polargo_codec) error {
 		// Before memory is made for so many rows.
 		bytes, err := encodedBytes(object, codes.Rows)
 		if err != nil {
@@ -149,7 +149,7 @@ func (b *Blocks) Append(codes Codes) error {
 
 // Get returns the codes of count rows from row first on, exactly as they were packed.
 func (b *Blocks) Get(first, count int) (codes Codes, err error) {
-	err = b.read(func(object *C.polar_codec) error {
+	err = b.read(func(object C.polargo_codec) error {
 		if count < 0 || count > b.rows {
 			return notAllowed("count", count, "0 to the rows held")
 		}
@@ -169,7 +169,7 @@ func (b *Blocks) Get(first, count int) (codes Codes, err error) {
 
 // Overwrite puts the code of one row in the place of row `row`.
 func (b *Blocks) Overwrite(row int, code []byte) error {
-	return b.change(func(object *C.polar_codec) error {
+	return b.change(func(object C.polargo_codec) error {
 		return errorOf(C.polargo_blocks_overwrite(object, b.held(), C.int64_t(row), bytesOf(code),
 			C.size_t(len(code))))
 	})
@@ -178,7 +178,7 @@ func (b *Blocks) Overwrite(row int, code []byte) error {
 // Remove takes out the rows whose bit is 1; the others keep their order. Bits that are missing are 0;
 // [ErrBadArgument] for more words than the rows need.
 func (b *Blocks) Remove(removed Bitset) error {
-	return b.change(func(object *C.polar_codec) error {
+	return b.change(func(object C.polargo_codec) error {
 		words := (b.rows + 63) / 64
 		if len(removed) > words {
 			return notAllowed("removed", len(removed), "at most a word for each 64 rows held")
@@ -195,7 +195,7 @@ func (b *Blocks) Remove(removed Bitset) error {
 
 // SwapRemove takes out row `row`, whose place the last one takes.
 func (b *Blocks) SwapRemove(row int) error {
-	return b.change(func(object *C.polar_codec) error {
+	return b.change(func(object C.polargo_codec) error {
 		var rows C.int64_t
 		result := C.polargo_blocks_swap_remove(object, b.held(), C.int64_t(row), &rows)
 		b.rows = int(rows)
@@ -224,7 +224,7 @@ func (b *Blocks) Search(ctx context.Context, queries []float32, k int, options *
 
 // SearchInto is [Codec.SearchInto] of the rows held.
 func (b *Blocks) SearchInto(ctx context.Context, queries []float32, k int, options *SearchOptions, ids []int64, scores []float32) error {
-	return b.read(func(object *C.polar_codec) error {
+	return b.read(func(object C.polargo_codec) error {
 		nq, err := countRows("queries", queries, b.codec.dim)
 		if err != nil {
 			return err
@@ -243,7 +243,7 @@ func (b *Blocks) SearchInto(ctx context.Context, queries []float32, k int, optio
 
 // RangeSearch is [Codec.RangeSearch] of the rows held.
 func (b *Blocks) RangeSearch(ctx context.Context, queries []float32, radius float32, options *SearchOptions) (found *RangeResult, err error) {
-	err = b.read(func(object *C.polar_codec) error {
+	err = b.read(func(object C.polargo_codec) error {
 		nq, err := countRows("queries", queries, b.codec.dim)
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"context"
 	"runtime/cgo"
 	"sync/atomic"
+	"time"
 )
 
 // WorkOptions say how a call works that trains, encodes, adds, scores or the like. nil is the
@@ -26,10 +27,11 @@ type WorkOptions struct {
 type call struct {
 	ctx context.Context
 	// stop is read by C until the call returns.
-	stop   *int32
-	ended  chan struct{}
-	funcs  *callbacks
-	handle cgo.Handle
+	stop    *int32
+	watcher *time.Timer
+	ended   chan struct{}
+	funcs   *callbacks
+	handle  cgo.Handle
 }
 
 // start begins a call. After nil was returned, end must be called.
@@ -51,18 +53,22 @@ func (c *call) start(ctx context.Context, progress func(float64), keep func(int6
 	return nil
 }
 
+// watchDelay is how long a call runs before its context is watched, so that short calls need no
+// goroutine for that.
+const watchDelay = time.Millisecond
+
 // stopWhenDone leaves it to C to look whether the call is to stop: asking Go from a thread that is
 // not Go's costs more than most searches.
 func (c *call) stopWhenDone(ctx context.Context) {
 	stop, ended := new(int32), make(chan struct{})
 	c.stop, c.ended = stop, ended
-	go func() {
+	c.watcher = time.AfterFunc(watchDelay, func() {
 		select {
 		case <-ctx.Done():
 			atomic.StoreInt32(stop, 1)
 		case <-ended:
 		}
-	}()
+	})
 }
 
 // watch is what C looks at.
@@ -76,7 +82,7 @@ func (c *call) watch() C.polargo_watch {
 
 // end ends the call that start began. It panics as a function of the caller's did.
 func (c *call) end(result C.polargo_result) error {
-	if c.ended != nil {
+	if c.watcher != nil && !c.watcher.Stop() {
 		close(c.ended)
 	}
 	if c.funcs != nil {

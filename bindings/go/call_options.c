@@ -62,7 +62,7 @@ void polargo_set_filter(const polargo_filter* given, polar_filter* filter) {
       filter->callback.user = (void*)given->callbacks;
       break;
     case POLAR_FILTER_PREPARED:
-      filter->prepared = given->prepared;
+      filter->prepared = (const polar_prepared_filter*)given->prepared;
       break;
     default:
       break;

@@ -13,6 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Objects of the library, by their addresses: as numbers, since Go's checks of pointers would take
+ * longer than the calls. */
+typedef uintptr_t polargo_prepared_filter;
+typedef uintptr_t polargo_codec;
+typedef uintptr_t polargo_query;
+typedef uintptr_t polargo_index;
+typedef uintptr_t polargo_advice;
+typedef uintptr_t polargo_cuda_index;
+typedef uintptr_t polargo_cuda_encoder;
+typedef uintptr_t polargo_cuda_codec;
+
 /* What a call returned. */
 typedef struct polargo_result {
   polar_status status;
@@ -38,7 +49,7 @@ typedef struct polargo_filter {
   const int64_t* ids;
   polar_id_range range;
   uintptr_t callbacks; /* a cgo.Handle */
-  const polar_prepared_filter* prepared;
+  polargo_prepared_filter prepared;
 } polargo_filter;
 
 typedef struct polargo_search {
@@ -53,121 +64,128 @@ typedef struct polargo_search {
 
 /* ---- Filters and codecs: calls_codec.c ------------------------------------------------------ */
 
-polargo_result polargo_prepared_filter_create(polargo_filter filter, polar_prepared_filter** out);
+polargo_result polargo_prepared_filter_create(polargo_filter filter, polargo_prepared_filter* out);
+
+void polargo_prepared_filter_destroy(polargo_prepared_filter filter);
 
 /* centre: (dim), or NULL. seed 0: the default. */
 polargo_result polargo_codec_create(const char* spec, int32_t dim, polar_metric metric,
                                     uint64_t seed, int32_t learn_centre, double norm_unit,
-                                    const float* centre, polar_codec** out);
-polargo_result polargo_codec_get_info(const polar_codec* codec, polar_codec_info* info);
-polargo_result polargo_codec_get_centre(const polar_codec* codec, float* centre);
-polargo_result polargo_codec_memory_bytes(const polar_codec* codec, size_t* bytes);
-polargo_result polargo_codec_train(polar_codec* codec, int64_t n, const float* x,
+                                    const float* centre, polargo_codec* out);
+void polargo_codec_destroy(polargo_codec codec);
+void polargo_query_destroy(polargo_query query);
+size_t polargo_codec_spec(polargo_codec codec, char* buf, size_t cap);
+polargo_result polargo_codec_get_info(polargo_codec codec, polar_codec_info* info);
+polargo_result polargo_codec_get_centre(polargo_codec codec, float* centre);
+polargo_result polargo_codec_memory_bytes(polargo_codec codec, size_t* bytes);
+polargo_result polargo_codec_train(polargo_codec codec, int64_t n, const float* x,
                                    polargo_work work);
-polargo_result polargo_codec_get_plan(const polar_codec* codec, polar_codec_plan* plan,
+polargo_result polargo_codec_get_plan(polargo_codec codec, polar_codec_plan* plan,
                                       polar_segment* segments, int64_t cap);
-polargo_result polargo_codec_drift(const polar_codec* codec, int64_t n, const float* x,
+polargo_result polargo_codec_drift(polargo_codec codec, int64_t n, const float* x,
                                    polargo_work work, double* drift);
-polargo_result polargo_codec_encoded_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
-polargo_result polargo_codec_encode(const polar_codec* codec, int64_t n, const float* x,
+polargo_result polargo_codec_encoded_bytes(polargo_codec codec, int64_t n, size_t* bytes);
+polargo_result polargo_codec_encode(polargo_codec codec, int64_t n, const float* x,
                                     polargo_work work, uint8_t* codes, size_t codes_bytes);
-polargo_result polargo_codec_decode(const polar_codec* codec, int64_t n, const uint8_t* codes,
+polargo_result polargo_codec_decode(polargo_codec codec, int64_t n, const uint8_t* codes,
                                     size_t codes_bytes, polar_reconstruction kind,
                                     polargo_work work, float* x);
-polargo_result polargo_query_prepare(const polar_codec* codec, const float* q, polar_query** out);
-polargo_result polargo_query_prepare_from_code(const polar_codec* codec, int64_t n,
-                                               const uint8_t* codes, size_t codes_bytes,
-                                               int64_t row, polar_query** out);
-polargo_result polargo_codec_score(const polar_codec* codec, const polar_query* query, int64_t n,
+polargo_result polargo_query_prepare(polargo_codec codec, const float* q, polargo_query* out);
+polargo_result polargo_query_prepare_from_code(polargo_codec codec, int64_t n, const uint8_t* codes,
+                                               size_t codes_bytes, int64_t row, polargo_query* out);
+polargo_result polargo_codec_score(polargo_codec codec, polargo_query query, int64_t n,
                                    const uint8_t* codes, size_t codes_bytes, polargo_work work,
                                    float* scores);
-polargo_result polargo_codec_search(const polar_codec* codec, int64_t nq, const float* queries,
+polargo_result polargo_codec_search(polargo_codec codec, int64_t nq, const float* queries,
                                     int64_t n, const uint8_t* codes, size_t codes_bytes, int64_t k,
                                     polargo_search search, float* scores, int64_t* ids);
-polargo_result polargo_codec_range_search(const polar_codec* codec, int64_t nq,
-                                          const float* queries, int64_t n, const uint8_t* codes,
-                                          size_t codes_bytes, float radius, polargo_search search,
-                                          int64_t capacity, int64_t* lims, float* scores,
-                                          int64_t* ids);
-polargo_result polargo_codec_score_codes(const polar_codec* codec, int64_t na,
-                                         const uint8_t* codes_a, size_t codes_a_bytes, int64_t nb,
-                                         const uint8_t* codes_b, size_t codes_b_bytes,
-                                         polargo_work work, float* scores);
-polargo_result polargo_codec_combine(const polar_codec* codec, int64_t n, const uint8_t* codes,
+polargo_result polargo_codec_range_search(polargo_codec codec, int64_t nq, const float* queries,
+                                          int64_t n, const uint8_t* codes, size_t codes_bytes,
+                                          float radius, polargo_search search, int64_t capacity,
+                                          int64_t* lims, float* scores, int64_t* ids);
+polargo_result polargo_codec_score_codes(polargo_codec codec, int64_t na, const uint8_t* codes_a,
+                                         size_t codes_a_bytes, int64_t nb, const uint8_t* codes_b,
+                                         size_t codes_b_bytes, polargo_work work, float* scores);
+polargo_result polargo_codec_combine(polargo_codec codec, int64_t n, const uint8_t* codes,
                                      size_t codes_bytes, int64_t nw, const float* weights,
                                      polargo_work work, float* out);
-polargo_result polargo_codec_save_state(const polar_codec* codec, uint8_t* buf, size_t cap,
+polargo_result polargo_codec_save_state(polargo_codec codec, uint8_t* buf, size_t cap,
                                         size_t* needed);
-polargo_result polargo_codec_load_state(const uint8_t* data, size_t bytes, polar_codec** out);
-polargo_result polargo_codec_check_same_state(const polar_codec* a, const polar_codec* b);
+polargo_result polargo_codec_load_state(const uint8_t* data, size_t bytes, polargo_codec* out);
+polargo_result polargo_codec_check_same_state(polargo_codec a, polargo_codec b);
 
 /* ---- Blocks: calls_blocks.c; *rows becomes the rows held, the memory is Go's ------------------
  */
 
-polargo_result polargo_blocks_bytes(const polar_codec* codec, int64_t n, size_t* bytes);
-polargo_result polargo_blocks_append(const polar_codec* codec, polar_blocks blocks, int64_t n,
+polargo_result polargo_blocks_bytes(polargo_codec codec, int64_t n, size_t* bytes);
+polargo_result polargo_blocks_append(polargo_codec codec, polar_blocks blocks, int64_t n,
                                      const uint8_t* codes, size_t codes_bytes, int64_t* rows);
-polargo_result polargo_blocks_get(const polar_codec* codec, polar_blocks blocks, int64_t first,
+polargo_result polargo_blocks_get(polargo_codec codec, polar_blocks blocks, int64_t first,
                                   int64_t count, uint8_t* codes, size_t codes_bytes);
-polargo_result polargo_blocks_overwrite(const polar_codec* codec, polar_blocks blocks, int64_t row,
+polargo_result polargo_blocks_overwrite(polargo_codec codec, polar_blocks blocks, int64_t row,
                                         const uint8_t* code, size_t code_bytes);
-polargo_result polargo_blocks_remove(const polar_codec* codec, polar_blocks blocks,
+polargo_result polargo_blocks_remove(polargo_codec codec, polar_blocks blocks,
                                      const uint64_t* removed, int64_t* rows);
-polargo_result polargo_blocks_swap_remove(const polar_codec* codec, polar_blocks blocks,
-                                          int64_t row, int64_t* rows);
-polargo_result polargo_blocks_search(const polar_codec* codec, polar_blocks blocks, int64_t nq,
+polargo_result polargo_blocks_swap_remove(polargo_codec codec, polar_blocks blocks, int64_t row,
+                                          int64_t* rows);
+polargo_result polargo_blocks_search(polargo_codec codec, polar_blocks blocks, int64_t nq,
                                      const float* queries, int64_t k, polargo_search search,
                                      float* scores, int64_t* ids);
-polargo_result polargo_blocks_range_search(const polar_codec* codec, polar_blocks blocks,
-                                           int64_t nq, const float* queries, float radius,
+polargo_result polargo_blocks_range_search(polargo_codec codec, polar_blocks blocks, int64_t nq,
+                                           const float* queries, float radius,
                                            polargo_search search, int64_t capacity, int64_t* lims,
                                            float* scores, int64_t* ids);
 
 /* ---- Indexes: calls_index.c ------------------------------------------------------------------ */
 
 polargo_result polargo_index_create(const char* description, int32_t dim, polar_metric metric,
-                                    polar_index** out);
-polargo_result polargo_index_train(polar_index* index, int64_t n, const float* x,
+                                    polargo_index* out);
+void polargo_index_destroy(polargo_index index);
+size_t polargo_index_description(polargo_index index, char* buf, size_t cap);
+int64_t polargo_index_ntotal(polargo_index index);
+int32_t polargo_index_is_trained(polargo_index index);
+int64_t polargo_index_nlist(polargo_index index);
+int64_t polargo_index_nprobe(polargo_index index);
+polargo_result polargo_index_train(polargo_index index, int64_t n, const float* x,
                                    polargo_work work);
-polargo_result polargo_index_train_with_centroids(polar_index* index, int64_t nlist,
+polargo_result polargo_index_train_with_centroids(polargo_index index, int64_t nlist,
                                                   const float* centroids, int64_t n, const float* x,
                                                   polargo_work work);
-polargo_result polargo_index_add(polar_index* index, int64_t n, const float* x, polargo_work work);
-polargo_result polargo_index_add_with_ids(polar_index* index, int64_t n, const float* x,
+polargo_result polargo_index_add(polargo_index index, int64_t n, const float* x, polargo_work work);
+polargo_result polargo_index_add_with_ids(polargo_index index, int64_t n, const float* x,
                                           const int64_t* ids, polargo_work work);
-polargo_result polargo_index_add_to_lists(polar_index* index, int64_t n, const float* x,
+polargo_result polargo_index_add_to_lists(polargo_index index, int64_t n, const float* x,
                                           const int64_t* ids, const int64_t* lists,
                                           polargo_work work);
-polargo_result polargo_index_update(polar_index* index, int64_t n, const int64_t* ids,
+polargo_result polargo_index_update(polargo_index index, int64_t n, const int64_t* ids,
                                     const float* x, polargo_work work);
-polargo_result polargo_index_upsert(polar_index* index, int64_t n, const int64_t* ids,
+polargo_result polargo_index_upsert(polargo_index index, int64_t n, const int64_t* ids,
                                     const float* x, polargo_work work);
-polargo_result polargo_index_remove(polar_index* index, int64_t n, const int64_t* ids,
+polargo_result polargo_index_remove(polargo_index index, int64_t n, const int64_t* ids,
                                     int64_t* removed);
-polargo_result polargo_index_remove_filtered(polar_index* index, polargo_filter filter,
+polargo_result polargo_index_remove_filtered(polargo_index index, polargo_filter filter,
                                              int64_t* removed);
-polargo_result polargo_index_merge(polar_index* index, polar_index* other, polargo_work work);
-polargo_result polargo_index_search(const polar_index* index, int64_t nq, const float* queries,
+polargo_result polargo_index_merge(polargo_index index, polargo_index other, polargo_work work);
+polargo_result polargo_index_search(polargo_index index, int64_t nq, const float* queries,
                                     int64_t k, polargo_search search, float* scores, int64_t* ids);
-polargo_result polargo_index_range_search(const polar_index* index, int64_t nq,
-                                          const float* queries, float radius, polargo_search search,
-                                          int64_t capacity, int64_t* lims, float* scores,
-                                          int64_t* ids);
-polargo_result polargo_index_explain(const polar_index* index, int64_t nq, int64_t k,
+polargo_result polargo_index_range_search(polargo_index index, int64_t nq, const float* queries,
+                                          float radius, polargo_search search, int64_t capacity,
+                                          int64_t* lims, float* scores, int64_t* ids);
+polargo_result polargo_index_explain(polargo_index index, int64_t nq, int64_t k,
                                      polargo_search search, char* buf, size_t cap, size_t* needed);
-polargo_result polargo_index_get_info(const polar_index* index, polar_index_info* info);
-polargo_result polargo_index_set_nprobe(polar_index* index, int64_t nprobe);
-polargo_result polargo_index_code_size(const polar_index* index, size_t* bytes);
-polargo_result polargo_index_memory_bytes(const polar_index* index, size_t* bytes);
-polargo_result polargo_index_reconstruct(const polar_index* index, int64_t id, float* x);
-polargo_result polargo_index_clone(const polar_index* index, polar_index** out);
-polargo_result polargo_index_save(const polar_index* index, const char* path, int32_t verify);
-polargo_result polargo_index_save_to(const polar_index* index, uintptr_t callbacks);
+polargo_result polargo_index_get_info(polargo_index index, polar_index_info* info);
+polargo_result polargo_index_set_nprobe(polargo_index index, int64_t nprobe);
+polargo_result polargo_index_code_size(polargo_index index, size_t* bytes);
+polargo_result polargo_index_memory_bytes(polargo_index index, size_t* bytes);
+polargo_result polargo_index_reconstruct(polargo_index index, int64_t id, float* x);
+polargo_result polargo_index_clone(polargo_index index, polargo_index* out);
+polargo_result polargo_index_save(polargo_index index, const char* path, int32_t verify);
+polargo_result polargo_index_save_to(polargo_index index, uintptr_t callbacks);
 polargo_result polargo_index_load(const char* path, int32_t memory_map, int32_t trust_faiss,
-                                  polar_index** out);
+                                  polargo_index* out);
 polargo_result polargo_index_load_from(uintptr_t callbacks, int32_t memory_map, int32_t trust_faiss,
-                                       polar_index** out);
-polargo_result polargo_index_verify(const polar_index* index);
+                                       polargo_index* out);
+polargo_result polargo_index_verify(polargo_index index);
 
 /* ---- Advice: calls_advice.c ------------------------------------------------------------------ */
 
@@ -188,10 +206,10 @@ typedef struct polargo_advice_options {
 
 polargo_result polargo_advice_create(int32_t dim, polar_metric metric, int64_t n, const float* x,
                                      int64_t nq, const float* queries,
-                                     polargo_advice_options options, polar_advice** out);
-polargo_result polargo_advice_get_info(const polar_advice* advice, polar_advice_info* info);
-polargo_result polargo_advice_get_row(const polar_advice* advice, int64_t row,
-                                      polar_advice_row* filled);
+                                     polargo_advice_options options, polargo_advice* out);
+void polargo_advice_destroy(polargo_advice advice);
+polargo_result polargo_advice_get_info(polargo_advice advice, polar_advice_info* info);
+polargo_result polargo_advice_get_row(polargo_advice advice, int64_t row, polar_advice_row* filled);
 
 /* ---- CUDA: calls_cuda.c; a stream is a cudaStream_t as a number ------------------------------ */
 
@@ -205,26 +223,29 @@ typedef struct polargo_cuda_options {
 
 polargo_result polargo_cuda_device_count(int32_t* count);
 polargo_result polargo_cuda_get_device_info(int32_t device, polar_cuda_device_info* info);
-polargo_result polargo_cuda_index_from_index(const polar_index* index, polargo_cuda_options options,
-                                             polar_cuda_index** out);
-polargo_result polargo_cuda_index_from_codes(const polar_codec* codec, int64_t n,
-                                             const uint8_t* codes, size_t codes_bytes,
-                                             polargo_cuda_options options, polar_cuda_index** out);
-polargo_result polargo_cuda_index_search(const polar_cuda_index* index, int64_t nq,
-                                         const float* queries, int64_t k, polargo_search search,
-                                         uintptr_t stream, float* scores, int64_t* ids);
-polargo_result polargo_cuda_index_memory_bytes(const polar_cuda_index* index, size_t* bytes);
-polargo_result polargo_cuda_encoder_create(const polar_codec* codec, polargo_cuda_options options,
-                                           polar_cuda_encoder** out);
-polargo_result polargo_cuda_encoder_encode(const polar_cuda_encoder* encoder, int64_t n,
-                                           const float* x, uint8_t* codes, size_t codes_bytes,
-                                           uintptr_t stream);
-polargo_result polargo_cuda_codec_create(const polar_codec* codec, polargo_cuda_options options,
-                                         polar_cuda_codec** out);
-polargo_result polargo_cuda_codec_score(const polar_cuda_codec* codec, int64_t heads, int64_t nq,
+polargo_result polargo_cuda_index_from_index(polargo_index index, polargo_cuda_options options,
+                                             polargo_cuda_index* out);
+polargo_result polargo_cuda_index_from_codes(polargo_codec codec, int64_t n, const uint8_t* codes,
+                                             size_t codes_bytes, polargo_cuda_options options,
+                                             polargo_cuda_index* out);
+void polargo_cuda_index_destroy(polargo_cuda_index index);
+void polargo_cuda_encoder_destroy(polargo_cuda_encoder encoder);
+void polargo_cuda_codec_destroy(polargo_cuda_codec codec);
+int64_t polargo_cuda_index_ntotal(polargo_cuda_index index);
+polargo_result polargo_cuda_index_search(polargo_cuda_index index, int64_t nq, const float* queries,
+                                         int64_t k, polargo_search search, uintptr_t stream,
+                                         float* scores, int64_t* ids);
+polargo_result polargo_cuda_index_memory_bytes(polargo_cuda_index index, size_t* bytes);
+polargo_result polargo_cuda_encoder_create(polargo_codec codec, polargo_cuda_options options,
+                                           polargo_cuda_encoder* out);
+polargo_result polargo_cuda_encoder_encode(polargo_cuda_encoder encoder, int64_t n, const float* x,
+                                           uint8_t* codes, size_t codes_bytes, uintptr_t stream);
+polargo_result polargo_cuda_codec_create(polargo_codec codec, polargo_cuda_options options,
+                                         polargo_cuda_codec* out);
+polargo_result polargo_cuda_codec_score(polargo_cuda_codec codec, int64_t heads, int64_t nq,
                                         const float* queries, int64_t n, const uint8_t* codes,
                                         size_t codes_bytes, uintptr_t stream, float* scores);
-polargo_result polargo_cuda_codec_combine(const polar_cuda_codec* codec, int64_t heads, int64_t nw,
+polargo_result polargo_cuda_codec_combine(polargo_cuda_codec codec, int64_t heads, int64_t nw,
                                           const float* weights, int64_t n, const uint8_t* codes,
                                           size_t codes_bytes, uintptr_t stream, float* out);
 

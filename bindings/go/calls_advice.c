@@ -18,10 +18,12 @@ static const char** specs_of(const char* texts, int64_t num_specs) {
 
 polargo_result polargo_advice_create(int32_t dim, polar_metric metric, int64_t n, const float* x,
                                      int64_t nq, const float* queries, polargo_advice_options given,
-                                     polar_advice** out) {
+                                     polargo_advice* out) {
+  polar_advice* made = NULL;
   const char** specs = NULL;
   polar_advice_options options;
   polargo_result result = {POLAR_ERROR_OUT_OF_MEMORY, NULL};
+  *out = 0;
   polar_advice_options_init(&options);
   options.num_threads = given.num_threads;
   if (given.seed != 0) options.seed = given.seed;
@@ -41,16 +43,19 @@ polargo_result polargo_advice_create(int32_t dim, polar_metric metric, int64_t n
     options.progress = polargo_on_progress;
     options.progress_user = (void*)&given.watch;
   }
-  result = polargo_result_of(polar_advice_create(dim, metric, n, x, nq, queries, &options, out));
+  result = polargo_result_of(polar_advice_create(dim, metric, n, x, nq, queries, &options, &made));
+  *out = (polargo_advice)made;
   free((void*)specs);
   return result;
 }
 
-polargo_result polargo_advice_get_info(const polar_advice* advice, polar_advice_info* info) {
-  return polargo_result_of(polar_advice_get_info(advice, info));
+polargo_result polargo_advice_get_info(polargo_advice advice, polar_advice_info* info) {
+  return polargo_result_of(polar_advice_get_info((const polar_advice*)advice, info));
 }
 
-polargo_result polargo_advice_get_row(const polar_advice* advice, int64_t row,
+polargo_result polargo_advice_get_row(polargo_advice advice, int64_t row,
                                       polar_advice_row* filled) {
-  return polargo_result_of(polar_advice_get_row(advice, row, filled));
+  return polargo_result_of(polar_advice_get_row((const polar_advice*)advice, row, filled));
 }
+
+void polargo_advice_destroy(polargo_advice advice) { polar_advice_destroy((polar_advice*)advice); }

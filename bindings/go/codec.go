@@ -63,7 +63,7 @@ func NewCodec(spec string, dim int, metric Metric, options *CodecOptions) (*Code
 			return nil, err
 		}
 	}
-	var out *C.polar_codec
+	var out C.polargo_codec
 	result := C.polargo_codec_create(text, numbers, C.polar_metric(metric), C.uint64_t(options.Seed),
 		asBool(!options.KeepCentre), C.double(options.NormUnit), floatsOf(options.Centre), &out)
 	if err := errorOf(result); err != nil {
@@ -75,7 +75,7 @@ func NewCodec(spec string, dim int, metric Metric, options *CodecOptions) (*Code
 // LoadCodec returns the codec of a state of SaveState. [ErrCorruptData], [ErrNewerFormat] for bytes
 // that are none.
 func LoadCodec(state []byte) (*Codec, error) {
-	var out *C.polar_codec
+	var out C.polargo_codec
 	result := C.polargo_codec_load_state(bytesOf(state), C.size_t(len(state)), &out)
 	if err := errorOf(result); err != nil {
 		return nil, err
@@ -83,19 +83,19 @@ func LoadCodec(state []byte) (*Codec, error) {
 	return adoptCodec(out)
 }
 
-func adoptCodec(object *C.polar_codec) (*Codec, error) {
+func adoptCodec(object C.polargo_codec) (*Codec, error) {
 	var info C.polar_codec_info
 	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
 	if err := errorOf(C.polargo_codec_get_info(object, &info)); err != nil {
-		C.polar_codec_destroy(object)
+		C.polargo_codec_destroy(object)
 		return nil, err
 	}
 	c := &Codec{dim: int(info.dim), metric: Metric(info.metric)}
 	c.spec = readText(func(buffer *C.char, capacity C.size_t) C.size_t {
-		return C.polar_codec_spec(object, buffer, capacity)
+		return C.polargo_codec_spec(object, buffer, capacity)
 	})
-	c.handle.set(unsafe.Pointer(object), func(object unsafe.Pointer) {
-		C.polar_codec_destroy((*C.polar_codec)(object))
+	c.handle.set(uintptr(object), func(object uintptr) {
+		C.polargo_codec_destroy(C.polargo_codec(object))
 	})
 	runtime.SetFinalizer(c, func(c *Codec) { c.handle.close() })
 	return c, nil
@@ -110,12 +110,12 @@ func (c *Codec) Close() error {
 }
 
 // use enters a call beside others, which is to end by leave.
-func (c *Codec) use() (*C.polar_codec, error) {
+func (c *Codec) use() (C.polargo_codec, error) {
 	if err := c.handle.acquire(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	c.change.RLock()
-	return (*C.polar_codec)(c.handle.object), nil
+	return C.polargo_codec(c.handle.object), nil
 }
 
 func (c *Codec) leave() {
@@ -152,7 +152,7 @@ func (c *Codec) Train(ctx context.Context, rows []float32, options *WorkOptions)
 	if err != nil {
 		return err
 	}
-	return work.end(C.polargo_codec_train((*C.polar_codec)(c.handle.object), C.int64_t(n), floatsOf(rows), given))
+	return work.end(C.polargo_codec_train(C.polargo_codec(c.handle.object), C.int64_t(n), floatsOf(rows), given))
 }
 
 // SaveState returns everything that decides the bytes of codes, for [LoadCodec].

@@ -37,7 +37,7 @@ func (c *Codec) Encode(ctx context.Context, rows []float32, options *WorkOptions
 
 // EncodeInto is Encode into a slice of EncodedBytes(n) bytes. After an error it holds nothing of use.
 func (c *Codec) EncodeInto(ctx context.Context, rows []float32, codes []byte, options *WorkOptions) error {
-	return c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
+	return c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
 		return C.polargo_codec_encode(object, C.int64_t(len(rows)/c.dim), floatsOf(rows), work,
 			bytesOf(codes), C.size_t(len(codes)))
 	}, floatCheck{"rows", rows})
@@ -62,7 +62,7 @@ func (c *Codec) DecodeInto(ctx context.Context, codes Codes, kind Reconstruction
 	if err != nil {
 		return err
 	}
-	return c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
+	return c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
 		return C.polargo_codec_decode(object, C.int64_t(codes.Rows), bytesOf(codes.Bytes),
 			C.size_t(len(codes.Bytes)), C.polar_reconstruction(kind), work, floatsOf(rows))
 	}, lengthCheck{"rows", len(rows), n})
@@ -99,7 +99,7 @@ func (c *Codec) Combine(ctx context.Context, codes Codes, weights []float32, opt
 		return nil, err
 	}
 	out := make([]float32, n)
-	err = c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
+	err = c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
 		return C.polargo_codec_combine(object, C.int64_t(codes.Rows), bytesOf(codes.Bytes),
 			C.size_t(len(codes.Bytes)), C.int64_t(nw), floatsOf(weights), work, floatsOf(out))
 	})
@@ -122,7 +122,7 @@ func (c *Codec) ScoreCodes(ctx context.Context, a, b Codes, options *WorkOptions
 		return nil, err
 	}
 	scores := make([]float32, n)
-	err = c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
+	err = c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
 		return C.polargo_codec_score_codes(object, C.int64_t(a.Rows), bytesOf(a.Bytes),
 			C.size_t(len(a.Bytes)), C.int64_t(b.Rows), bytesOf(b.Bytes), C.size_t(len(b.Bytes)), work,
 			floatsOf(scores))
@@ -143,7 +143,7 @@ func (c lengthCheck) check(n, dim int) error { return checkLength(c.name, c.leng
 
 // work does a long call on the codec, after checks of all lengths.
 func (c *Codec) work(ctx context.Context, options *WorkOptions,
-	do func(object *C.polar_codec, work C.polargo_work) C.polargo_result, checks ...rowCheck) error {
+	do func(object C.polargo_codec, work C.polargo_work) C.polargo_result, checks ...rowCheck) error {
 	object, err := c.use()
 	if err != nil {
 		return err

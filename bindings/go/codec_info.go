@@ -109,7 +109,7 @@ func (c *Codec) EncodedBytes(n int) (int, error) {
 	return encodedBytes(object, n)
 }
 
-func encodedBytes(object *C.polar_codec, n int) (int, error) {
+func encodedBytes(object C.polargo_codec, n int) (int, error) {
 	var bytes C.size_t
 	if err := errorOf(C.polargo_codec_encoded_bytes(object, C.int64_t(n), &bytes)); err != nil {
 		return 0, err
@@ -180,7 +180,7 @@ func (c *Codec) Plan() (*Plan, error) {
 // to train a new codec. Errors as those of Plan.
 func (c *Codec) Drift(ctx context.Context, rows []float32, options *WorkOptions) (float64, error) {
 	var drift C.double
-	err := c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
+	err := c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
 		return C.polargo_codec_drift(object, C.int64_t(len(rows)/c.dim), floatsOf(rows), work, &drift)
 	}, floatCheck{"rows", rows})
 	return float64(drift), err

@@ -8,7 +8,6 @@ import "C"
 import (
 	"context"
 	"runtime"
-	"unsafe"
 )
 
 // Query is a vector prepared for one codec, to be scored many times. Immutable.
@@ -26,7 +25,7 @@ func (c *Codec) PrepareQuery(q []float32) (*Query, error) {
 	if err := checkLength("q", len(q), c.dim); err != nil {
 		return nil, err
 	}
-	var out *C.polar_query
+	var out C.polargo_query
 	if err := errorOf(C.polargo_query_prepare(object, floatsOf(q), &out)); err != nil {
 		return nil, err
 	}
@@ -40,7 +39,7 @@ func (c *Codec) PrepareQueryFromCode(codes Codes, row int) (*Query, error) {
 		return nil, err
 	}
 	defer c.leave()
-	var out *C.polar_query
+	var out C.polargo_query
 	result := C.polargo_query_prepare_from_code(object, C.int64_t(codes.Rows), bytesOf(codes.Bytes),
 		C.size_t(len(codes.Bytes)), C.int64_t(row), &out)
 	if err := errorOf(result); err != nil {
@@ -49,10 +48,10 @@ func (c *Codec) PrepareQueryFromCode(codes Codes, row int) (*Query, error) {
 	return adoptQuery(out), nil
 }
 
-func adoptQuery(object *C.polar_query) *Query {
+func adoptQuery(object C.polargo_query) *Query {
 	q := &Query{}
-	q.handle.set(unsafe.Pointer(object), func(object unsafe.Pointer) {
-		C.polar_query_destroy((*C.polar_query)(object))
+	q.handle.set(uintptr(object), func(object uintptr) {
+		C.polargo_query_destroy(C.polargo_query(object))
 	})
 	runtime.SetFinalizer(q, func(q *Query) { q.handle.close() })
 	return q
@@ -88,8 +87,8 @@ func (c *Codec) ScoreInto(ctx context.Context, query *Query, codes Codes, scores
 		return err
 	}
 	defer query.handle.release()
-	return c.work(ctx, options, func(object *C.polar_codec, work C.polargo_work) C.polargo_result {
-		return C.polargo_codec_score(object, (*C.polar_query)(query.handle.object), C.int64_t(codes.Rows),
+	return c.work(ctx, options, func(object C.polargo_codec, work C.polargo_work) C.polargo_result {
+		return C.polargo_codec_score(object, C.polargo_query(query.handle.object), C.int64_t(codes.Rows),
 			bytesOf(codes.Bytes), C.size_t(len(codes.Bytes)), work, floatsOf(scores))
 	}, lengthCheck{"scores", len(scores), codes.Rows})
 }

@@ -3,7 +3,6 @@
 package polarquant
 
 import (
-	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -13,26 +12,6 @@ import (
 	"strings"
 	"testing"
 )
-
-var background = context.Background()
-
-// must returns a value, or ends the test with the error.
-func must[T any](value T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func TestMadeRowsAreThoseOfTheReadme(t *testing.T) {
 	wanted := []float32{-0.3565216064453125, 0.6191864013671875, 0.9221649169921875}

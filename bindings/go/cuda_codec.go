@@ -24,13 +24,13 @@ type CUDAEncoder struct {
 // rows too long for the device. The codec may change, or be closed, afterwards.
 func NewCUDAEncoder(codec *Codec, options *CUDAOptions) (*CUDAEncoder, error) {
 	e := &CUDAEncoder{}
-	err := withCodec(codec, options, func(object *C.polar_codec, given C.polargo_cuda_options) error {
-		var out *C.polar_cuda_encoder
+	err := withCodec(codec, options, func(object C.polargo_codec, given C.polargo_cuda_options) error {
+		var out C.polargo_cuda_encoder
 		if err := errorOf(C.polargo_cuda_encoder_create(object, given, &out)); err != nil {
 			return err
 		}
-		e.handle.set(unsafe.Pointer(out), func(object unsafe.Pointer) {
-			C.polar_cuda_encoder_destroy((*C.polar_cuda_encoder)(object))
+		e.handle.set(uintptr(out), func(object uintptr) {
+			C.polargo_cuda_encoder_destroy(C.polargo_cuda_encoder(object))
 		})
 		var err error
 		e.codeBytes, err = encodedBytes(object, 1)
@@ -46,7 +46,7 @@ func NewCUDAEncoder(codec *Codec, options *CUDAOptions) (*CUDAEncoder, error) {
 }
 
 // withCodec does a call that copies something of a codec to a device.
-func withCodec(codec *Codec, options *CUDAOptions, do func(object *C.polar_codec, given C.polargo_cuda_options) error) error {
+func withCodec(codec *Codec, options *CUDAOptions, do func(object C.polargo_codec, given C.polargo_cuda_options) error) error {
 	if codec == nil {
 		return notAllowed("codec", "nil", "a codec")
 	}
@@ -106,7 +106,7 @@ func (e *CUDAEncoder) encode(n int, rows *C.float, codes *C.uint8_t, stream CUDA
 	if n > math.MaxInt/max(e.codeBytes, 1) {
 		return notAllowed("n", n, "a number of rows whose codes fit into memory")
 	}
-	return errorOf(C.polargo_cuda_encoder_encode((*C.polar_cuda_encoder)(e.handle.object), C.int64_t(n),
+	return errorOf(C.polargo_cuda_encoder_encode(C.polargo_cuda_encoder(e.handle.object), C.int64_t(n),
 		rows, codes, C.size_t(n*e.codeBytes), C.uintptr_t(stream)))
 }
 
@@ -122,16 +122,16 @@ type CUDACodec struct {
 // NewCUDACodec copies what decoding needs of any codec but "PolarScalar…" by L2 where dim is no
 // multiple of 128: [ErrUnsupported]. The codec may change, or be closed, afterwards.
 func NewCUDACodec(codec *Codec, options *CUDAOptions) (*CUDACodec, error) {
-	var out *C.polar_cuda_codec
-	err := withCodec(codec, options, func(object *C.polar_codec, given C.polargo_cuda_options) error {
+	var out C.polargo_cuda_codec
+	err := withCodec(codec, options, func(object C.polargo_codec, given C.polargo_cuda_options) error {
 		return errorOf(C.polargo_cuda_codec_create(object, given, &out))
 	})
 	if err != nil {
 		return nil, err
 	}
 	c := &CUDACodec{dim: codec.dim}
-	c.handle.set(unsafe.Pointer(out), func(object unsafe.Pointer) {
-		C.polar_cuda_codec_destroy((*C.polar_cuda_codec)(object))
+	c.handle.set(uintptr(out), func(object uintptr) {
+		C.polargo_cuda_codec_destroy(C.polargo_cuda_codec(object))
 	})
 	runtime.SetFinalizer(c, func(c *CUDACodec) { c.handle.close() })
 	return c, nil
@@ -181,7 +181,7 @@ func (c *CUDACodec) score(heads, nq int, queries []float32, rows int, codes *C.u
 		return err
 	}
 	defer c.handle.release()
-	return errorOf(C.polargo_cuda_codec_score((*C.polar_cuda_codec)(c.handle.object), C.int64_t(heads),
+	return errorOf(C.polargo_cuda_codec_score(C.polargo_cuda_codec(c.handle.object), C.int64_t(heads),
 		C.int64_t(nq), floatsOf(queries), C.int64_t(rows), codes, C.size_t(codesBytes),
 		C.uintptr_t(stream), scores))
 }
@@ -216,7 +216,7 @@ func (c *CUDACodec) combine(heads, nw int, weights *C.float, rows int, codes *C.
 		return nil, err
 	}
 	out := make([]float32, n)
-	err = errorOf(C.polargo_cuda_codec_combine((*C.polar_cuda_codec)(c.handle.object), C.int64_t(heads),
+	err = errorOf(C.polargo_cuda_codec_combine(C.polargo_cuda_codec(c.handle.object), C.int64_t(heads),
 		C.int64_t(nw), weights, C.int64_t(rows), codes, C.size_t(codesBytes), C.uintptr_t(stream),
 		floatsOf(out)))
 	if err != nil {

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"runtime"
-	"unsafe"
 )
 
 // CUDAIndex is codes in the memory of one device or several, searched there: the CPU's rows and
@@ -33,7 +32,7 @@ func NewCUDAIndex(index *Index, options *CUDAOptions) (*CUDAIndex, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out *C.polar_cuda_index
+	var out C.polargo_cuda_index
 	if err := errorOf(C.polargo_cuda_index_from_index(object, given, &out)); err != nil {
 		return nil, err
 	}
@@ -55,7 +54,7 @@ func NewCUDAIndexFromCodes(codec *Codec, codes Codes, options *CUDAOptions) (*CU
 	if err != nil {
 		return nil, err
 	}
-	var out *C.polar_cuda_index
+	var out C.polargo_cuda_index
 	result := C.polargo_cuda_index_from_codes(object, C.int64_t(codes.Rows), bytesOf(codes.Bytes),
 		C.size_t(len(codes.Bytes)), given, &out)
 	if err := errorOf(result); err != nil {
@@ -64,10 +63,10 @@ func NewCUDAIndexFromCodes(codec *Codec, codes Codes, options *CUDAOptions) (*CU
 	return adoptCUDAIndex(out, codec.dim), nil
 }
 
-func adoptCUDAIndex(object *C.polar_cuda_index, dim int) *CUDAIndex {
+func adoptCUDAIndex(object C.polargo_cuda_index, dim int) *CUDAIndex {
 	x := &CUDAIndex{dim: dim}
-	x.handle.set(unsafe.Pointer(object), func(object unsafe.Pointer) {
-		C.polar_cuda_index_destroy((*C.polar_cuda_index)(object))
+	x.handle.set(uintptr(object), func(object uintptr) {
+		C.polargo_cuda_index_destroy(C.polargo_cuda_index(object))
 	})
 	runtime.SetFinalizer(x, func(x *CUDAIndex) { x.handle.close() })
 	return x
@@ -81,11 +80,11 @@ func (x *CUDAIndex) Close() error {
 	return nil
 }
 
-func (x *CUDAIndex) use() (*C.polar_cuda_index, error) {
+func (x *CUDAIndex) use() (C.polargo_cuda_index, error) {
 	if err := x.handle.acquire(); err != nil {
-		return nil, err
+		return 0, err
 	}
-	return (*C.polar_cuda_index)(x.handle.object), nil
+	return C.polargo_cuda_index(x.handle.object), nil
 }
 
 // Dim is how many numbers a vector has.
@@ -98,7 +97,7 @@ func (x *CUDAIndex) Len() int {
 		return 0
 	}
 	defer x.handle.release()
-	return int(C.polar_cuda_index_ntotal(object))
+	return int(C.polargo_cuda_index_ntotal(object))
 }
 
 // MemoryBytes is how much memory of all devices it takes: codes, tables, and what searches keep to

@@ -79,7 +79,7 @@ func Load(path string, options *LoadOptions) (*Index, error) {
 	if options == nil {
 		options = &LoadOptions{}
 	}
-	var out *C.polar_index
+	var out C.polargo_index
 	result := C.polargo_index_load(text, asBool(options.MemoryMap), asBool(options.TrustFAISS), &out)
 	if err := errorOf(result); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func ReadIndex(r io.Reader, options *LoadOptions) (*Index, error) {
 	funcs := &callbacks{reader: r}
 	handle := cgo.NewHandle(funcs)
 	defer handle.Delete()
-	var out *C.polar_index
+	var out C.polargo_index
 	result := C.polargo_index_load_from(C.uintptr_t(handle), asBool(options.MemoryMap),
 		asBool(options.TrustFAISS), &out)
 	funcs.endCall(result)

@@ -8,15 +8,14 @@ import "C"
 import (
 	"runtime"
 	"sort"
-	"unsafe"
 )
 
 // Filter says which rows a search may return, or a removal takes, by id: a [Bitset], an [IDSet], an
 // [IDRange], a [FilterFunc] or a [*PreparedFilter]. Rows that it leaves out cost next to nothing.
 // The slices of one are read where they lie, and must not change during a call.
 type Filter interface {
-	// fill sets how C sees it. The user it returns, unless nil, is released after the call.
-	fill(filter *C.polargo_filter) (user *handle, err error)
+	// enter returns how C sees it. The user, unless nil, is to be released after the call.
+	enter() (filter C.polargo_filter, user *handle, err error)
 }
 
 // Bitset keeps the ids whose bit is 1: bit id%64 of word id/64. Ids from 64·len on are left out.
@@ -25,10 +24,10 @@ type Bitset []uint64
 // Set makes the bit of an id 1. It panics for an id that the bitset has no bit for.
 func (b Bitset) Set(id int64) { b[id/64] |= 1 << (id % 64) }
 
-func (b Bitset) fill(filter *C.polargo_filter) (*handle, error) {
+func (b Bitset) enter() (filter C.polargo_filter, user *handle, err error) {
 	filter.kind = C.POLAR_FILTER_BITSET
 	filter.words, filter.count = wordsOf(b), C.int64_t(len(b))
-	return nil, nil
+	return filter, nil, nil
 }
 
 // IDSet keeps the ids it lists, ascending, without repeats. NewIDSet makes one of any ids.
@@ -47,10 +46,10 @@ func NewIDSet(ids ...int64) IDSet {
 	return kept
 }
 
-func (s IDSet) fill(filter *C.polargo_filter) (*handle, error) {
+func (s IDSet) enter() (filter C.polargo_filter, user *handle, err error) {
 	filter.kind = C.POLAR_FILTER_IDS
 	filter.ids, filter.count = idsOf(s), C.int64_t(len(s))
-	return nil, nil
+	return filter, nil, nil
 }
 
 // IDRange keeps the ids from First to before End; with an End of math.MaxInt64, all from First on.
@@ -58,19 +57,23 @@ type IDRange struct {
 	First, End int64
 }
 
-func (r IDRange) fill(filter *C.polargo_filter) (*handle, error) {
+func (r IDRange) enter() (filter C.polargo_filter, user *handle, err error) {
 	filter.kind = C.POLAR_FILTER_RANGE
 	filter._range = C.polar_id_range{first: C.int64_t(r.First), end: C.int64_t(r.End)}
-	return nil, nil
+	return filter, nil, nil
 }
 
 // FilterFunc keeps the ids for which it returns true. It is called for row after row, from any
 // thread and from several at once, which is slow. It may search the index that is searched.
 type FilterFunc func(id int64) bool
 
-func (f FilterFunc) fill(filter *C.polargo_filter) (*handle, error) {
+func (f FilterFunc) enter() (filter C.polargo_filter, user *handle, err error) {
+	if f == nil {
+		return filter, nil, notAllowed("filter", "a nil FilterFunc", "a function")
+	}
+	// The call that it is for adds its handle.
 	filter.kind = C.POLAR_FILTER_CALLBACK
-	return nil, nil
+	return filter, nil, nil
 }
 
 // PreparedFilter is a filter for many searches. It has copies of its bits or ids, and keeps what
@@ -84,24 +87,23 @@ type PreparedFilter struct {
 // PrepareFilter returns a filter that keeps what this one keeps now. [ErrBadArgument] for a
 // FilterFunc, whose answers may change, a PreparedFilter, and nil.
 func PrepareFilter(filter Filter) (*PreparedFilter, error) {
-	var given C.polargo_filter
 	if filter == nil {
 		return nil, notAllowed("filter", "nil", "a Bitset, an IDSet or an IDRange")
 	}
-	user, err := filter.fill(&given)
+	given, user, err := filter.enter()
 	if err != nil {
 		return nil, err
 	}
 	if user != nil {
 		defer user.release()
 	}
-	var out *C.polar_prepared_filter
+	var out C.polargo_prepared_filter
 	if err := errorOf(C.polargo_prepared_filter_create(given, &out)); err != nil {
 		return nil, err
 	}
 	f := &PreparedFilter{}
-	f.handle.set(unsafe.Pointer(out), func(object unsafe.Pointer) {
-		C.polar_prepared_filter_destroy((*C.polar_prepared_filter)(object))
+	f.handle.set(uintptr(out), func(object uintptr) {
+		C.polargo_prepared_filter_destroy(C.polargo_prepared_filter(object))
 	})
 	runtime.SetFinalizer(f, func(f *PreparedFilter) { f.handle.close() })
 	return f, nil
@@ -115,11 +117,14 @@ func (f *PreparedFilter) Close() error {
 	return nil
 }
 
-func (f *PreparedFilter) fill(filter *C.polargo_filter) (*handle, error) {
+func (f *PreparedFilter) enter() (filter C.polargo_filter, user *handle, err error) {
+	if f == nil {
+		return filter, nil, notAllowed("filter", "a nil PreparedFilter", "one of PrepareFilter")
+	}
 	if err := f.handle.acquire(); err != nil {
-		return nil, err
+		return filter, nil, err
 	}
 	filter.kind = C.POLAR_FILTER_PREPARED
-	filter.prepared = (*C.polar_prepared_filter)(f.handle.object)
-	return &f.handle, nil
+	filter.prepared = C.polargo_prepared_filter(f.handle.object)
+	return filter, &f.handle, nil
 }

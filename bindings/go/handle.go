@@ -2,10 +2,7 @@
 
 package polarquant
 
-import (
-	"sync/atomic"
-	"unsafe"
-)
+import "sync/atomic"
 
 // closedFlag is set in handle.users by close.
 const closedFlag = 1 << 62
@@ -18,17 +15,17 @@ const closedFlag = 1 << 62
 type handle struct {
 	users     atomic.Int64
 	destroyed atomic.Bool
-	object    unsafe.Pointer
-	destroy   func(unsafe.Pointer)
+	object    uintptr // its address, of C's memory
+	destroy   func(uintptr)
 }
 
-func (h *handle) set(object unsafe.Pointer, destroy func(unsafe.Pointer)) {
+func (h *handle) set(object uintptr, destroy func(uintptr)) {
 	h.object, h.destroy = object, destroy
 }
 
 // acquire enters a user, who is to release it. Only then may object be read.
 func (h *handle) acquire() error {
-	if h.users.Add(1)&closedFlag != 0 || h.object == nil {
+	if h.users.Add(1)&closedFlag != 0 || h.object == 0 {
 		h.release()
 		return ErrClosed
 	}
@@ -37,7 +34,7 @@ func (h *handle) acquire() error {
 
 func (h *handle) release() {
 	// A user who came too late may be the last one to go, after another who destroyed it.
-	if h.users.Add(-1) == closedFlag && h.object != nil && h.destroyed.CompareAndSwap(false, true) {
+	if h.users.Add(-1) == closedFlag && h.object != 0 && h.destroyed.CompareAndSwap(false, true) {
 		h.destroy(h.object)
 	}
 }

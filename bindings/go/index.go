@@ -35,7 +35,7 @@ func NewIndex(description string, dim int, metric Metric) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out *C.polar_index
+	var out C.polargo_index
 	result := C.polargo_index_create(text, numbers, C.polar_metric(metric), &out)
 	if err := errorOf(result); err != nil {
 		return nil, err
@@ -44,19 +44,19 @@ func NewIndex(description string, dim int, metric Metric) (*Index, error) {
 }
 
 // adoptIndex returns the index that owns this object of the library.
-func adoptIndex(object *C.polar_index) (*Index, error) {
+func adoptIndex(object C.polargo_index) (*Index, error) {
 	var info C.polar_index_info
 	info.struct_size = C.uint32_t(unsafe.Sizeof(info))
 	if err := errorOf(C.polargo_index_get_info(object, &info)); err != nil {
-		C.polar_index_destroy(object)
+		C.polargo_index_destroy(object)
 		return nil, err
 	}
 	x := &Index{dim: int(info.dim), metric: Metric(info.metric)}
 	x.description = readText(func(buffer *C.char, capacity C.size_t) C.size_t {
-		return C.polar_index_description(object, buffer, capacity)
+		return C.polargo_index_description(object, buffer, capacity)
 	})
-	x.handle.set(unsafe.Pointer(object), func(object unsafe.Pointer) {
-		C.polar_index_destroy((*C.polar_index)(object))
+	x.handle.set(uintptr(object), func(object uintptr) {
+		C.polargo_index_destroy(C.polargo_index(object))
 	})
 	runtime.SetFinalizer(x, func(x *Index) { x.handle.close() })
 	return x, nil
@@ -71,11 +71,11 @@ func (x *Index) Close() error {
 }
 
 // use enters a call, which is to end by x.handle.release.
-func (x *Index) use() (*C.polar_index, error) {
+func (x *Index) use() (C.polargo_index, error) {
 	if err := x.handle.acquire(); err != nil {
-		return nil, err
+		return 0, err
 	}
-	return (*C.polar_index)(x.handle.object), nil
+	return C.polargo_index(x.handle.object), nil
 }
 
 // Description is the factory string that the index was made from.
@@ -94,7 +94,7 @@ func (x *Index) Len() int {
 		return 0
 	}
 	defer x.handle.release()
-	return int(C.polar_index_ntotal(object))
+	return int(C.polargo_index_ntotal(object))
 }
 
 // IsTrained reports whether rows can be added; false when Train must come first, and after Close.
@@ -104,7 +104,7 @@ func (x *Index) IsTrained() bool {
 		return false
 	}
 	defer x.handle.release()
-	return C.polar_index_is_trained(object) != 0
+	return C.polargo_index_is_trained(object) != 0
 }
 
 // NList is how many lists an inverted file has; 0 for other indexes, and after Close.
@@ -114,7 +114,7 @@ func (x *Index) NList() int {
 		return 0
 	}
 	defer x.handle.release()
-	return int(C.polar_index_nlist(object))
+	return int(C.polargo_index_nlist(object))
 }
 
 // NProbe is how many lists of an inverted file are searched for each query where the options name
@@ -125,7 +125,7 @@ func (x *Index) NProbe() int {
 		return 0
 	}
 	defer x.handle.release()
-	return int(C.polar_index_nprobe(object))
+	return int(C.polargo_index_nprobe(object))
 }
 
 // SetNProbe sets NProbe to 1 or more; beyond the lists there are, all are searched.
@@ -172,7 +172,7 @@ func (x *Index) Clone() (*Index, error) {
 		return nil, err
 	}
 	defer x.handle.release()
-	var out *C.polar_index
+	var out C.polargo_index
 	if err := errorOf(C.polargo_index_clone(object, &out)); err != nil {
 		return nil, err
 	}

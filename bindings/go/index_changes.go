@@ -11,7 +11,7 @@ import "context"
 // before. An inverted file needs a row for each list, better 39. [ErrStateMismatch] once it holds
 // rows, but for those that it still keeps as floats (see Add), which are coded then.
 func (x *Index) Train(ctx context.Context, rows []float32, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_train(object, n, floatsOf(rows), work)
 	})
 }
@@ -20,7 +20,7 @@ func (x *Index) Train(ctx context.Context, rows []float32, options *WorkOptions)
 // become the lists' as they are, and the code is trained on rows. For inverted files of one code
 // ("IVF1024,Polar4", "IVF1024_HNSW32,Polar2"); [ErrUnsupported] for others.
 func (x *Index) TrainWithCentroids(ctx context.Context, centroids, rows []float32, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_train_with_centroids(object, C.int64_t(len(centroids)/x.dim),
 			floatsOf(centroids), n, floatsOf(rows), work)
 	}, floatCheck{"centroids", centroids})
@@ -34,7 +34,7 @@ func (x *Index) TrainWithCentroids(ctx context.Context, centroids, rows []float3
 // pieces in which rows come. [ErrBadArgument] in an index whose rows have ids of the caller's,
 // [ErrNotTrained] where Train must come first.
 func (x *Index) Add(ctx context.Context, rows []float32, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_add(object, n, floatsOf(rows), work)
 	})
 }
@@ -43,7 +43,7 @@ func (x *Index) Add(ctx context.Context, rows []float32, options *WorkOptions) e
 // index takes rows with ids or rows without, not both. [ErrUnsupported] for a FAISS index that takes
 // none; ",IDMap2" after its description gives it ids.
 func (x *Index) AddWithIDs(ctx context.Context, rows []float32, ids []int64, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_add_with_ids(object, n, floatsOf(rows), idsOf(ids), work)
 	}, idCheck{"ids", ids})
 }
@@ -51,7 +51,7 @@ func (x *Index) AddWithIDs(ctx context.Context, rows []float32, ids []int64, opt
 // AddToLists is AddWithIDs into lists of the caller's choice, one a row, each 0 to NList − 1, in the
 // place of those whose centroids are nearest. For the indexes of TrainWithCentroids.
 func (x *Index) AddToLists(ctx context.Context, rows []float32, ids, lists []int64, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_add_to_lists(object, n, floatsOf(rows), idsOf(ids), idsOf(lists), work)
 	}, idCheck{"ids", ids}, idCheck{"lists", lists})
 }
@@ -60,7 +60,7 @@ func (x *Index) AddToLists(ctx context.Context, rows []float32, ids, lists []int
 // counts. [ErrNotFound] when an id is not in the index, [ErrUnsupported] unless the index is one of
 // the library's codes, also in id maps, or an inverted file of one, also after vector transforms.
 func (x *Index) Update(ctx context.Context, ids []int64, rows []float32, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_update(object, n, idsOf(ids), floatsOf(rows), work)
 	}, idCheck{"ids", ids})
 }
@@ -68,7 +68,7 @@ func (x *Index) Update(ctx context.Context, ids []int64, rows []float32, options
 // Upsert is Update that adds the rows whose ids are not in the index. For an index whose rows have
 // ids of the caller's; [ErrUnsupported] for id maps too.
 func (x *Index) Upsert(ctx context.Context, ids []int64, rows []float32, options *WorkOptions) error {
-	return x.work(ctx, "rows", rows, options, func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", rows, options, func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_upsert(object, n, idsOf(ids), floatsOf(rows), work)
 	}, idCheck{"ids", ids})
 }
@@ -121,7 +121,7 @@ func (x *Index) Merge(ctx context.Context, other *Index, options *WorkOptions) e
 		return err
 	}
 	defer other.handle.release()
-	return x.work(ctx, "rows", nil, options, func(object *C.polar_index, _ C.int64_t, work C.polargo_work) C.polargo_result {
+	return x.work(ctx, "rows", nil, options, func(object C.polargo_index, _ C.int64_t, work C.polargo_work) C.polargo_result {
 		return C.polargo_index_merge(object, from, work)
 	})
 }
@@ -150,7 +150,7 @@ func (c floatCheck) check(n, dim int) error {
 
 // work does a long call on the index with n rows, after checks of all lengths.
 func (x *Index) work(ctx context.Context, name string, rows []float32, options *WorkOptions,
-	do func(object *C.polar_index, n C.int64_t, work C.polargo_work) C.polargo_result, others ...rowCheck) error {
+	do func(object C.polargo_index, n C.int64_t, work C.polargo_work) C.polargo_result, others ...rowCheck) error {
 	object, err := x.use()
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func (x *Index) Search(ctx context.Context, queries []float32, k int, options *S
 	if err != nil {
 		return nil, nil, err
 	}
-	ids, scores, err = makeResults(nq, k, func() int { return int(C.polar_index_ntotal(object)) })
+	ids, scores, err = makeResults(nq, k, func() int { return int(C.polargo_index_ntotal(object)) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -55,7 +55,7 @@ func (x *Index) SearchInto(ctx context.Context, queries []float32, k int, option
 	return searchIndex(ctx, object, nq, queries, k, options, ids, scores)
 }
 
-func searchIndex(ctx context.Context, object *C.polar_index, nq int, queries []float32, k int, options *SearchOptions, ids []int64, scores []float32) error {
+func searchIndex(ctx context.Context, object C.polargo_index, nq int, queries []float32, k int, options *SearchOptions, ids []int64, scores []float32) error {
 	var search searchCall
 	if err := search.start(ctx, options); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (s *searchCall) start(ctx context.Context, options *SearchOptions) error {
 		ef_search:   C.int64_t(options.EFSearch),
 		k_factor:    C.double(options.KFactor),
 	}
-	keep, err := s.fillFilter(options.Filter)
+	keep, err := s.enterFilter(options.Filter)
 	if err != nil {
 		return err
 	}
@@ -77,17 +77,15 @@ func (s *searchCall) start(ctx context.Context, options *SearchOptions) error {
 	return nil
 }
 
-func (s *searchCall) fillFilter(filter Filter) (keep func(int64) bool, err error) {
+// enterFilter returns the function that the filter is, if it is one.
+func (s *searchCall) enterFilter(filter Filter) (keep func(int64) bool, err error) {
 	if filter == nil {
 		return nil, nil
 	}
-	if function, ok := filter.(FilterFunc); ok && function != nil {
+	if function, ok := filter.(FilterFunc); ok {
 		keep = function
 	}
-	s.filter, err = filter.fill(&s.options.filter)
-	if err == nil && keep == nil && s.options.filter.kind == C.POLAR_FILTER_CALLBACK {
-		err = notAllowed("Filter", "a nil FilterFunc", "a function")
-	}
+	s.options.filter, s.filter, err = filter.enter()
 	return keep, err
 }
 
