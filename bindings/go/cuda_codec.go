@@ -72,9 +72,6 @@ func (e *CUDAEncoder) Close() error {
 
 // Encode is [Codec.Encode] on the device: the same bytes.
 func (e *CUDAEncoder) Encode(rows []float32, stream CUDAStream) (Codes, error) {
-	if e.dim == 0 {
-		return Codes{}, ErrClosed
-	}
 	n, err := countRows("rows", rows, e.dim)
 	if err != nil {
 		return Codes{}, err

@@ -117,7 +117,7 @@ func (x *CUDAIndex) MemoryBytes() (int64, error) {
 // and results are in the host's memory. EFSearch and KFactor are to be 0, and so is NProbe unless an
 // inverted file was copied. An index on several devices takes the stream 0 alone.
 func (x *CUDAIndex) Search(queries []float32, k int, options *SearchOptions, stream CUDAStream) (ids []int64, scores []float32, err error) {
-	nq, err := x.countQueries(queries)
+	nq, err := countRows("queries", queries, x.dim)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,7 +139,7 @@ func (x *CUDAIndex) SearchInto(queries []float32, k int, options *SearchOptions,
 		return err
 	}
 	defer x.handle.release()
-	nq, err := x.countQueries(queries)
+	nq, err := countRows("queries", queries, x.dim)
 	if err != nil {
 		return err
 	}
@@ -152,12 +152,4 @@ func (x *CUDAIndex) SearchInto(queries []float32, k int, options *SearchOptions,
 	}
 	return search.end(C.polargo_cuda_index_search(object, C.int64_t(nq), floatsOf(queries),
 		C.int64_t(k), search.options, C.uintptr_t(stream), floatsOf(scores), idsOf(ids)))
-}
-
-// countQueries is countRows of an index that no function of this package may have made.
-func (x *CUDAIndex) countQueries(queries []float32) (int, error) {
-	if x.dim == 0 {
-		return 0, ErrClosed
-	}
-	return countRows("queries", queries, x.dim)
 }

@@ -12,8 +12,12 @@ import (
 	"unsafe"
 )
 
-// countRows is the number of rows of dim numbers that a flat slice holds.
+// countRows is the number of rows of dim numbers that a flat slice holds. dim is 0 in an object that
+// no function of this package made.
 func countRows(name string, x []float32, dim int) (int, error) {
+	if dim == 0 {
+		return 0, ErrClosed
+	}
 	n := len(x) / dim
 	if n*dim != len(x) {
 		return 0, notAllowed(name, fmt.Sprintf("%d numbers", len(x)), fmt.Sprintf("a multiple of %d", dim))

@@ -137,7 +137,7 @@ func main() {
 		collect()
 		grown := allocatedBytes() - before
 		// Less than the smallest allocation a round, beyond what threads keep.
-		most := int64(8**rounds + 100_000)
+		most := int64(8**rounds + 200_000)
 		fmt.Printf("%-28s %d rounds, %+d bytes\n", name, *rounds, grown)
 		failed = failed || grown > most
 	}
