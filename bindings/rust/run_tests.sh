@@ -4,8 +4,8 @@
 # BUILD_DIR/bindings. The packages of packages.txt must be there.
 #
 # usage: run_tests.sh [--slow] BUILD_DIR
-#   --slow  also 100,000 rounds under valgrind, threads under its race detector, limits of overhead, and the
-#           newest Rust on the PATH
+#   --slow  also 100,000 rounds under valgrind (a quarter of an hour), limits of overhead, and the other Rust on
+#           the PATH
 set -eu
 
 slow=
@@ -104,6 +104,8 @@ test_other_ways() {
 check_docs() {
   say "documentation"
   RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --workspace
+  # As docs.rs makes it, without the library.
+  DOCS_RS=1 PKG_CONFIG=false CARGO_TARGET_DIR="$out/target-docs" cargo doc --quiet --no-deps
 }
 
 # Both crates as they would be published; the second one finds the first one unpacked beside it.
@@ -130,14 +132,20 @@ test_program() {
   cargo test --release --no-run --test "$1" 2>&1 | sed -n 's/.*(\(.*\))$/\1/p' | tail -n 1
 }
 
+# Rounds of one of the tests of memory.
+run_valgrind() {
+  OMP_NUM_THREADS=1 POLARQUANT_VALGRIND=1 POLARQUANT_ROUNDS=$1 LD_LIBRARY_PATH="$libraries" \
+    valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect \
+    --show-leak-kinds=definite,indirect --error-exitcode=9 "$program" "$2"
+}
+
 test_slowly() {
   say "100,000 rounds"
   POLARQUANT_ROUNDS=100000 cargo test --quiet --release --test memory -- --nocapture
-  say "100,000 rounds under valgrind"
+  say "100,000 small rounds under valgrind, and 3,000 large ones"
   program=$(test_program memory)
-  OMP_NUM_THREADS=1 POLARQUANT_ROUNDS=100000 LD_LIBRARY_PATH="$libraries" \
-    valgrind --quiet --leak-check=full --errors-for-leak-kinds=definite,indirect \
-    --show-leak-kinds=definite,indirect --error-exitcode=9 "$program" --test-threads=1
+  run_valgrind 100000 small_rounds
+  run_valgrind 3000 large_rounds
   say "what a search takes longer than in C"
   cargo bench --quiet -- --most 1000
   if [ "$(PATH=$other_path command -v cargo)" != "$(command -v cargo)" ]; then

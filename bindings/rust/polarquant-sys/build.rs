@@ -97,7 +97,7 @@ fn has_library(folder: &Path) -> bool {
         .any(|name| folder.join(name).exists())
 }
 
-/// Folders of the installed library, by the program pkg-config.
+/// Folders of the installed library, by the program pkg-config; none where the system looks anyway.
 fn ask_pkg_config() -> Result<Vec<PathBuf>, String> {
     let target = env::var("TARGET").unwrap_or_default();
     if target != env::var("HOST").unwrap_or_default() && env::var_os("PKG_CONFIG").is_none() {
@@ -110,8 +110,6 @@ fn ask_pkg_config() -> Result<Vec<PathBuf>, String> {
     let version = format!("polarquant >= {}", LEAST_VERSION);
     let asked = Command::new(&program)
         .args(["--print-errors", "--libs-only-L", &version])
-        // Where the system has it, too: programs are to find it without more.
-        .env("PKG_CONFIG_ALLOW_SYSTEM_LIBS", "1")
         .output()
         .map_err(|error| format!("{}: {}", program.to_string_lossy(), error))?;
     if !asked.status.success() {
@@ -155,14 +153,16 @@ fn build_library() -> Result<PathBuf, String> {
         "vendored: this crate does not lie in a checkout of polarquant; depend on it by git, or set \
          POLARQUANT_SOURCE_DIR to a checkout",
     )?;
-    println!("cargo:rerun-if-changed={}", source.join("src").display());
-    println!("cargo:rerun-if-changed={}", source.join("include").display());
+    for part in ["CMakeLists.txt", "cmake", "include", "src"] {
+        println!("cargo:rerun-if-changed={}", source.join(part).display());
+    }
     let build = PathBuf::from(env::var_os("OUT_DIR").unwrap()).join("build");
     let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".into());
     run(Command::new("cmake").arg("-S").arg(&source).arg("-B").arg(&build).args([
         "-DCMAKE_BUILD_TYPE=Release",
         "-DPOLARQUANT_TESTS=OFF",
         "-DPOLARQUANT_BENCH=OFF",
+        "-DPOLARQUANT_CUDA=OFF",
     ]))?;
     run(Command::new("cmake").arg("--build").arg(&build).args([
         "--target",

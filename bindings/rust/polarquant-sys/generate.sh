@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Writes src/bindings.rs from the C header by bindgen 0.60; with --check only tells whether it would change.
+# Writes src/bindings.rs from the C header by bindgen 0.60; with --check only tells whether it would change, but
+# for comments.
 # A build needs neither bindgen nor this script.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,8 +21,14 @@ sed -e '/#\[doc = " ---- /d' \
     -e '/^#\[repr(C)\]$/{N;s/\n\(pub struct\)/\n#[derive(Debug, Copy, Clone)]\n\1/}' "$work/raw.rs" |
   sed -z 's/;\n}\nextern "C" {\n/;\n/g' > "$work/bindings.rs"
 
+declarations() {
+  sed '/^ *#\[doc = /d' "$1"
+}
+
 if [ "${1:-}" = --check ]; then
-  diff -u "$here/src/bindings.rs" "$work/bindings.rs"
+  declarations "$here/src/bindings.rs" > "$work/old.rs"
+  declarations "$work/bindings.rs" > "$work/new.rs"
+  diff -u "$work/old.rs" "$work/new.rs"
 else
   cp "$work/bindings.rs" "$here/src/bindings.rs"
 fi

@@ -135,8 +135,9 @@ extern "C" {
     #[doc = " filter: any kind but POLAR_FILTER_CALLBACK, whose answers may change, and POLAR_FILTER_PREPARED."]
     #[doc = " One prepared filter serves any number of indexes and threads at once; it keeps what it found of"]
     #[doc = " the last four states of indexes: an eighth of a byte a row each, and, after some searches, where"]
-    #[doc = " it leaves few rows, copies of these: of a flat index up to an eighth of all, of an inverted file"]
-    #[doc = " vectors of (dim) bytes for up to a sixteenth."]
+    #[doc = " it leaves few rows, copies of these: of a flat index up to an eighth of all, of a graph up to"]
+    #[doc = " three fifths, but no more rows than 2,000 times ef_search, of an inverted file vectors of (dim)"]
+    #[doc = " bytes for up to an eighth."]
     pub fn polar_prepared_filter_create(
         filter: *const polar_filter,
         out: *mut *mut polar_prepared_filter,
