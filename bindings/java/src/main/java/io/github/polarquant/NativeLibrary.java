@@ -108,6 +108,11 @@ final class NativeLibrary {
 
   private static void loadFromSystem() {
     try {
+      System.loadLibrary("polarquant");
+    } catch (UnsatisfiedLinkError error) {
+      // The system finds it by itself, or the next one fails.
+    }
+    try {
       System.loadLibrary("polarquant_jni");
     } catch (UnsatisfiedLinkError error) {
       throw withAdvice("this jar has no libraries for " + platform(), error);
