@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// The package, for import.
+import polarquant from './index.js';
+
+export const {
+  BadArgumentError,
+  CancelledError,
+  CodeBlocks,
+  Codec,
+  CorruptDataError,
+  CudaError,
+  Index,
+  InputOutputError,
+  InternalError,
+  NewerFormatError,
+  NotFoundError,
+  NotTrainedError,
+  OutOfMemoryError,
+  PolarError,
+  PreparedFilter,
+  Query,
+  RangeResult,
+  SearchResult,
+  StateMismatchError,
+  UnsupportedError,
+  advise,
+  adviseSync,
+  cuda,
+  specHelp,
+  version,
+  versionNumber,
+} = polarquant;
+
+export default polarquant;

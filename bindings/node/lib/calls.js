@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// Calls of the addon, at once or as promises; with an AbortSignal and a function that hears of progress.
+'use strict';
+
+const native = require('./native.js');
+const { errors } = require('./errors.js');
+const { wrongType, show } = require('./arguments.js');
+
+function checkProgress(progress) {
+  if (progress !== undefined && typeof progress !== 'function') {
+    throw wrongType(`progress: a function is wanted, not ${show(progress)}`);
+  }
+}
+
+function checkSignal(signal) {
+  if (signal === undefined) return;
+  if (signal === null || typeof signal !== 'object' || typeof signal.aborted !== 'boolean') {
+    throw wrongType(`signal: an AbortSignal is wanted, not ${show(signal)}`);
+  }
+}
+
+const plainly = (value) => value;
+
+/**
+ * A synchronous call. name: of the addon's function; options: the caller's, of which progress and signal
+ * are read; finish: makes the result of what the addon gives.
+ */
+function callSync(name, given, options = undefined, finish = plainly, hasFunction = false) {
+  let mode = false;
+  if (options !== undefined) {
+    const { progress, signal } = options;
+    checkProgress(progress);
+    checkSignal(signal);
+    if (signal !== undefined && signal.aborted) throw signal.reason;
+    if (progress !== undefined || hasFunction) mode = native.control(false, progress);
+  }
+  return finish(native[name](mode, ...given));
+}
+
+/** The same on another thread: a promise of the result. */
+function callAsync(name, given, options = undefined, finish = plainly) {
+  if (options === undefined || (options.progress === undefined && options.signal === undefined)) {
+    return native[name](true, ...given).then(finish);
+  }
+  return callControlled(name, given, options, finish);
+}
+
+async function callControlled(name, given, { progress, signal }, finish) {
+  checkProgress(progress);
+  checkSignal(signal);
+  if (signal !== undefined && signal.aborted) throw signal.reason;
+  const control = native.control(true, progress);
+  const abort = () => native.cancel(control);
+  if (signal !== undefined) signal.addEventListener('abort', abort, { once: true });
+  try {
+    return finish(await native[name](control, ...given));
+  } catch (error) {
+    if (signal !== undefined && signal.aborted && error instanceof errors.CancelledError) {
+      throw signal.reason;
+    }
+    throw error;
+  } finally {
+    if (signal !== undefined) signal.removeEventListener('abort', abort);
+  }
+}
+
+module.exports = { callSync, callAsync };
