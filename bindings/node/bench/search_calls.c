@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Nanoseconds of one search by the C functions, for overhead.mjs to compare with: the median of rounds.
- * usage: search_calls ROWS DIM K ROUNDS */
+/* Nanoseconds of one search by the C functions, for overhead.mjs to compare with: the median of
+ * rounds. usage: search_calls ROWS DIM K ROUNDS */
 #define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <polarquant/polarquant.h>

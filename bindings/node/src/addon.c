@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The addon's exports: a function for each operation, and those that need no call of the library. */
+/* The addon's exports: a function for each operation, and those that need no call of the library.
+ */
 #include <stdlib.h>
 
 #include "operations.h"
@@ -44,13 +45,14 @@ static napi_value end_all(napi_env env, napi_callback_info info) {
 }
 
 static void free_environment(napi_env env, void* data, void* hint) {
-  (void)env;
+  environment* environment = data;
   (void)hint;
-  free(data);
+  if (environment->make_error != NULL) napi_delete_reference(env, environment->make_error);
+  free(environment);
 }
 
-static void add_function(napi_env env, napi_value exports, const char* name,
-                         napi_callback function, const void* data) {
+static void add_function(napi_env env, napi_value exports, const char* name, napi_callback function,
+                         const void* data) {
   napi_value made;
   if (napi_create_function(env, name, NAPI_AUTO_LENGTH, function, (void*)data, &made) == napi_ok) {
     napi_set_named_property(env, exports, name, made);
@@ -58,10 +60,9 @@ static void add_function(napi_env env, napi_value exports, const char* name,
 }
 
 NAPI_MODULE_INIT() {
-  const operation* const tables[] = {codec_operations,        code_operations, blocks_operations,
-                                     index_operations,        index_change_operations,
-                                     file_operations,         advice_operations,
-                                     cuda_operations};
+  const operation* const tables[] = {codec_operations,  code_operations,         blocks_operations,
+                                     index_operations,  index_change_operations, file_operations,
+                                     advice_operations, cuda_operations};
   const operation* row;
   size_t i;
   environment* made = calloc(1, sizeof *made);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Advice which code to take, read whole and given as a plain object. Versions of the library, too. */
+/* Advice which code to take, read whole and given as a plain object. Versions of the library, too.
+ */
 #include "operations.h"
 #include "results.h"
 
-/* dim, metric, rows, queries, threads, k, wantedRecall, allowedBytes, maxRows, maxQueries, totalRows,
- * specs, seed; k and the most of rows and queries are 0 for the defaults */
+/* dim, metric, rows, queries, threads, k, wantedRecall, allowedBytes, maxRows, maxQueries,
+ * totalRows, specs, seed; k and the most of rows and queries are 0 for the defaults */
 static polar_status run_advise(call* call) {
   const value* v = call->values;
   const int32_t dim = clamp_int32(v[0].count);
@@ -105,8 +106,7 @@ static napi_value give_version_text(napi_env env, call* call) {
   return result;
 }
 
-const operation advice_operations[] = {
-    {"advise", "nnfFTnrrnnntx", run_advise, give_advice, false},
-    {"version", "", run_version, give_integer, false},
-    {"versionText", "", run_nothing, give_version_text, false},
-    {NULL, NULL, NULL, NULL, false}};
+const operation advice_operations[] = {{"advise", "nnfFTnrrnnntx", run_advise, give_advice, false},
+                                       {"version", "", run_version, give_integer, false},
+                                       {"versionText", "", run_nothing, give_version_text, false},
+                                       {NULL, NULL, NULL, NULL, false}};

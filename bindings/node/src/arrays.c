@@ -149,7 +149,8 @@ polar_status finish_ids(call* call, value* ids) {
     double number;
     memcpy(&id, bytes + i * (int64_t)sizeof id, sizeof id);
     if (id > INT64_C(9007199254740991) || id < -INT64_C(9007199254740991)) {
-      return refuse(call, "ids: %lld is beyond what a number holds, 2^53 - 1; ask with bigint: true",
+      return refuse(call,
+                    "ids: %lld is beyond what a number holds, 2^53 - 1; ask with bigint: true",
                     (long long)id);
     }
     number = (double)id;

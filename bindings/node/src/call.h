@@ -90,7 +90,8 @@ napi_value call_operation(napi_env env, napi_callback_info info);
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-polar_status refuse(call* call, const char* format, ...);
+polar_status
+refuse(call* call, const char* format, ...);
 /* Fails with POLAR_ERROR_OUT_OF_MEMORY, for lack of memory for what is named. */
 polar_status refuse_memory(call* call, const char* what);
 /* An integer for the library, which refuses the one that stands for all beyond its range. */

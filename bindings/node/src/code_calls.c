@@ -25,10 +25,10 @@ static polar_status run_decode(call* call) {
   if (n > INT64_MAX / codec->dim) return refuse(call, "n: %lld is too many rows", (long long)n);
   status = make_output(call, 0, n * codec->dim, sizeof(float));
   if (status != POLAR_OK) return status;
-  return polar_codec_decode(codec->handle, n, v[1].data, (size_t)v[1].count,
-                            v[3].count ? POLAR_RECONSTRUCTION_UNBIASED
-                                       : POLAR_RECONSTRUCTION_LEAST_ERROR,
-                            work_of(call), call->outputs[0].data);
+  return polar_codec_decode(
+      codec->handle, n, v[1].data, (size_t)v[1].count,
+      v[3].count ? POLAR_RECONSTRUCTION_UNBIASED : POLAR_RECONSTRUCTION_LEAST_ERROR, work_of(call),
+      call->outputs[0].data);
 }
 
 static polar_status run_prepare(call* call) {
@@ -144,8 +144,8 @@ static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64
                                  float* scores, int64_t* ids) {
   const value* v = call->values;
   return polar_codec_range_search(v[0].object->handle, nq, v[1].data, call->integer, v[2].data,
-                                  (size_t)v[2].count, (float)v[4].number, search_of(call),
-                                  capacity, lims, scores, ids);
+                                  (size_t)v[2].count, (float)v[4].number, search_of(call), capacity,
+                                  lims, scores, ids);
 }
 
 /* codec, queries, codes, n, radius, options, whether ids are bigints */

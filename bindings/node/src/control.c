@@ -39,16 +39,15 @@ void control_keep_thrown(napi_env env, control* control) {
 
 napi_value control_thrown(napi_env env, control* control) {
   napi_value box, error;
-  if (control->thrown == NULL ||
-      napi_get_reference_value(env, control->thrown, &box) != napi_ok ||
+  if (control->thrown == NULL || napi_get_reference_value(env, control->thrown, &box) != napi_ok ||
       napi_get_element(env, box, 0, &error) != napi_ok) {
     return NULL;
   }
   return error;
 }
 
-/* Tells a function the share done; false stops the call, and so does what it throws. `depth`: calls of
- * the library that the function runs inside. */
+/* Tells a function the share done; false stops the call, and so does what it throws. `depth`: calls
+ * of the library that the function runs inside. */
 static void tell(napi_env env, control* control, napi_value function, double share, int depth) {
   napi_value argument, receiver, answer, no;
   bool is_no = false;

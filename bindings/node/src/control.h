@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How JavaScript follows and ends a call that runs: a flag that the library's progress function reads,
- * and a function of JavaScript's that is told the share done. In a synchronous call the function is
- * called inside it; in an asynchronous one the event loop calls it, with the newest share.
+ * How JavaScript follows and ends a call that runs: a flag that the library's progress function
+ * reads, and a function of JavaScript's that is told the share done. In a synchronous call the
+ * function is called inside it; in an asynchronous one the event loop calls it, with the newest
+ * share.
  */
 #ifndef POLARQUANT_NODE_CONTROL_H
 #define POLARQUANT_NODE_CONTROL_H

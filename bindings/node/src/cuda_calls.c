@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Searches, codes and scores on GPUs, with everything of the caller's in host memory, on the default
- * stream. */
+/* Searches, codes and scores on GPUs, with everything of the caller's in host memory, on the
+ * default stream. */
 #include "operations.h"
 #include "results.h"
 
@@ -90,8 +90,8 @@ static polar_status run_search(call* call) {
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
   if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[4], &v[5]);
   if (status != POLAR_OK) return status;
-  status = polar_cuda_index_search(v[0].object->handle, nq, v[1].data, v[2].count,
-                                   search_of(call), NULL, v[4].data, v[5].data);
+  status = polar_cuda_index_search(v[0].object->handle, nq, v[1].data, v[2].count, search_of(call),
+                                   NULL, v[4].data, v[5].data);
   return status == POLAR_OK ? finish_ids(call, &v[5]) : status;
 }
 

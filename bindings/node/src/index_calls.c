@@ -10,8 +10,8 @@
 static polar_status run_create(call* call) {
   const value* v = call->values;
   polar_index* made = NULL;
-  polar_status status = polar_index_create(v[0].data, clamp_int32(v[1].count),
-                                           clamp_int32(v[2].count), &made);
+  polar_status status =
+      polar_index_create(v[0].data, clamp_int32(v[1].count), clamp_int32(v[2].count), &made);
   call->made = made;
   return status;
 }

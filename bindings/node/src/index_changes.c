@@ -60,8 +60,7 @@ static polar_status run_remove(call* call) {
 
 /* index, options, whose filter it is */
 static polar_status run_remove_filtered(call* call) {
-  return polar_index_remove_filtered(call->values[0].object->handle, &call->filter,
-                                     &call->integer);
+  return polar_index_remove_filtered(call->values[0].object->handle, &call->filter, &call->integer);
 }
 
 /* index, ids, rows, threads */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A handle of the library's that JavaScript holds. It lives as long as JavaScript or a call needs it:
- * closing it, or its collection as garbage, takes effect when the last call that uses it has ended.
- * Counts and flags belong to the environment's thread; the turns may be taken on any thread.
+ * A handle of the library's that JavaScript holds. It lives as long as JavaScript or a call needs
+ * it: closing it, or its collection as garbage, takes effect when the last call that uses it has
+ * ended. Counts and flags belong to the environment's thread; the turns may be taken on any thread.
  */
 #ifndef POLARQUANT_NODE_OBJECT_H
 #define POLARQUANT_NODE_OBJECT_H
@@ -32,17 +32,17 @@ typedef struct turns {
 
 typedef struct object {
   object_kind kind;
-  void* handle;          /* of the library; NULL for blocks, and once it was destroyed */
-  struct object* codec;  /* whose codes blocks have; NULL for others */
-  polar_blocks blocks;   /* of OBJECT_BLOCKS; the object owns their data */
-  turns turns;           /* of codecs and blocks; the library keeps those of indexes itself */
-  int64_t uses;          /* calls under way, and objects that depend on it */
-  bool is_closed;        /* nothing uses it any more but those */
-  bool is_collected;     /* JavaScript has forgotten it */
-  int32_t dim;           /* dimensions of a vector */
-  size_t code_bytes;     /* of codecs: polar_codec_info's */
-  int32_t group_rows;    /* of codecs: polar_codec_info's */
-  int64_t told_bytes;    /* memory that the garbage collector was told of */
+  void* handle;               /* of the library; NULL for blocks, and once it was destroyed */
+  struct object* codec;       /* whose codes blocks have; NULL for others */
+  polar_blocks blocks;        /* of OBJECT_BLOCKS; the object owns their data */
+  turns turns;                /* of codecs and blocks; the library keeps those of indexes itself */
+  int64_t uses;               /* calls under way, and objects that depend on it */
+  bool is_closed;             /* nothing uses it any more but those */
+  bool is_collected;          /* JavaScript has forgotten it */
+  int32_t dim;                /* dimensions of a vector */
+  size_t code_bytes;          /* of codecs: polar_codec_info's */
+  int32_t group_rows;         /* of codecs: polar_codec_info's */
+  int64_t told_bytes;         /* memory that the garbage collector was told of */
   atomic_llong measured_rows; /* of indexes: rows when the memory was measured last */
 } object;
 
@@ -61,8 +61,8 @@ void object_end_use(napi_env env, object* object);
 const char* object_name(object_kind kind);
 /* Reads what calls need of a codec; its turn is sole, or it is new. */
 polar_status object_read_codec(object* codec);
-/* Bytes of memory that it holds now, or −1 where little has changed; may wait for other calls. On any
- * thread. */
+/* Bytes of memory that it holds now, or −1 where little has changed; may wait for other calls. On
+ * any thread. */
 int64_t object_measure(object* object);
 /* Tells the garbage collector. */
 void object_tell_memory(napi_env env, object* object, int64_t bytes);

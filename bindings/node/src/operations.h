@@ -30,7 +30,8 @@ polar_status check_count(call* call, const char* name, const value* array, int64
 /* One call of a range search: where its results go, and how many fit. */
 typedef polar_status (*range_search_fn)(call* call, int64_t nq, int64_t capacity, int64_t* lims,
                                         float* scores, int64_t* ids);
-/* Searches until all results fit; outputs are lims, scores and ids. to_double: ids become doubles. */
+/* Searches until all results fit; outputs are lims, scores and ids. to_double: ids become doubles.
+ */
 polar_status run_range_search(call* call, int64_t nq, bool to_double, range_search_fn search);
 /* {lims, scores, ids} */
 napi_value give_ranges(napi_env env, call* call);

@@ -37,8 +37,9 @@ napi_value give_array(napi_env env, call* call, int place, napi_typedarray_type 
   const size_t bytes = (size_t)output->count * element_bytes;
   napi_value buffer, array = NULL;
   void* copy;
-  if (bytes > kCopiedBytes && napi_create_external_arraybuffer(env, output->data, bytes, free_memory,
-                                                               NULL, &buffer) == napi_ok) {
+  if (bytes > kCopiedBytes &&
+      napi_create_external_arraybuffer(env, output->data, bytes, free_memory, NULL, &buffer) ==
+          napi_ok) {
     output->data = NULL;
   } else {
     bool is_pending = false;

@@ -56,7 +56,8 @@ polar_status run_range_search(call* call, int64_t nq, bool to_double, range_sear
     /* Other calls may add rows meanwhile. */
     capacity = lims[nq] + lims[nq] / 16;
   }
-  ids.count = call->outputs[1].count = call->outputs[2].count = ((int64_t*)call->outputs[0].data)[nq];
+  ids.count = call->outputs[1].count = call->outputs[2].count =
+      ((int64_t*)call->outputs[0].data)[nq];
   ids.data = call->outputs[2].data;
   ids.to_double = to_double;
   call->integer = to_double;

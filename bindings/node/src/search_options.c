@@ -3,8 +3,8 @@
  * Search options and filters from JavaScript: an array of
  *   threads, exactness (NaN: the default), nprobe, efSearch, kFactor, then the filter:
  *   its kind, a polar_filter_kind or kMask, and what it has:
- *   BITSET: BigUint64Array, its bits · kMask: Uint8Array, a byte for each id · IDS: ids, in any order
- *   · RANGE: undefined, first, end · CALLBACK: a function · PREPARED: a prepared filter.
+ *   BITSET: BigUint64Array, its bits · kMask: Uint8Array, a byte for each id · IDS: ids, in any
+ * order · RANGE: undefined, first, end · CALLBACK: a function · PREPARED: a prepared filter.
  */
 #include <math.h>
 #include <stdlib.h>
