@@ -3,14 +3,13 @@
 
 use crate::callbacks::{Callbacks, ProgressFn};
 use crate::cancel::CancelToken;
-use crate::error::check;
 use crate::handle::Handle;
 use crate::sizes::{count_rows, to_i32, to_i64, to_text, to_usize};
+use crate::structs;
 use crate::{Metric, Result};
 use polarquant_sys as sys;
 use std::ffi::{CStr, CString};
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 use std::os::raw::c_char;
 
@@ -99,12 +98,7 @@ impl<'a> AdviceOptions<'a> {
 
     /// As the library takes it, but for specs and callbacks.
     fn to_raw(self) -> Result<sys::polar_advice_options> {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_advice_options = unsafe {
-            sys::polar_advice_options_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_advice_options = structs::defaults();
         raw.num_threads = to_i32("num_threads", self.num_threads)?;
         raw.seed = self.seed.unwrap_or(raw.seed);
         raw.wanted_recall = self.wanted_recall;
@@ -231,13 +225,9 @@ pub fn advise(
 }
 
 fn read_advice(handle: &Handle<sys::polar_advice>) -> Result<Advice> {
-    let mut info = MaybeUninit::<sys::polar_advice_info>::zeroed();
-    // SAFETY: all zeros are an info; the function fills it up to its size.
-    let info = unsafe {
-        (*info.as_mut_ptr()).struct_size = std::mem::size_of_val(&info) as u32;
-        check(sys::polar_advice_get_info(handle.shared(), info.as_mut_ptr()))?;
-        info.assume_init()
-    };
+    // SAFETY: the function fills the info up to its size.
+    let info: sys::polar_advice_info =
+        structs::read(|info| unsafe { sys::polar_advice_get_info(handle.shared(), info) })?;
     Ok(Advice {
         rows: (0..info.rows).map(|row| read_row(handle, row)).collect::<Result<_>>()?,
         recommended: usize::try_from(info.recommended).ok(),
@@ -250,13 +240,9 @@ fn read_advice(handle: &Handle<sys::polar_advice>) -> Result<Advice> {
 }
 
 fn read_row(handle: &Handle<sys::polar_advice>, row: i64) -> Result<AdviceRow> {
-    let mut filled = MaybeUninit::<sys::polar_advice_row>::zeroed();
-    // SAFETY: all zeros are a row; the function fills it up to its size.
-    let raw = unsafe {
-        (*filled.as_mut_ptr()).struct_size = std::mem::size_of_val(&filled) as u32;
-        check(sys::polar_advice_get_row(handle.shared(), row, filled.as_mut_ptr()))?;
-        filled.assume_init()
-    };
+    // SAFETY: the function fills the row up to its size.
+    let raw: sys::polar_advice_row =
+        structs::read(|filled| unsafe { sys::polar_advice_get_row(handle.shared(), row, filled) })?;
     Ok(AdviceRow {
         spec: to_string(raw.spec),
         problem: to_string(raw.problem),

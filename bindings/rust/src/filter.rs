@@ -5,9 +5,9 @@ use crate::callbacks::{Callbacks, KeepFn};
 use crate::error::Result;
 use crate::handle::Handle;
 use crate::sizes::{not_allowed, to_i64};
+use crate::structs;
 use polarquant_sys as sys;
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::{Bound, RangeBounds};
 
 /// Which rows a search may return, or a removal takes, by id. Rows that it leaves out cost next to
@@ -113,12 +113,7 @@ impl<'a> Filter<'a> {
 
     /// As the library takes it; `callbacks` has its closure.
     pub(crate) fn to_raw(self, callbacks: &Callbacks<'_>) -> Result<sys::polar_filter> {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_filter = unsafe {
-            sys::polar_filter_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_filter = structs::defaults();
         match self.0 {
             Kind::Bitset(words, num_bits) => {
                 let most = words.len().saturating_mul(64);

@@ -38,6 +38,7 @@ mod search;
 mod search_options;
 mod sizes;
 mod streams;
+mod structs;
 mod work_options;
 
 pub use advice::{advise, Advice, AdviceOptions, AdviceRow};

@@ -6,9 +6,9 @@ use crate::cancel::CancelToken;
 use crate::error::{check, Result};
 use crate::filter::Filter;
 use crate::sizes::{to_i32, to_i64};
+use crate::structs;
 use polarquant_sys as sys;
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 
 /// How a search works, and which rows it may return. One serves any number of searches and threads.
@@ -86,12 +86,7 @@ impl<'a> SearchOptions<'a> {
         &self,
         call: impl FnOnce(*const sys::polar_search_options) -> sys::polar_status,
     ) -> Result<()> {
-        let mut options = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut options: sys::polar_search_options = unsafe {
-            sys::polar_search_options_init(options.as_mut_ptr());
-            options.assume_init()
-        };
+        let mut options: sys::polar_search_options = structs::defaults();
         options.num_threads = to_i32("num_threads", self.num_threads)?;
         options.exactness = self.exactness.unwrap_or(options.exactness);
         options.nprobe = to_i64("nprobe", self.nprobe)?;

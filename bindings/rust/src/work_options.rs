@@ -5,9 +5,9 @@ use crate::callbacks::{Callbacks, ProgressFn};
 use crate::cancel::CancelToken;
 use crate::error::{check, Result};
 use crate::sizes::to_i32;
+use crate::structs;
 use polarquant_sys as sys;
 use std::fmt;
-use std::mem::MaybeUninit;
 use std::ops::ControlFlow;
 
 /// How a call works that trains, encodes, adds, scores or the like.
@@ -61,12 +61,7 @@ impl<'a> WorkOptions<'a> {
         &self,
         call: impl FnOnce(*const sys::polar_work_options) -> sys::polar_status,
     ) -> Result<()> {
-        let mut options = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut options: sys::polar_work_options = unsafe {
-            sys::polar_work_options_init(options.as_mut_ptr());
-            options.assume_init()
-        };
+        let mut options: sys::polar_work_options = structs::defaults();
         options.num_threads = to_i32("num_threads", self.num_threads)?;
         let callbacks =
             Callbacks { progress: self.progress, cancel: self.cancel, ..Callbacks::default() };

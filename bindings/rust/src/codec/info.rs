@@ -3,9 +3,9 @@
 
 use crate::error::{check, read_text};
 use crate::sizes::{to_usize, zeros};
+use crate::structs;
 use crate::{Codec, Metric, Result};
 use polarquant_sys as sys;
-use std::mem::MaybeUninit;
 
 /// Where the centre and the unit of a codec come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,18 +122,10 @@ impl Codec {
 
     /// What a "…-pca" codec learned. Unsupported for other codecs, NotTrained before `train`.
     pub fn plan(&self) -> Result<Plan> {
-        let mut raw = MaybeUninit::<sys::polar_codec_plan>::zeroed();
-        // SAFETY: all zeros are a plan; without segments to fill, none are written.
-        let mut raw = unsafe {
-            (*raw.as_mut_ptr()).struct_size = std::mem::size_of_val(&raw) as u32;
-            check(sys::polar_codec_get_plan(
-                self.raw(),
-                raw.as_mut_ptr(),
-                std::ptr::null_mut(),
-                0,
-            ))?;
-            raw.assume_init()
-        };
+        // SAFETY: without segments to fill, none are written.
+        let mut raw: sys::polar_codec_plan = structs::read(|plan| unsafe {
+            sys::polar_codec_get_plan(self.raw(), plan, std::ptr::null_mut(), 0)
+        })?;
         let nothing = sys::polar_segment { first: 0, dim: 0, bits: 0.0, scale: 0.0 };
         let mut segments = vec![nothing; to_usize(raw.segments)];
         // SAFETY: there is memory for `segments`.
@@ -156,13 +148,9 @@ impl Codec {
 }
 
 pub(super) fn read_info(codec: *const sys::polar_codec) -> Result<CodecInfo> {
-    let mut raw = MaybeUninit::<sys::polar_codec_info>::zeroed();
-    // SAFETY: all zeros are an info; the function fills it up to its size.
-    let raw = unsafe {
-        (*raw.as_mut_ptr()).struct_size = std::mem::size_of_val(&raw) as u32;
-        check(sys::polar_codec_get_info(codec, raw.as_mut_ptr()))?;
-        raw.assume_init()
-    };
+    // SAFETY: the function fills the info up to its size.
+    let raw: sys::polar_codec_info =
+        structs::read(|info| unsafe { sys::polar_codec_get_info(codec, info) })?;
     Ok(CodecInfo {
         dim: to_usize(raw.dim.into()),
         metric: Metric::from_number(raw.metric),

@@ -2,9 +2,9 @@
 //! How a codec is made.
 
 use crate::sizes::check_length;
+use crate::structs;
 use crate::Result;
 use polarquant_sys as sys;
-use std::mem::MaybeUninit;
 
 /// How a [`Codec`](crate::Codec) is made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,12 +43,7 @@ impl<'a> CodecOptions<'a> {
 
     /// As the library takes it; points to what these options borrow.
     pub(super) fn to_raw(self, dim: usize) -> Result<sys::polar_codec_options> {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_codec_options = unsafe {
-            sys::polar_codec_options_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_codec_options = structs::defaults();
         raw.seed = self.seed.unwrap_or(raw.seed);
         raw.norm_unit = self.norm_unit;
         raw.learn_centre = i32::from(!self.keeps_centre);

@@ -36,9 +36,9 @@ pub type Stream = *mut c_void;
 
 use crate::error::check;
 use crate::sizes::{to_i32, to_usize};
+use crate::structs;
 use crate::Result;
 use polarquant_sys as sys;
-use std::mem::MaybeUninit;
 use std::os::raw::c_void;
 
 /// A device of this machine.
@@ -106,12 +106,7 @@ impl CudaOptions {
 
     /// As the library takes it; points to these options.
     fn to_raw(&self) -> Result<sys::polar_cuda_options> {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_cuda_options = unsafe {
-            sys::polar_cuda_options_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_cuda_options = structs::defaults();
         raw.num_threads = to_i32("num_threads", self.num_threads)?;
         raw.device = to_i32("device", self.device)?;
         if !self.devices.is_empty() {
@@ -133,13 +128,9 @@ pub fn devices() -> Result<Vec<CudaDevice>> {
 }
 
 fn read_device(device: i32) -> Result<CudaDevice> {
-    let mut raw = MaybeUninit::<sys::polar_cuda_device_info>::zeroed();
-    // SAFETY: all zeros are an info; the function fills it up to its size.
-    let raw = unsafe {
-        (*raw.as_mut_ptr()).struct_size = std::mem::size_of_val(&raw) as u32;
-        check(sys::polar_cuda_get_device_info(device, raw.as_mut_ptr()))?;
-        raw.assume_init()
-    };
+    // SAFETY: the function fills the info up to its size.
+    let raw: sys::polar_cuda_device_info =
+        structs::read(|info| unsafe { sys::polar_cuda_get_device_info(device, info) })?;
     let name = raw.name.iter().map(|&letter| letter as u8).take_while(|&letter| letter != 0);
     Ok(CudaDevice {
         name: String::from_utf8_lossy(&name.collect::<Vec<u8>>()).into_owned(),

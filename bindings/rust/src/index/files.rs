@@ -6,10 +6,10 @@ use crate::error::check;
 use crate::handle::Handle;
 use crate::paths::to_path;
 use crate::streams::{ReadStream, WriteStream};
+use crate::structs;
 use crate::Result;
 use polarquant_sys as sys;
 use std::io::{Read, Write};
-use std::mem::MaybeUninit;
 use std::path::Path;
 
 /// How an index is saved.
@@ -31,12 +31,7 @@ impl SaveOptions {
     }
 
     fn to_raw(self) -> sys::polar_save_options {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_save_options = unsafe {
-            sys::polar_save_options_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_save_options = structs::defaults();
         raw.verify = i32::from(self.verify);
         raw
     }
@@ -75,12 +70,7 @@ impl LoadOptions {
     }
 
     fn to_raw(self) -> sys::polar_load_options {
-        let mut raw = MaybeUninit::uninit();
-        // SAFETY: the function fills all of it.
-        let mut raw: sys::polar_load_options = unsafe {
-            sys::polar_load_options_init(raw.as_mut_ptr());
-            raw.assume_init()
-        };
+        let mut raw: sys::polar_load_options = structs::defaults();
         raw.memory_map = i32::from(self.memory_map);
         raw.trust_faiss = i32::from(self.trust_faiss);
         raw

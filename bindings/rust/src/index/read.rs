@@ -4,9 +4,9 @@
 use crate::error::{check, read_text};
 use crate::handle::Handle;
 use crate::sizes::{check_length, product, to_usize, zeros};
+use crate::structs;
 use crate::{Index, Metric, Result};
 use polarquant_sys as sys;
-use std::mem::MaybeUninit;
 
 /// What there is to know about an index, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,13 +108,9 @@ impl Index {
 }
 
 pub(super) fn read_info(index: *const sys::polar_index) -> Result<IndexInfo> {
-    let mut raw = MaybeUninit::<sys::polar_index_info>::zeroed();
-    // SAFETY: all zeros are an info; the function fills it up to its size.
-    let raw = unsafe {
-        (*raw.as_mut_ptr()).struct_size = std::mem::size_of_val(&raw) as u32;
-        check(sys::polar_index_get_info(index, raw.as_mut_ptr()))?;
-        raw.assume_init()
-    };
+    // SAFETY: the function fills the info up to its size.
+    let raw: sys::polar_index_info =
+        structs::read(|info| unsafe { sys::polar_index_get_info(index, info) })?;
     Ok(IndexInfo {
         dim: to_usize(raw.dim.into()),
         metric: Metric::from_number(raw.metric),
