@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"context"
+	"math"
 	"sync"
 	"unsafe"
 )
@@ -119,7 +120,7 @@ func blocksBytes(object C.polargo_codec, rows int) (int, error) {
 	if err := errorOf(C.polargo_blocks_bytes(object, C.int64_t(rows), &bytes)); err != nil {
 		return 0, err
 	}
-	if int(bytes) < 0 || int(bytes) > 1<<47 {
+	if uint64(bytes) > math.MaxInt/2 {
 		return 0, &Error{Status: ErrOutOfMemory, Text: "the blocks are larger than memory"}
 	}
 	return int(bytes), nil

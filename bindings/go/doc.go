@@ -30,8 +30,8 @@
 // All methods of all types may be called by several goroutines at once. Searches run side by side;
 // what changes an object waits for those that read it where it must. Different objects never wait
 // for one another. The library computes with OpenMP's threads, by default as many as there are
-// processors, in each call; where many goroutines search at once, a NumThreads of 1 serves more of
-// them.
+// processors, and OpenMP keeps some for each thread of the system that goroutines call it from. Where
+// many goroutines search at once, a NumThreads of 1 serves more of them.
 //
 // # Long calls
 //

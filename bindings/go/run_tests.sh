@@ -66,6 +66,8 @@ if [[ $slow ]]; then "$work/bin/leaks" -rounds 100000; else "$work/bin/leaks" -r
 if [[ $slow ]]; then
   say "with the race detector"
   "${checkout[@]}" go test -race -count=1 -tags polarquant_checkout .
+  say "with the address sanitizer"
+  "${checkout[@]}" go test -asan -count=1 -tags polarquant_checkout .
   say "with all checks of pointers that are passed to C"
   "${checkout[@]}" GODEBUG=cgocheck=2 go test -count=1 -tags polarquant_checkout .
   say "the cost of a call"
