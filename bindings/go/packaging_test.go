@@ -30,6 +30,9 @@ func TestModuleIsDownloadedAndUsed(t *testing.T) {
 	proxy := filepath.Join(folder, "proxy")
 	versions := filepath.Join(proxy, filepath.FromSlash(modulePath), "@v")
 	check(t, os.MkdirAll(versions, 0o755))
+	if moduleVersion != "v"+Version() {
+		t.Fatalf("the module is %s, the library %s", moduleVersion, Version())
+	}
 	goMod := must(os.ReadFile("go.mod"))(t)
 	if !strings.Contains(string(goMod), "module "+modulePath+"\n") || strings.Contains(string(goMod), "require") {
 		t.Fatalf("go.mod is %s", goMod)

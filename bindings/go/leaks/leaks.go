@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 
+//go:build linux
+
 // Makes, uses and closes objects of every kind many times, then leaves some to their finalizers, and
 // fails where C's memory has grown.
 package main
