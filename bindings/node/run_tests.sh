@@ -39,6 +39,9 @@ cp -L "$build/lib/libpolarquant.so.0" "$out/bundle/"
 
 step "tests, $("$node" --version)"
 cd "$here"
+export POLARQUANT_BUNDLE_FOLDER=$out/bundle
+# Devices in this machine's memory, where the library's own tests were built.
+[[ -e $build/bin/tests/libplain_devices.so ]] && export POLARQUANT_PLAIN_DEVICES=$build/bin/tests/libplain_devices.so
 run_suite "$out/checkout/polarquant.node" test/*.test.js
 
 step "conformance with the other builds"

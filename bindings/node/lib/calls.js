@@ -38,11 +38,21 @@ function callSync(name, given, options = undefined, finish = plainly, hasFunctio
 }
 
 /** The same on another thread: a promise of the result. */
-function callAsync(name, given, options = undefined, finish = plainly) {
-  if (options === undefined || (options.progress === undefined && options.signal === undefined)) {
-    return native[name](true, ...given).then(finish);
+async function callAsync(name, given, options = undefined, finish = plainly) {
+  if (options !== undefined && (options.progress !== undefined || options.signal !== undefined)) {
+    return callControlled(name, given, options, finish);
   }
-  return callControlled(name, given, options, finish);
+  try {
+    return finish(await native[name](true, ...given));
+  } catch (error) {
+    throw tracedError(error);
+  }
+}
+
+// Errors are made on the event loop; their traces are to name the functions that await.
+function tracedError(error) {
+  if (error instanceof errors.PolarError) Error.captureStackTrace(error, tracedError);
+  return error;
 }
 
 async function callControlled(name, given, { progress, signal }, finish) {
@@ -58,7 +68,7 @@ async function callControlled(name, given, { progress, signal }, finish) {
     if (signal !== undefined && signal.aborted && error instanceof errors.CancelledError) {
       throw signal.reason;
     }
-    throw error;
+    throw tracedError(error);
   } finally {
     if (signal !== undefined) signal.removeEventListener('abort', abort);
   }

@@ -15,7 +15,7 @@ const names = Object.keys(main.optionalDependencies).map((name) => name.replace(
 
 /** package.json of the package for a platform. */
 function describe(platform) {
-  const [os, cpu] = platform.split('-');
+  const [os, cpu, libc = 'glibc'] = platform.split('-');
   const { version, license, repository, homepage, engines } = main;
   return {
     name: `@polarquant/${platform}`,
@@ -25,11 +25,11 @@ function describe(platform) {
     repository,
     homepage,
     main: 'polarquant.node',
-    files: ['polarquant.node', 'libpolarquant*'],
+    files: ['polarquant.node', '*polarquant*.so*', '*polarquant*.dylib', '*polarquant*.dll'],
     os: [os],
     cpu: [cpu],
-    // The addon is linked with glibc.
-    ...(os === 'linux' && { libc: ['glibc'] }),
+    // npm takes the one for the C library that is there.
+    ...(os === 'linux' && { libc: [libc] }),
     engines,
     preferUnplugged: true,
   };
@@ -42,6 +42,7 @@ function write(out, platform) {
   fs.writeFileSync(path.join(folder, 'package.json'), `${text}\n`);
   const readme = `# @polarquant/${platform}\n\nThe addon of [polarquant](${main.homepage}) for ${platform}. Install \`polarquant\`.\n`;
   fs.writeFileSync(path.join(folder, 'README.md'), readme);
+  fs.copyFileSync(path.join(__dirname, '..', 'LICENSE'), path.join(folder, 'LICENSE'));
   return folder;
 }
 

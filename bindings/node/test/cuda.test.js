@@ -3,6 +3,8 @@
 'use strict';
 
 const assert = require('assert');
+const { execFileSync } = require('child_process');
+const path = require('path');
 const { test } = require('node:test');
 const { numbers, polarquant } = require('./support.js');
 
@@ -87,4 +89,33 @@ test('a device codes, scores and combines', { skip: !has }, async () => {
   const weights = numbers(2, 700);
   near(await device.combine(weights, codes), codec.combineSync(weights, codes));
   assert.strictEqual(device.combineSync(weights, codes, { heads: 2 }).length, 2 * DIM);
+});
+
+// The library's tests have one that stands where that for GPUs would; its scores are no codes'.
+const plain = process.env.POLARQUANT_PLAIN_DEVICES;
+
+test('indexes are copied to devices and searched there', { skip: !plain }, () => {
+  const code = `
+    const { Index, cuda } = require(${JSON.stringify(path.join(__dirname, '..'))});
+    const x = Float32Array.from({ length: 500 * 64 }, (_, i) => Math.sin(i * i));
+    const index = new Index('Polar4', 64);
+    index.addWithIdsSync(x, Float64Array.from({ length: 500 }, (_, i) => 1000 + i));
+    const copies = [{ device: 2 }, { devices: [0, 1, 2] }, { devices: [1, 1], layout: 'replicated' }]
+      .map((places) => cuda.CudaIndex.fromIndexSync(index, places));
+    index.close();
+    const wanted = copies[0].searchSync(x.subarray(0, 128), 3);
+    (async () => {
+      for (const copy of copies) {
+        const found = await copy.search(x.subarray(0, 128), 3, { bigint: true });
+        if (Array.from(found.ids, Number).join() !== Array.from(wanted.ids).join()) throw new Error('ids');
+        const filter = { ids: [1005, 1006] };
+        const kept = (await copy.search(x.subarray(0, 64), 3, { filter })).ids;
+        if (Array.from(kept).sort().join() !== '-1,1005,1006') throw new Error(String(kept));
+        if (copy.ntotal !== 500 || copy.dim !== 64 || !(copy.memoryBytes > 0)) throw new Error('members');
+        copy.close();
+      }
+      console.log(cuda.devices().length);
+    })();`;
+  const env = { ...process.env, POLARQUANT_CUDA_LIBRARY: plain };
+  assert.strictEqual(execFileSync(process.execPath, ['-e', code], { env }).toString(), '3\n');
 });

@@ -67,6 +67,25 @@ test('types declare what there is', () => {
   }
 });
 
+// Members that say what they are.
+const OBVIOUS =
+  'constructor code dim metric scores ids k id score spec seed name multiprocessors totalBytes freeBytes ' +
+  'computeMinor centreNorm bytesPerVector filter exactness nprobe numThreads bigint codec';
+
+test('what users see has comments', () => {
+  const obvious = new Set(OBVIOUS.split(' '));
+  const files = fs.readdirSync(path.join(root, 'types')).map((name) => `types/${name}`);
+  for (const file of ['index.d.ts', ...files]) {
+    const lines = read(file).split('\n');
+    lines.forEach((line, i) => {
+      const member = /^  (?:static |readonly )*(\w+)\??(?:<.*)?[(:].*[;({<]$/.exec(line);
+      const isExport = /^export (class|function|const|interface|type) /.test(line);
+      if (!isExport && (member === null || obvious.has(member[1]))) return;
+      assert.ok(lines[i - 1].endsWith('*/'), `${file}:${i + 1}: ${line}`);
+    });
+  }
+});
+
 test('tsc takes the types, and a program that uses them', { skip: !has('tsc') }, () => {
   const options = ['--strict', '--noEmit', '--target', 'es2022', '--lib', 'es2022,dom'];
   options.push('--module', 'node16', '--moduleResolution', 'node16');
@@ -109,7 +128,7 @@ test('npm packs what is needed and nothing else', { skip: !has('npm') }, () => {
   const [{ files, name }] = JSON.parse(said);
   assert.strictEqual(name, 'polarquant');
   const packed = files.map((file) => file.path);
-  for (const wanted of ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib/index_class.js', 'types/codec.d.ts', 'src/addon.c', 'Makefile', 'README.md', 'package.json']) {
+  for (const wanted of ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib/index_class.js', 'types/codec.d.ts', 'src/addon.c', 'Makefile', 'README.md', 'LICENSE', 'package.json']) {
     assert.ok(packed.includes(wanted), wanted);
   }
   assert.deepStrictEqual(packed.filter((file) => /^(test|bench|build|examples|packaging)\//.test(file)), []);
@@ -127,20 +146,37 @@ test('packages for platforms are made, and one is found by the main one', () =>
       const template = JSON.parse(fs.readFileSync(path.join(folder, '@polarquant', name, 'package.json')));
       assert.strictEqual(template.version, version);
       assert.strictEqual(optionalDependencies[`@polarquant/${name}`], version);
-      assert.deepStrictEqual([template.os.length, template.cpu.length], [1, 1]);
+        assert.deepStrictEqual([template.os.length, template.cpu.length], [1, 1]);
     }
-    // As npm would install both: the main package finds the addon in the other.
+    // As npm would install both: the main package finds the addon, and that its library, in the other.
     const modules = path.join(folder, 'node_modules');
-    execFileSync(process.execPath, [script, modules, '--addon', addon]);
+    const bundle = process.env.POLARQUANT_BUNDLE_FOLDER;
+    const given = bundle
+      ? ['--addon', path.join(bundle, 'polarquant.node'), '--library', path.join(bundle, 'libpolarquant.so.0')]
+      : ['--addon', process.env.POLARQUANT_NODE_ADDON];
+    execFileSync(process.execPath, [script, modules, ...given]);
     const main = path.join(modules, 'polarquant');
     for (const part of ['index.js', 'package.json', 'lib']) {
       fs.cpSync(path.join(root, part), path.join(main, part), { recursive: true });
     }
-    const code = 'const p = require("polarquant"); console.log(p.version, new p.Index("Polar4", 8).ntotal)';
+    const code = `
+      const p = require("polarquant");
+      const maps = require("fs").readFileSync("/proc/self/maps", "utf8");
+      console.log(p.version, new p.Index("Polar4", 8).ntotal, /\\S*libpolarquant\\.\\S*/.exec(maps)[0]);`;
     const env = { ...process.env };
     delete env.POLARQUANT_NODE_ADDON;
-    const said = execFileSync(process.execPath, ['-e', code], { cwd: folder, env });
-    assert.strictEqual(said.toString(), `${version} 0\n`);
+    const said = execFileSync(process.execPath, ['-e', code], { cwd: folder, env }).toString().trim().split(' ');
+    assert.deepStrictEqual(said.slice(0, 2), [version, '0']);
+    const [platform] = fs.readdirSync(path.join(modules, '@polarquant'));
+    if (bundle) assert.strictEqual(path.dirname(said[2]), path.join(fs.realpathSync(modules), '@polarquant', platform));
+    if (has('npm')) {
+      const args = ['pack', '--dry-run', '--json', '--offline'];
+      const cwd = path.join(modules, '@polarquant', platform);
+      const [{ files }] = JSON.parse(execFileSync('npm', args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] }));
+      const wanted = ['LICENSE', 'README.md', 'package.json', 'polarquant.node'];
+      if (bundle) wanted.push('libpolarquant.so.0');
+      assert.deepStrictEqual(files.map((file) => file.path).sort(), wanted.sort());
+    }
     fs.rmSync(path.join(modules, '@polarquant'), { recursive: true });
     const missing = spawnSync(process.execPath, ['-e', code], { cwd: folder, env, encoding: 'utf8' });
     assert.match(missing.stderr, /there is no addon for this platform; looked for .*@polarquant\//);

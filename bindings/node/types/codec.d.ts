@@ -104,6 +104,7 @@ export class Codec extends Handle {
   readonly codeSize: number;
   /** False only while `encode` must wait for `train`. */
   readonly isTrained: boolean;
+  /** All that there is to know, at this moment. */
   readonly info: CodecInfo;
   /** A copy of the centre, (dim); zeros when there is none. */
   readonly centre: Float32Array;
