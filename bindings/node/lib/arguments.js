@@ -2,6 +2,9 @@
 // Arguments of callers in the forms that the addon takes. Typed arrays of the right kind pass as they are.
 'use strict';
 
+const { fileURLToPath } = require('url');
+// Typed arrays may come from other realms, as those of vm and of test runners; instanceof would not know them.
+const { types } = require('util');
 const { errors } = require('./errors.js');
 
 const METRICS = ['ip', 'l2', 'cosine'];
@@ -64,8 +67,7 @@ function asText(name, value) {
 
 /** A path: a string, or a URL of a file. */
 function asPath(value) {
-  if (value instanceof URL) return require('url').fileURLToPath(value);
-  if (Buffer.isBuffer(value)) return value.toString();
+  if (value !== null && typeof value === 'object' && value.protocol === 'file:') return fileURLToPath(value);
   return asText('path', value);
 }
 
@@ -85,13 +87,20 @@ function settled(array) {
   return array.buffer.resizable === true ? array.slice() : array;
 }
 
+function fromNumbers(name, numbers) {
+  for (const x of numbers) {
+    if (typeof x !== 'number') throw wrongType(`${name}: numbers are wanted, not ${show(x)}`);
+  }
+  return Float32Array.from(numbers);
+}
+
 function fromLists(name, rows, dim) {
   const out = new Float32Array(rows.length * dim);
   for (let i = 0; i < rows.length; ++i) {
     const row = rows[i];
     if (row === null || typeof row !== 'object' || row.length !== dim) {
       throw new errors.BadArgumentError(
-        `${name}[${i}]: ${row && row.length} numbers are not allowed; ${dim}, the dimensions`
+        `${name}[${i}]: ${show(row?.length ?? row)} numbers are not allowed; ${dim}, the dimensions`
       );
     }
     out.set(row, i * dim);
@@ -101,52 +110,47 @@ function fromLists(name, rows, dim) {
 
 /** Vectors: a Float32Array where it lies; lists of numbers, and lists of vectors, copied. */
 function asVectors(name, value, dim) {
-  if (value instanceof Float32Array) return settled(value);
+  if (types.isFloat32Array(value)) return settled(value);
   if (Array.isArray(value)) {
-    if (value.length > 0 && typeof value[0] === 'object') return fromLists(name, value, dim);
-    for (const x of value) {
-      if (typeof x !== 'number') throw wrongType(`${name}: numbers are wanted, not ${show(x)}`);
-    }
-    return Float32Array.from(value);
+    return typeof value[0] === 'object' ? fromLists(name, value, dim) : fromNumbers(name, value);
   }
-  if (value instanceof Float64Array) return Float32Array.from(value);
+  if (types.isFloat64Array(value)) return Float32Array.from(value);
   throw wrongType(`${name}: a Float32Array, or an array of numbers or vectors, is wanted`);
 }
 
 /** Codes and other bytes: a Uint8Array or Buffer where it lies, or an ArrayBuffer. */
 function asBytes(name, value) {
-  if (value instanceof Uint8Array) return settled(value);
-  if (value instanceof ArrayBuffer) return settled(new Uint8Array(value));
+  if (types.isUint8Array(value)) return settled(value);
+  if (types.isAnyArrayBuffer(value)) return settled(new Uint8Array(value));
   throw wrongType(`${name}: a Uint8Array is wanted, not ${show(value)}`);
 }
 
 /** Ids: typed arrays as they are; lists and sets of numbers or bigints as one. */
 function asIds(name, value) {
   if (
-    value instanceof BigInt64Array ||
-    value instanceof Float64Array ||
-    value instanceof Int32Array ||
-    value instanceof Uint32Array
+    types.isBigInt64Array(value) ||
+    types.isFloat64Array(value) ||
+    types.isInt32Array(value) ||
+    types.isUint32Array(value)
   ) {
     return settled(value);
   }
-  if (!Array.isArray(value) && !(value instanceof Set)) {
+  if (!Array.isArray(value) && !types.isSet(value)) {
     throw wrongType(`${name}: an array or Set of ids is wanted, not ${show(value)}`);
   }
   const list = Array.isArray(value) ? value : [...value];
-  const first = typeof list[0];
   if (!list.some((id) => typeof id === 'bigint')) {
     for (const id of list) {
       if (typeof id !== 'number') throw wrongType(`${name}: ids are wanted, not ${show(id)}`);
     }
     return Float64Array.from(list);
   }
-  return BigInt64Array.from(list, (id) => BigInt(asId(first === 'bigint' ? name : name, id)));
+  return BigInt64Array.from(list, (id) => BigInt(asId(name, id)));
 }
 
 /** Which rows, a truth value each, as bytes. */
 function asMask(name, value) {
-  if (value instanceof Uint8Array) return settled(value);
+  if (types.isUint8Array(value)) return settled(value);
   if (Array.isArray(value)) return Uint8Array.from(value, (kept) => (kept ? 1 : 0));
   throw wrongType(`${name}: an array of booleans, or a Uint8Array, is wanted`);
 }

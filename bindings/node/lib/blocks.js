@@ -4,7 +4,7 @@
 
 const { callAsync, callSync } = require('./calls.js');
 const { Codec } = require('./codec.js');
-const { Handle } = require('./handle.js');
+const { Handle, nativeOf } = require('./handle.js');
 const { asBytes, asInteger, asMask } = require('./arguments.js');
 const { runRangeSearch, runSearch } = require('./search.js');
 
@@ -14,13 +14,13 @@ class CodeBlocks extends Handle {
   #codec;
 
   constructor(codec, codes) {
-    super(callSync('blocksCreate', [Handle.native(codec, Codec)]));
+    super(callSync('blocksCreate', [nativeOf(codec, Codec)]));
     this.#codec = codec;
     if (codes !== undefined) this.append(codes);
   }
 
   #call(name, ...given) {
-    return callSync(name, [Handle.native(this), ...given]);
+    return callSync(name, [nativeOf(this), ...given]);
   }
 
   get codec() {
@@ -57,12 +57,12 @@ class CodeBlocks extends Handle {
   }
 
   async search(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callAsync, 'blocksSearch', this.#codec.dim, native, queries, [], k, options);
   }
 
   searchSync(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callSync, 'blocksSearch', this.#codec.dim, native, queries, [], k, options);
   }
 
@@ -75,7 +75,7 @@ class CodeBlocks extends Handle {
   }
 
   #rangeSearch(run, queries, radius, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runRangeSearch(run, 'blocksRangeSearch', this.#codec.dim, native, queries, [], radius, options);
   }
 

@@ -4,7 +4,7 @@
 'use strict';
 
 const { callAsync, callSync } = require('./calls.js');
-const { ADOPT, Handle } = require('./handle.js');
+const { ADOPT, Handle, nativeOf } = require('./handle.js');
 const {
   asBytes,
   asInteger,
@@ -45,7 +45,7 @@ class Codec extends Handle {
   }
 
   #read(name, ...given) {
-    return callSync(name, [Handle.native(this), ...given]);
+    return callSync(name, [nativeOf(this), ...given]);
   }
 
   // Options' threads, or the codec's.
@@ -96,7 +96,7 @@ class Codec extends Handle {
 
   #rows(run, name, x, options) {
     const rows = asVectors('x', x, this.#dim);
-    return run(name, [Handle.native(this), rows, this.#threads(options)], options);
+    return run(name, [nativeOf(this), rows, this.#threads(options)], options);
   }
 
   async train(x, options) {
@@ -134,7 +134,7 @@ class Codec extends Handle {
   #decode(run, codes, options) {
     const { n, unbiased } = asOptions(options);
     const given = [asBytes('codes', codes), asCount(n), unbiased ? 1 : 0, this.#threads(options)];
-    return run('codecDecode', [Handle.native(this), ...given], options);
+    return run('codecDecode', [nativeOf(this), ...given], options);
   }
 
   prepareQuery(query) {
@@ -158,10 +158,10 @@ class Codec extends Handle {
   #score(run, query, codes, options) {
     const given = [asBytes('codes', codes), asCount(asOptions(options).n), this.#threads(options)];
     if (query instanceof Query) {
-      return run('codecScore', [Handle.native(this), Handle.native(query), ...given], options);
+      return run('codecScore', [nativeOf(this), nativeOf(query), ...given], options);
     }
     const rows = asVectors('query', query, this.#dim);
-    return run('codecScoreVectors', [Handle.native(this), rows, ...given], options);
+    return run('codecScoreVectors', [nativeOf(this), rows, ...given], options);
   }
 
   async scoreCodes(a, b = a, options = undefined) {
@@ -176,7 +176,7 @@ class Codec extends Handle {
     const { na, nb = b === a ? na : undefined } = asOptions(options);
     const first = [asBytes('a', a), asCount(na)];
     const second = [asBytes('b', b), asCount(nb)];
-    const given = [Handle.native(this), ...first, ...second, this.#threads(options)];
+    const given = [nativeOf(this), ...first, ...second, this.#threads(options)];
     return run('codecScoreCodes', given, options);
   }
 
@@ -190,12 +190,12 @@ class Codec extends Handle {
 
   #combine(run, weights, codes, options) {
     const given = [
-      weights instanceof Float32Array ? weights : asVectors('weights', weights, undefined),
+      asVectors('weights', weights, undefined),
       asBytes('codes', codes),
       asCount(asOptions(options).n),
       this.#threads(options),
     ];
-    return run('codecCombine', [Handle.native(this), ...given], options);
+    return run('codecCombine', [nativeOf(this), ...given], options);
   }
 
   async search(queries, codes, k, options) {
@@ -209,7 +209,7 @@ class Codec extends Handle {
   #search(run, queries, codes, k, options) {
     const between = [asBytes('codes', codes), asCount(asOptions(options).n)];
     const name = 'codecSearch';
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     const threads = this.#numThreads;
     return runSearch(run, name, this.#dim, native, queries, between, k, options, threads);
   }
@@ -225,7 +225,7 @@ class Codec extends Handle {
   #rangeSearch(run, queries, codes, radius, options) {
     const between = [asBytes('codes', codes), asCount(asOptions(options).n)];
     const name = 'codecRangeSearch';
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     const threads = this.#numThreads;
     return runRangeSearch(run, name, this.#dim, native, queries, between, radius, options, threads);
   }
@@ -239,7 +239,7 @@ class Codec extends Handle {
   }
 
   checkSameState(other) {
-    this.#read('codecCheckSameState', Handle.native(other, Codec));
+    this.#read('codecCheckSameState', nativeOf(other, Codec));
   }
 
   [Symbol.for('nodejs.util.inspect.custom')]() {

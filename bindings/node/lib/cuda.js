@@ -4,7 +4,7 @@
 
 const { callAsync, callSync } = require('./calls.js');
 const { Codec } = require('./codec.js');
-const { ADOPT, Handle } = require('./handle.js');
+const { ADOPT, Handle, nativeOf } = require('./handle.js');
 const { Index } = require('./index_class.js');
 const {
   asBytes,
@@ -76,26 +76,26 @@ class CudaIndex extends Handle {
   }
 
   get ntotal() {
-    return callSync('cudaIndexNtotal', [Handle.native(this)]);
+    return callSync('cudaIndexNtotal', [nativeOf(this)]);
   }
 
   get memoryBytes() {
-    return callSync('cudaIndexMemoryBytes', [Handle.native(this)]);
+    return callSync('cudaIndexMemoryBytes', [nativeOf(this)]);
   }
 
   async search(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callAsync, 'cudaIndexSearch', this.#dim, native, queries, [], k, options);
   }
 
   searchSync(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callSync, 'cudaIndexSearch', this.#dim, native, queries, [], k, options);
   }
 }
 
 function fromIndex(run, index, options) {
-  const given = [Handle.native(index, Index), ...asPlaces(asOptions(options))];
+  const given = [nativeOf(index, Index), ...asPlaces(asOptions(options))];
   return run('cudaIndexFromIndex', given, undefined, (made) => new CudaIndex(ADOPT, made, index.dim));
 }
 
@@ -103,7 +103,7 @@ function fromCodes(run, codec, codes, options) {
   const { n } = asOptions(options);
   const count = n === undefined ? -1 : asInteger('n', n, 0, LARGEST);
   const places = asPlaces(asOptions(options));
-  const given = [Handle.native(codec, Codec), ...places, asBytes('codes', codes), count];
+  const given = [nativeOf(codec, Codec), ...places, asBytes('codes', codes), count];
   return run('cudaIndexFromCodes', given, undefined, (made) => new CudaIndex(ADOPT, made, codec.dim));
 }
 
@@ -113,7 +113,7 @@ class CudaEncoder extends Handle {
 
   constructor(codec, options) {
     const device = asDevice(asOptions(options).device);
-    super(callSync('cudaEncoderCreate', [Handle.native(codec, Codec), device]));
+    super(callSync('cudaEncoderCreate', [nativeOf(codec, Codec), device]));
     this.#dim = codec.dim;
     this.#codeSize = codec.codeSize;
   }
@@ -136,7 +136,7 @@ class CudaEncoder extends Handle {
 
   #encode(run, x) {
     const rows = asVectors('x', x, this.#dim);
-    return run('cudaEncoderEncode', [Handle.native(this), rows, this.#codeSize]);
+    return run('cudaEncoderEncode', [nativeOf(this), rows, this.#codeSize]);
   }
 }
 
@@ -145,7 +145,7 @@ class CudaCodec extends Handle {
 
   constructor(codec, options) {
     const device = asDevice(asOptions(options).device);
-    super(callSync('cudaCodecCreate', [Handle.native(codec, Codec), device]));
+    super(callSync('cudaCodecCreate', [nativeOf(codec, Codec), device]));
     this.#info = codec.info;
   }
 
@@ -180,7 +180,7 @@ class CudaCodec extends Handle {
     }
     const rows = asInteger('n', n === undefined ? bytes.length / codeBytes / count : n, 0, LARGEST);
     const given = [asVectors(what, numbers, this.dim), count, bytes, rows];
-    return run(name, [Handle.native(this), ...given]);
+    return run(name, [nativeOf(this), ...given]);
   }
 }
 

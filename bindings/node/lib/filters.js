@@ -2,8 +2,9 @@
 // Filters, and the options of searches, as the addon takes them (src/search_options.c).
 'use strict';
 
+const { types } = require('util');
 const native = require('./native.js');
-const { Handle } = require('./handle.js');
+const { Handle, nativeOf } = require('./handle.js');
 const {
   asId,
   asIds,
@@ -40,7 +41,7 @@ class PreparedFilter extends Handle {
 function readFilter(filter) {
   if (filter === undefined) return NO_FILTER;
   if (typeof filter === 'function') return [CALLBACK, filter, 0, 0];
-  if (filter instanceof PreparedFilter) return [PREPARED, Handle.native(filter), 0, 0];
+  if (filter instanceof PreparedFilter) return [PREPARED, nativeOf(filter), 0, 0];
   if (filter === null || typeof filter !== 'object') {
     throw wrongType('filter: a function, a PreparedFilter, or one of its forms is wanted');
   }
@@ -56,7 +57,7 @@ function readFilter(filter) {
 }
 
 function readBits({ bits, length }) {
-  if (!(bits instanceof BigUint64Array)) throw wrongType('filter.bits: a BigUint64Array is wanted');
+  if (!types.isBigUint64Array(bits)) throw wrongType('filter.bits: a BigUint64Array is wanted');
   const most = bits.length * 64;
   const count = length === undefined ? most : asInteger('filter.length', length, 0, most);
   return [BITSET, bits, count, 0];

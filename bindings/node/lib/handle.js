@@ -8,19 +8,21 @@ const { wrongType } = require('./arguments.js');
 /** First argument of constructors that take over what the addon made. */
 const ADOPT = Symbol('adopt');
 
+/** The addon's value for an object of a class; TypeError for another's. */
+let nativeOf;
+
 class Handle {
   #native;
 
-  constructor(made) {
-    this.#native = made;
+  static {
+    nativeOf = (handle, kind = Handle) => {
+      if (!(handle instanceof kind)) throw wrongType(`an object of class ${kind.name} is wanted`);
+      return handle.#native;
+    };
   }
 
-  /** The addon's value for an object; TypeError for another's. */
-  static native(handle, kind) {
-    if (kind !== undefined && !(handle instanceof kind)) {
-      throw wrongType(`an object of class ${kind.name} is wanted`);
-    }
-    return handle.#native;
+  constructor(made) {
+    this.#native = made;
   }
 
   get closed() {
@@ -43,4 +45,4 @@ if (typeof Symbol.dispose === 'symbol') {
   });
 }
 
-module.exports = { ADOPT, Handle };
+module.exports = { ADOPT, Handle, nativeOf };

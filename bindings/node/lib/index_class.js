@@ -3,7 +3,7 @@
 'use strict';
 
 const { callAsync, callSync } = require('./calls.js');
-const { ADOPT, Handle } = require('./handle.js');
+const { ADOPT, Handle, nativeOf } = require('./handle.js');
 const {
   asBytes,
   asId,
@@ -42,7 +42,7 @@ class Index extends Handle {
   }
 
   #read(name) {
-    return callSync(name, [Handle.native(this)]);
+    return callSync(name, [nativeOf(this)]);
   }
 
   get description() {
@@ -74,7 +74,7 @@ class Index extends Handle {
   }
 
   set nprobe(nprobe) {
-    callSync('indexSetNprobe', [Handle.native(this), asInteger('nprobe', nprobe, -LARGEST, LARGEST)]);
+    callSync('indexSetNprobe', [nativeOf(this), asInteger('nprobe', nprobe, -LARGEST, LARGEST)]);
   }
 
   get codeSize() {
@@ -87,7 +87,7 @@ class Index extends Handle {
 
   // A call that works on rows, (n, dim), after other arguments.
   #work(run, name, given, options) {
-    return run(name, [Handle.native(this), ...given, threadsIn(options)], options);
+    return run(name, [nativeOf(this), ...given, threadsIn(options)], options);
   }
 
   async train(x, options) {
@@ -161,11 +161,11 @@ class Index extends Handle {
   }
 
   async remove(ids) {
-    return callAsync('indexRemove', [Handle.native(this), asIds('ids', ids)]);
+    return callAsync('indexRemove', [nativeOf(this), asIds('ids', ids)]);
   }
 
   removeSync(ids) {
-    return callSync('indexRemove', [Handle.native(this), asIds('ids', ids)]);
+    return callSync('indexRemove', [nativeOf(this), asIds('ids', ids)]);
   }
 
   async removeFiltered(filter) {
@@ -181,7 +181,7 @@ class Index extends Handle {
       // One that throws would leave a part of the rows removed.
       throw new errors.BadArgumentError('filter: a function cannot say which rows are removed');
     }
-    return run('indexRemoveFiltered', [Handle.native(this), packFilter(filter)]);
+    return run('indexRemoveFiltered', [nativeOf(this), packFilter(filter)]);
   }
 
   async mergeFrom(other, options) {
@@ -196,46 +196,46 @@ class Index extends Handle {
     if (other === this) {
       throw new errors.BadArgumentError('other: is the index itself; another one is allowed');
     }
-    return this.#work(run, 'indexMerge', [Handle.native(other, Index)], options);
+    return this.#work(run, 'indexMerge', [nativeOf(other, Index)], options);
   }
 
   async search(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callAsync, 'indexSearch', this.#dim, native, queries, [], k, options);
   }
 
   searchSync(queries, k, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runSearch(callSync, 'indexSearch', this.#dim, native, queries, [], k, options);
   }
 
   async rangeSearch(queries, radius, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runRangeSearch(callAsync, 'indexRangeSearch', this.#dim, native, queries, [], radius, options);
   }
 
   rangeSearchSync(queries, radius, options) {
-    const native = Handle.native(this);
+    const native = nativeOf(this);
     return runRangeSearch(callSync, 'indexRangeSearch', this.#dim, native, queries, [], radius, options);
   }
 
   explain(nq = 1, k = 10, options = undefined) {
     const numbers = [asInteger('nq', nq, 1, 2 ** 40), asInteger('k', k, 1, LARGEST)];
     const hasFunction = options !== undefined && typeof options.filter === 'function';
-    const given = [Handle.native(this), ...numbers, packSearch(options)];
+    const given = [nativeOf(this), ...numbers, packSearch(options)];
     return callSync('indexExplain', given, hasFunction ? {} : undefined, undefined, hasFunction);
   }
 
   reconstruct(id) {
-    return callSync('indexReconstruct', [Handle.native(this), asId('id', id)]);
+    return callSync('indexReconstruct', [nativeOf(this), asId('id', id)]);
   }
 
   async clone() {
-    return callAsync('indexClone', [Handle.native(this)], undefined, adopt);
+    return callAsync('indexClone', [nativeOf(this)], undefined, adopt);
   }
 
   cloneSync() {
-    return callSync('indexClone', [Handle.native(this)], undefined, adopt);
+    return callSync('indexClone', [nativeOf(this)], undefined, adopt);
   }
 
   async save(path, options) {
@@ -248,15 +248,15 @@ class Index extends Handle {
 
   #save(run, path, options) {
     const { verify } = asOptions(options);
-    return run('indexSave', [Handle.native(this), asPath(path), verify ? 1 : 0]);
+    return run('indexSave', [nativeOf(this), asPath(path), verify ? 1 : 0]);
   }
 
   async toBytes() {
-    return callAsync('indexSaveToBytes', [Handle.native(this)]);
+    return callAsync('indexSaveToBytes', [nativeOf(this)]);
   }
 
   toBytesSync() {
-    return callSync('indexSaveToBytes', [Handle.native(this)]);
+    return callSync('indexSaveToBytes', [nativeOf(this)]);
   }
 
   static async load(path, options) {
@@ -276,11 +276,11 @@ class Index extends Handle {
   }
 
   async verify() {
-    return callAsync('indexVerify', [Handle.native(this)]);
+    return callAsync('indexVerify', [nativeOf(this)]);
   }
 
   verifySync() {
-    return callSync('indexVerify', [Handle.native(this)]);
+    return callSync('indexVerify', [nativeOf(this)]);
   }
 
   [Symbol.for('nodejs.util.inspect.custom')]() {

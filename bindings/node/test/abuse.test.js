@@ -165,6 +165,14 @@ test('arrays that lie are read by their true lengths', () => {
   assert.deepStrictEqual(index.searchSync(shared, 2), index.searchSync(query, 2));
 });
 
+test('arrays of other realms are taken', () => {
+  const vm = require('vm');
+  const foreign = vm.runInNewContext('({ x: new Float32Array(32), list: [new Float32Array(32)], ids: new Set([3]) })');
+  const index = makeIndex();
+  assert.strictEqual(index.searchSync(foreign.x, 2).k, 2);
+  assert.strictEqual(index.searchSync(foreign.list, 2, { filter: { ids: foreign.ids } }).ids[0], 3);
+});
+
 test('what is loaded may be anything', async () => {
   const bytes = makeIndex().toBytesSync();
   for (let length = 0; length < bytes.length; length += 97) {

@@ -8,6 +8,7 @@ import polarquant, {
   NotFoundError,
   PolarError,
   PreparedFilter,
+  SearchOptions,
   SearchResult,
   advise,
   cuda,
@@ -19,6 +20,9 @@ const done: Promise<void> = index.add(x, { progress: (share: number) => share < 
 const found: SearchResult = index.searchSync(x, 3, { filter: (id: number) => id > 3, nprobe: 2 });
 const big: SearchResult<BigInt64Array> = await index.search([[1, 2], [3, 4]], 3, { bigint: true });
 const ids: Float64Array = found.ids;
+const options: SearchOptions = { nprobe: 3 };
+const either: Float64Array | BigInt64Array = index.searchSync(x, 3, options).ids;
+const plain: Float64Array = index.searchSync(x, 3, { bigint: false, nprobe: 2 }).ids;
 for (const { id, score } of found) {
   const sum: number = id + score;
 }
@@ -51,6 +55,8 @@ index.search(x, 3, { filter: (id: number) => true });
 index.addSync(new Int32Array(8));
 // @ts-expect-error: not to be set
 index.ntotal = 3;
+// @ts-expect-error: ids may be bigints
+const unsure: Float64Array = index.searchSync(x, 3, options).ids;
 // @ts-expect-error: ids are bigints
 const wrong: Float64Array = big.ids;
-export { code, devices, done, ids, loaded, one, scores, spec, wrong };
+export { code, devices, done, either, ids, loaded, one, plain, scores, spec, unsure, wrong };

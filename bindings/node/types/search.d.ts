@@ -69,7 +69,13 @@ export interface SearchOptions extends CodeSearchOptions, IndexOnlyOptions {}
 export interface AsyncSearchOptions extends AsyncCodeSearchOptions, IndexOnlyOptions {}
 
 /** Ids of results: a `BigInt64Array` where the search was asked for one. */
-export type IdsOf<Options> = Options extends { bigint: true } ? BigInt64Array : Float64Array;
+export type IdsOf<Options> = 'bigint' extends keyof Options
+  ? Options['bigint'] extends true
+    ? BigInt64Array
+    : Options['bigint'] extends false | undefined
+    ? Float64Array
+    : Float64Array | BigInt64Array
+  : Float64Array;
 
 /** A row that a search found. */
 export interface Match<Id = number> {
