@@ -190,7 +190,7 @@ class Codec extends Handle {
 
   #combine(run, weights, codes, options) {
     const given = [
-      asVectors('weights', weights, undefined),
+      asVectors('weights', weights, Array.isArray(weights) ? weights[0]?.length : 1),
       asBytes('codes', codes),
       asCount(asOptions(options).n),
       this.#threads(options),

@@ -179,7 +179,8 @@ class CudaCodec extends Handle {
       throw new errors.BadArgumentError(`n: is needed where ${groupRows} rows share a code`);
     }
     const rows = asInteger('n', n === undefined ? bytes.length / codeBytes / count : n, 0, LARGEST);
-    const given = [asVectors(what, numbers, this.dim), count, bytes, rows];
+    const length = what === 'weights' ? rows : this.dim;
+    const given = [asVectors(what, numbers, length), count, bytes, rows];
     return run(name, [nativeOf(this), ...given]);
   }
 }

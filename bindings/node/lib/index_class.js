@@ -15,6 +15,7 @@ const {
   asText,
   asThreads,
   asVectors,
+  makeArray,
   metricName,
 } = require('./arguments.js');
 const { packFilter, packSearch } = require('./filters.js');
@@ -251,12 +252,21 @@ class Index extends Handle {
     return run('indexSave', [nativeOf(this), asPath(path), verify ? 1 : 0]);
   }
 
+  // Once to count them, and once to have them; again where the index changed meanwhile.
   async toBytes() {
-    return callAsync('indexSaveToBytes', [nativeOf(this)]);
+    let bytes = new Uint8Array();
+    for (;;) {
+      const size = await callAsync('indexSaveToBytes', [nativeOf(this), bytes]);
+      if (size === bytes.length) return bytes;
+      bytes = makeArray(Uint8Array, size);
+    }
   }
 
   toBytesSync() {
-    return callSync('indexSaveToBytes', [nativeOf(this)]);
+    const size = callSync('indexSaveToBytes', [nativeOf(this), new Uint8Array()]);
+    const bytes = makeArray(Uint8Array, size);
+    callSync('indexSaveToBytes', [nativeOf(this), bytes]);
+    return bytes;
   }
 
   static async load(path, options) {

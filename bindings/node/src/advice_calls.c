@@ -106,7 +106,8 @@ static napi_value give_version_text(napi_env env, call* call) {
   return result;
 }
 
-const operation advice_operations[] = {{"advise", "nnfFTnrrnnntx", run_advise, give_advice, false},
-                                       {"version", "", run_version, give_integer, false},
-                                       {"versionText", "", run_nothing, give_version_text, false},
-                                       {NULL, NULL, NULL, NULL, false}};
+const operation advice_operations[] = {
+    {"advise", "nnfFTnrrnnntx", run_advise, give_advice, false, NULL},
+    {"version", "", run_version, give_integer, false, NULL},
+    {"versionText", "", run_nothing, give_version_text, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

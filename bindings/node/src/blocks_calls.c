@@ -180,14 +180,14 @@ static polar_status run_blocks_range_search(call* call) {
 }
 
 const operation blocks_operations[] = {
-    {"blocksCreate", "C", run_create, give_blocks, false},
-    {"blocksAppend", "Bu", run_append, NULL, true},
-    {"blocksGet", "Bnn", run_get, give_bytes, false},
-    {"blocksOverwrite", "Bnu", run_overwrite, NULL, true},
-    {"blocksRemove", "Bu", run_remove, give_integer, true},
-    {"blocksSwapRemove", "Bn", run_swap_remove, NULL, true},
-    {"blocksRows", "B", run_rows, give_integer, false},
-    {"blocksBytes", "B", run_bytes, give_integer, false},
-    {"blocksSearch", "BfnSfj", run_search, NULL, false},
-    {"blocksRangeSearch", "BfrSn", run_blocks_range_search, give_ranges, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"blocksCreate", "C", run_create, give_blocks, false, NULL},
+    {"blocksAppend", "Bu", run_append, NULL, true, NULL},
+    {"blocksGet", "Bnn", run_get, give_bytes, false, NULL},
+    {"blocksOverwrite", "Bnu", run_overwrite, NULL, true, NULL},
+    {"blocksRemove", "Bu", run_remove, give_integer, true, NULL},
+    {"blocksSwapRemove", "Bn", run_swap_remove, NULL, true, NULL},
+    {"blocksRows", "B", run_rows, give_integer, false, NULL},
+    {"blocksBytes", "B", run_bytes, give_integer, false, NULL},
+    {"blocksSearch", "BfnSfj", run_search, NULL, false, NULL},
+    {"blocksRangeSearch", "BfrSn", run_blocks_range_search, give_ranges, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

@@ -40,12 +40,20 @@ void* call_memory(call* call, size_t bytes) {
 
 polar_status make_output(call* call, int place, int64_t count, size_t element_bytes) {
   output* output = &call->outputs[place];
-  free(output->data);
+  if (!output->is_result) free(output->data);
   output->data = NULL;
+  output->is_result = false;
   if (count < 0 || (uint64_t)count > SIZE_MAX / 2 / element_bytes) {
     return refuse_memory(call, "result");
   }
-  /* Zeroed, so that no call can show what was in memory before. */
+  if (place == 0 && call->result.data != NULL &&
+      call->result.bytes == (size_t)count * element_bytes) {
+    output->data = call->result.data;
+    output->count = count;
+    output->is_result = true;
+    return POLAR_OK;
+  }
+  /* So that no call can show what was in memory before. */
   output->data = calloc(count == 0 ? 1 : (size_t)count, element_bytes);
   output->count = count;
   return output->data != NULL ? POLAR_OK : refuse_memory(call, "result");
@@ -177,6 +185,31 @@ static bool read_values(napi_env env, const napi_value* given, call* call) {
   return true;
 }
 
+/* Up to here a copy is cheaper than to prepare. */
+enum { kCopiedBytes = 1 << 16 };
+
+static void make_result_buffer(napi_env env, call* call, bool is_async) {
+  result_buffer* result = &call->result;
+  const int64_t bytes = call->operation->expect(call);
+  napi_value error;
+  if (bytes <= kCopiedBytes) return;
+  if (napi_create_arraybuffer(env, (size_t)bytes, &result->data, &result->value) != napi_ok ||
+      (is_async && napi_create_reference(env, result->value, 1, &result->reference) != napi_ok)) {
+    /* Then the call fails for lack of memory, with an error of its own. */
+    napi_get_and_clear_last_exception(env, &error);
+    result->data = NULL;
+    return;
+  }
+  result->bytes = (size_t)bytes;
+}
+
+napi_value result_buffer_value(napi_env env, call* call) {
+  napi_value value = NULL;
+  if (call->result.reference == NULL) return call->result.value;
+  napi_get_reference_value(env, call->result.reference, &value);
+  return value;
+}
+
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static bool takes_turns(const object* object) {
@@ -255,7 +288,10 @@ static void end(napi_env env, call* call) {
   }
   if (call->prepared != NULL) object_end_use(env, call->prepared);
   for (i = 0; i < call->memory_count; ++i) free(call->memory[i]);
-  for (i = 0; i < MOST_OUTPUTS; ++i) free(call->outputs[i].data);
+  for (i = 0; i < MOST_OUTPUTS; ++i) {
+    if (!call->outputs[i].is_result) free(call->outputs[i].data);
+  }
+  if (call->result.reference != NULL) napi_delete_reference(env, call->result.reference);
   free(call->text);
   if (control == NULL) return;
   control->function = NULL;
@@ -349,6 +385,7 @@ napi_value call_operation(napi_env env, napi_callback_info info) {
     if (is_async) free(call);
     return NULL;
   }
+  if (call->operation->expect != NULL) make_result_buffer(env, call, is_async);
   if (is_async) return start(env, given + 1, call);
   if (control != NULL && control->function_reference != NULL) {
     napi_get_reference_value(env, control->function_reference, &control->function);

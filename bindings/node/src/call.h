@@ -34,11 +34,21 @@ typedef struct value {
   bool to_double; /* of j: ids are turned into doubles, where they lie */
 } value;
 
-/* What a call made for JavaScript, to be freed unless it is given. */
+/* What a call made for JavaScript. */
 typedef struct output {
   void* data;
-  int64_t count; /* elements */
+  int64_t count;  /* elements */
+  bool is_result; /* data is that of call->result, and not to be freed */
 } output;
+
+/* A buffer of JavaScript's for outputs[0], made before the call runs, so that large results are
+ * written where they stay. Not there for small ones, which are copied. */
+typedef struct result_buffer {
+  void* data; /* or NULL */
+  size_t bytes;
+  napi_value value;   /* while a synchronous call runs */
+  napi_ref reference; /* of an asynchronous one */
+} result_buffer;
 
 typedef struct operation operation;
 
@@ -64,6 +74,7 @@ typedef struct call {
   int64_t integer;
   double number;
   output outputs[MOST_OUTPUTS];
+  result_buffer result;
   int64_t measured_bytes; /* of values[0] after a change; −1: not measured */
 
   napi_deferred deferred;
@@ -79,7 +90,13 @@ struct operation {
   napi_value (*give)(napi_env env, call* call);
   /* values[0] changes: a codec or blocks need sole use, and its memory is measured. */
   bool changes;
+  /* Bytes that outputs[0] will probably have, or a negative number; NULL where results are small.
+   */
+  int64_t (*expect)(const call* call);
 };
+
+/* The value of call->result. */
+napi_value result_buffer_value(napi_env env, call* call);
 
 /* The JavaScript function of an operation, which is its data. */
 napi_value call_operation(napi_env env, napi_callback_info info);
@@ -98,7 +115,7 @@ polar_status refuse_memory(call* call, const char* what);
 int32_t clamp_int32(int64_t integer);
 /* Memory that is freed when the call ends; NULL for none. */
 void* call_memory(call* call, size_t bytes);
-/* Memory for outputs[place], of count elements; POLAR_ERROR_OUT_OF_MEMORY. */
+/* Memory for outputs[place], of count elements, zeroed; POLAR_ERROR_OUT_OF_MEMORY. */
 polar_status make_output(call* call, int place, int64_t count, size_t element_bytes);
 /* NULL for the defaults. */
 const polar_search_options* search_of(call* call);

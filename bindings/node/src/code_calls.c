@@ -159,15 +159,58 @@ static polar_status run_code_range_search(call* call) {
   return run_range_search(call, nq, v[6].count == 0, search_range);
 }
 
+/* What results will have, as far as it can be told before the call; it is checked when they are
+ * made. */
+
+static int64_t product(int64_t a, int64_t b, int64_t bytes) {
+  const double size = (double)a * (double)b * (double)bytes;
+  return size > 0 && size < (double)(INT64_C(1) << 46) ? a * b * bytes : -1;
+}
+
+static int64_t expected_rows(const object* codec, const value* codes, int64_t wanted) {
+  const int64_t code_bytes = (int64_t)codec->code_bytes;
+  if (wanted >= 0) return wanted;
+  return codec->group_rows > 1 || code_bytes == 0 ? -1 : codes->count / code_bytes;
+}
+
+static int64_t expect_codes(const call* call) {
+  const value* v = call->values;
+  const object* codec = v[0].object;
+  if (codec->group_rows > 1) return -1;
+  return product(v[1].count / codec->dim, (int64_t)codec->code_bytes, 1);
+}
+
+static int64_t expect_vectors(const call* call) {
+  const value* v = call->values;
+  return product(expected_rows(v[0].object, &v[1], v[2].count), v[0].object->dim, sizeof(float));
+}
+
+static int64_t expect_scores(const call* call) {
+  const value* v = call->values;
+  return product(expected_rows(v[0].object, &v[2], v[3].count), 1, sizeof(float));
+}
+
+static int64_t expect_scores_of_vectors(const call* call) {
+  const value* v = call->values;
+  const object* codec = v[0].object;
+  return product(expected_rows(codec, &v[2], v[3].count), v[1].count / codec->dim, sizeof(float));
+}
+
+static int64_t expect_scores_of_codes(const call* call) {
+  const value* v = call->values;
+  return product(expected_rows(v[0].object, &v[1], v[2].count),
+                 expected_rows(v[0].object, &v[3], v[4].count), sizeof(float));
+}
+
 const operation code_operations[] = {
-    {"codecEncode", "CfT", run_encode, give_bytes, false},
-    {"codecDecode", "CunnT", run_decode, give_floats, false},
-    {"queryPrepare", "Cf", run_prepare, give_query, false},
-    {"queryPrepareFromCode", "Cunn", run_prepare_from_code, give_query, false},
-    {"codecScore", "CQunT", run_score, give_floats, false},
-    {"codecScoreVectors", "CfunT", run_score_vectors, give_floats, false},
-    {"codecScoreCodes", "CununT", run_score_codes, give_floats, false},
-    {"codecCombine", "CfunT", run_combine, give_floats, false},
-    {"codecSearch", "CfunnSfj", run_search, NULL, false},
-    {"codecRangeSearch", "CfunrSn", run_code_range_search, give_ranges, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"codecEncode", "CfT", run_encode, give_bytes, false, expect_codes},
+    {"codecDecode", "CunnT", run_decode, give_floats, false, expect_vectors},
+    {"queryPrepare", "Cf", run_prepare, give_query, false, NULL},
+    {"queryPrepareFromCode", "Cunn", run_prepare_from_code, give_query, false, NULL},
+    {"codecScore", "CQunT", run_score, give_floats, false, expect_scores},
+    {"codecScoreVectors", "CfunT", run_score_vectors, give_floats, false, expect_scores_of_vectors},
+    {"codecScoreCodes", "CununT", run_score_codes, give_floats, false, expect_scores_of_codes},
+    {"codecCombine", "CfunT", run_combine, give_floats, false, NULL},
+    {"codecSearch", "CfunnSfj", run_search, NULL, false, NULL},
+    {"codecRangeSearch", "CfunrSn", run_code_range_search, give_ranges, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

@@ -178,17 +178,17 @@ static polar_status run_check_same_state(call* call) {
 }
 
 const operation codec_operations[] = {
-    {"codecCreate", "snnxnFr", run_create, give_codec, false},
-    {"codecLoadState", "u", run_load_state, give_codec, false},
-    {"codecSaveState", "C", run_save_state, give_bytes, false},
-    {"codecTrain", "CfT", run_train, NULL, true},
-    {"codecDrift", "CfT", run_drift, give_number, false},
-    {"codecEncodedBytes", "Cn", run_encoded_bytes, give_integer, false},
-    {"codecMemoryBytes", "C", run_memory_bytes, give_integer, false},
-    {"codecCentre", "C", run_centre, give_floats, false},
-    {"codecSpec", "C", run_spec, give_text, false},
-    {"codecInfo", "C", run_info, give_info, false},
-    {"codecPlan", "C", run_plan, give_plan, false},
-    {"codecCheckSameState", "CC", run_check_same_state, NULL, false},
-    {"specHelp", "", run_spec_help, give_text, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"codecCreate", "snnxnFr", run_create, give_codec, false, NULL},
+    {"codecLoadState", "u", run_load_state, give_codec, false, NULL},
+    {"codecSaveState", "C", run_save_state, give_bytes, false, NULL},
+    {"codecTrain", "CfT", run_train, NULL, true, NULL},
+    {"codecDrift", "CfT", run_drift, give_number, false, NULL},
+    {"codecEncodedBytes", "Cn", run_encoded_bytes, give_integer, false, NULL},
+    {"codecMemoryBytes", "C", run_memory_bytes, give_integer, false, NULL},
+    {"codecCentre", "C", run_centre, give_floats, false, NULL},
+    {"codecSpec", "C", run_spec, give_text, false, NULL},
+    {"codecInfo", "C", run_info, give_info, false, NULL},
+    {"codecPlan", "C", run_plan, give_plan, false, NULL},
+    {"codecCheckSameState", "CC", run_check_same_state, NULL, false, NULL},
+    {"specHelp", "", run_spec_help, give_text, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

@@ -186,17 +186,22 @@ static polar_status run_combine(call* call) {
                                   (size_t)v[3].count, NULL, call->outputs[0].data);
 }
 
+static int64_t expect_codes(const call* call) {
+  const value* v = call->values;
+  return v[1].count / v[0].object->dim * v[2].count;
+}
+
 const operation cuda_operations[] = {
-    {"cudaDeviceCount", "", run_device_count, give_integer, false},
-    {"cudaDeviceInfo", "n", run_device_info, give_device_info, false},
-    {"cudaIndexFromIndex", "IninT", run_from_index, give_cuda_index, false},
-    {"cudaIndexFromCodes", "CninTun", run_from_codes, give_cuda_index, false},
-    {"cudaIndexSearch", "GfnSfj", run_search, NULL, false},
-    {"cudaIndexNtotal", "G", run_ntotal, give_integer, false},
-    {"cudaIndexMemoryBytes", "G", run_memory_bytes, give_integer, false},
-    {"cudaEncoderCreate", "Cn", run_encoder_create, give_encoder, false},
-    {"cudaEncoderEncode", "Efn", run_encode, give_bytes, false},
-    {"cudaCodecCreate", "Cn", run_codec_create, give_cuda_codec, false},
-    {"cudaCodecScore", "Dfnun", run_score, give_floats, false},
-    {"cudaCodecCombine", "Dfnun", run_combine, give_floats, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"cudaDeviceCount", "", run_device_count, give_integer, false, NULL},
+    {"cudaDeviceInfo", "n", run_device_info, give_device_info, false, NULL},
+    {"cudaIndexFromIndex", "IninT", run_from_index, give_cuda_index, false, NULL},
+    {"cudaIndexFromCodes", "CninTun", run_from_codes, give_cuda_index, false, NULL},
+    {"cudaIndexSearch", "GfnSfj", run_search, NULL, false, NULL},
+    {"cudaIndexNtotal", "G", run_ntotal, give_integer, false, NULL},
+    {"cudaIndexMemoryBytes", "G", run_memory_bytes, give_integer, false, NULL},
+    {"cudaEncoderCreate", "Cn", run_encoder_create, give_encoder, false, NULL},
+    {"cudaEncoderEncode", "Efn", run_encode, give_bytes, false, expect_codes},
+    {"cudaCodecCreate", "Cn", run_codec_create, give_cuda_codec, false, NULL},
+    {"cudaCodecScore", "Dfnun", run_score, give_floats, false, NULL},
+    {"cudaCodecCombine", "Dfnun", run_combine, give_floats, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

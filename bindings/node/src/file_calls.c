@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Indexes to and from files, and bytes in memory. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "operations.h"
@@ -15,37 +14,29 @@ static polar_status run_save(call* call) {
   return polar_index_save(v[0].object->handle, v[1].data, &options);
 }
 
-/* Bytes that grow; capacity doubles. */
-typedef struct growing {
+/* Bytes that are written from front to back, as far as there is space. */
+typedef struct written {
   uint8_t* data;
   size_t bytes, capacity;
-} growing;
+} written;
 
-/* polar_write_fn; user: growing. */
-static int32_t append_bytes(void* user, const void* data, size_t bytes) {
-  growing* growing = user;
-  if (bytes > growing->capacity - growing->bytes) {
-    size_t wanted = growing->capacity * 2;
-    uint8_t* grown;
-    if (wanted < growing->bytes + bytes) wanted = growing->bytes + bytes;
-    grown = realloc(growing->data, wanted);
-    if (grown == NULL) return 1;
-    growing->data = grown;
-    growing->capacity = wanted;
+/* polar_write_fn; user: written. */
+static int32_t write_bytes(void* user, const void* data, size_t bytes) {
+  written* written = user;
+  if (bytes > 0 && written->bytes < written->capacity) {
+    const size_t space = written->capacity - written->bytes;
+    memcpy(written->data + written->bytes, data, bytes < space ? bytes : space);
   }
-  if (bytes > 0) memcpy(growing->data + growing->bytes, data, bytes);
-  growing->bytes += bytes;
+  written->bytes += bytes;
   return 0;
 }
 
+/* index, bytes: gives how many the index has, whether they fit or not */
 static polar_status run_save_to_bytes(call* call) {
-  growing growing = {NULL, 0, 0};
-  polar_save_options options;
-  polar_status status;
-  polar_save_options_init(&options);
-  status = polar_index_save_to(call->values[0].object->handle, append_bytes, &growing, &options);
-  call->outputs[0].data = growing.data;
-  call->outputs[0].count = (int64_t)growing.bytes;
+  const value* v = call->values;
+  written written = {v[1].data, 0, (size_t)v[1].count};
+  polar_status status = polar_index_save_to(v[0].object->handle, write_bytes, &written, NULL);
+  call->integer = (int64_t)written.bytes;
   return status;
 }
 
@@ -109,9 +100,9 @@ static polar_status run_verify(call* call) {
 }
 
 const operation file_operations[] = {
-    {"indexSave", "Isn", run_save, NULL, false},
-    {"indexSaveToBytes", "I", run_save_to_bytes, give_bytes, false},
-    {"indexLoad", "snn", run_load, give_loaded, false},
-    {"indexLoadFromBytes", "un", run_load_from_bytes, give_loaded, false},
-    {"indexVerify", "I", run_verify, NULL, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"indexSave", "Isn", run_save, NULL, false, NULL},
+    {"indexSaveToBytes", "Iu", run_save_to_bytes, give_integer, false, NULL},
+    {"indexLoad", "snn", run_load, give_loaded, false, NULL},
+    {"indexLoadFromBytes", "un", run_load_from_bytes, give_loaded, false, NULL},
+    {"indexVerify", "I", run_verify, NULL, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

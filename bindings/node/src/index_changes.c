@@ -94,15 +94,15 @@ static polar_status run_set_nprobe(call* call) {
 }
 
 const operation index_change_operations[] = {
-    {"indexTrain", "IfT", run_train, NULL, true},
-    {"indexTrainWithCentroids", "IffT", run_train_with_centroids, NULL, true},
-    {"indexAdd", "IfT", run_add, NULL, true},
-    {"indexAddWithIds", "IfiT", run_add_with_ids, NULL, true},
-    {"indexAddToLists", "IfiiT", run_add_to_lists, NULL, true},
-    {"indexRemove", "Ii", run_remove, give_integer, true},
-    {"indexRemoveFiltered", "IS", run_remove_filtered, give_integer, true},
-    {"indexUpdate", "IifT", run_update, NULL, true},
-    {"indexUpsert", "IifT", run_upsert, NULL, true},
-    {"indexMerge", "IIT", run_merge, NULL, true},
-    {"indexSetNprobe", "In", run_set_nprobe, NULL, false},
-    {NULL, NULL, NULL, NULL, false}};
+    {"indexTrain", "IfT", run_train, NULL, true, NULL},
+    {"indexTrainWithCentroids", "IffT", run_train_with_centroids, NULL, true, NULL},
+    {"indexAdd", "IfT", run_add, NULL, true, NULL},
+    {"indexAddWithIds", "IfiT", run_add_with_ids, NULL, true, NULL},
+    {"indexAddToLists", "IfiiT", run_add_to_lists, NULL, true, NULL},
+    {"indexRemove", "Ii", run_remove, give_integer, true, NULL},
+    {"indexRemoveFiltered", "IS", run_remove_filtered, give_integer, true, NULL},
+    {"indexUpdate", "IifT", run_update, NULL, true, NULL},
+    {"indexUpsert", "IifT", run_upsert, NULL, true, NULL},
+    {"indexMerge", "IIT", run_merge, NULL, true, NULL},
+    {"indexSetNprobe", "In", run_set_nprobe, NULL, false, NULL},
+    {NULL, NULL, NULL, NULL, false, NULL}};

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to here a copy is cheaper than memory that the collector must ask to be freed. */
-enum { kCopiedBytes = 1 << 16 };
-
 napi_value give_integer(napi_env env, call* call) {
   napi_value result = NULL;
   napi_create_double(env, (double)call->integer, &result);
@@ -25,27 +22,16 @@ napi_value give_bool(napi_env env, call* call) {
   return result;
 }
 
-static void free_memory(napi_env env, void* data, void* hint) {
-  (void)env;
-  (void)hint;
-  free(data);
-}
-
 napi_value give_array(napi_env env, call* call, int place, napi_typedarray_type type,
                       size_t element_bytes) {
   output* output = &call->outputs[place];
   const size_t bytes = (size_t)output->count * element_bytes;
   napi_value buffer, array = NULL;
   void* copy;
-  if (bytes > kCopiedBytes &&
-      napi_create_external_arraybuffer(env, output->data, bytes, free_memory, NULL, &buffer) ==
-          napi_ok) {
-    output->data = NULL;
+  if (output->is_result) {
+    buffer = result_buffer_value(env, call);
   } else {
-    bool is_pending = false;
-    /* Engines that keep buffers in a cage of their own allow copies alone. */
-    napi_is_exception_pending(env, &is_pending);
-    if (is_pending || napi_create_arraybuffer(env, bytes, &copy, &buffer) != napi_ok) return NULL;
+    if (napi_create_arraybuffer(env, bytes, &copy, &buffer) != napi_ok) return NULL;
     if (bytes > 0) memcpy(copy, output->data, bytes);
   }
   napi_create_typedarray(env, type, (size_t)output->count, buffer, 0, &array);

@@ -16,7 +16,7 @@ napi_value give_text(napi_env env, call* call);
 /* call->made, an object of this kind. Its dimensions are those of `dim`. */
 napi_value give_object(napi_env env, call* call, object_kind kind, int32_t dim);
 
-/* outputs[place] as a typed array, which takes over its memory where the engine allows it. */
+/* outputs[place] as a typed array. */
 napi_value give_array(napi_env env, call* call, int place, napi_typedarray_type type,
                       size_t element_bytes);
 

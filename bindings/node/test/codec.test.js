@@ -63,6 +63,22 @@ test('rows are coded, decoded and scored', async () => {
   assert.strictEqual(found.id, scores.indexOf(Math.max(...scores)));
 });
 
+test('large results are plain buffers, which can be transferred', async () => {
+  const x = Float32Array.from({ length: 3000 * DIM }, (_, i) => Math.sin(i * i));
+  const codec = new Codec('Polar8', DIM, 'ip');
+  const codes = await codec.encode(x);
+  const results = [codes.slice(), codec.decodeSync(codes), await codec.decode(codes)];
+  results.push(codec.scoreSync(row(x, 0), codes), await codec.score([row(x, 0), row(x, 1)], codes));
+  results.push(await codec.scoreCodes(codes.subarray(0, 20 * codec.codeSize), codes));
+  assert.deepStrictEqual(results[1], results[2]);
+  assert.deepStrictEqual(results[4].slice(0, 3000), codec.scoreSync(codec.prepareQuery(row(x, 0)), codes));
+  for (const result of results) {
+    const { length } = result;
+    assert.strictEqual(structuredClone(result, { transfer: [result.buffer] }).length, length);
+    assert.strictEqual(result.length, 0);
+  }
+});
+
 test('groups of rows share a code', () => {
   const x = numbers(2, 300 * DIM);
   const codec = new Codec('PolarPair4x4g128', DIM, 'ip');
