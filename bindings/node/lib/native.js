@@ -6,34 +6,31 @@
 const path = require('path');
 const { makeError } = require('./errors.js');
 
-/** "linux-x64", "linux-arm64-musl", "darwin-arm64", …: the name of a platform's package. */
-function platformName() {
-  const name = `${process.platform}-${process.arch}`;
-  if (process.platform !== 'linux') return name;
-  const { glibcVersionRuntime } = process.report.getReport().header;
-  return glibcVersionRuntime ? name : `${name}-musl`;
-}
+const platform = `${process.platform}-${process.arch}`;
+
+/** Where the addon may be, best first. */
+const places = [
+  path.join(__dirname, '..', 'build', 'polarquant.node'),
+  `@polarquant/${platform}`,
+  // npm installs the one for the C library that is there, old releases of it both.
+  ...(process.platform === 'linux' ? [`@polarquant/${platform}-musl`] : []),
+];
 
 function load() {
   const named = process.env.POLARQUANT_NODE_ADDON;
   if (named) return require(path.resolve(named));
-  const tried = [];
-  const places = [path.join(__dirname, '..', 'build', 'polarquant.node')];
-  try {
-    return require(places[0]);
-  } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND') throw error;
-    tried.push(places[0]);
+  let found;
+  for (const place of places) {
+    try {
+      return require(place);
+    } catch (error) {
+      // One that is there but cannot be loaded says why, if no other can.
+      if (error.code !== 'MODULE_NOT_FOUND') found = found ?? error;
+    }
   }
-  const packageName = `@polarquant/${platformName()}`;
-  try {
-    return require(packageName);
-  } catch (error) {
-    if (error.code !== 'MODULE_NOT_FOUND') throw error;
-    tried.push(`the package ${packageName}`);
-  }
+  if (found) throw found;
   const error = new Error(
-    `polarquant: there is no addon for this platform; looked for ${tried.join(' and ')}. Install without ` +
+    `polarquant: there is no addon for ${platform}; looked for ${places.join(', ')}. Install without ` +
       '--omit=optional, or run make in the package\'s folder where polarquant is installed'
   );
   error.code = 'MODULE_NOT_FOUND';

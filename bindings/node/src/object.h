@@ -40,8 +40,8 @@ typedef struct object {
   bool is_closed;             /* nothing uses it any more but those */
   bool is_collected;          /* JavaScript has forgotten it */
   int32_t dim;                /* dimensions of a vector */
-  size_t code_bytes;          /* of codecs: polar_codec_info's */
-  int32_t group_rows;         /* of codecs: polar_codec_info's */
+  atomic_size_t code_bytes;   /* of codecs: polar_codec_info's; training may change it */
+  atomic_int group_rows;      /* of codecs: polar_codec_info's */
   int64_t told_bytes;         /* memory that the garbage collector was told of */
   atomic_llong measured_rows; /* of indexes: rows when the memory was measured last */
 } object;

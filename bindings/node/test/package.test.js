@@ -179,5 +179,5 @@ test('packages for platforms are made, and one is found by the main one', () =>
     }
     fs.rmSync(path.join(modules, '@polarquant'), { recursive: true });
     const missing = spawnSync(process.execPath, ['-e', code], { cwd: folder, env, encoding: 'utf8' });
-    assert.match(missing.stderr, /there is no addon for this platform; looked for .*@polarquant\//);
+    assert.match(missing.stderr, /there is no addon for \S+; looked for .*@polarquant\//);
   }));
