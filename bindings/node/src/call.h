@@ -121,6 +121,8 @@ polar_status make_output(call* call, int place, int64_t count, size_t element_by
 const polar_search_options* search_of(call* call);
 const polar_work_options* work_of(call* call);
 
+/* Reads all arguments of an operation; false: an exception is pending. values.c */
+bool read_values(napi_env env, const napi_value* given, call* call);
 /* Reads the argument of letter S; false: an exception is pending. search_options.c */
 bool read_search_options(napi_env env, napi_value given, call* call);
 /* Reads typed arrays and numbers; false: an exception is pending. arrays.c */

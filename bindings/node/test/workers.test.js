@@ -30,10 +30,11 @@ function run(code, workerData) {
   return { worker, message, exit };
 }
 
-/** Status and milliseconds of a process that runs code. */
-function runProcess(code) {
+/** Status and milliseconds of a process that runs code, with so many threads in its pool. */
+function runProcess(code, threads = 4) {
   const begin = Date.now();
-  const child = spawn(process.execPath, ['-e', prelude + code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const env = { ...process.env, UV_THREADPOOL_SIZE: String(threads) };
+  const child = spawn(process.execPath, ['-e', prelude + code], { stdio: ['ignore', 'pipe', 'inherit'], env });
   let said = '';
   child.stdout.on('data', (data) => (said += data));
   return new Promise((resolve) =>
@@ -120,3 +121,28 @@ test('a process ends by itself when its calls have ended, whatever it forgot to 
     globalThis.kept = index;`);
   assert.deepStrictEqual([ended.code, ended.signal, ended.said.trim()], [0, null, '1']);
 });
+
+for (const threads of [1, 8]) {
+  test(`${threads} threads search one index, and indexes of their own, that are closed meanwhile`, async () => {
+    const ended = await runProcess(
+      `(async () => {
+        const x = rows(2000, 1);
+        const shared = new Index('Polar4', dim, 'l2');
+        shared.trainSync(x);
+        shared.addSync(x);
+        const own = await Promise.all(Array.from({ length: 8 }, () => shared.clone()));
+        const calls = [];
+        for (let i = 0; i < 400; ++i) {
+          const query = x.subarray((i % 2000) * dim, ((i % 2000) + 1) * dim);
+          calls.push(shared.search(query, 2), own[i % 8].search(query, 2));
+          if (i % 50 === 0) calls.push(own[(i / 50) % 8].add(rows(20, i)), shared.add(rows(3, i)));
+        }
+        for (const index of [shared, ...own]) index.close();
+        await Promise.all(calls);
+        console.log(calls.length);
+      })();`,
+      threads
+    );
+    assert.deepStrictEqual([ended.code, ended.signal, ended.said.trim()], [0, null, '816']);
+  });
+}
