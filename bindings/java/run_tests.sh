@@ -64,6 +64,11 @@ run_tests() {
   ((status == 0)) || die "tests failed; see $out/tests.log"
 }
 run_tests
+plain=$build/bin/tests/libplain_devices.so
+if [[ -e $plain ]]; then
+  step "tests on devices that are none"
+  POLARQUANT_CUDA_LIBRARY=$plain run_tests -Dpolarquant.test.word=PlainDevices
+fi
 
 step "making and freeing"
 leak() { "$java" -Xmx64m -XX:+UseSerialGC "$@"; }

@@ -14,8 +14,14 @@ struct jni_names jni_names;
 JavaVM* jni_vm;
 
 static pthread_key_t attached_key;
+static pthread_once_t attached_once = PTHREAD_ONCE_INIT;
+static bool has_attached_key;
 
 static void detach_thread(void* vm) { (*(JavaVM*)vm)->DetachCurrentThread((JavaVM*)vm); }
+
+static void make_attached_key(void) {
+  has_attached_key = pthread_key_create(&attached_key, detach_thread) == 0;
+}
 
 JNIEnv* jni_env_of_thread(void) {
   void* env = NULL;
@@ -27,13 +33,14 @@ JNIEnv* jni_env_of_thread(void) {
   return (JNIEnv*)env;
 }
 
-/* A global reference to a class; NULL with an exception pending. */
+/* A weak reference to a class, so that its class loader can go; it is used only while a method of
+ * Java's package waits for C, which keeps the class. NULL with an exception pending. */
 static jclass find_class(JNIEnv* env, const char* name) {
   const jclass local = (*env)->FindClass(env, name);
   if (local == NULL) return NULL;
-  const jclass global = (jclass)(*env)->NewGlobalRef(env, local);
+  const jclass weak = (jclass)(*env)->NewWeakGlobalRef(env, local);
   (*env)->DeleteLocalRef(env, local);
-  return global;
+  return weak;
 }
 
 struct wanted_field {
@@ -132,9 +139,21 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM* vm, void* reserved) {
   void* env = NULL;
   jni_vm = vm;
   if ((*vm)->GetEnv(vm, &env, JNI_VERSION_10) != JNI_OK) return JNI_ERR;
-  if (pthread_key_create(&attached_key, detach_thread) != 0) return JNI_ERR;
+  pthread_once(&attached_once, make_attached_key);
+  if (!has_attached_key) return JNI_ERR;
   if (!is_right_version((JNIEnv*)env) || !find_methods((JNIEnv*)env) ||
       !find_all_fields((JNIEnv*)env))
     return JNI_ERR;
   return JNI_VERSION_10;
+}
+
+/* When the class loader is gone. This library stays, and may be loaded again by another one. */
+JNIEXPORT void JNICALL JNI_OnUnload(JavaVM* vm, void* reserved) {
+  (void)reserved;
+  void* found = NULL;
+  if ((*vm)->GetEnv(vm, &found, JNI_VERSION_10) != JNI_OK) return;
+  JNIEnv* env = found;
+  (*env)->DeleteWeakGlobalRef(env, jni_names.polar_exception);
+  (*env)->DeleteWeakGlobalRef(env, jni_names.range_result);
+  (*env)->DeleteWeakGlobalRef(env, jni_names.callbacks);
 }

@@ -341,6 +341,15 @@ public final class Index implements AutoCloseable {
    * Moves all rows of another index here; it is empty afterwards and stays usable.
    *
    * @param other made and trained alike
+   */
+  public void mergeFrom(Index other) {
+    mergeFrom(other, WorkOptions.DEFAULT);
+  }
+
+  /**
+   * Moves all rows of another index here; it is empty afterwards and stays usable.
+   *
+   * @param other made and trained alike
    * @param options threads, and who is told how far it is
    * @throws PolarException.StateMismatch where their codes do not mix
    * @throws PolarException.Unsupported for graphs, refinements and FAISS's packed lists

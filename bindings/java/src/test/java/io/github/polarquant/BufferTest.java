@@ -100,6 +100,27 @@ final class BufferTest {
   }
 
   @Test
+  void noRowsAreRows() {
+    try (Index index = new Index("Polar4", DIM, Metric.L2);
+        Codec codec = new Codec("Polar4", DIM, Metric.L2);
+        CodeBlocks blocks = new CodeBlocks(codec, new byte[0])) {
+      for (FloatBuffer none : new FloatBuffer[] {FloatBuffer.allocate(0), Rows.directFloats(0)}) {
+        index.add(none, WorkOptions.DEFAULT);
+        Expect.equal(index.search(none, 3, SearchOptions.DEFAULT).ids().length, 0);
+        Expect.equal(index.rangeSearch(none, 1, SearchOptions.DEFAULT).lims(), new long[1]);
+        codec.encode(none, ByteBuffer.allocateDirect(0), WorkOptions.DEFAULT);
+        Expect.equal(blocks.search(none, 3, SearchOptions.DEFAULT).queries(), 0);
+      }
+      Expect.equal(codec.encode(new float[0]), new byte[0]);
+      Expect.equal(codec.decode(new byte[0]), new float[0]);
+      Expect.equal(codec.search(Rows.row(x, 0, DIM), new byte[0], 1).id(0), -1);
+      Expect.equal(blocks.search(Rows.row(x, 0, DIM), 1).id(0), -1);
+      Expect.equal(index.remove(new long[0]), 0);
+      Expect.thrown(PolarException.BadArgument.class, () -> index.train(new float[0]));
+    }
+  }
+
+  @Test
   void codesOfEveryKind() {
     try (Codec codec = new Codec("Polar4", DIM, Metric.INNER_PRODUCT)) {
       byte[] codes = codec.encode(x);

@@ -68,7 +68,7 @@ final class IndexChangesTest {
       Expect.equal(strange.ntotal(), 1500);
       Expect.thrown(
           PolarException.BadArgument.class, () -> index.mergeFrom(index, WorkOptions.DEFAULT));
-      index.mergeFrom(other, WorkOptions.DEFAULT);
+      index.mergeFrom(other);
     }
   }
 

@@ -7,7 +7,10 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 
-/** Runs the tests: Tests [--slow] [WORD], those whose name has the word; ends with 1 if one fails. */
+/**
+ * Runs the tests, with --slow those that take long too; of the property polarquant.test.word, where
+ * it is set, only those whose name has it. Ends with 1 if one fails.
+ */
 final class Tests {
   private static final List<Class<?>> CLASSES =
       Arrays.asList(
@@ -22,6 +25,8 @@ final class Tests {
           CallbackTest.class,
           AdviceTest.class,
           CudaTest.class,
+          PlainDevicesTest.class,
+          ClassLoaderTest.class,
           AbuseTest.class,
           ThreadTest.class,
           PackageTest.class);
@@ -29,9 +34,8 @@ final class Tests {
   private Tests() {}
 
   public static void main(String[] arguments) throws Exception {
-    List<String> given = Arrays.asList(arguments);
-    boolean slow = given.contains("--slow");
-    String word = given.stream().filter(text -> !text.startsWith("--")).findFirst().orElse("");
+    boolean slow = Arrays.asList(arguments).contains("--slow");
+    String word = System.getProperty("polarquant.test.word", "");
     int passed = 0;
     int failed = 0;
     for (Class<?> type : CLASSES) {

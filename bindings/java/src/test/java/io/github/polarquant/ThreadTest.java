@@ -123,6 +123,34 @@ final class ThreadTest {
   }
 
   @Test
+  void collectionsInCallbacksWaitForNoSearch() throws Exception {
+    float[] many = Rows.random(16, 20000, DIM);
+    try (Index index = new Index("Polar4", DIM, Metric.L2);
+        Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+      index.add(x);
+      byte[] codes = codec.encode(many);
+      Progress collects =
+          done -> {
+            System.gc();
+            return true;
+          };
+      together(
+          thread -> {
+            for (int i = 0; i < 3; ++i) {
+              if (thread == 0) {
+                WorkOptions options = WorkOptions.DEFAULT.withNumThreads(1).withProgress(collects);
+                index.add(FloatBuffer.wrap(many), options);
+              } else if (thread < 5) {
+                index.search(Rows.row(x, i, DIM), 1, ONE_THREAD);
+              } else {
+                codec.search(Rows.row(x, i, DIM), codes, 10);
+              }
+            }
+          });
+    }
+  }
+
+  @Test
   void closingWaitsForNobodyAndBreaksNothing() throws Exception {
     for (int round = 0; round < 60; ++round) {
       Index index = new Index("Polar4", DIM, Metric.L2);
