@@ -71,6 +71,7 @@ const polar_search_options* jni_read_search_options(jni_call* call, jobject opti
     jni_read_filter(call, filter, &memory->filter);
     to->filter = &memory->filter;
   }
+  if (call->failed) return NULL;
   jni_use_progress(call, (*env)->GetObjectField(env, options, jni_names.search_progress));
   /* A predicate that throws ends the search, too. */
   if (call->progress != NULL || call->predicate != NULL) {

@@ -8,7 +8,8 @@ import java.util.List;
 /**
  * A GPU of this machine. The work on GPUs is done by libpolarquant_cuda, which is loaded when it is
  * first needed: from the path in the environment's POLARQUANT_CUDA_LIBRARY, else from beside
- * libpolarquant, else from where the system looks.
+ * libpolarquant, where the property polarquant.library.path says where that is, else from where the
+ * system looks.
  */
 public final class CudaDevice {
   private final String name;

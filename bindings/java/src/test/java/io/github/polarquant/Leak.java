@@ -18,10 +18,20 @@ final class Leak {
   private static final int BEGIN = 5;
 
   private static final float[] X = Rows.random(20, 4, DIM);
+
+  /** More than C keeps without allocating, and refused at its first row. */
+  private static final float[] REFUSED = refused();
+
   private static final float[] QUERY = Rows.row(X, 1, DIM);
   private static final SearchOptions ONE = SearchOptions.DEFAULT.withNumThreads(1);
 
   private Leak() {}
+
+  private static float[] refused() {
+    float[] rows = new float[300 * DIM];
+    rows[0] = Float.NaN;
+    return rows;
+  }
 
   public static void main(String[] arguments) throws Exception {
     int rounds = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 100_000;
@@ -68,6 +78,7 @@ final class Leak {
     Expect.thrown(
         PolarException.BadArgument.class,
         () -> codec.search(FloatBuffer.wrap(QUERY), ByteBuffer.wrap(codes), 3, 1, ONE));
+    Expect.thrown(PolarException.BadArgument.class, () -> index.upsert(new long[300], REFUSED));
     Filter throwing =
         Filter.predicate(
             id -> {

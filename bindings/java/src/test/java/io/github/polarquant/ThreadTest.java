@@ -11,6 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 
 /** Many threads on one object, and closing while others use it. */
 final class ThreadTest {
@@ -122,26 +123,38 @@ final class ThreadTest {
     }
   }
 
+  /** Searches wait for a change of a graph, and a change for a collection: no array may be pinned. */
   @Test
   void collectionsInCallbacksWaitForNoSearch() throws Exception {
-    float[] many = Rows.random(16, 20000, DIM);
-    try (Index index = new Index("Polar4", DIM, Metric.L2);
+    float[] many = Rows.random(16, 4000, DIM);
+    try (Index index = new Index("HNSW8,Polar4", DIM, Metric.L2);
         Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
       index.add(x);
       byte[] codes = codec.encode(many);
+      CountDownLatch adding = new CountDownLatch(1);
       Progress collects =
           done -> {
-            System.gc();
+            if (adding.getCount() > 0) {
+              adding.countDown();
+              LockSupport.parkNanos(200_000_000); // the others' calls begin
+              System.gc();
+              byte[][] garbage = new byte[50][];
+              for (int i = 0; i < 20000; ++i) {
+                garbage[i % garbage.length] = new byte[100_000];
+              }
+            }
             return true;
           };
       together(
           thread -> {
+            if (thread == 0) {
+              index.add(FloatBuffer.wrap(many), WorkOptions.DEFAULT.withProgress(collects));
+              return;
+            }
+            adding.await();
             for (int i = 0; i < 3; ++i) {
-              if (thread == 0) {
-                WorkOptions options = WorkOptions.DEFAULT.withNumThreads(1).withProgress(collects);
-                index.add(FloatBuffer.wrap(many), options);
-              } else if (thread < 5) {
-                index.search(Rows.row(x, i, DIM), 1, ONE_THREAD);
+              if (thread < 5) {
+                index.search(x, 1, ONE_THREAD);
               } else {
                 codec.search(Rows.row(x, i, DIM), codes, 10);
               }
