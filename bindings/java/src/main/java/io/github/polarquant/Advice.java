@@ -34,8 +34,8 @@ public final class Advice {
   }
 
   /**
-   * Measures codes on rows and recommends one. Takes a minute for 384 dimensions on two cores by the
-   * defaults.
+   * Measures codes on rows and recommends one. Takes a minute for 384 dimensions on two cores by
+   * the defaults.
    *
    * @param x (n, dim), drawn from what is to be stored; about 22 rows for each neighbour, or more
    * @param queries (nq, dim), 10 or more, where they are of another kind than the rows; null holds
@@ -135,7 +135,8 @@ public final class Advice {
   @Override
   public String toString() {
     StringBuilder text = new StringBuilder();
-    text.append(String.format(Locale.ROOT, "%-14s %7s %7s %9s%n", "code", "bytes", "recall", "expected"));
+    text.append(
+        String.format(Locale.ROOT, "%-14s %7s %7s %9s%n", "code", "bytes", "recall", "expected"));
     for (AdviceRow row : rows) {
       text.append(row).append(System.lineSeparator());
     }

@@ -98,7 +98,8 @@ public final class AdviceOptions {
   }
 
   /**
-   * These options with a recall: the code of the fewest bytes that surely reaches it is recommended.
+   * These options with a recall: the code of the fewest bytes that surely reaches it is
+   * recommended.
    *
    * @param wantedRecall 0 to 1; 0, the default, for none
    * @return new options

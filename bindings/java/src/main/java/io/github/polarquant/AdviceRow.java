@@ -154,13 +154,7 @@ public final class AdviceRow {
     if (!problem.isEmpty()) {
       return String.format(Locale.ROOT, "%-14s %s", spec, problem);
     }
-    return String.format(
-        Locale.ROOT,
-        "%-14s %7.1f %7.3f %9.3f%s",
-        spec,
-        bytesPerVector(),
-        recall(),
-        expectedRecall(),
-        isRecommended() ? "  <- take this" : "");
+    return String.format(Locale.ROOT, "%-14s %7.1f %7.3f %9.3f%s", spec, bytesPerVector(), recall(),
+        expectedRecall(), isRecommended() ? "  <- take this" : "");
   }
 }

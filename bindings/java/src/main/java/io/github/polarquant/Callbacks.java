@@ -54,7 +54,8 @@ final class Callbacks {
     try {
       int read = stream.read(chunk, 0, count);
       if (read > count) {
-        throw new IOException("the stream gave " + read + " bytes where " + count + " were asked for");
+        throw new IOException(
+            "the stream gave " + read + " bytes where " + count + " were asked for");
       }
       return Math.max(read, 0);
     } finally {

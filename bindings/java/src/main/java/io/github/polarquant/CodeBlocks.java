@@ -10,9 +10,9 @@ import java.util.Objects;
 /**
  * Codes in blocks of 64 rows, the order that searches read fastest. They come out as they went in.
  *
- * <p>For codecs of "Polar0.5" to "Polar8" and residual codes. Any number of threads may search at the
- * same time; what changes the rows waits for them. Its codec stays in use, and is closed by whom it
- * belongs to; without it calls throw {@link IllegalStateException}.
+ * <p>For codecs of "Polar0.5" to "Polar8" and residual codes. Any number of threads may search at
+ * the same time; what changes the rows waits for them. Its codec stays in use, and is closed by
+ * whom it belongs to; without it calls throw {@link IllegalStateException}.
  */
 public final class CodeBlocks implements AutoCloseable {
   private final Codec codec;
@@ -92,9 +92,7 @@ public final class CodeBlocks implements AutoCloseable {
   public void append(ByteBuffer codes, long n) {
     Slice from = Slice.of(codes);
     checkCount("n", n);
-    codec
-        .use()
-        .run(c -> use.runAlone(blocks -> NativeBlocks.append(c, blocks, n, from)));
+    codec.use().run(c -> use.runAlone(blocks -> NativeBlocks.append(c, blocks, n, from)));
   }
 
   /**
@@ -108,10 +106,8 @@ public final class CodeBlocks implements AutoCloseable {
   public byte[] get(long first, int count) {
     checkCount("count", count);
     byte[] codes = new byte[Shapes.length("count", codec.codeSize(), count)];
-    codec
-        .use()
-        .run(
-            c -> use.run(blocks -> NativeBlocks.get(c, blocks, first, count, Slice.of(codes))));
+    codec.use().run(
+        c -> use.run(blocks -> NativeBlocks.get(c, blocks, first, count, Slice.of(codes))));
     return codes;
   }
 
@@ -122,10 +118,8 @@ public final class CodeBlocks implements AutoCloseable {
    * @param code one row's
    */
   public void overwrite(long row, byte[] code) {
-    codec
-        .use()
-        .run(
-            c -> use.runAlone(blocks -> NativeBlocks.overwrite(c, blocks, row, Slice.of(code))));
+    codec.use().run(
+        c -> use.runAlone(blocks -> NativeBlocks.overwrite(c, blocks, row, Slice.of(code))));
   }
 
   /**
@@ -190,15 +184,10 @@ public final class CodeBlocks implements AutoCloseable {
     float[] scores = new float[length];
     long[] ids = new long[length];
     SearchOptions given = SearchOptions.forC(options);
-    codec
-        .use()
-        .search(
-            given,
-            c ->
-                use.run(
-                    blocks ->
-                        NativeBlocks.search(
-                            c, blocks, nq, q, k, given, Slice.of(scores), Slice.of(ids))));
+    codec.use().search(given,
+        c
+        -> use.run(blocks
+            -> NativeBlocks.search(c, blocks, nq, q, k, given, Slice.of(scores), Slice.of(ids))));
     return new SearchResult(k, scores, ids);
   }
 
@@ -215,15 +204,9 @@ public final class CodeBlocks implements AutoCloseable {
     long nq = Shapes.rows("queries", q, codec.dim());
     SearchOptions given = SearchOptions.forC(options);
     RangeResult[] found = new RangeResult[1];
-    codec
-        .use()
-        .search(
-            given,
-            c ->
-                use.run(
-                    blocks ->
-                        found[0] =
-                            NativeBlocks.rangeSearch(c, blocks, nq, q, radius, given)));
+    codec.use().search(given,
+        c
+        -> use.run(blocks -> found[0] = NativeBlocks.rangeSearch(c, blocks, nq, q, radius, given)));
     return found[0];
   }
 

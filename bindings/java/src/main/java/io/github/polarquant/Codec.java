@@ -8,12 +8,12 @@ import java.util.Objects;
 /**
  * Turns vectors into codes, and scores and searches codes. It holds no vectors.
  *
- * <p>Codes are plain bytes, the same on every machine: {@code n} rows are {@code n * codeSize} bytes,
- * to be copied, cut and joined by row. "PolarPair…g128" codes groups of 128 rows; only the methods
- * that take a number of rows read its codes.
+ * <p>Codes are plain bytes, the same on every machine: {@code n} rows are {@code n * codeSize}
+ * bytes, to be copied, cut and joined by row. "PolarPair…g128" codes groups of 128 rows; only the
+ * methods that take a number of rows read its codes.
  *
- * <p>Any number of threads may use one codec; {@code train} waits for the others. The package's page
- * has the rules for vectors, errors and closing, which hold for each method.
+ * <p>Any number of threads may use one codec; {@code train} waits for the others. The package's
+ * page has the rules for vectors, errors and closing, which hold for each method.
  */
 public final class Codec implements AutoCloseable {
   private final Use use;
@@ -83,7 +83,7 @@ public final class Codec implements AutoCloseable {
    * @throws PolarException.StateMismatch with a text that names what differs
    */
   public void checkSameState(Codec other) {
-    other.use.run(b -> use.run(a -> NativeCodec.checkSameState(a, b)));
+    use.runWith(other.use, NativeCodec::checkSameState);
   }
 
   /**
@@ -163,8 +163,8 @@ public final class Codec implements AutoCloseable {
   }
 
   /**
-   * Learns centre, unit and, where the codec has them, codebooks. Optional for most codecs; needed by
-   * "PolarPair…", "PolarTree…-online" and "…-pca".
+   * Learns centre, unit and, where the codec has them, codebooks. Optional for most codecs; needed
+   * by "PolarPair…", "PolarTree…-online" and "…-pca".
    *
    * @param x (n, dim), a sample of what will be encoded
    * @param options threads, and who is told how far it is
@@ -257,8 +257,8 @@ public final class Codec implements AutoCloseable {
   public float[] decode(byte[] codes) {
     long n = rows(codes);
     float[] x = new float[Shapes.length("codes", n, dim)];
-    decode(
-        ByteBuffer.wrap(codes), n, Reconstruction.LEAST_ERROR, FloatBuffer.wrap(x), WorkOptions.DEFAULT);
+    decode(ByteBuffer.wrap(codes), n, Reconstruction.LEAST_ERROR, FloatBuffer.wrap(x),
+        WorkOptions.DEFAULT);
     return x;
   }
 
@@ -301,8 +301,7 @@ public final class Codec implements AutoCloseable {
    */
   public Query prepareQueryFromCode(ByteBuffer codes, long n, long row) {
     Slice from = Slice.of(codes);
-    return new Query(
-        use.read(codec -> NativeCodec.prepareQueryFromCode(codec, n, from, row)));
+    return new Query(use.read(codec -> NativeCodec.prepareQueryFromCode(codec, n, from, row)));
   }
 
   /**
@@ -416,11 +415,9 @@ public final class Codec implements AutoCloseable {
     float[] scores = new float[length];
     long[] ids = new long[length];
     SearchOptions given = SearchOptions.forC(options);
-    use.search(
-        given,
-        codec ->
-            NativeCodec.search(
-                codec, nq, q, n, from, k, given, Slice.of(scores), Slice.of(ids)));
+    use.search(given,
+        codec
+        -> NativeCodec.search(codec, nq, q, n, from, k, given, Slice.of(scores), Slice.of(ids)));
     return new SearchResult(k, scores, ids);
   }
 
@@ -442,8 +439,7 @@ public final class Codec implements AutoCloseable {
     SearchOptions given = SearchOptions.forC(options);
     RangeResult[] found = new RangeResult[1];
     use.search(
-        given,
-        codec -> found[0] = NativeCodec.rangeSearch(codec, nq, q, n, from, radius, given));
+        given, codec -> found[0] = NativeCodec.rangeSearch(codec, nq, q, n, from, radius, given));
     return found[0];
   }
 
@@ -456,10 +452,7 @@ public final class Codec implements AutoCloseable {
     }
     if (codes.length % info.codeBytes() != 0) {
       throw new PolarException.BadArgument(
-          "codes: "
-              + codes.length
-              + " bytes are not allowed; a multiple of "
-              + info.codeBytes());
+          "codes: " + codes.length + " bytes are not allowed; a multiple of " + info.codeBytes());
     }
     return codes.length / info.codeBytes();
   }

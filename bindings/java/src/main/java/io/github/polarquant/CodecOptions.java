@@ -63,13 +63,7 @@ public final class CodecOptions {
     if (centre != null) {
       Shapes.check("centre", centre.length, dim);
     }
-    return NativeCodec.create(
-        Texts.toUtf8("spec", spec),
-        dim,
-        metric.number(),
-        seed,
-        centre == null ? null : Slice.of(centre),
-        learnCentre,
-        normUnit);
+    return NativeCodec.create(Texts.toUtf8("spec", spec), dim, metric.number(), seed,
+        centre == null ? null : Slice.of(centre), learnCentre, normUnit);
   }
 }

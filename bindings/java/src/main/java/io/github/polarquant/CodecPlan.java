@@ -28,8 +28,8 @@ public final class CodecPlan {
   /**
    * Whether rotation and rates are trained.
    *
-   * @return false where they gained too little on rows that were held out, so that codes are those of
-   *     the untrained codec
+   * @return false where they gained too little on rows that were held out, so that codes are those
+   *     of the untrained codec
    */
   public boolean hasBasis() {
     return numbers[0] != 0;

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 
 /**
- * A trained codec in a GPU's memory, to score and combine codes there, as the heads of attention need
- * it. Immutable; any number of threads may use it. All arrays are in the host's memory.
+ * A trained codec in a GPU's memory, to score and combine codes there, as the heads of attention
+ * need it. Immutable; any number of threads may use it. All arrays are in the host's memory.
  */
 public final class CudaCodec implements AutoCloseable {
   private final Use use;
@@ -22,9 +22,7 @@ public final class CudaCodec implements AutoCloseable {
    */
   public CudaCodec(Codec codec, CudaOptions options) {
     long handle =
-        codec
-            .use()
-            .read(from -> NativeCuda.createCodec(from, options.numThreads, options.device));
+        codec.use().read(from -> NativeCuda.createCodec(from, options.numThreads, options.device));
     use = Use.shared(this, "CudaCodec", handle, NativeCuda::destroyCodec);
     dim = codec.dim();
   }

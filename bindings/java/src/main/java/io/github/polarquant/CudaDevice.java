@@ -24,8 +24,8 @@ public final class CudaDevice {
    * The devices; a device's number is its place.
    *
    * @return one or more, an unmodifiable list
-   * @throws PolarException.Unsupported without libpolarquant_cuda, and without a device; the text says
-   *     which is missing
+   * @throws PolarException.Unsupported without libpolarquant_cuda, and without a device; the text
+   *     says which is missing
    * @throws PolarException.Cuda for what the CUDA runtime reports
    */
   public static List<CudaDevice> all() {

@@ -13,8 +13,8 @@ public final class CudaEncoder implements AutoCloseable {
   private final int dim;
 
   /**
-   * Copies a codec: "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by default
-   * or with "-norot".
+   * Copies a codec: "Polar0.5" to "Polar5" of more than 64 dimensions, rotated as they are by
+   * default or with "-norot".
    *
    * @param codec may change, or go, afterwards
    * @param device its place in {@link CudaDevice#all}

@@ -18,8 +18,8 @@ public final class CudaIndex implements AutoCloseable {
   }
 
   /**
-   * Copies an index that is one of "Polar0.5" to "Polar8" or a residual code, alone or in an inverted
-   * file ("IVF1024,Polar4").
+   * Copies an index that is one of "Polar0.5" to "Polar8" or a residual code, alone or in an
+   * inverted file ("IVF1024,Polar4").
    *
    * @param index may change, or go, afterwards
    * @param options where to
@@ -28,13 +28,9 @@ public final class CudaIndex implements AutoCloseable {
    */
   public static CudaIndex of(Index index, CudaOptions options) {
     int layout = options.layout.ordinal();
-    long made =
-        index
-            .use()
-            .read(
-                from ->
-                    NativeCuda.indexFromIndex(
-                        from, options.numThreads, options.device, options.devices, layout));
+    long made = index.use().read(from
+        -> NativeCuda.indexFromIndex(
+            from, options.numThreads, options.device, options.devices, layout));
     return new CudaIndex(made, index.dim());
   }
 
@@ -51,13 +47,9 @@ public final class CudaIndex implements AutoCloseable {
   public static CudaIndex of(Codec codec, ByteBuffer codes, long n, CudaOptions options) {
     Slice given = Slice.of(codes);
     int layout = options.layout.ordinal();
-    long made =
-        codec
-            .use()
-            .read(
-                from ->
-                    NativeCuda.indexFromCodes(
-                        from, n, given, options.numThreads, options.device, options.devices, layout));
+    long made = codec.use().read(from
+        -> NativeCuda.indexFromCodes(
+            from, n, given, options.numThreads, options.device, options.devices, layout));
     return new CudaIndex(made, codec.dim());
   }
 
@@ -104,8 +96,7 @@ public final class CudaIndex implements AutoCloseable {
     long[] ids = new long[length];
     SearchOptions given = SearchOptions.forC(options);
     use.search(
-        given,
-        index -> NativeCuda.search(index, nq, q, k, given, Slice.of(scores), Slice.of(ids)));
+        given, index -> NativeCuda.search(index, nq, q, k, given, Slice.of(scores), Slice.of(ids)));
     return new SearchResult(k, scores, ids);
   }
 

@@ -116,8 +116,8 @@ public class Filter {
   }
 
   /**
-   * Prepares this filter for many searches: which rows of an index it keeps is found once, until the
-   * rows change.
+   * Prepares this filter for many searches: which rows of an index it keeps is found once, until
+   * the rows change.
    *
    * @return a filter with a copy of this one's bits or ids, to be closed
    * @throws PolarException.BadArgument for a predicate, whose answers may change, and for a filter

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// Longer than other files: it has all calls on an index, each with what its users read of it.
 package io.github.polarquant;
 
 import java.io.IOException;
@@ -12,9 +13,10 @@ import java.util.Objects;
 /**
  * Vectors stored as codes, searched by the k nearest.
  *
- * <p>Any number of threads may call one index at the same time. Searches run beside a change while it
- * codes rows, in indexes that are one of our codes or an inverted file of one; changes take turns.
- * The package's page has the rules for vectors, errors and closing, which hold for each method.
+ * <p>Any number of threads may call one index at the same time. Searches run beside a change while
+ * it codes rows, in indexes that are one of our codes or an inverted file of one; changes take
+ * turns. The package's page has the rules for vectors, errors and closing, which hold for each
+ * method.
  */
 public final class Index implements AutoCloseable {
   private final Use use;
@@ -33,11 +35,8 @@ public final class Index implements AutoCloseable {
    * @throws PolarException.Unsupported for a library built without FAISS
    */
   public Index(String description, int dim, Metric metric) {
-    this(
-        NativeIndex.create(
-            Texts.toUtf8("description", description),
-            dim,
-            Objects.requireNonNull(metric, "metric").number()));
+    this(NativeIndex.create(Texts.toUtf8("description", description), dim,
+        Objects.requireNonNull(metric, "metric").number()));
   }
 
   private Index(long handle) {
@@ -194,8 +193,8 @@ public final class Index implements AutoCloseable {
   }
 
   /**
-   * Adds rows with ids ntotal, ntotal + 1, …. An index of one of our codes that was not trained keeps
-   * its rows as floats until they are 1,000, and learns from these.
+   * Adds rows with ids ntotal, ntotal + 1, …. An index of one of our codes that was not trained
+   * keeps its rows as floats until they are 1,000, and learns from these.
    *
    * @param x (n, dim)
    * @param options threads, and who is told how far it is
@@ -274,7 +273,8 @@ public final class Index implements AutoCloseable {
    * @param x (n, dim)
    * @param options threads, and who is told how far it is
    * @throws PolarException.NotFound for an id that is not held
-   * @throws PolarException.Unsupported unless the index is one of our codes or an inverted file of one
+   * @throws PolarException.Unsupported unless the index is one of our codes or an inverted file of
+   *     one
    */
   public void update(long[] ids, FloatBuffer x, WorkOptions options) {
     Slice rows = Slice.of(x);
@@ -311,7 +311,8 @@ public final class Index implements AutoCloseable {
   }
 
   /**
-   * Removes rows; ids that are not held are passed over. Rows without ids of yours are numbered anew.
+   * Removes rows; ids that are not held are passed over. Rows without ids of yours are numbered
+   * anew.
    *
    * @param ids in any order
    * @return how many rows went
@@ -356,7 +357,7 @@ public final class Index implements AutoCloseable {
    */
   public void mergeFrom(Index other, WorkOptions options) {
     WorkOptions given = WorkOptions.forC(options);
-    other.use.run(from -> use.run(index -> NativeIndex.merge(index, from, given)));
+    use.runWith(other.use, (index, from) -> NativeIndex.merge(index, from, given));
   }
 
   /**
@@ -458,8 +459,7 @@ public final class Index implements AutoCloseable {
     long nq = Shapes.rows("queries", given, dim);
     SearchOptions forC = SearchOptions.forC(options);
     RangeResult[] found = new RangeResult[1];
-    use.search(
-        forC, index -> found[0] = NativeIndex.rangeSearch(index, nq, given, radius, forC));
+    use.search(forC, index -> found[0] = NativeIndex.rangeSearch(index, nq, given, radius, forC));
     return found[0];
   }
 

@@ -13,17 +13,8 @@ final class NativeAdvice {
    * whole: num_threads, seed, k, max_rows, max_queries, total_rows; real: wanted_recall,
    * allowed_bytes; specs and progress may be null.
    */
-  static native long create(
-      int dim,
-      int metric,
-      long n,
-      Slice x,
-      long nq,
-      Slice queries,
-      long[] whole,
-      double[] real,
-      byte[][] specs,
-      Progress progress);
+  static native long create(int dim, int metric, long n, Slice x, long nq, Slice queries,
+      long[] whole, double[] real, byte[][] specs, Progress progress);
 
   static native void destroy(long advice);
 

@@ -28,15 +28,8 @@ final class NativeBlocks {
 
   static native void swapRemove(long codec, long blocks, long row);
 
-  static native void search(
-      long codec,
-      long blocks,
-      long nq,
-      Slice queries,
-      long k,
-      SearchOptions options,
-      Slice scores,
-      Slice ids);
+  static native void search(long codec, long blocks, long nq, Slice queries, long k,
+      SearchOptions options, Slice scores, Slice ids);
 
   static native RangeResult rangeSearch(
       long codec, long blocks, long nq, Slice queries, float radius, SearchOptions options);

@@ -13,14 +13,8 @@ final class NativeCodec {
 
   private NativeCodec() {}
 
-  static native long create(
-      byte[] spec,
-      int dim,
-      int metric,
-      long seed,
-      Slice centre,
-      boolean learnCentre,
-      double normUnit);
+  static native long create(byte[] spec, int dim, int metric, long seed, Slice centre,
+      boolean learnCentre, double normUnit);
 
   static native void destroy(long codec);
 
@@ -71,23 +65,9 @@ final class NativeCodec {
   static native void combine(
       long codec, long n, Slice codes, long nw, Slice weights, Slice out, WorkOptions options);
 
-  static native void search(
-      long codec,
-      long nq,
-      Slice queries,
-      long n,
-      Slice codes,
-      long k,
-      SearchOptions options,
-      Slice scores,
-      Slice ids);
+  static native void search(long codec, long nq, Slice queries, long n, Slice codes, long k,
+      SearchOptions options, Slice scores, Slice ids);
 
   static native RangeResult rangeSearch(
-      long codec,
-      long nq,
-      Slice queries,
-      long n,
-      Slice codes,
-      float radius,
-      SearchOptions options);
+      long codec, long nq, Slice queries, long n, Slice codes, float radius, SearchOptions options);
 }

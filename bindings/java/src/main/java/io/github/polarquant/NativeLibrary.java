@@ -76,7 +76,8 @@ final class NativeLibrary {
       unpack(JNI, folder);
       loadFrom(folder);
     } catch (IOException error) {
-      throw withAdvice("cannot unpack its libraries to " + System.getProperty("java.io.tmpdir"), error);
+      throw withAdvice(
+          "cannot unpack its libraries to " + System.getProperty("java.io.tmpdir"), error);
     } catch (UnsatisfiedLinkError error) {
       throw withAdvice("cannot load the libraries of its jar", error);
     } finally {
@@ -120,16 +121,8 @@ final class NativeLibrary {
   }
 
   private static UnsatisfiedLinkError withAdvice(String what, Throwable cause) {
-    UnsatisfiedLinkError error =
-        new UnsatisfiedLinkError(
-            "polarquant: "
-                + what
-                + ": "
-                + cause.getMessage()
-                + ". The property "
-                + PROPERTY
-                + " can name the folder of "
-                + JNI);
+    UnsatisfiedLinkError error = new UnsatisfiedLinkError("polarquant: " + what + ": "
+        + cause.getMessage() + ". The property " + PROPERTY + " can name the folder of " + JNI);
     error.initCause(cause);
     return error;
   }

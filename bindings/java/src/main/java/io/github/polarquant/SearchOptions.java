@@ -3,7 +3,9 @@ package io.github.polarquant;
 
 import java.util.Objects;
 
-/** How a search works and which rows it may return. Immutable: each {@code with…} makes new ones. */
+/**
+ * How a search works and which rows it may return. Immutable: each {@code with…} makes new ones.
+ */
 public final class SearchOptions {
   /** Every row, at the library's exactness, on as many threads as OpenMP takes by itself. */
   public static final SearchOptions DEFAULT = new SearchOptions();

@@ -47,13 +47,9 @@ final class Shapes {
   static int length(String name, long a, long b) {
     long length = product(name, a, b);
     if (length > LONGEST) {
-      throw new PolarException.BadArgument(
-          name
-              + ": "
-              + length
-              + " elements are more than an array of Java's can have, "
-              + LONGEST
-              + "; take fewer at a time");
+      throw new PolarException.BadArgument(name + ": " + length
+          + " elements are more than an array of Java's can have, " + LONGEST
+          + "; take fewer at a time");
     }
     return (int) length;
   }

@@ -112,12 +112,8 @@ final class Slice {
 
   private static void checkOrder(ByteOrder order) {
     if (order != ByteOrder.nativeOrder()) {
-      throw new PolarException.BadArgument(
-          "a direct buffer of byte order "
-              + order
-              + " is not allowed; "
-              + ByteOrder.nativeOrder()
-              + ", by order(ByteOrder.nativeOrder())");
+      throw new PolarException.BadArgument("a direct buffer of byte order " + order
+          + " is not allowed; " + ByteOrder.nativeOrder() + ", by order(ByteOrder.nativeOrder())");
     }
   }
 }

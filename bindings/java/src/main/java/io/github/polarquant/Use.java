@@ -16,6 +16,7 @@ import java.util.function.LongUnaryOperator;
  */
 final class Use {
   private static final Cleaner CLEANER = Cleaner.create();
+  private static final AtomicLong MADE = new AtomicLong();
 
   /** A bit of `calls`: no call may enter any more. */
   private static final long CLOSED = Long.MIN_VALUE;
@@ -26,6 +27,7 @@ final class Use {
   private final String what;
   private final long handle;
   private final LongConsumer destroy;
+  private final long number = MADE.incrementAndGet();
   private final AtomicLong calls = new AtomicLong();
   private final ReentrantReadWriteLock turns;
   private Cleaner.Cleanable cleanable;
@@ -80,6 +82,23 @@ final class Use {
       call.accept(entered);
     } finally {
       leave();
+    }
+  }
+
+  /** A call on two handles. */
+  interface CallOnTwo {
+    void accept(long own, long other);
+  }
+
+  /**
+   * Calls C with two handles. They are entered in the order in which they were made, so that no two
+   * such calls wait for each other.
+   */
+  void runWith(Use other, CallOnTwo call) {
+    if (number <= other.number) {
+      run(own -> other.run(others -> call.accept(own, others)));
+    } else {
+      other.run(others -> run(own -> call.accept(own, others)));
     }
   }
 

@@ -29,10 +29,10 @@
  * <h2>Threads and closing</h2>
  *
  * Every object can be used by any number of threads; what changes a {@code Codec} or {@code
- * CodeBlocks} waits for the calls that run on it, and an {@code Index} is searched beside most of its
- * changes. Objects hold memory of C's: close them, best by try-with-resources. {@code close} can be
- * called at any time and more than once: calls that run on other threads end as they would, and the
- * last of them gives the memory back. What is not closed is given back some time after it became
- * unreachable.
+ * CodeBlocks} waits for the calls that run on it, and an {@code Index} is searched beside most of
+ * its changes. Objects hold memory of C's: close them, best by try-with-resources. {@code close}
+ * can be called at any time and more than once: calls that run on other threads end as they would,
+ * and the last of them gives the memory back. What is not closed is given back some time after it
+ * became unreachable.
  */
 package io.github.polarquant;

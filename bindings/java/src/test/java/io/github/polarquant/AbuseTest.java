@@ -51,7 +51,7 @@ final class AbuseTest {
   @Test
   void wrongLengthsThrow() {
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
       index.addWithIds(x, Rows.ids(0, 1100));
       byte[] codes = codec.encode(x);
       ByteBuffer buffer = ByteBuffer.wrap(codes);
@@ -60,14 +60,13 @@ final class AbuseTest {
       Expect.thrown(BAD, () -> index.update(new long[2], new float[DIM]), "ids");
       Expect.thrown(BAD, () -> codec.prepareQuery(new float[1]), "q");
       Expect.thrown(BAD, () -> codec.decode(new byte[5]), "codes");
-      Expect.thrown(
-          BAD, () -> codec.encode(FloatBuffer.wrap(x), ByteBuffer.allocate(3), WorkOptions.DEFAULT));
+      Expect.thrown(BAD,
+          () -> codec.encode(FloatBuffer.wrap(x), ByteBuffer.allocate(3), WorkOptions.DEFAULT));
       FloatBuffer out = FloatBuffer.allocate(DIM);
       Expect.thrown(
-          BAD,
-          () -> codec.decode(buffer, 1100, Reconstruction.UNBIASED, out, WorkOptions.DEFAULT));
-      Expect.thrown(
-          BAD, () -> codec.combine(buffer, 1100, out, FloatBuffer.allocate(1), WorkOptions.DEFAULT));
+          BAD, () -> codec.decode(buffer, 1100, Reconstruction.UNBIASED, out, WorkOptions.DEFAULT));
+      Expect.thrown(BAD,
+          () -> codec.combine(buffer, 1100, out, FloatBuffer.allocate(1), WorkOptions.DEFAULT));
       Expect.thrown(
           BAD, () -> codec.combine(buffer, 1100, out, out.duplicate(), WorkOptions.DEFAULT));
       for (long n : new long[] {-1, 1101, 1099, Long.MAX_VALUE, Long.MIN_VALUE, 1L << 58}) {
@@ -75,8 +74,7 @@ final class AbuseTest {
         Expect.thrown(BAD, () -> codec.rangeSearch(out, buffer, n, 1, SearchOptions.DEFAULT));
         Expect.thrown(BAD, () -> codec.prepareQueryFromCode(buffer, n, 0));
         Expect.thrown(
-            BAD,
-            () -> codec.decode(buffer, n, Reconstruction.UNBIASED, out, WorkOptions.DEFAULT));
+            BAD, () -> codec.decode(buffer, n, Reconstruction.UNBIASED, out, WorkOptions.DEFAULT));
       }
       Expect.thrown(BAD, () -> codec.prepareQueryFromCode(buffer, 1100, 1100));
       Expect.thrown(BAD, () -> codec.prepareQueryFromCode(buffer, 1100, -1));
@@ -100,7 +98,8 @@ final class AbuseTest {
           BAD, () -> index.search(query, 1, SearchOptions.DEFAULT.withNumThreads(-1)), "threads");
       Expect.thrown(
           BAD, () -> index.search(query, 1, SearchOptions.DEFAULT.withNprobe(-1)), "nprobe");
-      Expect.thrown(BAD, () -> index.rangeSearch(query, Float.NaN, SearchOptions.DEFAULT), "radius");
+      Expect.thrown(
+          BAD, () -> index.rangeSearch(query, Float.NaN, SearchOptions.DEFAULT), "radius");
       query[3] = Float.NaN;
       Expect.thrown(BAD, () -> index.search(query, 1), "row 0");
       Expect.thrown(BAD, () -> index.add(query), "row 0");
@@ -114,7 +113,11 @@ final class AbuseTest {
   void wrongNamesThrow() {
     Expect.thrown(BAD, () -> new Index("Polar\0", DIM, Metric.L2), "zero");
     Expect.thrown(BAD, () -> new Index("", DIM, Metric.L2));
-    Expect.thrown(BAD, () -> new Index("Polar4" + "x".repeat(5000), DIM, Metric.L2));
+    Expect.thrown(BAD,
+        ()
+            -> new Index("Polar4"
+                    + "x".repeat(5000),
+                DIM, Metric.L2));
     Expect.thrown(BAD, () -> new Index("\ud800", DIM, Metric.L2), "characters");
     Expect.thrown(BAD, () -> new Index("Größe€𝄞", DIM, Metric.L2), "Größe€𝄞");
     Expect.thrown(BAD, () -> new Codec("Polar4", -1, Metric.L2), "dim");

@@ -10,16 +10,14 @@ final class AdviceTest {
 
   @Test
   void recommendsACode() {
-    AdviceOptions options =
-        AdviceOptions.DEFAULT
-            .withSpecs("Polar1", "Polar4", "Polar8")
-            .withWantedRecall(.7)
-            .withK(5)
-            .withMaxRows(800)
-            .withMaxQueries(50)
-            .withTotalRows(5000)
-            .withSeed(3)
-            .withNumThreads(2);
+    AdviceOptions options = AdviceOptions.DEFAULT.withSpecs("Polar1", "Polar4", "Polar8")
+                                .withWantedRecall(.7)
+                                .withK(5)
+                                .withMaxRows(800)
+                                .withMaxQueries(50)
+                                .withTotalRows(5000)
+                                .withSeed(3)
+                                .withNumThreads(2);
     Advice advice = Advice.measure(FloatBuffer.wrap(x), null, DIM, Metric.L2, options);
     Expect.equal(advice.rows().size(), 3);
     Expect.isTrue(advice.heldOutQueries() && !advice.reason().isEmpty(), advice.reason());
@@ -50,15 +48,13 @@ final class AdviceTest {
     Expect.thrown(bad, () -> Advice.measure(new float[DIM], DIM, Metric.L2));
     Expect.thrown(bad, () -> Advice.measure(x, 0, Metric.L2), "dim");
     Expect.thrown(bad, () -> Advice.measure(x, 7, Metric.L2), "multiple");
-    Expect.thrown(
-        bad,
-        () ->
-            Advice.measure(
+    Expect.thrown(bad,
+        ()
+            -> Advice.measure(
                 FloatBuffer.wrap(x), null, DIM, Metric.L2, AdviceOptions.DEFAULT.withSpecs("No")),
         "No");
     AdviceOptions stops = options.withProgress(done -> false);
-    Expect.thrown(
-        PolarException.Cancelled.class,
+    Expect.thrown(PolarException.Cancelled.class,
         () -> Advice.measure(FloatBuffer.wrap(x), null, DIM, Metric.L2, stops));
   }
 }

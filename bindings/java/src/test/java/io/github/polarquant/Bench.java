@@ -101,13 +101,11 @@ final class Bench {
       double[][] times = new double[5][turns];
       long handle = index.use().enter();
       for (int turn = -2; turn < turns; ++turn) {
-        double[] now = {
-          searchInC(handle, x, dim, K, calls),
-          time(calls, i -> index.search(queries[i & 15], K, ONE)),
-          time(calls, i -> index.search(direct[i & 15], K, ONE)),
-          time(calls, i -> index.search(direct[i & 15], K, ONE, scores, ids)),
-          time(calls, i -> index.ntotal())
-        };
+        double[] now = {searchInC(handle, x, dim, K, calls),
+            time(calls, i -> index.search(queries[i & 15], K, ONE)),
+            time(calls, i -> index.search(direct[i & 15], K, ONE)),
+            time(calls, i -> index.search(direct[i & 15], K, ONE, scores, ids)),
+            time(calls, i -> index.ntotal())};
         for (int kind = 0; turn >= 0 && kind < now.length; ++kind) {
           times[kind][turn] = now[kind];
         }
@@ -116,12 +114,8 @@ final class Bench {
       System.out.printf(
           "dim %4d, %4d rows: C %7.0f; float[] %+.0f, direct %+.0f, direct results too %+.0f;"
               + " ntotal %.0f%n",
-          dim,
-          rows,
-          median(times[0]),
-          median(differences(times[1], times[0])),
-          median(differences(times[2], times[0])),
-          median(differences(times[3], times[0])),
+          dim, rows, median(times[0]), median(differences(times[1], times[0])),
+          median(differences(times[2], times[0])), median(differences(times[3], times[0])),
           median(times[4]));
     }
   }

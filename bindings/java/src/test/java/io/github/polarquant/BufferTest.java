@@ -25,13 +25,9 @@ final class BufferTest {
       ByteBuffer bytes = ByteBuffer.allocate(4 * DIM);
       bytes.asFloatBuffer().put(Rows.row(x, 5, DIM));
       FloatBuffer[] kinds = {
-        direct,
-        direct.slice(),
-        direct.duplicate().asReadOnlyBuffer(),
-        wrapped,
-        wrapped.slice(),
-        wrapped.asReadOnlyBuffer(),
-        bytes.asFloatBuffer() // big-endian, of bytes
+          direct, direct.slice(), direct.duplicate().asReadOnlyBuffer(), wrapped, wrapped.slice(),
+          wrapped.asReadOnlyBuffer(),
+          bytes.asFloatBuffer() // big-endian, of bytes
       };
       for (FloatBuffer queries : kinds) {
         int position = queries.position();
@@ -60,24 +56,17 @@ final class BufferTest {
       }
       Expect.equal(ids.get(4), 0);
       long[] heap = new long[17];
-      index.search(
-          queries, 5, SearchOptions.DEFAULT, FloatBuffer.allocate(15), LongBuffer.wrap(heap, 1, 15));
+      index.search(queries, 5, SearchOptions.DEFAULT, FloatBuffer.allocate(15),
+          LongBuffer.wrap(heap, 1, 15));
       Expect.equal(Arrays.copyOfRange(heap, 1, 16), wanted.ids());
       Expect.equal(heap[0] + heap[16], 0);
-      Expect.thrown(
-          ReadOnlyBufferException.class,
-          () ->
-              index.search(
-                  queries, 5, SearchOptions.DEFAULT, scores.asReadOnlyBuffer(), ids));
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.search(queries, 4, SearchOptions.DEFAULT, scores, ids),
-          "scores");
+      Expect.thrown(ReadOnlyBufferException.class,
+          () -> index.search(queries, 5, SearchOptions.DEFAULT, scores.asReadOnlyBuffer(), ids));
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.search(queries, 4, SearchOptions.DEFAULT, scores, ids), "scores");
       FloatBuffer view = ByteBuffer.allocate(60).asFloatBuffer();
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.search(queries, 5, SearchOptions.DEFAULT, view, ids),
-          "direct");
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.search(queries, 5, SearchOptions.DEFAULT, view, ids), "direct");
     }
   }
 
@@ -85,16 +74,12 @@ final class BufferTest {
   void wrongDirectBuffersAreRefused() {
     try (Index index = new Index("Polar4", DIM, Metric.L2)) {
       ByteBuffer bytes = ByteBuffer.allocateDirect(4 * DIM + 4);
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.add(bytes.asFloatBuffer(), WorkOptions.DEFAULT),
-          "LITTLE_ENDIAN");
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.add(bytes.asFloatBuffer(), WorkOptions.DEFAULT), "LITTLE_ENDIAN");
       bytes.order(ByteOrder.nativeOrder()).position(1).limit(4 * DIM + 1);
       FloatBuffer uneven = bytes.slice().order(ByteOrder.nativeOrder()).asFloatBuffer();
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.add(uneven, WorkOptions.DEFAULT),
-          "multiple");
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.add(uneven, WorkOptions.DEFAULT), "multiple");
       Expect.equal(index.ntotal(), 0);
     }
   }
@@ -102,8 +87,8 @@ final class BufferTest {
   @Test
   void noRowsAreRows() {
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2);
-        CodeBlocks blocks = new CodeBlocks(codec, new byte[0])) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2);
+         CodeBlocks blocks = new CodeBlocks(codec, new byte[0])) {
       for (FloatBuffer none : new FloatBuffer[] {FloatBuffer.allocate(0), Rows.directFloats(0)}) {
         index.add(none, WorkOptions.DEFAULT);
         Expect.equal(index.search(none, 3, SearchOptions.DEFAULT).ids().length, 0);

@@ -25,8 +25,9 @@ final class ClassLoaderTest {
     Class<?> metric = loader.loadClass("io.github.polarquant.Metric");
     Constructor<?> make = type.getConstructor(String.class, int.class, metric);
     try (AutoCloseable index =
-        (AutoCloseable) make.newInstance("Polar4", 8, metric.getEnumConstants()[0])) {
-      type.getMethod("add", float[].class).invoke(index, new Object[] {new float[] {1, 2, 3, 4, 5, 6, 7, 8}});
+             (AutoCloseable) make.newInstance("Polar4", 8, metric.getEnumConstants()[0])) {
+      type.getMethod("add", float[].class)
+          .invoke(index, new Object[] {new float[] {1, 2, 3, 4, 5, 6, 7, 8}});
       Object found =
           type.getMethod("search", float[].class, int.class).invoke(index, new float[8], 1);
       Expect.equal(found.getClass().getMethod("id", int.class).invoke(found, 0), 0L);
@@ -42,8 +43,7 @@ final class ClassLoaderTest {
 
   @Test
   void eachHasItsOwn() throws Exception {
-    try (URLClassLoader first = loader();
-        URLClassLoader second = loader()) {
+    try (URLClassLoader first = loader(); URLClassLoader second = loader()) {
       use(first);
       use(second);
       use(first);

@@ -12,7 +12,7 @@ final class CodeBlocksTest {
   @Test
   void keepsRowsThroughChanges() {
     try (Codec codec = new Codec("Polar4", DIM, Metric.INNER_PRODUCT);
-        CodeBlocks blocks = new CodeBlocks(codec)) {
+         CodeBlocks blocks = new CodeBlocks(codec)) {
       byte[] codes = codec.encode(x);
       int size = codec.codeSize();
       Expect.equal(blocks.size(), 0);
@@ -40,7 +40,7 @@ final class CodeBlocksTest {
   @Test
   void refusesRowsThatAreNotThere() {
     try (Codec codec = new Codec("Polar2", DIM, Metric.L2);
-        CodeBlocks blocks = new CodeBlocks(codec, codec.encode(x))) {
+         CodeBlocks blocks = new CodeBlocks(codec, codec.encode(x))) {
       byte[] code = codec.encode(Rows.row(x, 0, DIM));
       BitSet removed = new BitSet();
       removed.set(500);
@@ -56,13 +56,11 @@ final class CodeBlocksTest {
       Expect.thrown(bad, () -> blocks.remove(removed), "500");
       Expect.thrown(bad, () -> blocks.append(new byte[codec.codeSize() + 1]));
       Expect.equal(blocks.remove(new BitSet()), 500);
-      Expect.thrown(
-          PolarException.Unsupported.class,
-          () -> {
-            try (Codec scalar = new Codec("PolarScalar4", DIM, Metric.L2)) {
-              new CodeBlocks(scalar);
-            }
-          });
+      Expect.thrown(PolarException.Unsupported.class, () -> {
+        try (Codec scalar = new Codec("PolarScalar4", DIM, Metric.L2)) {
+          new CodeBlocks(scalar);
+        }
+      });
     }
   }
 }

@@ -48,13 +48,12 @@ final class CodecTest {
     }
     float[] centre = Rows.row(x, 0, DIM);
     try (Codec codec =
-        new Codec("Polar4", DIM, Metric.L2, CodecOptions.DEFAULT.withCentre(centre))) {
+             new Codec("Polar4", DIM, Metric.L2, CodecOptions.DEFAULT.withCentre(centre))) {
       Expect.equal(codec.centre(), centre);
     }
-    Expect.thrown(
-        PolarException.BadArgument.class,
-        () ->
-            new Codec("Polar4", DIM + 1, Metric.L2, CodecOptions.DEFAULT.withCentre(centre)),
+    Expect.thrown(PolarException.BadArgument.class,
+        ()
+            -> new Codec("Polar4", DIM + 1, Metric.L2, CodecOptions.DEFAULT.withCentre(centre)),
         "centre");
   }
 
@@ -83,7 +82,7 @@ final class CodecTest {
       ByteBuffer buffer = ByteBuffer.wrap(codes);
       float[] q = Rows.row(x, 1, DIM);
       try (Query query = codec.prepareQuery(q);
-          Query coded = codec.prepareQueryFromCode(buffer, 300, 1)) {
+           Query coded = codec.prepareQueryFromCode(buffer, 300, 1)) {
         float[] scores = codec.score(query, codes);
         float[] similar = codec.score(coded, codes);
         double exact = 0;
@@ -128,7 +127,7 @@ final class CodecTest {
       codec.train(x);
       byte[] state = codec.saveState();
       try (Codec loaded = Codec.loadState(state);
-          Codec other = new Codec("Polar4", DIM, Metric.L2)) {
+           Codec other = new Codec("Polar4", DIM, Metric.L2)) {
         Expect.equal(loaded.encode(x), codec.encode(x));
         loaded.checkSameState(codec);
         Expect.thrown(PolarException.StateMismatch.class, () -> codec.checkSameState(other));
@@ -146,7 +145,7 @@ final class CodecTest {
       rows[i] *= 1.0f / (1 + i % DIM);
     }
     try (Codec codec = new Codec("Polar2-pca", DIM, Metric.L2);
-        Codec plain = new Codec("Polar2", DIM, Metric.L2)) {
+         Codec plain = new Codec("Polar2", DIM, Metric.L2)) {
       Expect.thrown(PolarException.NotTrained.class, codec::plan);
       Expect.thrown(PolarException.NotTrained.class, () -> codec.encode(rows));
       Expect.thrown(PolarException.Unsupported.class, plain::plan);
@@ -175,9 +174,10 @@ final class CodecTest {
       SearchResult found =
           codec.search(FloatBuffer.wrap(rows, 0, 32), buffer, 1300, 1, SearchOptions.DEFAULT);
       Expect.isTrue(found.id(0) >= 0, "a row");
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> codec.search(FloatBuffer.wrap(rows, 0, 32), buffer, 9999, 1, SearchOptions.DEFAULT));
+      Expect.thrown(PolarException.BadArgument.class,
+          ()
+              -> codec.search(
+                  FloatBuffer.wrap(rows, 0, 32), buffer, 9999, 1, SearchOptions.DEFAULT));
     }
   }
 }

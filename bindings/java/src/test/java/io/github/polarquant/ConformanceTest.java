@@ -69,19 +69,15 @@ final class ConformanceTest {
       Expect.equal(Vectors.fnv1a(codec.saveState()), given.text("state_fnv1a"));
     }
     float[] decoded = new float[(int) n * dim];
-    codec.decode(
-        ByteBuffer.wrap(codes),
-        n,
-        Reconstruction.LEAST_ERROR,
-        FloatBuffer.wrap(decoded),
+    codec.decode(ByteBuffer.wrap(codes), n, Reconstruction.LEAST_ERROR, FloatBuffer.wrap(decoded),
         WorkOptions.DEFAULT);
     Expect.near(Arrays.copyOf(decoded, dim), given.floats("decoded"));
     ByteBuffer direct = ByteBuffer.allocateDirect(codes.length).put(codes);
     direct.flip();
     for (ByteBuffer buffer : Arrays.asList(ByteBuffer.wrap(codes), direct)) {
-      checkSearches(
-          given,
-          (queries, k, options) -> codec.search(queries, buffer, n, k, options),
+      checkSearches(given,
+          (queries, k, options)
+              -> codec.search(queries, buffer, n, k, options),
           (queries, radius, options) -> codec.rangeSearch(queries, buffer, n, radius, options));
     }
     if (!given.isTrue("has_blocks", false)) {
@@ -121,7 +117,8 @@ final class ConformanceTest {
       byte[] bytes = Files.readAllBytes(path);
       Expect.equal(bytes.length, given.whole("bytes"));
       Expect.equal(Vectors.fnv1a(bytes), given.text("fnv1a"));
-      for (boolean map : given.isTrue("can_map", false) ? new boolean[] {false, true} : new boolean[1]) {
+      for (boolean map :
+          given.isTrue("can_map", false) ? new boolean[] {false, true} : new boolean[1]) {
         try (Index index = Index.load(path, LoadOptions.DEFAULT.withMemoryMap(map))) {
           Expect.equal(index.description(), given.text("description"));
           Expect.equal(index.dim(), given.whole("dim"));

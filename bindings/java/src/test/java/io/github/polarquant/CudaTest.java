@@ -26,7 +26,7 @@ final class CudaTest {
     Class<PolarException.Unsupported> unsupported = PolarException.Unsupported.class;
     CudaOptions two = CudaOptions.DEFAULT.withDevices(CudaOptions.Layout.REPLICATED, 0, 0);
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
       index.add(x);
       ByteBuffer codes = ByteBuffer.wrap(codec.encode(x));
       Expect.thrown(unsupported, () -> CudaDevice.get(0));
@@ -48,11 +48,12 @@ final class CudaTest {
     Expect.isTrue(device.multiprocessors() > 0, device.computeCapability());
     FloatBuffer queries = FloatBuffer.wrap(x, 0, 10 * DIM);
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
       index.add(x);
       byte[] codes = codec.encode(x);
       try (CudaIndex copy = CudaIndex.of(index, CudaOptions.DEFAULT.withDevice(0));
-          CudaIndex coded = CudaIndex.of(codec, ByteBuffer.wrap(codes), 2000, CudaOptions.DEFAULT)) {
+           CudaIndex coded =
+               CudaIndex.of(codec, ByteBuffer.wrap(codes), 2000, CudaOptions.DEFAULT)) {
         SearchResult wanted = index.search(queries, 5, SearchOptions.DEFAULT);
         SearchResult found = copy.search(queries, 5, SearchOptions.DEFAULT);
         Expect.equal(found.ids(), wanted.ids());
@@ -74,7 +75,7 @@ final class CudaTest {
   /** Two heads of 1000 rows each. */
   private void checkCodec(Codec codec, ByteBuffer codes) {
     try (CudaCodec copy = new CudaCodec(codec, CudaOptions.DEFAULT);
-        Query query = codec.prepareQuery(Rows.row(x, 1, DIM))) {
+         Query query = codec.prepareQuery(Rows.row(x, 1, DIM))) {
       FloatBuffer scores = FloatBuffer.allocate(2000);
       float[] queries = new float[2 * DIM];
       System.arraycopy(x, DIM, queries, 0, DIM);

@@ -21,10 +21,9 @@ final class Expect {
   }
 
   static void equal(Object found, Object wanted) {
-    boolean isEqual =
-        found instanceof Number && wanted instanceof Number
-            ? ((Number) found).doubleValue() == ((Number) wanted).doubleValue()
-            : Objects.deepEquals(found, wanted);
+    boolean isEqual = found instanceof Number && wanted instanceof Number
+        ? ((Number) found).doubleValue() == ((Number) wanted).doubleValue()
+        : Objects.deepEquals(found, wanted);
     if (!isEqual) {
       Object[] both = {found, wanted};
       throw new AssertionError("found and wanted: " + Arrays.deepToString(both));
@@ -35,9 +34,8 @@ final class Expect {
   static void near(float[] found, float[] wanted) {
     equal(found.length, wanted.length);
     for (int i = 0; i < found.length; ++i) {
-      boolean isNear =
-          found[i] == wanted[i]
-              || Math.abs(found[i] - wanted[i]) <= 1e-6 * (1 + Math.abs(wanted[i]));
+      boolean isNear = found[i] == wanted[i]
+          || Math.abs(found[i] - wanted[i]) <= 1e-6 * (1 + Math.abs(wanted[i]));
       isTrue(isNear, "number " + i + ": " + found[i] + ", wanted " + wanted[i]);
     }
   }

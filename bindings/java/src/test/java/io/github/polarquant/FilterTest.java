@@ -61,15 +61,15 @@ final class FilterTest {
     Expect.thrown(bad, () -> Filter.predicate(id -> true).prepare());
     Expect.thrown(NullPointerException.class, () -> Filter.predicate(null));
     try (PreparedFilter prepared = Filter.ids(1).prepare();
-        Index index = new Index("Polar4", DIM, Metric.L2)) {
+         Index index = new Index("Polar4", DIM, Metric.L2)) {
       index.add(x);
       Expect.thrown(bad, prepared::prepare);
       Expect.thrown(bad, () -> index.remove(Filter.predicate(id -> true)), "predicate");
       prepared.close();
       prepared.close();
       SearchOptions closed = SearchOptions.DEFAULT.withFilter(prepared);
-      Expect.thrown(
-          IllegalStateException.class, () -> index.search(Rows.row(x, 0, DIM), 1, closed), "closed");
+      Expect.thrown(IllegalStateException.class,
+          () -> index.search(Rows.row(x, 0, DIM), 1, closed), "closed");
       Expect.thrown(IllegalStateException.class, () -> index.remove(prepared), "closed");
     }
   }

@@ -26,10 +26,8 @@ final class IndexChangesTest {
       Expect.equal(index.remove(Filter.ids(6499, 5000, 5000)), 2);
       Expect.thrown(
           PolarException.NotFound.class, () -> index.update(new long[] {1}, Rows.row(x, 0, DIM)));
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.addWithIds(Rows.row(x, 0, DIM), new long[] {5100}),
-          "5100");
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.addWithIds(Rows.row(x, 0, DIM), new long[] {5100}), "5100");
       Expect.thrown(PolarException.BadArgument.class, () -> index.add(x), "ids");
     }
   }
@@ -37,7 +35,7 @@ final class IndexChangesTest {
   @Test
   void removesByPreparedFilter() {
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        PreparedFilter odd = Filter.ids(1, 3, 5).prepare()) {
+         PreparedFilter odd = Filter.ids(1, 3, 5).prepare()) {
       index.addWithIds(x, Rows.ids(0, 1500));
       Expect.equal(index.remove(odd), 3);
       Expect.equal(index.remove(odd), 0);
@@ -47,8 +45,8 @@ final class IndexChangesTest {
   @Test
   void mergesAndCopies() {
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Index other = new Index("Polar4", DIM, Metric.L2);
-        Index strange = new Index("Polar2", DIM, Metric.L2)) {
+         Index other = new Index("Polar4", DIM, Metric.L2);
+         Index strange = new Index("Polar2", DIM, Metric.L2)) {
       index.train(x);
       index.addWithIds(x, Rows.ids(0, 1500));
       strange.addWithIds(x, Rows.ids(20000, 1500));
@@ -83,16 +81,14 @@ final class IndexChangesTest {
       SearchResult found = index.search(Rows.row(x, 2, DIM), 1);
       Expect.equal(found.id(0), 2);
       lists[0] = 4;
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () ->
-              index.addToLists(
+      Expect.thrown(PolarException.BadArgument.class,
+          ()
+              -> index.addToLists(
                   FloatBuffer.wrap(x), Rows.ids(2000, 1500), lists, WorkOptions.DEFAULT),
           "lists");
-      Expect.thrown(
-          PolarException.StateMismatch.class,
-          () ->
-              index.trainWithCentroids(
+      Expect.thrown(PolarException.StateMismatch.class,
+          ()
+              -> index.trainWithCentroids(
                   FloatBuffer.wrap(x, 0, 3 * DIM), FloatBuffer.wrap(x), WorkOptions.DEFAULT));
     }
   }

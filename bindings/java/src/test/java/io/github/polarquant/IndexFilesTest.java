@@ -71,37 +71,31 @@ final class IndexFilesTest {
     }
     Expect.equal(source.read(), 99);
     byte[] part = Arrays.copyOf(bytes.toByteArray(), 5000);
-    Expect.thrown(
-        PolarException.CorruptData.class,
+    Expect.thrown(PolarException.CorruptData.class,
         () -> Index.read(new ByteArrayInputStream(part), LoadOptions.DEFAULT));
-    Expect.thrown(
-        PolarException.BadArgument.class,
-        () ->
-            Index.read(
-                new ByteArrayInputStream(part), LoadOptions.DEFAULT.withMemoryMap(true)));
+    Expect.thrown(PolarException.BadArgument.class,
+        () -> Index.read(new ByteArrayInputStream(part), LoadOptions.DEFAULT.withMemoryMap(true)));
   }
 
   @Test
   void throwsWhatAStreamThrows() {
     IOException mine = new IOException("no more");
-    OutputStream full =
-        new OutputStream() {
-          private int left = 4000;
+    OutputStream full = new OutputStream() {
+      private int left = 4000;
 
-          @Override
-          public void write(int each) throws IOException {
-            if (--left < 0) {
-              throw mine;
-            }
-          }
-        };
-    InputStream broken =
-        new InputStream() {
-          @Override
-          public int read() throws IOException {
-            throw mine;
-          }
-        };
+      @Override
+      public void write(int each) throws IOException {
+        if (--left < 0) {
+          throw mine;
+        }
+      }
+    };
+    InputStream broken = new InputStream() {
+      @Override
+      public int read() throws IOException {
+        throw mine;
+      }
+    };
     try (Index index = made()) {
       Expect.isTrue(Expect.thrown(IOException.class, () -> index.write(full)) == mine, "mine");
       check(index);
@@ -109,18 +103,17 @@ final class IndexFilesTest {
     Expect.isTrue(
         Expect.thrown(IOException.class, () -> Index.read(broken, LoadOptions.DEFAULT)) == mine,
         "mine");
-    InputStream liar =
-        new InputStream() {
-          @Override
-          public int read() {
-            return 0;
-          }
+    InputStream liar = new InputStream() {
+      @Override
+      public int read() {
+        return 0;
+      }
 
-          @Override
-          public int read(byte[] chunk, int offset, int count) {
-            return count + 1;
-          }
-        };
+      @Override
+      public int read(byte[] chunk, int offset, int count) {
+        return count + 1;
+      }
+    };
     Expect.thrown(IOException.class, () -> Index.read(liar, LoadOptions.DEFAULT), "asked for");
   }
 

@@ -84,10 +84,8 @@ final class IndexTest {
       index.add(x);
       String text = index.explain(1, 10, SearchOptions.DEFAULT);
       Expect.isTrue(text.contains("scan:"), text);
-      Expect.thrown(
-          PolarException.BadArgument.class,
-          () -> index.explain(0, 10, SearchOptions.DEFAULT),
-          "nq");
+      Expect.thrown(PolarException.BadArgument.class,
+          () -> index.explain(0, 10, SearchOptions.DEFAULT), "nq");
     }
   }
 
@@ -103,10 +101,8 @@ final class IndexTest {
       Expect.equal(lists.nprobe(), 3);
       float[] query = Rows.row(x, 5, DIM);
       Expect.equal(lists.search(query, 1, SearchOptions.DEFAULT.withNprobe(8)).id(0), 5);
-      Expect.thrown(
-          PolarException.Unsupported.class,
-          () -> lists.search(query, 1, SearchOptions.DEFAULT.withEfSearch(9)),
-          "ef_search");
+      Expect.thrown(PolarException.Unsupported.class,
+          () -> lists.search(query, 1, SearchOptions.DEFAULT.withEfSearch(9)), "ef_search");
     }
     try (Index graph = new Index("HNSW8,Polar4", DIM, Metric.L2)) {
       graph.add(x);

@@ -52,8 +52,8 @@ final class Leak {
 
   private static void use(int round) {
     try (Index index = new Index("Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2);
-        PreparedFilter filter = Filter.range(0, 3).prepare()) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2);
+         PreparedFilter filter = Filter.range(0, 3).prepare()) {
       index.addWithIds(X, new long[] {0, 1, 2, 3});
       Expect.equal(index.search(QUERY, 1, ONE.withFilter(filter)).id(0), 1);
       Expect.equal(index.search(QUERY, 1, ONE.withFilter(Filter.predicate(id -> id > 1))).k(), 1);
@@ -61,7 +61,7 @@ final class Leak {
       index.remove(2);
       byte[] codes = codec.encode(X);
       try (CodeBlocks blocks = new CodeBlocks(codec, codes);
-          Query query = codec.prepareQuery(QUERY)) {
+           Query query = codec.prepareQuery(QUERY)) {
         blocks.search(FloatBuffer.wrap(QUERY), 1, ONE);
         codec.score(query, codes);
       }
@@ -75,15 +75,10 @@ final class Leak {
   private static void fail(Index index, Codec codec, byte[] codes) {
     Expect.thrown(PolarException.NotFound.class, () -> index.reconstruct(99));
     Expect.thrown(PolarException.BadArgument.class, () -> new Index("None", DIM, Metric.L2));
-    Expect.thrown(
-        PolarException.BadArgument.class,
+    Expect.thrown(PolarException.BadArgument.class,
         () -> codec.search(FloatBuffer.wrap(QUERY), ByteBuffer.wrap(codes), 3, 1, ONE));
     Expect.thrown(PolarException.BadArgument.class, () -> index.upsert(new long[300], REFUSED));
-    Filter throwing =
-        Filter.predicate(
-            id -> {
-              throw new IllegalArgumentException("mine");
-            });
+    Filter throwing = Filter.predicate(id -> { throw new IllegalArgumentException("mine"); });
     Expect.thrown(
         IllegalArgumentException.class, () -> index.search(QUERY, 1, ONE.withFilter(throwing)));
   }

@@ -5,8 +5,8 @@ import java.nio.ByteBuffer;
 import java.nio.FloatBuffer;
 
 /**
- * Copies of indexes on devices that are none, those of tests/capi/plain_devices.h: arguments, places
- * and ends of calls on GPUs, without one. Run where POLARQUANT_CUDA_LIBRARY names them.
+ * Copies of indexes on devices that are none, those of tests/capi/plain_devices.h: arguments,
+ * places and ends of calls on GPUs, without one. Run where POLARQUANT_CUDA_LIBRARY names them.
  */
 final class PlainDevicesTest {
   static final boolean HAS_PLAIN_DEVICES =
@@ -28,7 +28,7 @@ final class PlainDevicesTest {
     try (Index index = new Index("Polar4", DIM, Metric.L2)) {
       index.addWithIds(x, Rows.ids(7000, 1500));
       try (CudaIndex single = CudaIndex.of(index, one);
-          PreparedFilter some = Filter.range(7100, 7200).prepare()) {
+           PreparedFilter some = Filter.range(7100, 7200).prepare()) {
         Expect.equal(single.ntotal(), 1500);
         Expect.equal(single.dim(), DIM);
         Expect.isTrue(single.memoryBytes() >= 0, "memory");
@@ -44,11 +44,9 @@ final class PlainDevicesTest {
             }
           }
         }
-        Expect.thrown(
-            PolarException.Unsupported.class,
+        Expect.thrown(PolarException.Unsupported.class,
             () -> single.search(queries, 1, SearchOptions.DEFAULT.withEfSearch(3)));
-        Expect.thrown(
-            PolarException.BadArgument.class,
+        Expect.thrown(PolarException.BadArgument.class,
             () -> single.search(queries, 0, SearchOptions.DEFAULT));
         single.close();
         Expect.thrown(IllegalStateException.class, single::ntotal, "CudaIndex: is closed");
@@ -70,13 +68,9 @@ final class PlainDevicesTest {
       Class<PolarException.BadArgument> bad = PolarException.BadArgument.class;
       Expect.thrown(bad, () -> CudaIndex.of(codec, codes, 1501, CudaOptions.DEFAULT));
       Expect.thrown(bad, () -> CudaIndex.of(codec, codes, 1500, CudaOptions.DEFAULT.withDevice(3)));
-      Expect.thrown(
-          bad,
-          () ->
-              CudaIndex.of(
-                  codec,
-                  codes,
-                  1500,
+      Expect.thrown(bad,
+          ()
+              -> CudaIndex.of(codec, codes, 1500,
                   CudaOptions.DEFAULT.withDevices(CudaOptions.Layout.SHARDED, new int[65])));
     }
   }

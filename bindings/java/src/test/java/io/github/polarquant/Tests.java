@@ -12,24 +12,11 @@ import java.util.List;
  * it is set, only those whose name has it. Ends with 1 if one fails.
  */
 final class Tests {
-  private static final List<Class<?>> CLASSES =
-      Arrays.asList(
-          ConformanceTest.class,
-          IndexTest.class,
-          IndexChangesTest.class,
-          IndexFilesTest.class,
-          CodecTest.class,
-          CodeBlocksTest.class,
-          FilterTest.class,
-          BufferTest.class,
-          CallbackTest.class,
-          AdviceTest.class,
-          CudaTest.class,
-          PlainDevicesTest.class,
-          ClassLoaderTest.class,
-          AbuseTest.class,
-          ThreadTest.class,
-          PackageTest.class);
+  private static final List<Class<?>> CLASSES = Arrays.asList(ConformanceTest.class,
+      IndexTest.class, IndexChangesTest.class, IndexFilesTest.class, CodecTest.class,
+      CodeBlocksTest.class, FilterTest.class, BufferTest.class, CallbackTest.class,
+      AdviceTest.class, CudaTest.class, PlainDevicesTest.class, ClassLoaderTest.class,
+      AbuseTest.class, ThreadTest.class, PackageTest.class);
 
   private Tests() {}
 

@@ -30,14 +30,12 @@ final class ThreadTest {
     List<Future<?>> running = new ArrayList<>();
     for (int i = 0; i < THREADS; ++i) {
       int thread = i;
-      running.add(
-          threads.submit(
-              () -> {
-                ready.countDown();
-                ready.await();
-                work.run(thread);
-                return null;
-              }));
+      running.add(threads.submit(() -> {
+        ready.countDown();
+        ready.await();
+        work.run(thread);
+        return null;
+      }));
     }
     for (Future<?> each : running) {
       each.get();
@@ -49,50 +47,47 @@ final class ThreadTest {
   void eightThreadsSearchOneIndex() throws Exception {
     try (Index index = new Index("Polar4", DIM, Metric.L2)) {
       index.add(x);
-      together(
-          thread -> {
-            for (int i = thread; i < 2400; i += THREADS) {
-              Expect.equal(index.search(Rows.row(x, i, DIM), 1, ONE_THREAD).id(0), i);
-            }
-          });
+      together(thread -> {
+        for (int i = thread; i < 2400; i += THREADS) {
+          Expect.equal(index.search(Rows.row(x, i, DIM), 1, ONE_THREAD).id(0), i);
+        }
+      });
     }
   }
 
   @Test
   void everyThreadHasItsOwn() throws Exception {
-    together(
-        thread -> {
-          for (int round = 0; round < 20; ++round) {
-            try (Index index = new Index("Polar2", DIM, Metric.L2);
-                Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
-              index.add(Rows.row(x, thread, DIM));
-              Expect.equal(index.search(Rows.row(x, thread, DIM), 1, ONE_THREAD).id(0), 0);
-              byte[] codes = codec.encode(Rows.row(x, thread, DIM));
-              Expect.equal(codec.decode(codes).length, DIM);
-              Expect.thrown(
-                  PolarException.NotFound.class, () -> index.reconstruct(100 + thread), "" + (100 + thread));
-            }
-          }
-        });
+    together(thread -> {
+      for (int round = 0; round < 20; ++round) {
+        try (Index index = new Index("Polar2", DIM, Metric.L2);
+             Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+          index.add(Rows.row(x, thread, DIM));
+          Expect.equal(index.search(Rows.row(x, thread, DIM), 1, ONE_THREAD).id(0), 0);
+          byte[] codes = codec.encode(Rows.row(x, thread, DIM));
+          Expect.equal(codec.decode(codes).length, DIM);
+          Expect.thrown(PolarException.NotFound.class,
+              () -> index.reconstruct(100 + thread), "" + (100 + thread));
+        }
+      }
+    });
   }
 
   @Test
   void searchesRunBesideChanges() throws Exception {
     try (Index index = new Index("Polar4", DIM, Metric.L2)) {
       index.addWithIds(x, Rows.ids(0, 3000));
-      together(
-          thread -> {
-            for (int i = 0; i < 100; ++i) {
-              if (thread == 0) {
-                index.addWithIds(Rows.row(x, i, DIM), new long[] {10000 + i});
-              } else if (thread == 1) {
-                index.remove(2900 + i);
-              } else {
-                long id = index.search(Rows.row(x, i, DIM), 1, ONE_THREAD).id(0);
-                Expect.isTrue(id == i || id == 10000 + i, "row " + i + ", found " + id);
-              }
-            }
-          });
+      together(thread -> {
+        for (int i = 0; i < 100; ++i) {
+          if (thread == 0) {
+            index.addWithIds(Rows.row(x, i, DIM), new long[] {10000 + i});
+          } else if (thread == 1) {
+            index.remove(2900 + i);
+          } else {
+            long id = index.search(Rows.row(x, i, DIM), 1, ONE_THREAD).id(0);
+            Expect.isTrue(id == i || id == 10000 + i, "row " + i + ", found " + id);
+          }
+        }
+      });
       Expect.equal(index.ntotal(), 3000);
     }
   }
@@ -100,66 +95,65 @@ final class ThreadTest {
   @Test
   void codecsAndBlocksAreSharedAndChanged() throws Exception {
     try (Codec codec = new Codec("Polar4", DIM, Metric.L2);
-        CodeBlocks blocks = new CodeBlocks(codec)) {
+         CodeBlocks blocks = new CodeBlocks(codec)) {
       byte[] codes = codec.encode(x);
       byte[] one = codec.encode(Rows.row(x, 0, DIM));
       blocks.append(codes);
-      together(
-          thread -> {
-            for (int i = 0; i < 60; ++i) {
-              if (thread == 0) {
-                blocks.append(one);
-              } else if (thread == 1) {
-                blocks.swapRemove(blocks.size() - 1);
-              } else {
-                FloatBuffer query = FloatBuffer.wrap(x, i * DIM, DIM);
-                Expect.equal(blocks.search(query, 1, ONE_THREAD).id(0), i);
-                ByteBuffer all = ByteBuffer.wrap(codes);
-                Expect.equal(codec.search(query, all, 3000, 1, ONE_THREAD).id(0), i);
-              }
-            }
-          });
+      together(thread -> {
+        for (int i = 0; i < 60; ++i) {
+          if (thread == 0) {
+            blocks.append(one);
+          } else if (thread == 1) {
+            blocks.swapRemove(blocks.size() - 1);
+          } else {
+            FloatBuffer query = FloatBuffer.wrap(x, i * DIM, DIM);
+            Expect.equal(blocks.search(query, 1, ONE_THREAD).id(0), i);
+            ByteBuffer all = ByteBuffer.wrap(codes);
+            Expect.equal(codec.search(query, all, 3000, 1, ONE_THREAD).id(0), i);
+          }
+        }
+      });
       Expect.equal(blocks.size(), 3000);
     }
   }
 
-  /** Searches wait for a change of a graph, and a change for a collection: no array may be pinned. */
+  /**
+   * Searches wait for a change of a graph, and a change for a collection: no array may be pinned.
+   */
   @Test
   void collectionsInCallbacksWaitForNoSearch() throws Exception {
     float[] many = Rows.random(16, 4000, DIM);
     try (Index index = new Index("HNSW8,Polar4", DIM, Metric.L2);
-        Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
+         Codec codec = new Codec("Polar4", DIM, Metric.L2)) {
       index.add(x);
       byte[] codes = codec.encode(many);
       CountDownLatch adding = new CountDownLatch(1);
-      Progress collects =
-          done -> {
-            if (adding.getCount() > 0) {
-              adding.countDown();
-              LockSupport.parkNanos(200_000_000); // the others' calls begin
-              System.gc();
-              byte[][] garbage = new byte[50][];
-              for (int i = 0; i < 20000; ++i) {
-                garbage[i % garbage.length] = new byte[100_000];
-              }
-            }
-            return true;
-          };
-      together(
-          thread -> {
-            if (thread == 0) {
-              index.add(FloatBuffer.wrap(many), WorkOptions.DEFAULT.withProgress(collects));
-              return;
-            }
-            adding.await();
-            for (int i = 0; i < 3; ++i) {
-              if (thread < 5) {
-                index.search(x, 1, ONE_THREAD);
-              } else {
-                codec.search(Rows.row(x, i, DIM), codes, 10);
-              }
-            }
-          });
+      Progress collects = done -> {
+        if (adding.getCount() > 0) {
+          adding.countDown();
+          LockSupport.parkNanos(200_000_000); // the others' calls begin
+          System.gc();
+          byte[][] garbage = new byte[50][];
+          for (int i = 0; i < 20000; ++i) {
+            garbage[i % garbage.length] = new byte[100_000];
+          }
+        }
+        return true;
+      };
+      together(thread -> {
+        if (thread == 0) {
+          index.add(FloatBuffer.wrap(many), WorkOptions.DEFAULT.withProgress(collects));
+          return;
+        }
+        adding.await();
+        for (int i = 0; i < 3; ++i) {
+          if (thread < 5) {
+            index.search(x, 1, ONE_THREAD);
+          } else {
+            codec.search(Rows.row(x, i, DIM), codes, 10);
+          }
+        }
+      });
     }
   }
 
@@ -174,34 +168,32 @@ final class ThreadTest {
       CodeBlocks blocks = new CodeBlocks(codec, codes);
       Query query = codec.prepareQuery(Rows.row(x, 0, DIM));
       AtomicLong searches = new AtomicLong();
-      together(
-          thread -> {
-            if (thread == 0) {
-              while (searches.get() < 20) {
-                Thread.yield();
-              }
-              filter.close();
-              query.close();
-              index.close();
-              blocks.close();
-              codec.close();
-              return;
-            }
-            try {
-              for (int i = 0; i < 10000; ++i) {
-                float[] q = Rows.row(x, i % 100, DIM);
-                SearchOptions options = i % 2 == 0 ? ONE_THREAD : ONE_THREAD.withFilter(filter);
-                Expect.equal(index.search(q, 1, options).id(0), i % 100);
-                Expect.equal(
-                    blocks.search(FloatBuffer.wrap(q), 1, ONE_THREAD).id(0), i % 100);
-                Expect.equal(codec.score(query, codes).length, 3000);
-                searches.incrementAndGet();
-              }
-              throw new AssertionError("it was never closed");
-            } catch (IllegalStateException closed) {
-              searches.addAndGet(20);
-            }
-          });
+      together(thread -> {
+        if (thread == 0) {
+          while (searches.get() < 20) {
+            Thread.yield();
+          }
+          filter.close();
+          query.close();
+          index.close();
+          blocks.close();
+          codec.close();
+          return;
+        }
+        try {
+          for (int i = 0; i < 10000; ++i) {
+            float[] q = Rows.row(x, i % 100, DIM);
+            SearchOptions options = i % 2 == 0 ? ONE_THREAD : ONE_THREAD.withFilter(filter);
+            Expect.equal(index.search(q, 1, options).id(0), i % 100);
+            Expect.equal(blocks.search(FloatBuffer.wrap(q), 1, ONE_THREAD).id(0), i % 100);
+            Expect.equal(codec.score(query, codes).length, 3000);
+            searches.incrementAndGet();
+          }
+          throw new AssertionError("it was never closed");
+        } catch (IllegalStateException closed) {
+          searches.addAndGet(20);
+        }
+      });
     }
   }
 

@@ -160,10 +160,10 @@ final class Vectors {
   static Filter filter(Case given) {
     switch (given.text("kind")) {
       case "bitset":
-        long[] words =
-            given.flat("words").stream()
-                .mapToLong(word -> Long.parseUnsignedLong((String) word, 16))
-                .toArray();
+        long[] words = given.flat("words")
+                           .stream()
+                           .mapToLong(word -> Long.parseUnsignedLong((String) word, 16))
+                           .toArray();
         return Filter.bits(words, given.whole("num_bits"));
       case "ids":
         return Filter.ids(given.longs("ids"));
@@ -180,8 +180,7 @@ final class Vectors {
 
   static SearchOptions options(Case given) {
     SearchOptions options =
-        SearchOptions.DEFAULT
-            .withNumThreads((int) given.whole("num_threads", 0))
+        SearchOptions.DEFAULT.withNumThreads((int) given.whole("num_threads", 0))
             .withNprobe(given.whole("nprobe", 0));
     if (given.has("exactness")) {
       options = options.withExactness((float) given.real("exactness"));
