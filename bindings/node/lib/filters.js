@@ -24,6 +24,7 @@ const CALLBACK = 4;
 const PREPARED = 5;
 const MASK = 101;
 const NO_FILTER = [0, undefined, 0, 0];
+const NONE = [];
 
 const LARGEST = 2n ** 63n - 1n;
 
@@ -33,7 +34,7 @@ class PreparedFilter extends Handle {
     if (typeof filter === 'function' || filter instanceof PreparedFilter) {
       throw new errors.BadArgumentError('filter: a function, or a prepared filter, cannot be prepared');
     }
-    super(native.filterPrepare(false, packFilter(filter)));
+    super(native.filterPrepare(false, ...packFilter(filter)));
   }
 }
 
@@ -87,9 +88,9 @@ function packFilter(filter) {
   return pack({}, readFilter(filter));
 }
 
-/** What the addon takes for the options of a search; undefined where all are the default. */
+/** What the addon takes for the options of a search, its last arguments; none where all are the default. */
 function packSearch(options, numThreads = 0) {
-  if (options === undefined) return numThreads === 0 ? undefined : pack({ numThreads }, NO_FILTER);
+  if (options === undefined) return numThreads === 0 ? NONE : pack({ numThreads }, NO_FILTER);
   let filter = asOptions(options).filter;
   if (typeof filter === 'function' && options.bigint) {
     const keep = filter;

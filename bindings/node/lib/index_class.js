@@ -182,7 +182,7 @@ class Index extends Handle {
       // One that throws would leave a part of the rows removed.
       throw new errors.BadArgumentError('filter: a function cannot say which rows are removed');
     }
-    return run('indexRemoveFiltered', [nativeOf(this), packFilter(filter)]);
+    return run('indexRemoveFiltered', [nativeOf(this), ...packFilter(filter)]);
   }
 
   async mergeFrom(other, options) {
@@ -223,7 +223,7 @@ class Index extends Handle {
   explain(nq = 1, k = 10, options = undefined) {
     const numbers = [asInteger('nq', nq, 1, 2 ** 40), asInteger('k', k, 1, LARGEST)];
     const hasFunction = options !== undefined && typeof options.filter === 'function';
-    const given = [nativeOf(this), ...numbers, packSearch(options)];
+    const given = [nativeOf(this), ...numbers, ...packSearch(options)];
     return callSync('indexExplain', given, hasFunction ? {} : undefined, undefined, hasFunction);
   }
 

@@ -18,7 +18,7 @@ function runSearch(run, name, dim, before, queries, between, k, options, numThre
   const isBig = options !== undefined && options.bigint === true;
   const scores = makeArray(Float32Array, results);
   const ids = makeArray(isBig ? BigInt64Array : Float64Array, results);
-  const given = [before, rows, ...between, count, packed, scores, ids];
+  const given = [before, rows, ...between, count, scores, ids, ...packed];
   const finish = () => new SearchResult(scores, ids, count);
   return run(name, given, options, finish, hasFunction(options));
 }
@@ -27,7 +27,7 @@ function runRangeSearch(run, name, dim, before, queries, between, radius, option
   const rows = asVectors('queries', queries, dim);
   const packed = packSearch(options, numThreads);
   const isBig = options !== undefined && options.bigint === true;
-  const given = [before, rows, ...between, asNumber('radius', radius), packed, isBig ? 1 : 0];
+  const given = [before, rows, ...between, asNumber('radius', radius), isBig ? 1 : 0, ...packed];
   const finish = ({ lims, scores, ids }) => new RangeResult(lims, scores, ids);
   return run(name, given, options, finish, hasFunction(options));
 }

@@ -18,10 +18,8 @@ typedef struct view {
 } view;
 
 static bool get_view(napi_env env, napi_value given, view* view) {
-  bool is_typed = false;
-  if (napi_is_typedarray(env, given, &is_typed) != napi_ok || !is_typed ||
-      napi_get_typedarray_info(env, given, &view->type, &view->length, &view->data, NULL, NULL) !=
-          napi_ok) {
+  if (napi_get_typedarray_info(env, given, &view->type, &view->length, &view->data, NULL, NULL) !=
+      napi_ok) {
     return false;
   }
   if (view->data == NULL || view->length == 0) view->data = &empty_array;

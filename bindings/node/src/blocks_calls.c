@@ -148,17 +148,17 @@ static polar_status run_bytes(call* call) {
   return POLAR_OK;
 }
 
-/* blocks, queries, k, options, scores, ids */
+/* blocks, queries, k, scores, ids, options */
 static polar_status run_search(call* call) {
   value* v = call->values;
   const object* blocks = v[0].object;
   int64_t nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
-  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[4], &v[5]);
+  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[3], &v[4]);
   if (status != POLAR_OK) return status;
   status = polar_blocks_search(blocks->codec->handle, &blocks->blocks, nq, v[1].data, v[2].count,
-                               search_of(call), v[4].data, v[5].data);
-  return status == POLAR_OK ? finish_ids(call, &v[5]) : status;
+                               search_of(call), v[3].data, v[4].data);
+  return status == POLAR_OK ? finish_ids(call, &v[4]) : status;
 }
 
 static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64_t* lims,
@@ -170,13 +170,13 @@ static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64
                                    ids);
 }
 
-/* blocks, queries, radius, options, whether ids are bigints */
+/* blocks, queries, radius, whether ids are bigints, options */
 static polar_status run_blocks_range_search(call* call) {
   const value* v = call->values;
   int64_t nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
   if (status != POLAR_OK) return status;
-  return run_range_search(call, nq, v[4].count == 0, search_range);
+  return run_range_search(call, nq, v[3].count == 0, search_range);
 }
 
 const operation blocks_operations[] = {
@@ -188,6 +188,6 @@ const operation blocks_operations[] = {
     {"blocksSwapRemove", "Bn", run_swap_remove, NULL, true, NULL},
     {"blocksRows", "B", run_rows, give_integer, false, NULL},
     {"blocksBytes", "B", run_bytes, give_integer, false, NULL},
-    {"blocksSearch", "BfnSfj", run_search, NULL, false, NULL},
-    {"blocksRangeSearch", "BfrSn", run_blocks_range_search, give_ranges, false, NULL},
+    {"blocksSearch", "BfnfjS", run_search, NULL, false, NULL},
+    {"blocksRangeSearch", "BfrnS", run_blocks_range_search, give_ranges, false, NULL},
     {NULL, NULL, NULL, NULL, false, NULL}};

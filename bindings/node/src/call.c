@@ -213,7 +213,8 @@ static bool keep_arguments(napi_env env, const napi_value* given, call* call) {
   uint32_t i, count = 0;
   if (napi_create_array(env, &kept) != napi_ok) return false;
   for (i = 0; takes[i] != 0; ++i) {
-    if (strchr("fFuUijS", takes[i]) != NULL) napi_set_element(env, kept, count++, given[i]);
+    if (strchr("fFuUij", takes[i]) != NULL) napi_set_element(env, kept, count++, given[i]);
+    if (takes[i] == 'S') napi_set_element(env, kept, count++, given[i + FILTER_DATA]);
   }
   return count == 0 || napi_create_reference(env, kept, 1, &call->arguments) == napi_ok;
 }
@@ -235,8 +236,8 @@ static napi_value start(napi_env env, const napi_value* given, call* call) {
 }
 
 napi_value call_operation(napi_env env, napi_callback_info info) {
-  napi_value given[1 + MOST_VALUES], result = NULL;
-  size_t count = 1 + MOST_VALUES;
+  napi_value given[1 + MOST_VALUES + SEARCH_OPTIONS], result = NULL;
+  size_t count = sizeof given / sizeof given[0];
   napi_valuetype type;
   void* data;
   bool is_async = false;

@@ -14,7 +14,7 @@
  *   r                a number
  *   s                a string
  *   t                an array of strings, or undefined
- *   S                search options (search_options.c), or undefined
+ *   S                search options, the last arguments (search_options.c); or undefined
  *   T                threads to work with, a number
  * Typed arrays are used where they lie.
  */
@@ -24,6 +24,8 @@
 #include "control.h"
 #include "object.h"
 
+/* Search options are the last arguments, so many; one is what a filter has. */
+enum { SEARCH_OPTIONS = 9, FILTER_DATA = 6 };
 enum { MOST_VALUES = 14, MOST_MEMORY = 6, MOST_OUTPUTS = 3 };
 
 typedef struct value {
@@ -123,8 +125,8 @@ const polar_work_options* work_of(call* call);
 
 /* Reads all arguments of an operation; false: an exception is pending. values.c */
 bool read_values(napi_env env, const napi_value* given, call* call);
-/* Reads the argument of letter S; false: an exception is pending. search_options.c */
-bool read_search_options(napi_env env, napi_value given, call* call);
+/* Reads the arguments of letter S; false: an exception is pending. search_options.c */
+bool read_search_options(napi_env env, const napi_value* given, call* call);
 /* Reads typed arrays and numbers; false: an exception is pending. arrays.c */
 bool read_array(napi_env env, napi_value given, char letter, call* call, value* value);
 bool read_integer(napi_env env, napi_value given, bool is_unsigned, int64_t* integer);

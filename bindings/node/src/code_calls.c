@@ -127,17 +127,17 @@ static polar_status run_combine(call* call) {
                              work_of(call), call->outputs[0].data);
 }
 
-/* codec, queries, codes, n, k, options, scores, ids */
+/* codec, queries, codes, n, k, scores, ids, options */
 static polar_status run_search(call* call) {
   value* v = call->values;
   int64_t n, nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
   if (status == POLAR_OK) status = count_codes(call, "codes", v[0].object, &v[2], v[3].count, &n);
-  if (status == POLAR_OK) status = check_results(call, nq, v[4].count, &v[6], &v[7]);
+  if (status == POLAR_OK) status = check_results(call, nq, v[4].count, &v[5], &v[6]);
   if (status != POLAR_OK) return status;
   status = polar_codec_search(v[0].object->handle, nq, v[1].data, n, v[2].data, (size_t)v[2].count,
-                              v[4].count, search_of(call), v[6].data, v[7].data);
-  return status == POLAR_OK ? finish_ids(call, &v[7]) : status;
+                              v[4].count, search_of(call), v[5].data, v[6].data);
+  return status == POLAR_OK ? finish_ids(call, &v[6]) : status;
 }
 
 static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64_t* lims,
@@ -148,7 +148,7 @@ static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64
                                   lims, scores, ids);
 }
 
-/* codec, queries, codes, n, radius, options, whether ids are bigints */
+/* codec, queries, codes, n, radius, whether ids are bigints, options */
 static polar_status run_code_range_search(call* call) {
   const value* v = call->values;
   int64_t n, nq;
@@ -156,7 +156,7 @@ static polar_status run_code_range_search(call* call) {
   if (status == POLAR_OK) status = count_codes(call, "codes", v[0].object, &v[2], v[3].count, &n);
   if (status != POLAR_OK) return status;
   call->integer = n;
-  return run_range_search(call, nq, v[6].count == 0, search_range);
+  return run_range_search(call, nq, v[5].count == 0, search_range);
 }
 
 /* What results will have, as far as it can be told before the call; it is checked when they are
@@ -211,6 +211,6 @@ const operation code_operations[] = {
     {"codecScoreVectors", "CfunT", run_score_vectors, give_floats, false, expect_scores_of_vectors},
     {"codecScoreCodes", "CununT", run_score_codes, give_floats, false, expect_scores_of_codes},
     {"codecCombine", "CfunT", run_combine, give_floats, false, NULL},
-    {"codecSearch", "CfunnSfj", run_search, NULL, false, NULL},
-    {"codecRangeSearch", "CfunrSn", run_code_range_search, give_ranges, false, NULL},
+    {"codecSearch", "CfunnfjS", run_search, NULL, false, NULL},
+    {"codecRangeSearch", "CfunrnS", run_code_range_search, give_ranges, false, NULL},
     {NULL, NULL, NULL, NULL, false, NULL}};

@@ -83,16 +83,16 @@ static napi_value give_cuda_index(napi_env env, call* call) {
   return give_object(env, call, OBJECT_CUDA_INDEX, call->values[0].object->dim);
 }
 
-/* index, queries, k, options, scores, ids */
+/* index, queries, k, scores, ids, options */
 static polar_status run_search(call* call) {
   value* v = call->values;
   int64_t nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
-  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[4], &v[5]);
+  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[3], &v[4]);
   if (status != POLAR_OK) return status;
   status = polar_cuda_index_search(v[0].object->handle, nq, v[1].data, v[2].count, search_of(call),
-                                   NULL, v[4].data, v[5].data);
-  return status == POLAR_OK ? finish_ids(call, &v[5]) : status;
+                                   NULL, v[3].data, v[4].data);
+  return status == POLAR_OK ? finish_ids(call, &v[4]) : status;
 }
 
 static polar_status run_ntotal(call* call) {
@@ -196,7 +196,7 @@ const operation cuda_operations[] = {
     {"cudaDeviceInfo", "n", run_device_info, give_device_info, false, NULL},
     {"cudaIndexFromIndex", "IninT", run_from_index, give_cuda_index, false, NULL},
     {"cudaIndexFromCodes", "CninTun", run_from_codes, give_cuda_index, false, NULL},
-    {"cudaIndexSearch", "GfnSfj", run_search, NULL, false, NULL},
+    {"cudaIndexSearch", "GfnfjS", run_search, NULL, false, NULL},
     {"cudaIndexNtotal", "G", run_ntotal, give_integer, false, NULL},
     {"cudaIndexMemoryBytes", "G", run_memory_bytes, give_integer, false, NULL},
     {"cudaEncoderCreate", "Cn", run_encoder_create, give_encoder, false, NULL},

@@ -33,16 +33,16 @@ static napi_value give_index(napi_env env, call* call) {
   return give_object(env, call, OBJECT_INDEX, info.dim);
 }
 
-/* index, queries, k, options, scores, ids */
+/* index, queries, k, scores, ids, options */
 static polar_status run_search(call* call) {
   value* v = call->values;
   int64_t nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
-  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[4], &v[5]);
+  if (status == POLAR_OK) status = check_results(call, nq, v[2].count, &v[3], &v[4]);
   if (status != POLAR_OK) return status;
   status = polar_index_search(v[0].object->handle, nq, v[1].data, v[2].count, search_of(call),
-                              v[4].data, v[5].data);
-  return status == POLAR_OK ? finish_ids(call, &v[5]) : status;
+                              v[3].data, v[4].data);
+  return status == POLAR_OK ? finish_ids(call, &v[4]) : status;
 }
 
 static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64_t* lims,
@@ -52,13 +52,13 @@ static polar_status search_range(call* call, int64_t nq, int64_t capacity, int64
                                   search_of(call), capacity, lims, scores, ids);
 }
 
-/* index, queries, radius, options, whether ids are bigints */
+/* index, queries, radius, whether ids are bigints, options */
 static polar_status run_index_range_search(call* call) {
   const value* v = call->values;
   int64_t nq;
   polar_status status = count_rows(call, "queries", &v[1], v[0].object->dim, &nq);
   if (status != POLAR_OK) return status;
-  return run_range_search(call, nq, v[4].count == 0, search_range);
+  return run_range_search(call, nq, v[3].count == 0, search_range);
 }
 
 /* index, nq, k, options */
@@ -161,8 +161,8 @@ static napi_value give_filter(napi_env env, call* call) {
 const operation index_operations[] = {
     {"indexCreate", "snn", run_create, give_index, false, NULL},
     {"indexClone", "I", run_clone, give_index, false, NULL},
-    {"indexSearch", "IfnSfj", run_search, NULL, false, NULL},
-    {"indexRangeSearch", "IfrSn", run_index_range_search, give_ranges, false, NULL},
+    {"indexSearch", "IfnfjS", run_search, NULL, false, NULL},
+    {"indexRangeSearch", "IfrnS", run_index_range_search, give_ranges, false, NULL},
     {"indexExplain", "InnS", run_explain, give_text, false, NULL},
     {"indexReconstruct", "In", run_reconstruct, give_floats, false, NULL},
     {"indexInfo", "I", run_info, give_info, false, NULL},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Search options and filters from JavaScript: an array of
+ * Search options and filters from JavaScript, each an argument:
  *   threads, exactness (NaN: the default), nprobe, efSearch, kFactor, then the filter:
  *   its kind, a polar_filter_kind or kMask, and what it has:
  *   BITSET: BigUint64Array, its bits · kMask: Uint8Array, a byte for each id · IDS: ids, in any
@@ -13,18 +13,6 @@
 #include "call.h"
 
 static const int32_t kMask = 101;
-
-static bool get_number(napi_env env, napi_value array, uint32_t place, double* number) {
-  napi_value element;
-  return napi_get_element(env, array, place, &element) == napi_ok &&
-         napi_get_value_double(env, element, number) == napi_ok;
-}
-
-static bool get_integer(napi_env env, napi_value array, uint32_t place, int64_t* integer) {
-  napi_value element;
-  return napi_get_element(env, array, place, &element) == napi_ok &&
-         read_integer(env, element, false, integer);
-}
 
 static int compare_ids(const void* a, const void* b) {
   int64_t first = *(const int64_t*)a, second = *(const int64_t*)b;
@@ -74,12 +62,12 @@ static bool read_mask(napi_env env, napi_value given, call* call) {
   return true;
 }
 
-static bool read_bits(napi_env env, napi_value given, napi_value options, call* call) {
+static bool read_bits(napi_env env, napi_value given, napi_value length_given, call* call) {
   napi_typedarray_type type;
   size_t length;
   void* data;
   int64_t bits;
-  if (!get_integer(env, options, 7, &bits)) return false;
+  if (!read_integer(env, length_given, false, &bits)) return false;
   if (napi_get_typedarray_info(env, given, &type, &length, &data, NULL, NULL) != napi_ok ||
       type != napi_biguint64_array) {
     throw_type(env, "filter.bits: a BigUint64Array is wanted");
@@ -135,25 +123,24 @@ static bool read_prepared(napi_env env, napi_value given, call* call) {
   return true;
 }
 
-static bool read_filter(napi_env env, napi_value options, int32_t kind, call* call) {
-  napi_value given;
+static bool read_filter(napi_env env, const napi_value* options, int32_t kind, call* call) {
+  const napi_value given = options[FILTER_DATA];
   value ids = {0};
-  if (napi_get_element(env, options, 6, &given) != napi_ok) return false;
   polar_filter_init(&call->filter);
   call->filter.kind = kind;
   call->search.filter = &call->filter;
   if (kind == kMask) return read_mask(env, given, call);
   switch (kind) {
     case POLAR_FILTER_BITSET:
-      return read_bits(env, given, options, call);
+      return read_bits(env, given, options[7], call);
     case POLAR_FILTER_IDS:
       if (!read_ids(env, given, call, &ids) || !sort_ids(call, &ids)) return false;
       call->filter.ids.ids = ids.data;
       call->filter.ids.count = ids.count;
       return true;
     case POLAR_FILTER_RANGE:
-      return get_integer(env, options, 7, &call->filter.range.first) &&
-             get_integer(env, options, 8, &call->filter.range.end);
+      return read_integer(env, options[7], false, &call->filter.range.first) &&
+             read_integer(env, options[8], false, &call->filter.range.end);
     case POLAR_FILTER_CALLBACK:
       if (call->control == NULL || call->control->is_async) {
         throw_type(env, "filter: a function is for synchronous calls alone");
@@ -170,21 +157,25 @@ static bool read_filter(napi_env env, napi_value options, int32_t kind, call* ca
   }
 }
 
-bool read_search_options(napi_env env, napi_value given, call* call) {
+bool read_search_options(napi_env env, const napi_value* given, call* call) {
   napi_valuetype type;
-  double threads, exactness, nodes, kind;
+  double threads, exactness, nprobe, nodes, kind;
   polar_search_options_init(&call->search);
-  napi_typeof(env, given, &type);
+  napi_typeof(env, given[0], &type);
   if (type == napi_undefined) return true;
   call->has_search = true;
-  if (!get_number(env, given, 0, &threads) || !get_number(env, given, 1, &exactness) ||
-      !get_integer(env, given, 2, &call->search.nprobe) || !get_number(env, given, 3, &nodes) ||
-      !get_number(env, given, 4, &call->search.k_factor) || !get_number(env, given, 5, &kind)) {
+  if (napi_get_value_double(env, given[0], &threads) != napi_ok ||
+      napi_get_value_double(env, given[1], &exactness) != napi_ok ||
+      napi_get_value_double(env, given[2], &nprobe) != napi_ok ||
+      napi_get_value_double(env, given[3], &nodes) != napi_ok ||
+      napi_get_value_double(env, given[4], &call->search.k_factor) != napi_ok ||
+      napi_get_value_double(env, given[5], &kind) != napi_ok) {
     throw_type(env, "search options: numbers are wanted");
     return false;
   }
   call->search.num_threads = (int32_t)threads;
   if (!isnan(exactness)) call->search.exactness = (float)exactness;
+  call->search.nprobe = (int64_t)nprobe;
   call->search.ef_search = (int64_t)nodes;
   return (int32_t)kind == POLAR_FILTER_NONE || read_filter(env, given, (int32_t)kind, call);
 }

@@ -80,7 +80,9 @@ static bool read_object(napi_env env, napi_value given, char letter, call* call,
   return true;
 }
 
-static bool read_value(napi_env env, napi_value given, char letter, call* call, value* value) {
+static bool read_value(napi_env env, const napi_value* arguments, char letter, call* call,
+                       value* value) {
+  const napi_value given = *arguments;
   double threads;
   switch (letter) {
     case 'n':
@@ -96,7 +98,7 @@ static bool read_value(napi_env env, napi_value given, char letter, call* call, 
     case 't':
       return read_strings(env, given, call, value);
     case 'S':
-      return read_search_options(env, given, call);
+      return read_search_options(env, arguments, call);
     case 'T':
       if (napi_get_value_double(env, given, &threads) != napi_ok) threads = 0;
       call->work.num_threads = (int32_t)threads;
@@ -118,7 +120,7 @@ bool read_values(napi_env env, const napi_value* given, call* call) {
   polar_work_options_init(&call->work);
   for (; *letter != 0; ++letter) {
     const int place = call->values_read++;
-    if (!read_value(env, given[place], *letter, call, &call->values[place])) return false;
+    if (!read_value(env, given + place, *letter, call, &call->values[place])) return false;
   }
   return true;
 }
