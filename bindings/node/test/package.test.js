@@ -120,6 +120,13 @@ test('every function of the library is reached, or is said not to be', () => {
   assert.deepStrictEqual([...named].filter((name) => called.has(name) || !symbols.includes(name)), []);
 });
 
+test('what the addon takes from Node is in the list for Windows', () => {
+  const sources = fs.readdirSync(path.join(root, 'src')).filter((file) => file.endsWith('.c'));
+  const used = new Set(sources.map((file) => read('src', file)).join('\n').match(/\bnapi_\w+(?=\()/g));
+  const listed = read('src', 'node_api.def').match(/^napi_\w+$/gm);
+  assert.deepStrictEqual(listed, [...used].sort());
+});
+
 test('npm packs what is needed and nothing else', { skip: !has('npm') }, () => {
   const said = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
     cwd: root,
