@@ -68,6 +68,11 @@ test_installed() {
   # Programs of documentation's tests are not given the folders that others are.
   LD_LIBRARY_PATH="$libraries" cargo test --quiet --workspace --doc
   cargo run --quiet --example first_search
+  plain=$build/bin/tests/libplain_devices.so
+  if [ -e "$plain" ]; then
+    say "devices that are none"
+    POLARQUANT_CUDA_LIBRARY=$plain cargo test --quiet --test plain_devices
+  fi
 }
 
 # The other ways to find the library; each has a target folder of its own.
@@ -147,7 +152,7 @@ test_slowly() {
   run_valgrind 100000 small_rounds
   run_valgrind 3000 large_rounds
   say "what a search takes longer than in C"
-  cargo bench --quiet -- --most 1000
+  cargo bench --quiet --bench call_overhead -- --most 1000
   if [ "$(PATH=$other_path command -v cargo)" != "$(command -v cargo)" ]; then
     say "the other Rust on the PATH"
     (PATH=$other_path

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What a search takes longer by this crate than by the C function that it calls.
 //!
-//! `cargo bench` prints nanoseconds a search; `-- --most N` fails where one takes more than N longer.
+//! `cargo bench --bench call_overhead` prints nanoseconds a search; with `-- --most N` it fails where one
+//! takes more than N longer.
 //! Both calls alternate, and the median of many rounds counts.
 
 use polarquant::{Filter, Index, Metric, SearchOptions};
