@@ -57,6 +57,7 @@ classes=$out/polarquant-0.1.0.jar:$out/tests
 # Runs the tests with options of Java's; warnings of -Xcheck:jni fail them too.
 run_tests() {
   local status=0
+  cd "$out"
   "$java" -ea -Xcheck:jni -Dpolarquant.test.root="$root" -Dpolarquant.test.out="$out" "$@" -cp "$classes" \
     io.github.polarquant.Tests $slow >"$out/tests.log" 2>&1 || status=$?
   grep -v '^ok ' "$out/tests.log" || true

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 package io.github.polarquant;
 
+import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystems;
 import java.nio.file.Path;
@@ -12,10 +12,6 @@ import java.util.Arrays;
 
 /** Texts and paths as C takes them. */
 final class Texts {
-  /** What file names are encoded by. */
-  private static final Charset FILE_NAMES =
-      Charset.forName(System.getProperty("sun.jnu.encoding", "UTF-8"));
-
   private Texts() {}
 
   static String fromUtf8(byte[] bytes) {
@@ -23,28 +19,39 @@ final class Texts {
   }
 
   static byte[] toUtf8(String name, String text) {
-    return encode(name, text, StandardCharsets.UTF_8);
+    if (text.indexOf('\0') >= 0) {
+      throw new PolarException.BadArgument(name + ": has a zero character; none is allowed");
+    }
+    try {
+      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
+      return Arrays.copyOf(bytes.array(), bytes.remaining());
+    } catch (CharacterCodingException error) {
+      throw new PolarException.BadArgument(name + ": has half of a character");
+    }
   }
 
-  /** The system's bytes of a path of the default file system. */
+  /**
+   * The system's bytes of a path of the default file system, absolute. Its URI has them as they
+   * are, where its text has not: file names need not be texts.
+   */
   static byte[] ofPath(Path path) {
     if (path.getFileSystem() != FileSystems.getDefault()) {
       throw new PolarException.BadArgument(
           "path: " + path + " is not of the default file system; use a stream");
     }
-    return encode("path", path.toString(), FILE_NAMES);
-  }
-
-  private static byte[] encode(String name, String text, Charset charset) {
-    if (text.indexOf('\0') >= 0) {
-      throw new PolarException.BadArgument(name + ": has a zero character; none is allowed");
+    String escaped = path.toUri().getRawPath();
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    for (int i = 0; i < escaped.length(); ++i) {
+      if (escaped.charAt(i) == '%') {
+        bytes.write(Integer.parseInt(escaped.substring(i + 1, i + 3), 16));
+        i += 2;
+      } else {
+        bytes.write(escaped.charAt(i));
+      }
     }
-    try {
-      ByteBuffer bytes = charset.newEncoder().encode(CharBuffer.wrap(text));
-      return Arrays.copyOf(bytes.array(), bytes.remaining());
-    } catch (CharacterCodingException impossible) {
-      throw new PolarException.BadArgument(
-          name + ": \"" + text + "\" has characters that " + charset + " has not");
-    }
+    int length = bytes.size();
+    // The URI of a folder ends so.
+    boolean isFolder = length > 1 && escaped.endsWith("/");
+    return Arrays.copyOf(bytes.toByteArray(), isFolder ? length - 1 : length);
   }
 }

@@ -118,7 +118,7 @@ final class AbuseTest {
             -> new Index("Polar4"
                     + "x".repeat(5000),
                 DIM, Metric.L2));
-    Expect.thrown(BAD, () -> new Index("\ud800", DIM, Metric.L2), "characters");
+    Expect.thrown(BAD, () -> new Index("\ud800", DIM, Metric.L2), "character");
     Expect.thrown(BAD, () -> new Index("Größe€𝄞", DIM, Metric.L2), "Größe€𝄞");
     Expect.thrown(BAD, () -> new Codec("Polar4", -1, Metric.L2), "dim");
     Expect.thrown(PolarException.InputOutput.class, () -> Index.load(Paths.get("/no/such")));

@@ -6,9 +6,13 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.file.FileSystem;
+import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
+import java.util.stream.Stream;
 
 /** Indexes in files and streams. */
 final class IndexFilesTest {
@@ -30,7 +34,7 @@ final class IndexFilesTest {
   @Test
   void savesLoadsAndMaps() throws IOException {
     Path folder = Files.createTempDirectory("polarquant-test");
-    Path path = folder.resolve("rows, größer.polar");
+    Path path = folder.resolve("rows, 100% +.polar");
     try (Index index = made()) {
       index.save(path);
       index.save(path, true);
@@ -56,6 +60,47 @@ final class IndexFilesTest {
     try (Index index = made()) {
       Expect.thrown(PolarException.InputOutput.class, () -> index.save(path));
     }
+  }
+
+  /** A file name need be no text in the system's encoding. */
+  @Test
+  void takesEveryFileName() throws Exception {
+    Path folder = Files.createTempDirectory("polarquant-test");
+    try (Index index = made()) {
+      index.save(folder.resolve("plain"));
+    }
+    String rename = "mv plain \"$(printf 'gr\\303\\266\\377 %%41.polar')\"";
+    ProcessBuilder shell = new ProcessBuilder("sh", "-c", rename).directory(folder.toFile());
+    Expect.equal(shell.start().waitFor(), 0);
+    try (Stream<Path> files = Files.list(folder)) {
+      Path path = files.findFirst().get();
+      try (Index loaded = Index.load(path)) {
+        check(loaded);
+        loaded.save(path);
+      }
+      Files.delete(path);
+    }
+    Files.delete(folder);
+  }
+
+  @Test
+  void relativeAndForeignPaths() throws Exception {
+    Path here = Paths.get("").toAbsolutePath();
+    Path absolute = Files.createTempFile(here, "polarquant-test", ".polar");
+    Path jar = Files.createTempFile("polarquant-test", ".zip");
+    Files.write(
+        jar, new byte[] {'P', 'K', 5, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    try (Index index = made();
+         FileSystem zip = FileSystems.newFileSystem(jar, (ClassLoader) null)) {
+      index.save(absolute.getFileName());
+      Expect.thrown(
+          PolarException.BadArgument.class, () -> index.save(zip.getPath("/x")), "stream");
+    }
+    try (Index loaded = Index.load(here.relativize(absolute))) {
+      check(loaded);
+    }
+    Files.delete(absolute);
+    Files.delete(jar);
   }
 
   @Test
