@@ -61,7 +61,7 @@ run_tests() {
   "$java" -ea -Xcheck:jni -Dpolarquant.test.root="$root" -Dpolarquant.test.out="$out" "$@" -cp "$classes" \
     io.github.polarquant.Tests $slow >"$out/tests.log" 2>&1 || status=$?
   grep -v '^ok ' "$out/tests.log" || true
-  if grep -q -E 'WARNING|FATAL ERROR in native' "$out/tests.log"; then die "-Xcheck:jni has something to say"; fi
+  if grep -q -E 'WARNING in native|WARNING: JNI|FATAL ERROR in native' "$out/tests.log"; then die "-Xcheck:jni has something to say"; fi
   ((status == 0)) || die "tests failed; see $out/tests.log"
 }
 run_tests

@@ -85,6 +85,17 @@ public final class CudaIndex implements AutoCloseable {
    *
    * @param queries (nq, dim)
    * @param k 1 or more
+   * @return scores and ids, (nq, k)
+   */
+  public SearchResult search(float[] queries, int k) {
+    return search(FloatBuffer.wrap(queries), k, SearchOptions.DEFAULT);
+  }
+
+  /**
+   * Finds the k nearest rows of each query, on the device.
+   *
+   * @param queries (nq, dim)
+   * @param k 1 or more
    * @param options filter, exactness and, for an inverted file, nprobe; a listener is not called
    * @return scores and ids, (nq, k); where there are fewer rows, id −1
    */

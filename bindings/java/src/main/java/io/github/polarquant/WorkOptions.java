@@ -42,22 +42,4 @@ public final class WorkOptions {
   public WorkOptions withProgress(Progress progress) {
     return new WorkOptions(numThreads, progress);
   }
-
-  /**
-   * Threads to work on.
-   *
-   * @return 0 for OpenMP's default
-   */
-  public int numThreads() {
-    return numThreads;
-  }
-
-  /**
-   * Who is told how far the call is.
-   *
-   * @return null for nobody
-   */
-  public Progress progress() {
-    return progress;
-  }
 }

@@ -63,7 +63,7 @@ final class PlainDevicesTest {
       ByteBuffer codes = ByteBuffer.wrap(codec.encode(x));
       try (CudaIndex index = CudaIndex.of(codec, codes, 1500, CudaOptions.DEFAULT)) {
         Expect.equal(index.ntotal(), 1500);
-        Expect.equal(index.search(FloatBuffer.wrap(x), 2, SearchOptions.DEFAULT).queries(), 1500);
+        Expect.equal(index.search(x, 2).queries(), 1500);
       }
       Class<PolarException.BadArgument> bad = PolarException.BadArgument.class;
       Expect.thrown(bad, () -> CudaIndex.of(codec, codes, 1501, CudaOptions.DEFAULT));
