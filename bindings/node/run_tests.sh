@@ -3,7 +3,7 @@
 # Builds the addon in both ways and runs all tests of the Node.js binding.
 # usage: run_tests.sh BUILD_DIR [--slow]
 #   BUILD_DIR  a CMake build folder of polarquant with lib/libpolarquant.so
-#   --slow     also 100,000 rounds, many rounds under valgrind, and the overhead of calls
+#   --slow     also 100,000 rounds, random calls, valgrind, the thread sanitizer, and the overhead of calls
 # NODE names another node than the first on PATH.
 set -euo pipefail
 
@@ -51,6 +51,12 @@ run_suite "$out/bundle/polarquant.node" test/conformance.test.js
 if [[ $slow == --slow ]]; then
   step "memory, 100,000 rounds"
   POLARQUANT_ROUNDS=50000 run_suite "$out/checkout/polarquant.node" test/memory.test.js
+
+  step "random calls"
+  for seed in 1 2 3; do
+    POLARQUANT_NODE_ADDON=$out/checkout/polarquant.node "$node" --expose-gc test/random_calls.js "$seed" 10 \
+      2>"$out/random_calls.log" || { tail -40 "$out/random_calls.log"; exit 1; }
+  done
 
   step "valgrind"
   "$here/test/run_valgrind.sh" "$node" "$out/checkout/polarquant.node" "$out/valgrind.log"

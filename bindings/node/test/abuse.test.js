@@ -47,6 +47,12 @@ test('every member of a closed object throws, but close', async () => {
   assert.strictEqual(closed, false);
 });
 
+test('using closes, where the engine has Symbol.dispose', { skip: typeof Symbol.dispose !== 'symbol' }, () => {
+  const index = makeIndex();
+  index[Symbol.dispose]();
+  assert.strictEqual(index.closed, true);
+});
+
 test('wrong lengths', async () => {
   const index = makeIndex();
   assert.throws(() => index.addSync(new Float32Array(DIM + 1)), bad);

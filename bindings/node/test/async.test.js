@@ -205,3 +205,13 @@ test('an index that is closed inside its own call lets it end', () => {
   assert.strictEqual(found.ids[0], 0);
   assert.throws(() => index.ntotal, /is closed/);
 });
+
+test('the trace of an error names who awaits', async () => {
+  async function addTooFew(options) {
+    await new Index('Polar4', DIM).add(new Float32Array(3), options);
+  }
+  for (const options of [undefined, { signal: new AbortController().signal }]) {
+    const error = await addTooFew(options).catch((thrown) => thrown);
+    assert.match(error.stack, /BadArgumentError: x: 3 numbers[^]*addTooFew/);
+  }
+});
