@@ -51,12 +51,24 @@ const errors = {
 };
 
 // Arguments that the C library's texts name, as they are called here.
-const NAMES =
-  /\b(num|ef|k|learn|norm|wanted|allowed|max|total|memory|trust)_(threads|search|factor|centre|unit|recall|bytes|rows|queries|map|faiss)\b/g;
+const NAMES = {
+  num_threads: 'numThreads',
+  ef_search: 'efSearch',
+  k_factor: 'kFactor',
+  learn_centre: 'learnCentre',
+  norm_unit: 'normUnit',
+  wanted_recall: 'wantedRecall',
+  allowed_bytes: 'allowedBytes',
+  max_rows: 'maxRows',
+  max_queries: 'maxQueries',
+  total_rows: 'totalRows',
+  memory_map: 'memoryMap',
+  trust_faiss: 'trustFaiss',
+};
 
 /** The error for a status of the C library; called by the addon. */
 function makeError(status, text) {
-  const message = text.replace(NAMES, (_, first, second) => first + second[0].toUpperCase() + second.slice(1));
+  const message = text.replace(/\b[a-z]+_[a-z]+\b/g, (name) => NAMES[name] ?? name);
   const kind = classes.get(status);
   return kind ? new kind(message) : new PolarError(`status ${status}: ${message}`, status);
 }

@@ -40,8 +40,8 @@ function write(out, platform) {
   fs.mkdirSync(folder, { recursive: true });
   const text = JSON.stringify(describe(platform), null, 2);
   fs.writeFileSync(path.join(folder, 'package.json'), `${text}\n`);
-  const readme = `# @polarquant/${platform}\n\nThe addon of [polarquant](${main.homepage}) for ${platform}. Install \`polarquant\`.\n`;
-  fs.writeFileSync(path.join(folder, 'README.md'), readme);
+  const what = `The addon of [polarquant](${main.homepage}) for ${platform}. Install \`polarquant\`.`;
+  fs.writeFileSync(path.join(folder, 'README.md'), `# @polarquant/${platform}\n\n${what}\n`);
   fs.copyFileSync(path.join(__dirname, '..', 'LICENSE'), path.join(folder, 'LICENSE'));
   return folder;
 }
@@ -49,7 +49,8 @@ function write(out, platform) {
 function run([out, ...rest]) {
   const option = (name) => (rest.includes(name) ? rest[rest.indexOf(name) + 1] : undefined);
   if (out === undefined || (!rest.includes('--templates') && option('--addon') === undefined)) {
-    process.stderr.write('usage: make_packages.js OUT --templates | OUT --addon FILE [--library FILE] [--platform NAME]\n');
+    process.stderr.write('usage: make_packages.js OUT --templates\n');
+    process.stderr.write('       make_packages.js OUT --addon FILE [--library FILE] [--platform NAME]\n');
     process.exit(2);
   }
   if (rest.includes('--templates')) {

@@ -39,7 +39,8 @@ test('every member of a closed object throws, but close', async () => {
     for (const key of Object.getOwnPropertyNames(prototype)) {
       if (['constructor', 'dim', 'metric', 'codec', 'closed', 'close'].includes(key)) continue;
       const { get } = Object.getOwnPropertyDescriptor(prototype, key);
-      const call = async () => (get ? object[key] : object[key](...(arguments_[`${name}.${key}`] ?? [query, query, 1])));
+      const given = arguments_[`${name}.${key}`] ?? [query, query, 1];
+      const call = async () => (get ? object[key] : object[key](...given));
       await assert.rejects(call(), Error, `${name}.${key}`);
     }
   }

@@ -40,10 +40,12 @@ function declared() {
     for (const [, kind, name] of text.matchAll(/^export (?:abstract )?(class|function|const) (\w+)/gm)) {
       names.add(isCuda ? `cuda.${name}` : name);
       if (kind !== 'class') continue;
-      const begin = text.indexOf(`export class ${name} `) < 0 ? text.indexOf(`export class ${name}<`) : text.indexOf(`export class ${name} `);
+      const begin = text.search(new RegExp(`^export class ${name}\\b`, 'm'));
       const body = text.slice(begin, text.indexOf('\n}', begin));
-      const members = [...body.matchAll(/^  (?:static )?(?:readonly )?(\w+)(?:<.*)?(?:\(|:|$)/gm)].map((match) => match[1]);
-      classes.set(name, new Set(members.filter((member) => !['private', 'protected', 'constructor'].includes(member))));
+      const found = [...body.matchAll(/^  (?:static )?(?:readonly )?(\w+)(?:<.*)?(?:\(|:|$)/gm)];
+      const members = new Set(found.map((match) => match[1]));
+      for (const word of ['private', 'protected', 'constructor']) members.delete(word);
+      classes.set(name, members);
     }
   }
   return { classes, names };
@@ -135,9 +137,9 @@ test('npm packs what is needed and nothing else', { skip: !has('npm') }, () => {
   const [{ files, name }] = JSON.parse(said);
   assert.strictEqual(name, 'polarquant');
   const packed = files.map((file) => file.path);
-  for (const wanted of ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'lib/index_class.js', 'types/codec.d.ts', 'src/addon.c', 'Makefile', 'README.md', 'LICENSE', 'package.json']) {
-    assert.ok(packed.includes(wanted), wanted);
-  }
+  const entries = ['index.js', 'index.mjs', 'index.d.ts', 'index.d.mts', 'package.json'];
+  const others = ['lib/native.js', 'types/codec.d.ts', 'src/addon.c', 'Makefile', 'README.md', 'LICENSE'];
+  for (const wanted of [...entries, ...others]) assert.ok(packed.includes(wanted), wanted);
   assert.deepStrictEqual(packed.filter((file) => /^(test|bench|build|examples|packaging)\//.test(file)), []);
 });
 

@@ -10,7 +10,8 @@ const { CodeBlocks, Codec, Index, PolarError, PreparedFilter } = require('..');
 const DIM = 24;
 const ROWS = 400;
 const MOST_INDEXES = 8;
-const DESCRIPTIONS = ['Polar4', 'Polar2', 'IVF4,Polar4', 'Polar2,RFlat', 'HNSW8,Polar4', 'IDMap2,Polar4', 'PCA8,Polar4'];
+const FLAT = ['Polar4', 'Polar2', 'IDMap2,Polar4', 'PCA8,Polar4'];
+const DESCRIPTIONS = [...FLAT, 'IVF4,Polar4', 'Polar2,RFlat', 'HNSW8,Polar4'];
 
 const x = Float32Array.from({ length: ROWS * DIM }, (_, i) => Math.sin(i * i));
 

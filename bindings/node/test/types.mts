@@ -16,7 +16,8 @@ import polarquant, {
 
 const index = new Index('Polar4', 8, 'cosine');
 const x = new Float32Array(8);
-const done: Promise<void> = index.add(x, { progress: (share: number) => share < 1, signal: new AbortController().signal });
+const { signal } = new AbortController();
+const done: Promise<void> = index.add(x, { progress: (share: number) => share < 1, signal });
 const found: SearchResult = index.searchSync(x, 3, { filter: (id: number) => id > 3, nprobe: 2 });
 const big: SearchResult<BigInt64Array> = await index.search([[1, 2], [3, 4]], 3, { bigint: true });
 const ids: Float64Array = found.ids;
