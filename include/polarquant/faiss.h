@@ -126,6 +126,10 @@ struct IndexPolar : ::faiss::Index {
   void update_rows(idx_t n, const idx_t* keys, const float* x, const CodedRows& coded);
   /// What search and range_search do, as the library asks for it.
   void search_rows(const SearchRequest& request, const SearchResult& result) const;
+  /// What remove_ids does where rows have no ids of their own, as the library asks for it: first
+  /// what it refuses, then the rows whose bit is 1, bit row % 64 of word row / 64.
+  void require_removable(const char* call) const;
+  void remove_positions(const std::vector<uint64_t>& gone) noexcept;
   /// Whether a row has this id.
   bool has_id(idx_t id) const;
   /// The reconstruction of least error of the row with this id, (d); of one kept as floats itself.

@@ -197,7 +197,7 @@ TEST_CASE("rows with ids go, and their ids are free again", "[capi][changes]") {
 
 TEST_CASE("rows without ids close up, where an index can", "[capi][changes]") {
   const std::vector<int64_t> gone = {0, 1};
-  for (const char* description : {"Polar4", "L2norm,Polar4", "Flat", "SQ8"}) {
+  for (const char* description : {"Polar4", "L2norm,Polar4", "Flat", "SQ8", "Polar2,RFlat"}) {
     INFO(description);
     const IndexHandle index = filled(description, POLAR_METRIC_L2, false);
     require_ok(polar_index_remove(index.get(), 2, gone.data(), nullptr));
@@ -212,11 +212,22 @@ TEST_CASE("rows without ids close up, where an index can", "[capi][changes]") {
                  {description, "polar_index_add_with_ids"});
     CHECK(polar_index_ntotal(index.get()) == kRows);
   }
-  for (const char* description : {"Polar2,RFlat", "HNSW8,Flat"}) {
+  for (const char* description : {"HNSW16,Polar8", "HNSW16,Flat", "HNSW16,Polar2,RFlat"}) {
+    INFO(description);
     const IndexHandle index = filled(description, POLAR_METRIC_L2, false);
-    check_failed(polar_index_remove(index.get(), 2, gone.data(), nullptr), POLAR_ERROR_UNSUPPORTED,
-                 {description, "remove"});
+    int64_t removed = 0;
+    require_ok(polar_index_remove(index.get(), 2, gone.data(), &removed));
+    CHECK(removed == 2);
+    CHECK(polar_index_ntotal(index.get()) == kRows - 2);
+    const std::vector<int64_t> ids = search(index, 20, 10).ids;
+    CHECK(std::all_of(ids.begin(), ids.end(), [](int64_t id) { return id < kRows - 2; }));
+    CHECK(ids[2 * 10] == 0);  // the third row is the first one now, and nearest to itself
+    require_ok(polar_index_add(index.get(), 2, row(0), nullptr));
+    CHECK(search(index, 1, 1).ids[0] == kRows - 2);
   }
+  const IndexHandle index = filled("NSG8,Polar4", POLAR_METRIC_L2, false);
+  check_failed(polar_index_remove(index.get(), 2, gone.data(), nullptr), POLAR_ERROR_UNSUPPORTED,
+               {"NSG8,Polar4", "remove"});
 }
 
 TEST_CASE("rows are updated in place", "[capi][changes]") {

@@ -276,7 +276,7 @@ TEST_CASE("errors of FAISS's are told without its source", "[capi]") {
   polar_index* none = nullptr;
   for (const char* description : {"LSH", "PQ3", "OPQ3,PQ3", "IVF2(Flat", "PCA4,Nonsense"})
     told_plainly(polar_index_create(description, kDim, POLAR_METRIC_INNER_PRODUCT, &none));
-  const IndexHandle graph = make_index("HNSW4,Flat", kDim, POLAR_METRIC_L2);
+  const IndexHandle graph = make_index("NSG8,Flat", kDim, POLAR_METRIC_L2);
   int64_t removed = 0;
   const int64_t id = 0;
   told_plainly(polar_index_remove(graph.get(), 1, &id, &removed));

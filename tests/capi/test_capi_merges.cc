@@ -185,6 +185,19 @@ TEST_CASE("merged rows have their ids, and both sides can be used", "[capi][merg
   }
 }
 
+TEST_CASE("inverted files that are not trained have nothing to merge", "[capi][merges]") {
+  for (const char* description : {"IVF4,Polar4", "IVF4,Flat"}) {
+    INFO(description);
+    const IndexHandle index = make_index(description, kDim, POLAR_METRIC_L2);
+    const IndexHandle other = make_index(description, kDim, POLAR_METRIC_L2);
+    require_ok(polar_index_merge(index.get(), other.get(), nullptr));
+    const std::vector<float> x = normal_rows(400, kDim, 1);
+    require_ok(polar_index_train(other.get(), 400, x.data(), nullptr));
+    check_failed(polar_index_merge(index.get(), other.get(), nullptr), POLAR_ERROR_STATE_MISMATCH,
+                 {"one of the indexes is not trained"});
+  }
+}
+
 TEST_CASE("an index that took rows by a merge is not trained again", "[capi][merges]") {
   const IndexHandle index = trained("Polar4", POLAR_METRIC_L2);
   const IndexHandle other = clone(index);

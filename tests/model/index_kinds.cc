@@ -40,11 +40,12 @@ constexpr IndexKind kKinds[] = {
     {"Flat", 16, kReconstructs | kFindsAll | kRenumbers | kFindsRanges | kMerges, 1e-9},
     {"IDMap2,Flat", 16, (kRows & ~kFilters) | kRemovesIds | kFindsRanges | kMerges, 1e-9},
     {"SQ8", 16, kReconstructs | kFindsAll | kRenumbers | kMerges | kClips, .2},
-    {"Polar2,RFlat", 20, kMaps | kReconstructs | kFindsAll | kFilters, 1e-9},
-    {"IDMap2,Polar2,RFlat", 20, kMaps | kRows, 1e-9},
-    {"HNSW8,Polar4", 20, kGraph, .1},
-    {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds, .1},
-    {"HNSW8,Flat", 16, kGraph, 1e-9},
+    {"Polar2,RFlat", 20, kMaps | kReconstructs | kFindsAll | kFilters | kRenumbers, 1e-9},
+    {"IDMap2,Polar2,RFlat", 20, kMaps | kRows | kRemovesIds, 1e-9},
+    {"HNSW8,Polar4", 20, kGraph | kRenumbers, .1},
+    {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds, .1},
+    {"HNSW8,Flat", 16, kGraph | kRenumbers, 1e-9},
+    {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers, .01},
     {"NSG8,Polar4", 20, kGraph | kBuildsOnce, .1},
 };
 

@@ -34,6 +34,13 @@ void HNSWOverPolar::add(idx_t n, const float* x) {
   });
 }
 
+size_t HNSWOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] {
+    const OmpThreads omp_threads(0);
+    return remove_rows(*this, sel);
+  });
+}
+
 template <>
 void GraphOverPolar<::faiss::IndexHNSW>::search_nodes(const SearchRequest& request,
                                                       const SearchResult& result,

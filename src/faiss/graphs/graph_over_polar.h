@@ -49,6 +49,8 @@ struct HNSWOverPolar final : GraphOverPolar<::faiss::IndexHNSW> {
   using GraphOverPolar::GraphOverPolar;
 
   void add(idx_t n, const float* x) override;
+  /// Rows that are left close up in their order (hnsw_removal.h).
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
 };
 
 struct NSGOverPolar final : GraphOverPolar<::faiss::IndexNSG> {

@@ -235,9 +235,14 @@ class Linker {
       save_old(target, &lock);
       add_link(target, node, level);
     }
+    if (level > 0 || targets_.empty() || is_linked_back(node, -1)) return;
+    // None of them keeps it: the nearest does, so that it can be found.
+    SharedGraph::Lock lock(graph_, targets_.back());
+    save_old(targets_.back(), &lock);
+    add_link(targets_.back(), node, level, true);
   }
 
-  void add_link(Node from, Node to, int level) {
+  void add_link(Node from, Node to, int level, bool must_stay = false) {
     SharedGraph::Links links = graph_.links(from, level);
     if (links[links.size() - 1] == -1) {
       size_t free = links.size();
@@ -258,11 +263,42 @@ class Linker {
         rivals_.push({to_link, links[i]});
       }
     }
-    shrink(rivals_, links.size() - (chained >= 0 ? 1 : 0));
+    const size_t capacity = links.size() - (chained >= 0 ? 1 : 0);
+    shrink(rivals_, capacity);
+    if (must_stay && !holds(rivals_, to)) {
+      if (rivals_.size() == capacity) rivals_.pop();
+      rivals_.push({distance(from, to), to});
+    }
+    if (level == 0) keep_last_links(from, links, capacity, chained);
     size_t i = 0;
     for (; !rivals_.empty(); ++i) links.set(i, rivals_.pop().node);
     if (chained >= 0) links.set(i++, chained);
     for (; i < links.size(); ++i) links.set(i, -1);
+  }
+
+  static bool holds(const Heap<FarthestOnTop>& heap, Node node) {
+    return std::any_of(heap.values().begin(), heap.values().end(),
+                       [node](const Neighbour& value) { return value.node == node; });
+  }
+
+  /// Of rows that lose their link from this one those stay that none of the rows they link to links
+  /// to: nothing else may lead there. `rivals_`: what stays otherwise.
+  void keep_last_links(Node from, const SharedGraph::Links& links, size_t capacity, Node chained) {
+    for (size_t i = 0; i < links.size() && rivals_.size() < capacity; ++i) {
+      const Node to = links[i];
+      if (to != chained && !holds(rivals_, to) && !is_linked_back(to, from))
+        rivals_.push({distance(from, to), to});
+    }
+  }
+  bool is_linked_back(Node node, Node but) const {
+    const SharedGraph::Links links = graph_.links(node, 0);
+    for (size_t i = 0; i < links.size() && links[i] >= 0; ++i) {
+      if (links[i] == but) continue;
+      const SharedGraph::Links back = graph_.links(links[i], 0);
+      for (size_t j = 0; j < back.size() && back[j] >= 0; ++j)
+        if (back[j] == node) return true;
+    }
+    return false;
   }
 
   SharedGraph& graph_;

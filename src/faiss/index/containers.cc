@@ -11,6 +11,7 @@
 #include "src/core/omp_threads.h"
 #include "src/faiss/foreign/faiss_error.h"
 #include "src/faiss/graphs/graph_over_polar.h"
+#include "src/faiss/index/position_removal.h"
 #include "src/faiss/index/refine_rows.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
@@ -202,6 +203,10 @@ void RefineOverPolar::add(idx_t n, const float* x) {
     require_rows("add", n, d, x);
     add_to_refinement(*this, n, x);
   });
+}
+
+size_t RefineOverPolar::remove_ids(const ::faiss::IDSelector& sel) {
+  return with_faiss_errors([&] { return remove_selected_positions(*this, sel); });
 }
 
 void RefineOverPolar::search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

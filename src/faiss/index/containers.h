@@ -69,6 +69,8 @@ struct RefineOverPolar final : ::faiss::IndexRefine {
   void train(idx_t n, const float* x) override;
   /// When one of the two indexes refuses the rows, neither has them.
   void add(idx_t n, const float* x) override;
+  /// Both lose the same rows, or none; the others close up in their order.
+  size_t remove_ids(const ::faiss::IDSelector& sel) override;
   /// params go to the base index; of SearchParametersRefine, and of IndexRefineSearchParameters
   /// where FAISS has them, k_factor counts and base_index_params go there. Ties: lower id first.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,

@@ -141,6 +141,10 @@ size_t IndexIVFPolar::remove_ids(const ::faiss::IDSelector& sel) {
 }
 
 void IndexIVFPolar::check_compatible_for_merge(const ::faiss::Index& other) const {
+  with_faiss_errors([&] {
+    require(is_trained && other.is_trained, StatusCode::not_trained,
+            "merge: both indexes must be trained");  // FAISS reads their centroids
+  });
   IndexIVF::check_compatible_for_merge(other);
   with_faiss_errors([&] {
     const auto& polar = dynamic_cast<const IndexIVFPolar&>(other);  // FAISS has compared the types

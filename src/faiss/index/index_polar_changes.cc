@@ -64,17 +64,26 @@ std::vector<idx_t> falling_rows(const RowIds& ids, const ::faiss::IDSelector& se
 
 }  // namespace
 
+void IndexPolar::require_removable(const char* call) const {
+  require_row_codes(call, *codec_);
+  require_writable(call, *codes_);
+}
+
+void IndexPolar::remove_positions(const std::vector<uint64_t>& gone) noexcept {
+  codes_->remove(*codec_, gone);
+  ntotal = codes_->rows();
+}
+
 size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
   return with_faiss_errors([&] {
-    require_row_codes("remove_ids", *codec_);
-    require_writable("remove_ids", *codes_);
+    require_removable("remove_ids");
     const idx_t before = ntotal;
     if (ids_->empty()) {
       std::vector<uint64_t> removed(static_cast<size_t>((ntotal + 63) / 64));
       for (idx_t row = 0; row < ntotal; ++row) {
         if (sel.is_member(row)) removed[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
       }
-      codes_->remove(*codec_, removed);
+      remove_positions(removed);
     } else {
       const std::vector<idx_t> rows = falling_rows(*ids_, sel);
       codes_->swap_remove(*codec_, rows);

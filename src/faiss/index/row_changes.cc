@@ -30,6 +30,7 @@
 #include "src/faiss/index/added_rows.h"
 #include "src/faiss/index/list_places.h"
 #include "src/faiss/index/list_rows.h"
+#include "src/faiss/index/position_removal.h"
 
 namespace polarquant {
 namespace {
@@ -372,6 +373,9 @@ size_t remove_rows(::faiss::Index& index, const ::faiss::IDSelector& sel) {
             "remove: rows of inverted files of this kind cannot be removed");
     return remove_from_lists(*ivf, sel);
   }
+  const bool is_graph = is_hnsw(index) || dynamic_cast<HNSWOverPolar*>(&index) != nullptr;
+  if (is_graph || dynamic_cast<::faiss::IndexRefine*>(&index) != nullptr)
+    return remove_selected_positions(index, sel);
   if (dynamic_cast<::faiss::IndexFlatCodes*>(&index) != nullptr)
     return index.remove_ids(SelectedRows(sel, index.ntotal, [](idx_t row) { return row; }));
   return index.remove_ids(sel);
@@ -389,8 +393,13 @@ void require_mergeable(const ::faiss::Index& index, const ::faiss::Index& other)
   } else if (const auto* map = dynamic_cast<const ::faiss::IndexIDMap*>(&index)) {
     require_mergeable(*map->index, *same_kind(*map, other).index);
   } else if (const auto* ivf = dynamic_cast<const ::faiss::IndexIVF*>(&index)) {
+    const auto& lists_of_other = same_kind(*ivf, other);
+    require(ivf->is_trained == lists_of_other.is_trained, StatusCode::state_mismatch,
+            "merge: one of the indexes is not trained");
+    // FAISS reads centroids that are not there yet.
+    if (!ivf->is_trained) return;
     const HiddenMap hidden(*ivf);
-    const HiddenMap hidden_of_other(same_kind(*ivf, other));
+    const HiddenMap hidden_of_other(lists_of_other);
     index.check_compatible_for_merge(other);
   } else if (const auto* flat = dynamic_cast<const ::faiss::IndexFlat*>(&index)) {
     // Of files FAISS gives a class back that its factory does not make.

@@ -72,15 +72,6 @@ class BlockStore final : public BlockRowStore {
   CodeBlocks blocks_;
 };
 
-/// A buffer of single rows' codes, for row_removal.h.
-struct RowsOfBuffer {
-  const Codec& codec;
-  CodeBuffer& buffer;
-
-  void get(int64_t row, uint8_t* code) const { buffer.get(codec, row, code); }
-  void overwrite(int64_t row, const uint8_t* code) { buffer.overwrite(codec, row, code); }
-};
-
 class BufferStore final : public RowCodeStore {
  public:
   BufferStore() = default;
@@ -101,10 +92,9 @@ class BufferStore final : public RowCodeStore {
     buffer_.overwrite(codec, row, code);
   }
   void remove(const Codec& codec, std::span<const uint64_t> removed) override {
-    RowsOfBuffer buffer = {codec, buffer_};
-    std::vector<uint8_t> code(codec.layout().group_bytes);
+    const size_t bytes = codec.layout().group_bytes;
     const int64_t kept = move_kept_rows(rows(), removed, [&](int64_t from, int64_t to) {
-      copy_row(buffer, from, to, code.data());
+      buffer_.overwrite(codec, to, row_codes().data + static_cast<size_t>(from) * bytes);
     });
     buffer_.go_back_to(codec, kept, {});
   }

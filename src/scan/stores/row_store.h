@@ -58,7 +58,7 @@ class RowStore {
   virtual void append_codes(const Codec& codec, int64_t n, const uint8_t* codes) = 0;
   virtual void overwrite(const Codec& codec, int64_t row, const uint8_t* code) noexcept = 0;
   /// Takes out the rows whose bit of `removed` is 1 (bit row%64 of word row/64); the others keep
-  /// their order. Unchanged after an error.
+  /// their order. Of rows in memory nothing fails.
   virtual void remove(const Codec& codec, std::span<const uint64_t> removed) = 0;
   /// Takes out rows, falling, by putting each time the last row in the place of one; costs no more
   /// than these. Unchanged after an error.

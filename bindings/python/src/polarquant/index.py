@@ -264,7 +264,7 @@ class Index(IndexTraits):
         (`polarquant.filters`); functions are not taken, since one that raised would leave half of
         the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
-        cannot do that (inverted files, id maps), or remove rows (graphs, refinements).
+        cannot do that (inverted files, id maps), or remove rows (NSG). Of graphs remove many at once.
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")

@@ -46,7 +46,7 @@ class PolarVectorStore(BasePydanticVectorStore):
     description: a code, or one in a factory string: "Polar4", "Polar2", "IVF1024,Polar4". What needs
     training keeps its first nodes' embeddings as floats, and searches these exactly, until there
     are enough to train it: 39 for each list of an inverted file, 10 for each dimension of a code.
-    Graphs cannot delete or replace.
+    Calls that delete or replace pass over all of a graph; NSG cannot.
     metric: "cosine", "ip" or "l2". Similarities are larger the nearer: cosines, inner products, or
     squared distances below 0.
 

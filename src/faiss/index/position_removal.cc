@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "src/faiss/index/position_removal.h"
+
+#include <faiss/IndexFlatCodes.h>
+#include <faiss/IndexHNSW.h>
+#include <faiss/IndexPreTransform.h>
+#include <faiss/IndexRefine.h>
+#include <faiss/impl/IDSelector.h>
+
+#include "polarquant/faiss.h"
+#include "src/core/status.h"
+#include "src/scan/layout/row_removal.h"
+
+namespace polarquant {
+namespace {
+
+class GoneRows final : public ::faiss::IDSelector {
+ public:
+  explicit GoneRows(const std::vector<uint64_t>& gone) : gone_(gone) {}
+  bool is_member(idx_t row) const override { return is_removed(gone_, row); }
+
+ private:
+  const std::vector<uint64_t>& gone_;
+};
+
+}  // namespace
+
+PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64_t>& gone)
+    : index_(index), gone_(gone) {
+  if (auto* both = dynamic_cast<::faiss::IndexRefine*>(&index)) {
+    parts_.reserve(2);
+    parts_.emplace_back(*both->base_index, gone);
+    parts_.emplace_back(*both->refine_index, gone);
+  } else if (auto* chain = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
+    parts_.emplace_back(*chain->index, gone);
+  } else if (auto* graph = dynamic_cast<::faiss::IndexHNSW*>(&index)) {
+    require(graph->storage != nullptr && graph->ntotal == graph->storage->ntotal,
+            StatusCode::state_mismatch, "remove: the graph has {} rows, its storage {}",
+            graph->ntotal, graph->storage == nullptr ? 0 : graph->storage->ntotal);
+    links_ = std::make_unique<HnswRemoval>(*graph, gone);
+    parts_.emplace_back(*graph->storage, gone);
+  } else if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
+    polar->require_removable("remove");
+    require(polar->ids().empty(), StatusCode::unsupported,
+            "remove: rows of a part have ids of their own");
+  } else {
+    require(dynamic_cast<::faiss::IndexFlatCodes*>(&index) != nullptr, StatusCode::unsupported,
+            "remove: rows of indexes of this kind, or of a part of it, cannot be removed");
+  }
+}
+
+void PositionRemoval::apply() noexcept {
+  for (PositionRemoval& part : parts_) part.apply();
+  if (auto* polar = dynamic_cast<IndexPolar*>(&index_)) {
+    polar->remove_positions(gone_);
+  } else if (parts_.empty()) {
+    index_.remove_ids(GoneRows(gone_));
+  } else {
+    if (links_ != nullptr) links_->apply(dynamic_cast<::faiss::IndexHNSW&>(index_).hnsw);
+    index_.ntotal = parts_.front().index_.ntotal;
+  }
+}
+
+size_t remove_selected_positions(::faiss::Index& index, const ::faiss::IDSelector& sel) {
+  std::vector<uint64_t> gone((static_cast<size_t>(index.ntotal) + 63) / 64);
+  size_t count = 0;
+  for (idx_t row = 0; row < index.ntotal; ++row) {
+    if (!sel.is_member(row)) continue;
+    gone[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
+    ++count;
+  }
+  PositionRemoval removal(index, gone);
+  if (count > 0) removal.apply();
+  return count;
+}
+
+}  // namespace polarquant
