@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The C, C++ and Python blocks of the README and of pages are runs of lines of the example programs, which
+"""The program blocks of the README and of pages are runs of lines of the example programs, which
 are compiled and run: so what a reader copies works.
 
 usage: check_code_blocks.py ROOT | check_code_blocks.py --self-test
@@ -11,9 +11,10 @@ import sys
 import textwrap
 
 PAGES = ["README.md", "bindings/python/README.md", "docs/c_api.md", "docs/choosing.md", "docs/faiss.md",
-         "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/tutorials/benchmark.md",
+         "docs/languages.md", "docs/python.md", "docs/quickstart.md", "docs/search.md", "docs/tutorials/benchmark.md",
          "docs/tutorials/database.md", "docs/tutorials/faiss.md", "docs/tutorials/filters.md", "docs/tutorials/rag.md"]
-EXAMPLES = {"c": "c", "cpp": "cc", "python": "py"}  # what their files end with
+# What their files end with; those of other languages are run by their bindings' tests.
+EXAMPLES = {"c": "c", "cpp": "cc", "python": "py", "rust": "rs", "go": "go", "js": "mjs", "java": "java"}
 # Declarations of a reference, which is compared with the header.
 REFERENCE = re.compile(r"^<!-- reference of .*?^<!-- end of reference -->$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -40,7 +41,8 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     root = pathlib.Path(arguments[0])
-    examples = {language: sorted((root / "examples").rglob(f"*.{ending}"))
+    folders = [root / "examples", *sorted((root / "bindings").glob("*/examples"))]
+    examples = {language: [path for folder in folders for path in sorted(folder.rglob(f"*.{ending}"))]
                 for language, ending in EXAMPLES.items()}
     blocks = 0
     failed = 0
@@ -52,7 +54,7 @@ def main(arguments):
             blocks += 1
             texts = [example.read_text(encoding="utf-8") for example in examples[language]]
             if not any(is_run_of_lines(block, text) for text in texts):
-                print(f"{page}: this block is in none of examples/**/*.{EXAMPLES[language]}:\n{block}")
+                print(f"{page}: this block is in none of the examples *.{EXAMPLES[language]}:\n{block}")
                 failed += 1
     print(f"{blocks} code blocks read, {failed} differ from the examples")
     return 1 if failed or blocks == 0 else 0

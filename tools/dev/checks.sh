@@ -10,7 +10,7 @@ command_test() {
       --slow) selection=() ;;
       --clang) packages+=("${packages_clang[@]}") ;;
       --bindings)
-        mapfile -t -O "${#packages[@]}" packages < <(cat "$root"/bindings/*/packages.txt)
+        mapfile -t -O "${#packages[@]}" packages < <(packages_of_bindings)
         options+=(-DPOLARQUANT_TEST_BINDINGS=ON)
         ;;
       --browser) packages+=("${packages_browser[@]}") ;;

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: MIT
 # Debian packages that commands of dev.sh need, and their installation.
 
@@ -14,6 +14,15 @@ packages_tidy=("${packages_clang[@]}" clang-tidy-14)
 packages_fuzz=("${packages_clang[@]}" libclang-rt-14-dev)
 packages_aarch64=(qemu-user-static g++-aarch64-linux-gnu libhwy-dev:arm64 libfmt-dev:arm64
   libxxhash-dev:arm64 libgomp1:arm64 libopenblas-dev:arm64)
+
+# Node's own packages bring its headers, and do not go beside Debian's of the headers alone.
+packages_of_bindings() {
+  local package
+  while read -r package; do
+    if [[ $package == libnode-dev && -e /usr/include/node/node_api.h ]]; then continue; fi
+    printf '%s\n' "$package"
+  done < <(cat "$root"/bindings/{rust,go,node,java}/packages.txt | sort --unique)
+}
 
 is_installed() {
   local architecture

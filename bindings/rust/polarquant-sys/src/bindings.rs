@@ -704,10 +704,11 @@ extern "C" {
     #[doc = " Removes the rows with these ids, (n), in any order; ids that are not held are passed over."]
     #[doc = " *removed, unless NULL: rows that went. Rows without ids of the caller's keep their order and are"]
     #[doc = " numbered anew, from 0; where an index cannot do that (inverted files, id maps), and where it"]
-    #[doc = " cannot remove at all (graphs, refinements), POLAR_ERROR_UNSUPPORTED. Of rows with ids the last"]
-    #[doc = " ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in an"]
-    #[doc = " index that is one of our specs or an inverted file of them, about a microsecond a row that goes;"]
-    #[doc = " else a pass over all rows. Memory is given back."]
+    #[doc = " cannot remove at all (NSG, FAISS's packed lists), POLAR_ERROR_UNSUPPORTED. Of rows with ids the"]
+    #[doc = " last ones take the places, which matters for nothing but ties. Cost: with ids of the caller's, in"]
+    #[doc = " an index that is one of our specs or an inverted file of them, about a microsecond a row that"]
+    #[doc = " goes; else a pass over all rows, of a graph over all links too, whose rows that went"]
+    #[doc = " cost about as much as rows that come: many in one call cost less. Memory is given back."]
     pub fn polar_index_remove(
         index: *mut polar_index,
         n: i64,

@@ -108,7 +108,8 @@ final class IndexTest {
       graph.add(x);
       SearchOptions wide = SearchOptions.DEFAULT.withEfSearch(100);
       Expect.equal(graph.search(Rows.row(x, 5, DIM), 1, wide).id(0), 5);
-      Expect.thrown(PolarException.Unsupported.class, () -> graph.remove(1), "HNSW8");
+      Expect.equal(graph.remove(1), 1);
+      Expect.equal(graph.search(Rows.row(x, 5, DIM), 1, wide).id(0), 4);
     }
     try (Index refined = new Index("Polar2,RFlat", DIM, Metric.L2)) {
       refined.add(x);
