@@ -90,9 +90,10 @@ POLAR_API polar_status polar_index_explain(const polar_index* index, int64_t nq,
  * lims always tells how many there are. Two calls, the first with capacity 0 (scores and ids may
  * then be NULL), get all of them, at the cost of two searches.
  * options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf
- * finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements,
- * scalar and product quantizers of FAISS's). Memory: 16 bytes a row found, besides; filters of
- * FAISS's own indexes are applied to what is found without.
+ * finds every row. A graph of our specs finds those that it comes to from the nearest by way of
+ * rows within the radius: nearly all. POLAR_ERROR_UNSUPPORTED for an index without range search
+ * (FAISS's graphs, scalar and product quantizers, and refinements). Memory: 16 bytes a row found,
+ * besides; filters of FAISS's own indexes are applied to what is found without.
  */
 POLAR_API polar_status polar_index_range_search(const polar_index* index, int64_t nq,
                                                 const float* queries, float radius,

@@ -30,8 +30,8 @@ constexpr Row kTable[] = {
     {"Polar4", flat, filters | ranges},
     {"PolarScalar4", flat, filters | ranges},
     {"IVF8,Polar4", lists, filters | ranges | takes_nprobe},
-    {"HNSW16,Polar4", graph, filters},
-    {"NSG16,Polar4", graph, filters},
+    {"HNSW16,Polar4", graph, filters | ranges},
+    {"NSG16,Polar4", graph, filters | ranges},
     {"Polar2,RFlat", flat, filters | refines},
     {"IVF8,Polar2,Refine(Polar8)", lists, filters | refines | takes_nprobe},
     {"PCA8,IDMap2,Polar4", flat, filters | ranges},
@@ -202,7 +202,6 @@ void check_filtered_search(const Row& row, const IndexHandle& index) {
 
 void check_filtered_range(const Row& row, const IndexHandle& index, polar_metric metric) {
   polar_search_options options = defaults(row);
-  options.ef_search = 0;
   const AllFilters all_filters;
   const float radius = metric == POLAR_METRIC_L2 ? 25.0F : 0.5F;
   Found all;

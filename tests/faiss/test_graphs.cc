@@ -2,6 +2,7 @@
 // HNSW and NSG over polar codes: what they find, and that what they return is Codec::score.
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexNSG.h>
+#include <faiss/impl/AuxIndexStructures.h>
 #include <faiss/impl/IDSelector.h>
 #include <omp.h>
 
@@ -170,6 +171,58 @@ TEST_CASE("Rows are linked as FAISS links them", "[faiss][graph]") {
   size_t same = 0;
   for (size_t i = 0; i < a.neighbors.size(); ++i) same += a.neighbors[i] == b.neighbors[i] ? 1 : 0;
   CHECK(same >= a.neighbors.size() * 99 / 100);
+}
+
+TEST_CASE("Graphs find rows within a radius", "[faiss][graph][range]") {
+  const std::string description =
+      GENERATE("HNSW16,Polar4", "NSG32,Polar4", "HNSW16,PolarScalar4", "HNSW16,Polar2-pca");
+  const ::faiss::MetricType metric = GENERATE(::faiss::METRIC_INNER_PRODUCT, ::faiss::METRIC_L2);
+  CAPTURE(description, static_cast<int>(metric));
+  const auto index = filled(description, metric);
+  const auto flat = filled(description.substr(description.find(',') + 1), metric);
+  SearchParametersPolar exact;
+  exact.exactness = std::numeric_limits<float>::infinity();
+  const auto nq = std::ssize(queries()) / kDim;
+  // Few rows, a tenth, and all.
+  const Found nearest = find(*flat, queries(), kRows, &exact);
+  for (const int64_t rank : {3, 80, int{kRows}}) {
+    const float radius = rank == kRows ? (metric == ::faiss::METRIC_L2 ? 1 : -1) *
+                                             std::numeric_limits<float>::infinity()
+                                       : nearest.distances[static_cast<size_t>(rank)];
+    ::faiss::RangeSearchResult found(static_cast<size_t>(nq));
+    ::faiss::RangeSearchResult expected(static_cast<size_t>(nq));
+    index->range_search(nq, queries().data(), radius, &found);
+    flat->range_search(nq, queries().data(), radius, &expected, &exact);
+    size_t both = 0;
+    for (size_t q = 0; q < static_cast<size_t>(nq); ++q) {
+      const auto* first = expected.labels + expected.lims[q];
+      const auto* last = expected.labels + expected.lims[q + 1];
+      for (size_t i = found.lims[q]; i < found.lims[q + 1]; ++i) {
+        const auto* same = std::find(first, last, found.labels[i]);
+        REQUIRE(same != last);  // nothing beyond the radius
+        REQUIRE(std::abs(expected.distances[same - expected.labels] - found.distances[i]) < 1e-3F);
+        ++both;
+      }
+    }
+    CAPTURE(rank);
+    CHECK(static_cast<double>(both) >=
+          .95 * static_cast<double>(expected.lims[static_cast<size_t>(nq)]));
+  }
+  // A filter leaves rows out, not ways: few rows, and half.
+  for (const idx_t last : {idx_t{40}, idx_t{kRows / 2}}) {
+    const ::faiss::IDSelectorRange some(0, last);
+    ::faiss::SearchParameters params;
+    params.sel = const_cast<::faiss::IDSelectorRange*>(&some);
+    ::faiss::RangeSearchResult found(static_cast<size_t>(nq));
+    index->range_search(nq, queries().data(), nearest.distances[80], &found, &params);
+    ::faiss::RangeSearchResult all(static_cast<size_t>(nq));
+    index->range_search(nq, queries().data(), nearest.distances[80], &all);
+    const auto end = all.labels + all.lims[static_cast<size_t>(nq)];
+    const auto allowed = std::count_if(all.labels, end, [&](idx_t id) { return id < last; });
+    const auto kept = static_cast<int64_t>(found.lims[static_cast<size_t>(nq)]);
+    CHECK(kept >= allowed - allowed / 20);
+    CHECK(std::all_of(found.labels, found.labels + kept, [&](idx_t id) { return id < last; }));
+  }
 }
 
 TEST_CASE("HNSW indexes begin empty and name what is wrong", "[faiss][graph]") {

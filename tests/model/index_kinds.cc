@@ -42,11 +42,11 @@ constexpr IndexKind kKinds[] = {
     {"SQ8", 16, kReconstructs | kFindsAll | kRenumbers | kMerges | kClips, .2},
     {"Polar2,RFlat", 20, kMaps | kReconstructs | kFindsAll | kFilters | kRenumbers, 1e-9},
     {"IDMap2,Polar2,RFlat", 20, kMaps | kRows | kRemovesIds, 1e-9},
-    {"HNSW8,Polar4", 20, kGraph | kRenumbers, .1},
-    {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds, .1},
+    {"HNSW8,Polar4", 20, kGraph | kRenumbers | kFindsRanges, .1},
+    {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds | kFindsRanges, .1},
     {"HNSW8,Flat", 16, kGraph | kRenumbers, 1e-9},
     {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers, .01},
-    {"NSG8,Polar4", 20, kGraph | kBuildsOnce, .1},
+    {"NSG8,Polar4", 20, kGraph | kBuildsOnce | kFindsRanges, .1},
 };
 
 }  // namespace

@@ -20,15 +20,16 @@ namespace {
 /// Indexes inside indexes; FAISS's factory makes four at most.
 constexpr int kMaxDepth = 16;
 
-/// The first row that recognizes an index has it; the last one recognizes all.
+/// The first row that recognizes an index has it; the last one is of all others.
 constexpr const StoredKind* kKinds[] = {
     &kStoredPolar,    &kStoredPreTransform, &kStoredIDMap2, &kStoredIDMap, &kStoredRefine,
     &kStoredIVFPolar, &kStoredIVFOverPolar, &kStoredHnsw,   &kStoredNsg,   &kStoredFaiss,
 };
 
 const StoredKind& kind_of(const ::faiss::Index& index) {
-  return **std::find_if(std::begin(kKinds), std::end(kKinds),
-                        [&](const StoredKind* kind) { return kind->recognizes(index); });
+  const auto* known = std::find_if(std::begin(kKinds), std::end(kKinds) - 1,
+                                   [&](const StoredKind* kind) { return kind->recognizes(index); });
+  return **known;
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class GraphFilter {
   /// Whether all that it keeps are to be scored, where a search has found so many by a walk, or
   /// none without one.
   bool gathers_after(size_t found) const {
-    return !keeps_all() && static_cast<int64_t>(found) < std::min(k_, allowed_);
+    return !walks() || (!keeps_all() && static_cast<int64_t>(found) < std::min(k_, allowed_));
   }
   /// body(nodes) for all that it keeps, kTogether at a time and in order.
   static constexpr size_t kTogether = 64;

@@ -9,6 +9,7 @@
 #include "src/faiss/graphs/graph_links.h"
 #include "src/faiss/graphs/nsg_builder.h"
 #include "src/faiss/graphs/nsg_graph.h"
+#include "src/faiss/index/range_result.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/search_parameters.h"
@@ -67,6 +68,19 @@ void GraphOverPolar<FaissGraph>::search(idx_t n, const float* x, idx_t k, float*
   with_faiss_errors([&] {
     search_nodes(make_request(n, x, SearchGoal::best(k), params, kDefaultExactness),
                  {distances, labels}, dynamic_cast<const GivenParameters*>(params));
+  });
+}
+
+template <typename FaissGraph>
+void GraphOverPolar<FaissGraph>::range_search(idx_t n, const float* x, float radius,
+                                              ::faiss::RangeSearchResult* result,
+                                              const ::faiss::SearchParameters* params) const {
+  with_faiss_errors([&] {
+    require_range_result(n, result);
+    RangeFound found;
+    search_nodes(make_request(n, x, SearchGoal::within(radius), params, kDefaultExactness), &found,
+                 dynamic_cast<const GivenParameters*>(params));
+    write_range_result(found, result);
   });
 }
 

@@ -39,6 +39,11 @@ struct GraphOverPolar : FaissGraph {
   /// whatever the selector says and returns the best of those that it names.
   void search(idx_t n, const float* x, idx_t k, float* distances, idx_t* labels,
               const ::faiss::SearchParameters* params = nullptr) const override;
+  /// All rows within a radius that a walk for the nearest, and then from each row within it to its
+  /// neighbours, comes to: inner products above it, squared distances below it. params as for
+  /// search.
+  void range_search(idx_t n, const float* x, float radius, ::faiss::RangeSearchResult* result,
+                    const ::faiss::SearchParameters* params = nullptr) const override;
   /// The same, as the library asks for it.
   using GivenParameters = ::faiss::SearchParametersHNSW;
   void search_nodes(const SearchRequest& request, const SearchResult& result,

@@ -2,12 +2,12 @@
 #include "src/faiss/graphs/graph_search.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "src/codec/codec.h"
-#include "src/core/checked_size.h"
 #include "src/core/parallel.h"
 #include "src/faiss/graphs/graph_beam.h"
 #include "src/faiss/graphs/graph_filter.h"
@@ -15,6 +15,7 @@
 #include "src/scan/kernels/tile.h"
 #include "src/scan/search/search_progress.h"
 #include "src/scan/search/search_request.h"
+#include "src/scan/search/search_result.h"
 #include "src/scan/search/spare_memory.h"
 #include "src/scan/search/top_k.h"
 #include "src/scan/stores/kept_copies.h"
@@ -34,9 +35,15 @@ constexpr float kExactness = 1.5F;
 /// takes a tenth longer than two, three no less.
 constexpr int kExpandedTogether = 2;
 
+/// Neighbours are compared by levels, which are this share of a radius off at most where it counts;
+/// rows that are taken beyond the radius are left out by their scores.
+constexpr float kSlackOfRadius = .005F;
+
 /// What searches of one thread work in.
 struct GraphMemory {
   SeenNodes seen;
+  SeenNodes expanded;           // for searches within a radius
+  std::vector<int32_t> inside;  // the radius
   GraphBeam beam;
   std::vector<int32_t> waiting;  // whose signs are on their way
   std::vector<int32_t> good;     // whose codes are on their way
@@ -46,24 +53,30 @@ struct GraphMemory {
 /// One thread's searches of a graph.
 class GraphSearch {
  public:
-  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, int64_t k, const GraphFilter& filter)
+  GraphSearch(const GraphLinks& graph, const IndexPolar& rows, const SearchGoal& goal,
+              const GraphFilter& filter)
       : graph_(graph),
         filter_(filter),
-        k_(k),
+        goal_(goal),
+        collects_(goal.is_range || !filter.keeps_all()),
         higher_is_nearer_(rows.codec().higher_is_nearer()),
+        limit_(key_of_score(goal.radius, higher_is_nearer_) +
+               (std::isfinite(goal.radius) ? kSlackOfRadius * std::abs(goal.radius) : 0)),
         nodes_(rows.ntotal),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
-  void search(const float* query, float* distances, idx_t* labels) {
-    kept_ = TopK(k_);
+  /// The best that a search for k finds, or all within the radius and few others, with their
+  /// scores.
+  std::vector<Neighbor> find(const float* query) {
+    kept_ = collector();
     if (filter_.walks()) walk(query);
     if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
-    std::vector<Neighbor> found = filter_.keeps_all() ? beam_neighbors() : kept_.neighbors();
+    std::vector<Neighbor> found = collects_ ? kept_.neighbors() : beam_neighbors();
     for (Neighbor& candidate : found) {
       const float score = scorer_->exact_score(candidate.id);
       candidate.key = candidate.score = key_of_score(score, higher_is_nearer_);
     }
-    write_top_k(found, k_, higher_is_nearer_, distances, labels);
+    return found;
   }
 
  private:
@@ -72,17 +85,20 @@ class GraphSearch {
     float key;
   };
 
+  TopK collector() const { return goal_.is_range ? TopK::within(limit_) : TopK(goal_.k); }
+
   void walk(const float* query) {
     scorer_->set_query(query, kExactness);
     Nearest nearest = enter();
     for (int level = graph_.max_level; level > 0; --level) nearest = descend(nearest, level);
     search_level_0(nearest);
+    if (goal_.is_range) expand_inside();
   }
 
   /// Scores all nodes that the filter keeps: some, while the codes of others are on their way.
   void gather(const float* query) {
     scorer_->set_query(query, kDefaultExactness);
-    kept_ = TopK(k_);
+    kept_ = collector();
     good_.clear();
     filter_.for_each([&](std::span<const int32_t> nodes) {
       waiting_.assign(nodes.begin(), nodes.end());
@@ -142,6 +158,10 @@ class GraphSearch {
   void search_level_0(Nearest start) {
     seen_.begin(nodes_);
     beam_.begin(filter_.ef());
+    if (goal_.is_range) {
+      expanded_.begin(nodes_);
+      inside_.clear();
+    }
     waiting_.clear();
     seen_.add_new({&start.node, 1}, &waiting_);
     waiting_.clear();
@@ -158,40 +178,73 @@ class GraphSearch {
       keep_reaching(worst_key(), good_);
       waiting_.clear();
       for (int i = 0; i < kExpandedTogether && left > 0 && beam_.has_next(); ++i, --left)
-        seen_.add_new(graph_.neighbours(beam_.expand_next(), 0), &waiting_);
+        seen_.add_new(graph_.neighbours(expand_next(), 0), &waiting_);
       fetch_nodes(waiting_);
       score_good();
       for (size_t i = 0; i < good_.size(); ++i) take(good_[i], keys_[i]);
     }
   }
 
+  int32_t expand_next() {
+    const int32_t node = beam_.expand_next();
+    if (goal_.is_range) is_new_expansion(node);
+    return node;
+  }
+  bool is_new_expansion(int32_t node) {
+    const size_t before = good_.size();
+    expanded_.add_new({&node, 1}, &good_);
+    const bool is_new = good_.size() > before;
+    good_.resize(before);
+    return is_new;
+  }
+
+  /// Looks at the neighbours of all nodes within the radius, whatever the filter says of these.
+  void expand_inside() {
+    for (size_t i = 0; i < inside_.size(); ++i) {
+      if (!is_new_expansion(inside_[i])) continue;
+      good_.clear();
+      seen_.add_new(graph_.neighbours(inside_[i], 0), &good_);
+      fetch_nodes(good_);
+      keep_reaching(limit_, good_);
+      score_good();
+      for (size_t j = 0; j < good_.size(); ++j) keep(good_[j], keys_[j]);
+    }
+  }
+
   /// Keys above it change nothing.
   float worst_key() const {
-    return filter_.keeps_all() ? beam_.worst_key() : std::max(beam_.worst_key(), kept_.worst_key());
+    return collects_ ? std::max(beam_.worst_key(), kept_.worst_key()) : beam_.worst_key();
   }
 
   void take(int32_t node, float key) {
     if (beam_.insert(key, node)) graph_.fetch_place(node);
-    if (!filter_.keeps_all() && key <= kept_.worst_key() && filter_.keeps(node))
-      kept_.push({key, node});
+    if (collects_) keep(node, key);
+  }
+  void keep(int32_t node, float key) {
+    if (goal_.is_range && key <= limit_) inside_.push_back(node);
+    if (key <= kept_.worst_key() && filter_.keeps(node)) kept_.push({key, node});
   }
 
   std::vector<Neighbor> beam_neighbors() const {
     std::vector<Neighbor> best;
-    const size_t count = std::min(beam_.size(), static_cast<size_t>(k_));
+    const size_t count = std::min(beam_.size(), static_cast<size_t>(goal_.k));
     for (size_t i = 0; i < count; ++i) best.push_back({0, beam_.id(i)});
     return best;
   }
 
   const GraphLinks& graph_;
   const GraphFilter& filter_;
-  int64_t k_;
+  SearchGoal goal_;
+  bool collects_;  // what it finds is not just the best nodes of the beam
   bool higher_is_nearer_;
+  float limit_;  // the largest key that may be within the radius
   int64_t nodes_;
   std::unique_ptr<RowScorer> scorer_;
-  TopK kept_{1};  // of those the filter lets through
+  TopK kept_{1};  // of those the filter lets through, or that lie within the radius
   SpareMemory<GraphMemory> memory_;
   SeenNodes& seen_ = memory_->seen;
+  SeenNodes& expanded_ = memory_->expanded;
+  std::vector<int32_t>& inside_ = memory_->inside;
   GraphBeam& beam_ = memory_->beam;
   std::vector<int32_t>& waiting_ = memory_->waiting;
   std::vector<int32_t>& good_ = memory_->good;
@@ -203,34 +256,33 @@ class GraphSearch {
 void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,
                   const SearchResult& result) {
   const idx_t n = request.nq;
-  const idx_t k = request.goal.k;
-  require(k >= 1, StatusCode::bad_argument, "search: k is {}; at least 1 is needed", k);
-  require_rows("search", n, rows.d, request.queries);
+  require_rows(request.goal.is_range ? "range_search" : "search", n, rows.d, request.queries);
   require_trained("search", rows.codec());
   require(request.options.ef_search > 0 || graph.ef >= 1, StatusCode::bad_argument,
           "search: {} is {}; at least 1 is needed", graph.ef_name, graph.ef);
-  checked_mul(checked_mul(n, k, "n x k results"), sizeof(idx_t), "n x k results");
-  if (rows.ntotal == 0) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    std::fill_n(result.scores, n * k, rows.codec().higher_is_nearer() ? -kInfinity : kInfinity);
-    std::fill_n(result.ids, n * k, idx_t{-1});
-    return;
-  }
+  ResultWriter writer(request, rows.codec().higher_is_nearer(), result);
   const GraphFilter filter(request, nodes_kept(graph.ef, request, rows.ntotal), rows.ntotal);
   SearchRequest node_request = request;
   node_request.filter = filter.nodes();
-  if (search_kept_copies(rows.codes(), rows.codec(), node_request, filter.most_copies(), result))
+  if (rows.ntotal > 0 &&
+      search_kept_copies(rows.codes(), rows.codec(), node_request, filter.most_copies(), result))
     return;
+  writer.begin_group(n);
   const int threads = thread_count(0, n);
   std::vector<std::unique_ptr<GraphSearch>> searches(static_cast<size_t>(threads));
   SearchProgress progress(request.progress, static_cast<double>(n));
   parallel_for(n, threads, [&](int64_t query, int thread) {
-    auto& search = searches[static_cast<size_t>(thread)];
-    if (search == nullptr) search = std::make_unique<GraphSearch>(graph, rows, k, filter);
-    search->search(request.queries + query * rows.d, result.scores + query * k,
-                   result.ids + query * k);
+    std::vector<Neighbor> found;
+    if (rows.ntotal > 0) {
+      auto& search = searches[static_cast<size_t>(thread)];
+      if (search == nullptr)
+        search = std::make_unique<GraphSearch>(graph, rows, request.goal, filter);
+      found = search->find(request.queries + query * rows.d);
+    }
+    writer.write(0, query, found);
     progress.advance(1);
   });
+  writer.end_group();
 }
 
 }  // namespace polarquant

@@ -43,7 +43,8 @@ struct GraphLinks {
   }
 };
 
-/// The k best rows of each query; the filter is of what is returned, not of what is visited.
+/// The k best rows of each query, or those within a radius: a walk for the nearest, and from there
+/// on all that are linked within it. The filter is of what is returned, not of what is visited.
 void search_graph(const GraphLinks& graph, const IndexPolar& rows, const SearchRequest& request,
                   const SearchResult& result);
 

@@ -54,7 +54,7 @@ std::string IndexPolar::difference_of_kind(const IndexPolar& other) const {
 std::string IndexPolar::difference(const IndexPolar& other) const {
   if (!other.codes_->holds_floats() && !learns_from_rows())
     return codec_->difference(*other.codec_);
-  const std::string kind = difference_of_kind(other);
+  std::string kind = difference_of_kind(other);
   if (!kind.empty() || other.codes_->holds_floats()) return kind;
   const std::span<const float> centre = codec_->centre();
   const bool centre_is_given = !options_.learn_centre || !options_.centre.empty();

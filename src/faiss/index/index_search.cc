@@ -111,12 +111,12 @@ class IndexSearch {
       polar->search_rows(request_, result_);
     } else if (const auto* polar_ivf = dynamic_cast<const IndexIVFPolar*>(&index)) {
       polar_ivf->search_lists(request_, result_);
-    } else if (request_.goal.is_range) {
-      range_search_faiss(index);
     } else if (const auto* polar_hnsw = dynamic_cast<const HNSWOverPolar*>(&index)) {
       polar_hnsw->search_nodes(request_, result_);
     } else if (const auto* polar_nsg = dynamic_cast<const NSGOverPolar*>(&index)) {
       polar_nsg->search_nodes(request_, result_);
+    } else if (request_.goal.is_range) {
+      range_search_faiss(index);
     } else {
       search_faiss(index);
     }
@@ -330,8 +330,6 @@ void search_index(const ::faiss::Index& index, const SearchRequest& request,
   if (request.goal.is_range) {
     require(options.k_factor == 0, StatusCode::unsupported,
             "options.k_factor: {} is for searches of the k nearest", options.k_factor);
-    require(options.ef_search == 0, StatusCode::unsupported,
-            "options.ef_search: {} is for searches of the k nearest", options.ef_search);
   }
   IndexSearch(request, result).search(index);
 }

@@ -105,7 +105,7 @@ std::vector<double> thresholds(const ::faiss::ProductQuantizer& pq) {
   const auto bits = static_cast<double>(pq.code_size * 8);
   std::vector<double> values;
   if (pq.code_size % 4 == 0) {  // those for which FAISS can compare words
-    for (double ht = 2; ht <= bits / 2; ht += 2) values.push_back(ht);
+    for (int ht = 2; ht <= bits / 2; ht += 2) values.push_back(ht);
   }
   values.push_back(bits);
   return values;

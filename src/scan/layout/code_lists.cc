@@ -49,7 +49,7 @@ class OwnedLists : public CodeLists {
   std::vector<int64_t>& ids_of(int64_t list) { return ids_[static_cast<size_t>(list)]; }
   const std::vector<int64_t>& ids_of(int64_t list) const { return ids_[static_cast<size_t>(list)]; }
   size_t ids_memory() const {
-    size_t bytes = ids_.capacity() * sizeof(ids_[0]);
+    size_t bytes = ids_.capacity() * sizeof(std::vector<int64_t>);
     for (const auto& ids : ids_) bytes += ids.capacity() * sizeof(int64_t);
     return bytes;
   }
@@ -133,7 +133,7 @@ class RowCodeLists final : public OwnedLists {
       : OwnedLists(codec, std::move(ids)), codes_(std::move(codes)) {}
 
   size_t memory_bytes() const override {
-    size_t bytes = ids_memory() + codes_.capacity() * sizeof(codes_[0]);
+    size_t bytes = ids_memory() + codes_.capacity() * sizeof(std::vector<uint8_t>);
     for (const auto& codes : codes_) bytes += codes.capacity();
     return bytes;
   }

@@ -390,7 +390,8 @@ ScoreErrorBound make_score_error_bound(const ScanCodec& codec, const PreparedQue
   const double norm = std::sqrt(simd_exact_sums().dot_exact(x, x, dim));
   const double length = kLongestRow * std::sqrt(dim);
   // Float sums of dim products, in 16 parts.
-  const double rounding = (dim / 16 + 16) * double{std::numeric_limits<float>::epsilon()};
+  const int sums = dim / 16 + 16;
+  const double rounding = sums * double{std::numeric_limits<float>::epsilon()};
   constexpr float kTermRounding = 8 * std::numeric_limits<float>::epsilon();
   return {
       static_cast<float>(factor * (cell_error + (std::sqrt(squares) + rounding * norm) * length)),

@@ -234,6 +234,7 @@ class Index(IndexTraits):
         filter: FilterLike = None,
         exactness: float | None = None,
         nprobe: int = 0,
+        ef_search: int = 0,
         num_threads: int = 0,
         progress: ProgressLike = None,
     ) -> tuple[Ids, Floats, Ids]:
@@ -242,11 +243,10 @@ class Index(IndexTraits):
         queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries
         together: those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first
         time to count.
-        filter, exactness, nprobe, num_threads, progress: as for `search`; Ctrl-C ends a long one.
-        Raises NotTrainedError, BadArgumentError, CancelledError; UnsupportedError for graphs and
-        refinements.
+        filter and all that follow: as for `search`; Ctrl-C ends a long one. Raises NotTrainedError,
+        BadArgumentError, CancelledError; UnsupportedError for refinements and FAISS's own graphs.
         """
-        options = make_search_options(exactness, num_threads, nprobe)
+        options = make_search_options(exactness, num_threads, nprobe, ef_search)
         with self._use.shared as handle:
 
             def function(nq: int, q: int, *arguments: Any) -> int:
