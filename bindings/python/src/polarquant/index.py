@@ -240,9 +240,8 @@ class Index(IndexTraits):
     ) -> tuple[Ids, Floats, Ids]:
         """All rows within a radius of each query: score > radius, for L2 squared distance < radius.
 
-        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries
-        together: those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, the first
-        time to count.
+        queries: (nq, dim), or (dim,) for one. Returns lims, (nq + 1,), scores and ids of all queries:
+        those of query q are lims[q] to lims[q + 1] − 1, best first. Searches twice, first to count.
         filter and all that follow: as for `search`; Ctrl-C ends a long one. Raises NotTrainedError,
         BadArgumentError, CancelledError; UnsupportedError for refinements and FAISS's own graphs.
         """
