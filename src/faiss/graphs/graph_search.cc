@@ -37,7 +37,7 @@ constexpr int kExpandedTogether = 2;
 
 /// Neighbours are compared by levels, which are this share of a radius off at most where it counts;
 /// rows that are taken beyond the radius are left out by their scores.
-constexpr float kSlackOfRadius = .005F;
+constexpr float kErrorBoundOfRadius = .005F;
 
 /// What searches of one thread work in.
 struct GraphMemory {
@@ -61,7 +61,7 @@ class GraphSearch {
         collects_(goal.is_range || !filter.keeps_all()),
         higher_is_nearer_(rows.codec().higher_is_nearer()),
         limit_(key_of_score(goal.radius, higher_is_nearer_) +
-               (std::isfinite(goal.radius) ? kSlackOfRadius * std::abs(goal.radius) : 0)),
+               (std::isfinite(goal.radius) ? kErrorBoundOfRadius * std::abs(goal.radius) : 0)),
         nodes_(rows.ntotal),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
