@@ -126,8 +126,8 @@ POLAR_API polar_status polar_index_remove_filtered(polar_index* index, const pol
                                                    int64_t* removed);
 /* Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts.
  * POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is
- * one of our specs, also in id maps, or an inverted file of one; also after vector transforms.
- * Cost: that of adding the rows. */
+ * one of our specs, also in id maps, an inverted file or HNSW graph of one; also after vector
+ * transforms. Cost: that of adding the rows, in graphs of removing as many, too. */
 POLAR_API polar_status polar_index_update(polar_index* index, int64_t n, const int64_t* ids,
                                           const float* x, const polar_work_options* options);
 /* The same, but rows whose ids, each ≥ 0, are not in the index are added. For an index whose rows

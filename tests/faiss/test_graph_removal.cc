@@ -5,6 +5,7 @@
 #include <faiss/impl/IDSelector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -127,6 +128,37 @@ TEST_CASE("A graph of which rows go and come has the recall of a new one", "[fai
   graph.check_whole();
   const Graph fresh("HNSW16,Polar4", graph.rows);
   CHECK(graph.recall_of(20) >= fresh.recall_of(20) - .02);
+}
+
+TEST_CASE("Rows of a graph are updated in place", "[faiss][graph]") {
+  Graph graph("HNSW16,Polar4", clustered_rows(kRows, kDim, 1));
+  for (uint64_t round = 0; round < 4; ++round) {
+    const int64_t n = round == 3 ? kRows : 300;
+    Random random(round);
+    std::vector<idx_t> ids;
+    for (int64_t i = 0; i < n; ++i) ids.push_back(random.below(kRows));
+    ids[1] = ids[0];  // the last of equal ids counts
+    std::vector<float> x = clustered_rows(n, kDim, 70 + round);
+    // One stays as it is, another is equal to a third.
+    std::copy_n(graph.rows.begin() + ids[2] * kDim, kDim, x.begin() + 2 * kDim);
+    std::copy_n(graph.rows.begin() + 5 * kDim, kDim, x.begin() + 3 * kDim);
+    update_vectors(*graph.index, n, ids.data(), x.data());
+    for (int64_t i = 0; i < n; ++i)
+      std::copy_n(x.begin() + i * kDim, kDim,
+                  graph.rows.begin() + ids[static_cast<size_t>(i)] * kDim);
+    graph.check_whole();
+    std::vector<float> stored(kDim);
+    graph.index->reconstruct(ids[0], stored.data());
+    double error = 0;
+    for (size_t i = 0; i < kDim; ++i)
+      error += std::pow(stored[i] - graph.rows[static_cast<size_t>(ids[0]) * kDim + i], 2) / kDim;
+    CHECK(error < .02);
+  }
+  const Graph fresh("HNSW16,Polar4", graph.rows);
+  CHECK(graph.recall_of(20) >= fresh.recall_of(20) - .02);
+  const idx_t beyond = kRows;
+  require_faiss_error("id 2000 is not",
+                      [&] { update_vectors(*graph.index, 1, &beyond, graph.rows.data()); });
 }
 
 TEST_CASE("Equal rows go from a graph", "[faiss][graph]") {

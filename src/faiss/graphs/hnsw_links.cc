@@ -381,9 +381,11 @@ void require_going_on() {
 
 }  // namespace
 
-void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x) {
+void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
+               const std::vector<int>& levels, const std::function<void()>& finish) {
   ::faiss::HNSW& hnsw = index.hnsw;
   GraphMark before(hnsw);
+  hnsw.levels.insert(hnsw.levels.end(), levels.begin(), levels.end());
   // A caller may have chosen the levels.
   if (hnsw.levels.size() == static_cast<size_t>(n0)) {
     for (idx_t i = 0; i < n; ++i) hnsw.levels.push_back(hnsw.random_level() + 1);
@@ -413,6 +415,7 @@ void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x) {
         linker->link(rows[i], static_cast<int>(level), x + (rows[i] - n0) * index.d);
       });
     }
+    if (finish) finish();
   } catch (...) {
     for (const auto& linker : linkers) {
       if (linker != nullptr) linker->log().put_back(graph);

@@ -11,6 +11,9 @@
 
 #include <faiss/IndexHNSW.h>
 
+#include <functional>
+#include <vector>
+
 #include "src/faiss/foreign/faiss_compat.h"
 
 namespace polarquant {
@@ -19,6 +22,9 @@ namespace polarquant {
 /// after an error, out of memory among them: lists of links that change are copied before, each
 /// row's once, up to as much memory as the links of all rows take. A thread takes a byte a row
 /// besides. By OpenMP's threads; with one of them the result is the same each time.
-void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x);
+/// levels: (n) of the rows, or empty: drawn, as FAISS does, unless the graph has them already.
+/// finish: called at the end; an error of its own undoes all, too.
+void link_rows(::faiss::IndexHNSW& index, idx_t n0, idx_t n, const float* x,
+               const std::vector<int>& levels = {}, const std::function<void()>& finish = {});
 
 }  // namespace polarquant

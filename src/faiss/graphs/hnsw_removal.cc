@@ -59,10 +59,20 @@ class RemovalPlanner {
   float distance(Node a, Node b) { return sign_ * distances_->symmetric_dis(a, b); }
 
   void number_rows() {
-    plan_.new_number_.assign(static_cast<size_t>(rows_.count()), -1);
+    const auto count = static_cast<size_t>(rows_.count());
+    plan_.drops_.resize(count);
     for (Node node = 0; node < rows_.count(); ++node)
-      if (!rows_.is_gone(node))
-        plan_.new_number_[static_cast<size_t>(node)] = static_cast<Node>(plan_.kept_++);
+      plan_.drops_[static_cast<size_t>(node)] = rows_.is_gone(node);
+    for (const auto& [row, by] : plan_.replaced_) {
+      plan_.drops_[static_cast<size_t>(row)] = false;
+      plan_.drops_[static_cast<size_t>(by)] = true;
+    }
+    plan_.new_number_.assign(count, -1);
+    for (size_t node = 0; node < count; ++node)
+      if (!plan_.drops_[node]) plan_.new_number_[node] = static_cast<Node>(plan_.kept_++);
+    for (const auto& [row, by] : plan_.replaced_)
+      plan_.new_number_[static_cast<size_t>(by)] =
+          std::exchange(plan_.new_number_[static_cast<size_t>(row)], -1);
   }
 
   void choose_entry_point() {
@@ -270,7 +280,9 @@ class RemovalPlanner {
   std::vector<bool> reached_;
 };
 
-HnswRemoval::HnswRemoval(const ::faiss::IndexHNSW& index, std::span<const uint64_t> gone) {
+HnswRemoval::HnswRemoval(const ::faiss::IndexHNSW& index, std::span<const uint64_t> gone,
+                         std::vector<Replaced> replaced)
+    : replaced_(std::move(replaced)) {
   RemovalPlanner(index, gone, this).make();
 }
 
@@ -286,10 +298,14 @@ void HnswRemoval::apply(::faiss::HNSW& hnsw) const noexcept {
     std::copy_n(links_.data() + change.begin, change.count, links);
     std::fill(links + change.count, hnsw.neighbors.data() + end, -1);
   }
+  for (const auto& [row, by] : replaced_)
+    std::copy_n(hnsw.neighbors.data() + hnsw.offsets[static_cast<size_t>(by)],
+                hnsw.offsets[static_cast<size_t>(by) + 1] - hnsw.offsets[static_cast<size_t>(by)],
+                hnsw.neighbors.data() + hnsw.offsets[static_cast<size_t>(row)]);
   size_t at = 0;
   size_t kept = 0;
   for (size_t node = 0; node < new_number_.size(); ++node) {
-    if (new_number_[node] < 0) continue;
+    if (drops_[node]) continue;
     const size_t begin = hnsw.offsets[node];
     const size_t count = hnsw.offsets[node + 1] - begin;
     for (size_t i = 0; i < count; ++i)

@@ -25,7 +25,13 @@ class HnswRemoval {
   /// gone: bit row % 64 of word row / 64, (⌈ntotal / 64⌉), 0 from ntotal on. Cost: a pass over all
   /// links, and about eight distances for each link to a row that goes, of which a row has 42 with
   /// 32 links; memory: eight bytes a row and the links that change.
-  HnswRemoval(const ::faiss::IndexHNSW& index, std::span<const uint64_t> gone);
+  /// replaced: rows that go and the rows that come in their places, which have as many levels.
+  struct Replaced {
+    ::faiss::HNSW::storage_idx_t row;
+    ::faiss::HNSW::storage_idx_t by;
+  };
+  HnswRemoval(const ::faiss::IndexHNSW& index, std::span<const uint64_t> gone,
+              std::vector<Replaced> replaced = {});
 
   int64_t kept() const { return kept_; }
   /// Of the graph that it was made for; its storage's rows are the caller's to remove.
@@ -45,6 +51,8 @@ class HnswRemoval {
 
   std::vector<Change> changes_;
   std::vector<Node> links_;
+  std::vector<Replaced> replaced_;
+  std::vector<bool> drops_;       // of the places of rows
   std::vector<Node> new_number_;  // −1 for rows that go
   int64_t kept_ = 0;
   Node entry_point_ = -1;  // an old number

@@ -29,6 +29,8 @@ void add_rows(::faiss::Index& index, idx_t n, const float* x, const idx_t* ids,
 void put_rows(::faiss::Index& index, idx_t n, const idx_t* keys, const float* x, bool adds_others,
               const CodedRows& coded = {});
 void add_to_graph(::faiss::IndexHNSW& graph, idx_t n, const float* x);
+/// Puts x, (n, d), in the place of the rows at these positions, (n); the last of equal ones counts.
+void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, const float* x);
 void add_to_refinement(::faiss::IndexRefine& index, idx_t n, const float* x);
 
 /// index.remove_ids.

@@ -15,6 +15,7 @@
 #include "src/core/status.h"
 #include "src/faiss/foreign/faiss_compat.h"
 #include "src/faiss/foreign/faiss_error.h"
+#include "src/faiss/graphs/graph_over_polar.h"
 #include "src/faiss/index/added_rows.h"
 #include "src/faiss/index/row_changes.h"
 #include "src/faiss/index/row_checks.h"
@@ -104,6 +105,10 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
     return polar->update_rows(put.n, put.keys, put.x, put.coded);
   }
   if (auto* lists = dynamic_cast<IndexIVFPolar*>(&index)) return put_in_lists(*lists, put);
+  if (auto* graph = dynamic_cast<HNSWOverPolar*>(&index); graph != nullptr && !put.adds_others) {
+    require_rows(put.call, put.n, index.d, put.x);
+    return update_graph(*graph, put.n, put.keys, put.x);
+  }
   PutRows inside = put;
   if (auto* outer = dynamic_cast<::faiss::IndexPreTransform*>(&index)) {
     require_rows(put.call, put.n, index.d, put.x);
@@ -115,8 +120,8 @@ void put_rows(::faiss::Index& index, const PutRows& put) {
   }
   auto* map = dynamic_cast<::faiss::IndexIDMap*>(&index);
   require(map != nullptr && !put.adds_others, StatusCode::unsupported,
-          "{}: rows of this type of index cannot be changed by id; those of IndexPolar and "
-          "IndexIVFPolar can, also after transforms, and updated in id maps",
+          "{}: rows of this type of index cannot be changed by id; those of IndexPolar, "
+          "IndexIVFPolar and HNSW over it can, also after transforms, and updated in id maps",
           put.call);
   const std::vector<idx_t> rows = rows_of_map(*map, put.n, put.keys);
   inside.keys = rows.data();
