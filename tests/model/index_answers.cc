@@ -18,10 +18,6 @@ void require_that(bool holds, const std::string& what) {
 
 bool is_graph(const IndexKind& kind) { return !kind.can(kFindsAll); }
 
-bool is_hnsw(const IndexKind& kind) {
-  return is_graph(kind) && std::string(kind.description).find("HNSW") != std::string::npos;
-}
-
 /// The squared length that the error of a row's code may have. Codes are about a centre, from which
 /// a row of zeros is as far as the centre is long.
 double allowed_error(const IndexKind& kind, polar_metric metric, const std::vector<float>& x) {
@@ -107,7 +103,7 @@ polar_search_options exhaustive_options(const IndexKind& kind, const polar_index
   // Graphs have no scan that it could speak of.
   if (!is_graph(kind)) options.exactness = kInfinity;
   if (polar_index_nlist(index) > 0) options.nprobe = polar_index_nlist(index);
-  if (is_hnsw(kind)) options.ef_search = polar_index_ntotal(index) + 5;
+  if (is_graph(kind)) options.ef_search = polar_index_ntotal(index) + 5;
   return options;
 }
 

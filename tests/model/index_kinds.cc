@@ -45,7 +45,7 @@ constexpr IndexKind kKinds[] = {
     {"HNSW8,Polar4", 20, kGraph | kRenumbers | kUpdates | kFindsRanges, .1},
     {"IDMap2,HNSW8,Polar4", 20, kGraph | kTakesIds | kRemovesIds | kUpdates | kFindsRanges, .1},
     {"HNSW8,Flat", 16, kGraph | kRenumbers, 1e-9},
-    {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers, .01},
+    {"HNSW8,Polar2,Refine(Polar8)", 20, kGraph | kRenumbers | kMaps, .01},
     {"NSG8,Polar4", 20, kGraph | kBuildsOnce | kFindsRanges, .1},
 };
 

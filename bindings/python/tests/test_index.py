@@ -149,10 +149,14 @@ class IndexTest(unittest.TestCase):
         ranges = index.range_search(x[1], float(scores[0, 7]))
         for one, same in zip(ranges, index.range_search(x[1:2], float(scores[0, 7]))):
             np.testing.assert_array_equal(one, same)
+        graph = polarquant.Index("HNSW8,Polar4", 64, "l2")
+        graph.add(x)
+        lims, _, found = graph.range_search(x[:1], 1.0, ef_search=20)
+        self.assertEqual((lims.tolist(), found.tolist()), ([0, 1], [0]))
         with self.assertRaises(polarquant.UnsupportedError):
-            graph = polarquant.Index("HNSW8,Polar4", 64, "l2")
-            graph.add(x)
-            graph.range_search(x[:1], 1.0)
+            refined = polarquant.Index("Polar2,RFlat", 64, "l2")
+            refined.add(x)
+            refined.range_search(x[:1], 1.0)
 
     def test_refinements_score_more_rows_again(self):
         x = make_rows(2000, 64)

@@ -35,9 +35,10 @@ constexpr float kExactness = 1.5F;
 /// takes a tenth longer than two, three no less.
 constexpr int kExpandedTogether = 2;
 
-/// Neighbours are compared by levels, which are this share of a radius off at most where it counts;
-/// rows that are taken beyond the radius are left out by their scores.
-constexpr float kErrorBoundOfRadius = .005F;
+/// Nodes are compared by levels, which are off by up to this share of the query's length times a
+/// typical row's: .4 % with 20 dimensions, less with more. So much beyond a radius nodes are taken,
+/// and left out by their scores.
+constexpr float kLevelError = .01F;
 
 /// What searches of one thread work in.
 struct GraphMemory {
@@ -60,14 +61,14 @@ class GraphSearch {
         goal_(goal),
         collects_(goal.is_range || !filter.keeps_all()),
         higher_is_nearer_(rows.codec().higher_is_nearer()),
-        limit_(key_of_score(goal.radius, higher_is_nearer_) +
-               (std::isfinite(goal.radius) ? kErrorBoundOfRadius * std::abs(goal.radius) : 0)),
+        codec_(rows.codec()),
         nodes_(rows.ntotal),
         scorer_(rows.codes().make_scorer(rows.codec())) {}
 
   /// The best that a search for k finds, or all within the radius and few others, with their
   /// scores.
   std::vector<Neighbor> find(const float* query) {
+    if (goal_.is_range) set_limit(query);
     kept_ = collector();
     if (filter_.walks()) walk(query);
     if (filter_.gathers_after(kept_.neighbors().size())) gather(query);
@@ -84,6 +85,18 @@ class GraphSearch {
     int32_t node;
     float key;
   };
+
+  void set_limit(const float* query) {
+    const std::span<const float> centre = codec_.centre();
+    double squares = 0;
+    for (size_t i = 0; i < static_cast<size_t>(codec_.dim()); ++i) {
+      const double value = double{query[i]} - (centre.empty() ? 0 : centre[i]);
+      squares += value * value;
+    }
+    const double error = std::sqrt(squares) * codec_.norm_unit() * kLevelError;
+    limit_ = key_of_score(goal_.radius, higher_is_nearer_) +
+             static_cast<float>(higher_is_nearer_ ? error : 2 * error);
+  }
 
   TopK collector() const { return goal_.is_range ? TopK::within(limit_) : TopK(goal_.k); }
 
@@ -237,7 +250,8 @@ class GraphSearch {
   SearchGoal goal_;
   bool collects_;  // what it finds is not just the best nodes of the beam
   bool higher_is_nearer_;
-  float limit_;  // the largest key that may be within the radius
+  const Codec& codec_;
+  float limit_ = 0;  // the largest key that may be within the radius
   int64_t nodes_;
   std::unique_ptr<RowScorer> scorer_;
   TopK kept_{1};  // of those the filter lets through, or that lie within the radius
