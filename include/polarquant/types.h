@@ -108,7 +108,7 @@ typedef struct polar_id_list {
   int64_t count;
 } polar_id_list;
 
-/* first ≤ id < end; an end of 2^63−1: first ≤ id. */
+/* first ≤ id < end; an end of 2^63−1: first ≤ id. An end of first or less keeps nothing. */
 typedef struct polar_id_range {
   int64_t first;
   int64_t end;
