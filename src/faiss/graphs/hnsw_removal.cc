@@ -112,6 +112,10 @@ class RemovalPlanner {
   /// The links of `node` become those of `owner` without rows that go.
   void relink_as(Node node, Node owner, int level) {
     const std::span<const Node> links = rows_.links(owner, level);
+    // Most lists stay as they are.
+    if (node == owner &&
+        std::none_of(links.begin(), links.end(), [this](Node link) { return rows_.is_gone(link); }))
+      return;
     kept_links_.clear();
     lost_.clear();
     bool changes = node != owner;
