@@ -30,9 +30,9 @@ usage: ./dev.sh COMMAND [ARGUMENTS]
       --browser        install Chromium too, 80 MB; tests of pages in a browser are skipped without it
       --bindings       build and test the bindings of Rust, Go, Node and Java too; installs their tools
       --clang          install clang too: the bytes of codes are compared between compilers
-  check [--full]       test --werror --clang, the C ABI beside the last tag's, tidy, and every fuzz target for half a
-                       minute; with --full all that there is: sanitizers, without FAISS, other FAISS and Highway
-                       releases, every fuzz target for a minute (an hour or two)
+  check [--full]       what .ci/run does, and the C ABI beside the last tag's; with --full all that there is:
+                       sanitizers, without FAISS, other FAISS and Highway releases, every fuzz target for a minute (an
+                       hour or two)
   tidy [BASE]          run clang-tidy over the C++ sources that differ from the commit BASE; by default from the
                        tenth commit before HEAD. What it finds is an error
   fuzz [TARGET] [SECONDS]

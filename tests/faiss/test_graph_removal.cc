@@ -14,7 +14,6 @@
 #include "polarquant/faiss.h"
 #include "src/core/random.h"
 #include "src/faiss/foreign/faiss_compat.h"
-#include "src/faiss/graphs/hnsw_removal.h"
 #include "src/faiss/index/row_changes.h"
 #include "tests/faiss/clustered_rows.h"
 #include "tests/support/catch.h"
@@ -25,6 +24,30 @@ namespace {
 constexpr int kDim = 70;
 constexpr int64_t kRows = 2000;
 constexpr int64_t kK = 10;
+
+/// The rows of level 0 that no walk from the entry point comes to.
+int64_t count_unreachable(const ::faiss::HNSW& hnsw) {
+  if (hnsw.levels.empty()) return 0;
+  std::vector<bool> reached(hnsw.levels.size());
+  std::vector<::faiss::HNSW::storage_idx_t> waiting(1, hnsw.entry_point);
+  reached[static_cast<size_t>(hnsw.entry_point)] = true;
+  int64_t count = 0;
+  while (!waiting.empty()) {
+    const auto node = waiting.back();
+    waiting.pop_back();
+    ++count;
+    size_t begin = 0;
+    size_t end = 0;
+    hnsw.neighbor_range(node, 0, &begin, &end);
+    for (size_t i = begin; i < end && hnsw.neighbors.data()[i] >= 0; ++i) {
+      const auto link = static_cast<size_t>(hnsw.neighbors.data()[i]);
+      if (reached[link]) continue;
+      reached[link] = true;
+      waiting.push_back(static_cast<::faiss::HNSW::storage_idx_t>(link));
+    }
+  }
+  return static_cast<int64_t>(hnsw.levels.size()) - count;
+}
 
 /// An index over a graph, and the rows that it should hold, in order.
 struct Graph {

@@ -158,7 +158,8 @@ command_check() {
     --full) full=1 ;;
     *) die "check takes --full or nothing, got: $*" ;;
   esac
-  check_step "warnings are errors, and codes are the same from g++ and clang" "$0" test --werror --clang
+  check_step "the format" "$0" format --check
+  check_step "warnings are errors, codes are the same from g++ and clang, and bindings" "$0" test --werror --clang --bindings
   if [[ -n $(git -C "$root" tag --list 'v*') ]]; then need_packages "${packages_abi[@]}"; fi
   check_step "the C ABI is that of the last tag, or adds to it" "$root/tests/abi/check_abi.sh" "$root" "$root/build-abi"
   check_step "clang-tidy over what the last ten commits changed" "$0" tidy

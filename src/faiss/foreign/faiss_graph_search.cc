@@ -73,9 +73,7 @@ class FaissGraphSearch {
   void search_level_0(const Neighbor& start) {
     seen_.begin(nodes_);
     beam_.begin(filter_.ef());
-    const auto first = static_cast<int32_t>(start.id);
-    fresh_.clear();
-    seen_.add_new({&first, 1}, &fresh_);
+    seen_.add(static_cast<int32_t>(start.id));
     take(start);
     int64_t left =
         graph_.stops_by_distance ? std::numeric_limits<int64_t>::max() : filter_.ef() + 1;

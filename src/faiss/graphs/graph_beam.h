@@ -24,6 +24,15 @@ class SeenNodes {
     }
     seen_.clear();
   }
+  /// Whether the node was not seen.
+  bool add(int32_t node) {
+    uint64_t& word = words_[word_of(node)];
+    const uint64_t bit = uint64_t{1} << (node % kWordNodes);
+    if ((word & bit) != 0) return false;
+    seen_.push_back(node);  // memory first, as below
+    word |= bit;
+    return true;
+  }
   /// Adds to `found` those of the nodes, up to the first that is negative, that were not seen.
   void add_new(std::span<const int32_t> nodes, std::vector<int32_t>* found) {
     for (const int32_t node : nodes) {

@@ -24,8 +24,7 @@ class GraphFilter {
       : k_(request.goal.k), nodes_(nodes), filter_(request.filter), allowed_(nodes) {
     int64_t expected = nodes;
     // A caller's function is asked for the nodes of a walk alone, as far as that goes.
-    if (filter_.is_prepared() ||
-        (request.nq > kQueriesBeforeCopy && !filter_.keeps_all() && !filter_.calls_back())) {
+    if (asks_for_all_rows(request)) {
       count(filter_.found(request.rows_state, [&] { return kept_rows(request.filter, nodes); }));
       expected = allowed_;
     } else if (!filter_.keeps_all() && !filter_.calls_back()) {

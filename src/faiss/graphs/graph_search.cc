@@ -176,8 +176,7 @@ class GraphSearch {
       inside_.clear();
     }
     waiting_.clear();
-    seen_.add_new({&start.node, 1}, &waiting_);
-    waiting_.clear();
+    seen_.add(start.node);
     take(start.node, start.key);
     // FAISS's way to stop after ef nodes is to expand one more.
     int64_t left =
@@ -200,21 +199,14 @@ class GraphSearch {
 
   int32_t expand_next() {
     const int32_t node = beam_.expand_next();
-    if (goal_.is_range) is_new_expansion(node);
+    if (goal_.is_range) expanded_.add(node);
     return node;
-  }
-  bool is_new_expansion(int32_t node) {
-    const size_t before = good_.size();
-    expanded_.add_new({&node, 1}, &good_);
-    const bool is_new = good_.size() > before;
-    good_.resize(before);
-    return is_new;
   }
 
   /// Looks at the neighbours of all nodes within the radius, whatever the filter says of these.
   void expand_inside() {
     for (size_t i = 0; i < inside_.size(); ++i) {
-      if (!is_new_expansion(inside_[i])) continue;
+      if (!expanded_.add(inside_[i])) continue;
       good_.clear();
       seen_.add_new(graph_.neighbours(inside_[i], 0), &good_);
       fetch_nodes(good_);

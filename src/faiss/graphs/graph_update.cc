@@ -48,17 +48,15 @@ void update_graph(::faiss::IndexHNSW& graph, idx_t n, const idx_t* positions, co
   // What an add teaches would be taken back with it.
   if (storage->rows_as_floats() > 0 && before + count >= IndexPolar::rows_to_learn)
     storage->code_rows();
+  // The rows that come are in the storage twice, until they are linked.
+  const AddedRows added(*storage, count);
+  add_rows(*storage, count, values.data(), nullptr);
   std::optional<HnswRemoval> removal;
-  {
-    // The rows that come are in the storage twice, until they are linked.
-    const AddedRows added(*storage, count);
-    add_rows(*storage, count, values.data(), nullptr);
-    link_rows(graph, before, count, values.data(), levels, [&] {
-      removal.emplace(graph, gone, std::move(replaced));
-      storage->update_rows(count, rows.data(), values.data(), {});
-    });
-    removal->apply(graph.hnsw);
-  }
+  link_rows(graph, before, count, values.data(), levels, [&] {
+    removal.emplace(graph, gone, std::move(replaced));
+    storage->update_rows(count, rows.data(), values.data(), {});
+  });
+  removal->apply(graph.hnsw);
 }
 
 }  // namespace polarquant

@@ -3,6 +3,7 @@
 // faiss::HNSW, of which these are the public fields.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace polarquant {
@@ -30,6 +31,9 @@ inline constexpr int64_t kMostHnswLinks = 512;
 inline constexpr int64_t kMaxEf = 1 << 24;
 /// Levels of a graph: FAISS's probabilities end at 1e-9, which is 30 with 2 neighbours.
 inline constexpr uint64_t kMaxHnswLevels = 64;
+
+/// What a row of a chain of equal ones links to (hnsw_links.h), by the places of its links.
+enum ChainLink : size_t { kSelf = 0, kFirst = 1, kNext = 2 };
 
 /// Null when the graph is one of `ntotal` rows, else what is wrong with it. `count` tells the size
 /// of an array.

@@ -14,6 +14,7 @@
 #include "src/core/status.h"
 #include "src/core/work_progress.h"
 #include "src/faiss/graphs/equal_rows.h"
+#include "src/faiss/graphs/hnsw_graph.h"
 #include "src/faiss/graphs/shared_graph.h"
 
 namespace polarquant {
@@ -160,8 +161,6 @@ class Linker {
   }
 
   // ---- Equal rows ----
-
-  static constexpr size_t kSelf = 0, kFirst = 1, kNext = 2;  // links of a row in a chain
 
   bool is_chained(Node node) const {
     const SharedGraph::Links links = graph_.links(node, 0);

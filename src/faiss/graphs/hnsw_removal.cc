@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <unordered_map>
 #include <utility>
 
 #include "src/core/work_progress.h"
@@ -218,9 +217,11 @@ class RemovalPlanner {
 
   bool is_chained_now(Node node) const {
     const std::span<const Node> links = new_links(node);
-    return links.size() > 1 && links[0] == node;
+    return links.size() > kFirst && links[kSelf] == node;
   }
-  Node first_of_equal(Node node) const { return is_chained_now(node) ? new_links(node)[1] : node; }
+  Node first_of_equal(Node node) const {
+    return is_chained_now(node) ? new_links(node)[kFirst] : node;
+  }
 
   /// The nearest of the nodes that a walk from the entry point meets.
   Node nearest_reached(Node node) {
@@ -324,29 +325,6 @@ void HnswRemoval::apply(::faiss::HNSW& hnsw) const noexcept {
   hnsw.neighbors.resize(at);
   hnsw.entry_point = number(entry_point_);
   hnsw.max_level = max_level_;
-}
-
-int64_t count_unreachable(const ::faiss::HNSW& hnsw) {
-  if (hnsw.levels.empty()) return 0;
-  std::vector<bool> reached(hnsw.levels.size());
-  std::vector<Node> waiting(1, hnsw.entry_point);
-  reached[static_cast<size_t>(hnsw.entry_point)] = true;
-  int64_t count = 0;
-  while (!waiting.empty()) {
-    const Node node = waiting.back();
-    waiting.pop_back();
-    ++count;
-    size_t begin = 0;
-    size_t end = 0;
-    hnsw.neighbor_range(node, 0, &begin, &end);
-    for (size_t i = begin; i < end && hnsw.neighbors.data()[i] >= 0; ++i) {
-      const auto link = static_cast<size_t>(hnsw.neighbors.data()[i]);
-      if (reached[link]) continue;
-      reached[link] = true;
-      waiting.push_back(static_cast<Node>(link));
-    }
-  }
-  return static_cast<int64_t>(hnsw.levels.size()) - count;
 }
 
 }  // namespace polarquant

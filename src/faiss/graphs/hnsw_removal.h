@@ -59,7 +59,4 @@ class HnswRemoval {
   int max_level_ = -1;
 };
 
-/// The rows of level 0 that no walk from the entry point comes to; what tests ask for.
-int64_t count_unreachable(const ::faiss::HNSW& hnsw);
-
 }  // namespace polarquant

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <span>
 
+#include "src/faiss/graphs/hnsw_graph.h"
+
 namespace polarquant {
 
 class RemovedChains {
@@ -64,8 +66,6 @@ class RemovedChains {
   }
 
  private:
-  static constexpr size_t kSelf = 0, kFirst = 1, kNext = 2;  // links of a row in a chain
-
   const Node* place(Node node, int level) const {
     return hnsw_.neighbors.data() + hnsw_.offsets[static_cast<size_t>(node)] +
            hnsw_.cum_nneighbor_per_level[static_cast<size_t>(level)];

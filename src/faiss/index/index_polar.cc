@@ -209,10 +209,7 @@ void IndexPolar::search_rows(const SearchRequest& request, const SearchResult& r
   require_trained(call, *codec_);
   const RowFilter& filter = request.filter;
   const bool has_ids = !ids_->empty();
-  // Rows are counted, and few copied, where that is for many queries.
-  const bool is_for_many = filter.is_prepared() || (request.nq > kQueriesBeforeCopy &&
-                                                    !filter.keeps_all() && !filter.calls_back());
-  if (!has_ids && !is_for_many) {
+  if (!has_ids && !asks_for_all_rows(request)) {
     codes_->search(*codec_, request, result);
     return;
   }

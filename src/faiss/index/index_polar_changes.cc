@@ -14,6 +14,7 @@
 #include "src/faiss/index/index_polar_mark.h"
 #include "src/faiss/index/row_checks.h"
 #include "src/faiss/index/row_ids.h"
+#include "src/faiss/index/selector_filter.h"
 #include "src/scan/stores/row_store.h"
 
 namespace polarquant {
@@ -79,11 +80,7 @@ size_t IndexPolar::remove_ids(const ::faiss::IDSelector& sel) {
     require_removable("remove_ids");
     const idx_t before = ntotal;
     if (ids_->empty()) {
-      std::vector<uint64_t> removed(static_cast<size_t>((ntotal + 63) / 64));
-      for (idx_t row = 0; row < ntotal; ++row) {
-        if (sel.is_member(row)) removed[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
-      }
-      remove_positions(removed);
+      remove_positions(selected_rows(sel, ntotal));
     } else {
       const std::vector<idx_t> rows = falling_rows(*ids_, sel);
       codes_->swap_remove(*codec_, rows);

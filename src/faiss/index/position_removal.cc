@@ -7,8 +7,11 @@
 #include <faiss/IndexRefine.h>
 #include <faiss/impl/IDSelector.h>
 
+#include <algorithm>
+
 #include "polarquant/faiss.h"
 #include "src/core/status.h"
+#include "src/faiss/index/selector_filter.h"
 #include "src/scan/layout/row_removal.h"
 
 namespace polarquant {
@@ -26,7 +29,9 @@ class GoneRows final : public ::faiss::IDSelector {
 }  // namespace
 
 PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64_t>& gone)
-    : index_(index), gone_(gone) {
+    : index_(index),
+      gone_(gone),
+      any_goes_(std::any_of(gone.begin(), gone.end(), [](uint64_t word) { return word != 0; })) {
   if (auto* both = dynamic_cast<::faiss::IndexRefine*>(&index)) {
     parts_.reserve(2);
     parts_.emplace_back(*both->base_index, gone);
@@ -37,7 +42,7 @@ PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64
     require(graph->storage != nullptr && graph->ntotal == graph->storage->ntotal,
             StatusCode::state_mismatch, "remove: the graph has {} rows, its storage {}",
             graph->ntotal, graph->storage == nullptr ? 0 : graph->storage->ntotal);
-    links_ = std::make_unique<HnswRemoval>(*graph, gone);
+    if (any_goes_) links_ = std::make_unique<HnswRemoval>(*graph, gone);
     parts_.emplace_back(*graph->storage, gone);
   } else if (auto* polar = dynamic_cast<IndexPolar*>(&index)) {
     polar->require_removable("remove");
@@ -50,6 +55,7 @@ PositionRemoval::PositionRemoval(::faiss::Index& index, const std::vector<uint64
 }
 
 void PositionRemoval::apply() noexcept {
+  if (!any_goes_) return;
   for (PositionRemoval& part : parts_) part.apply();
   if (auto* polar = dynamic_cast<IndexPolar*>(&index_)) {
     polar->remove_positions(gone_);
@@ -62,16 +68,10 @@ void PositionRemoval::apply() noexcept {
 }
 
 size_t remove_selected_positions(::faiss::Index& index, const ::faiss::IDSelector& sel) {
-  std::vector<uint64_t> gone((static_cast<size_t>(index.ntotal) + 63) / 64);
-  size_t count = 0;
-  for (idx_t row = 0; row < index.ntotal; ++row) {
-    if (!sel.is_member(row)) continue;
-    gone[static_cast<size_t>(row / 64)] |= uint64_t{1} << row % 64;
-    ++count;
-  }
-  PositionRemoval removal(index, gone);
-  if (count > 0) removal.apply();
-  return count;
+  const std::vector<uint64_t> gone = selected_rows(sel, index.ntotal);
+  const idx_t before = index.ntotal;
+  PositionRemoval(index, gone).apply();
+  return static_cast<size_t>(before - index.ntotal);
 }
 
 }  // namespace polarquant

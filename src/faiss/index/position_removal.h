@@ -25,6 +25,7 @@ class PositionRemoval {
  private:
   ::faiss::Index& index_;
   const std::vector<uint64_t>& gone_;
+  bool any_goes_;
   std::unique_ptr<HnswRemoval> links_;  // of a graph
   std::vector<PositionRemoval> parts_;
 };

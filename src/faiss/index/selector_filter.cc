@@ -54,4 +54,10 @@ RowFilter filter_of_selector(const ::faiss::IDSelector* selector) {
   return [selector](int64_t id) { return selector->is_member(id); };
 }
 
+std::vector<uint64_t> selected_rows(const ::faiss::IDSelector& selector, int64_t rows) {
+  std::vector<uint64_t> selected(static_cast<size_t>((rows + 63) / 64));
+  if (rows > 0) filter_of_selector(&selector).masks(0, rows, selected.data());
+  return selected;
+}
+
 }  // namespace polarquant

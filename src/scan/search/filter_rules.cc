@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "src/scan/search/plan.h"
 #include "src/scan/search/query_tasks.h"
 
 namespace polarquant {
@@ -216,6 +217,12 @@ void KeptRows::masks(int64_t first, int64_t count, uint64_t* masks) const {
 }
 uint64_t KeptRows::members(const int64_t* rows, int count) const {
   return Bits(bytes(), rows_).members(rows, count);
+}
+
+bool asks_for_all_rows(const SearchRequest& request) {
+  const RowFilter& filter = request.filter;
+  return filter.is_prepared() ||
+         (request.nq > kQueriesBeforeCopy && !filter.keeps_all() && !filter.calls_back());
 }
 
 RowFilter kept_rows(const RowFilter& filter, int64_t rows) {

@@ -14,6 +14,7 @@
 #include "src/scan/model/scan_codec.h"
 #include "src/scan/search/made_later.h"
 #include "src/scan/search/row_filter.h"
+#include "src/scan/search/search_request.h"
 
 namespace polarquant {
 
@@ -64,6 +65,9 @@ class KeptRows final : public FilterRule {
   MadeLater<RowCopies> copies_;
 };
 
+/// Whether a search asks its filter for all rows at once, since that serves many queries: then
+/// these are counted, and few are copied.
+bool asks_for_all_rows(const SearchRequest& request);
 /// What a filter keeps of rows 0 … rows−1, asked now: KeptRows.
 RowFilter kept_rows(const RowFilter& filter, int64_t rows);
 

@@ -95,7 +95,7 @@ KeptRowsSearch search_kept_rows(const InvertedFile& file, int64_t rows, SearchRe
   const bool calls_back = request->filter.calls_back();
   RowFilter filter;
   KeptRowsPlan plan;
-  if (request->filter.is_prepared() || (!calls_back && request->nq > kQueriesBeforeCopy)) {
+  if (asks_for_all_rows(*request)) {
     filter = ask_all_lists(file, *request);
   } else {
     const int64_t count = estimate_kept(file, rows, request->filter);

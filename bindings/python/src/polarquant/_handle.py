@@ -41,14 +41,10 @@ class Handle:
         with self._use.shared as handle:
             check(function(handle, *arguments))
 
-    def _change(self, function: Any, *arguments: Any) -> None:
-        """Calls a function that needs sole use of the handle."""
-        with self._use.sole as handle:
-            check(function(handle, *arguments))
-
-    def _change_beside(self, function: Any, *arguments: Any) -> None:
-        """The same for one that the C library lets go beside calls that read."""
-        with self._use.beside as handle:
+    def _change(self, function: Any, *arguments: Any, beside: bool = False) -> None:
+        """Calls a function that needs sole use of the handle, or that the C library lets go beside
+        calls that read."""
+        with self._use.beside if beside else self._use.sole as handle:
             check(function(handle, *arguments))
 
     def _change_long(
@@ -62,7 +58,7 @@ class Handle:
         beside: bool = False,
     ) -> None:
         """The same for one that may take long: heard by Ctrl-C from so many floats of rows on. Its
-        last argument are its options. beside: as in _change_beside."""
+        last argument are its options."""
         threads = as_int("num_threads", num_threads, 0, 1024)
         with self._use.beside if beside else self._use.sole as handle:
             if not progress and numbers < _LONG_CHANGE:

@@ -263,20 +263,20 @@ class Index(IndexTraits):
         (`polarquant.filters`); functions are not taken, since one that raised would leave half of
         the rows removed.
         Rows without ids of yours are numbered anew, from 0. Raises UnsupportedError where an index
-        cannot do that (inverted files, id maps), or remove rows (NSG). Of graphs remove many at once.
+        cannot do that (inverted files, id maps, NSG). Of graphs remove many at once.
         """
         if ids is None or callable(ids):
             raise TypeError(f"ids: {ids!r} is not allowed; integers, bools, a range or a Bitset")
         removed = ctypes.c_int64()
+        out = ctypes.byref(removed)
         # A list of ids is no filter yet: making one takes longer than to remove a row.
         array = None if isinstance(ids, (range, Bitset, IdSet)) else as_array(ids)
         if array is not None and array.dtype != np.bool_:
             gone = as_ids("ids", array)
-            where = (len(gone), address(gone), ctypes.byref(removed))
-            self._change_beside(lib.polar_index_remove, *where)
+            self._change(lib.polar_index_remove, len(gone), address(gone), out, beside=True)
             return removed.value
         applied = AppliedFilter(ids if array is None else array, self._use)
-        self._change_beside(lib.polar_index_remove_filtered, applied.address, ctypes.byref(removed))
+        self._change(lib.polar_index_remove_filtered, applied.address, out, beside=True)
         return removed.value
 
     def merge_from(self, other: Index, *, num_threads: int = 0) -> None:
