@@ -44,7 +44,8 @@ func TestEveryFunctionOfTheLibraryIsReached(t *testing.T) {
 		}
 	}
 	for _, name := range strings.Fields(string(list)) {
-		calls := regexp.MustCompile(`\b` + name + `\(`).MatchString(code)
+		// The header's own polar_…_init calls it.
+		calls := regexp.MustCompile(`\b` + strings.TrimSuffix(name, "_sized") + `\(`).MatchString(code)
 		if calls == excused[name] {
 			t.Errorf("%s: called %v, in not_reached.txt %v", name, calls, excused[name])
 		}

@@ -38,8 +38,13 @@ typedef struct polar_advice_options {
   void* progress_user;
 } polar_advice_options;
 
+/* As polar_advice_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_advice_options_init_sized(polar_advice_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_advice_options_init(polar_advice_options* options);
+static inline void polar_advice_options_init(polar_advice_options* options) {
+  polar_advice_options_init_sized(options, sizeof *options);
+}
 
 /*
  * Measures codes on n rows x, (n, dim), drawn from what is to be stored, and nq queries, (nq, dim).

@@ -23,8 +23,13 @@ typedef struct polar_codec_options {
   double norm_unit;     /* typical ‖x−centre‖, 2^-40 to 2^40; default 0: learned, 1 before */
 } polar_codec_options;
 
+/* As polar_codec_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_codec_options_init_sized(polar_codec_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_codec_options_init(polar_codec_options* options);
+static inline void polar_codec_options_init(polar_codec_options* options) {
+  polar_codec_options_init_sized(options, sizeof *options);
+}
 
 /*
  * Makes a codec. spec: "Polar2", "Polar4+2-dense", "PolarTree4.2.2.2", "PolarPair4x4",

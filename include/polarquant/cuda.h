@@ -61,8 +61,13 @@ typedef struct polar_cuda_options {
   int32_t reserved;         /* 0 */
 } polar_cuda_options;
 
+/* As polar_cuda_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_cuda_options_init_sized(polar_cuda_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_cuda_options_init(polar_cuda_options* options);
+static inline void polar_cuda_options_init(polar_cuda_options* options) {
+  polar_cuda_options_init_sized(options, sizeof *options);
+}
 
 /*
  * Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index

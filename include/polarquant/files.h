@@ -37,8 +37,13 @@ typedef struct polar_load_options {
   int32_t reserved; /* 0 */
 } polar_load_options;
 
+/* As polar_load_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_load_options_init_sized(polar_load_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_load_options_init(polar_load_options* options);
+static inline void polar_load_options_init(polar_load_options* options) {
+  polar_load_options_init_sized(options, sizeof *options);
+}
 
 typedef struct polar_save_options {
   uint32_t struct_size; /* sizeof(polar_save_options), set by polar_save_options_init */
@@ -48,8 +53,13 @@ typedef struct polar_save_options {
   int32_t verify;
 } polar_save_options;
 
+/* As polar_save_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_save_options_init_sized(polar_save_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_save_options_init(polar_save_options* options);
+static inline void polar_save_options_init(polar_save_options* options) {
+  polar_save_options_init_sized(options, sizeof *options);
+}
 
 /*
  * Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file

@@ -20,7 +20,10 @@
  * handles never interact.
  * - Structs of options, filters and infos begin with struct_size, the caller's sizeof; one that no
  * version had is refused. Fill options and filters with their _init function, then change fields;
- * bytes beyond what the library knows must be zero.
+ * bytes beyond what the library knows must be zero. The _init functions stand in the header alone:
+ * they call _init_sized with its sizeof, so that a newer library writes no byte beyond an older
+ * program's struct. Callers without C call _init_sized; a size below 4 writes nothing, one beyond
+ * 4096 only sets struct_size to 0, which every call refuses.
  * - A code's kind is named by its spec ("Polar4"), an index by its description, a FAISS factory
  * string in which specs stand ("IVF1024,Polar4").
  * - Texts passed in are UTF-8, at most 1000 bytes long; paths are bytes, as long as the system's.

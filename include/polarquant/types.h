@@ -81,8 +81,13 @@ typedef struct polar_work_options {
   void* progress_user;
 } polar_work_options;
 
+/* As polar_work_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_work_options_init_sized(polar_work_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_work_options_init(polar_work_options* options);
+static inline void polar_work_options_init(polar_work_options* options) {
+  polar_work_options_init_sized(options, sizeof *options);
+}
 
 /* ---- Filters -------------------------------------------------------------------------------- */
 
@@ -136,8 +141,13 @@ typedef struct polar_filter {
   const polar_prepared_filter* prepared;
 } polar_filter;
 
+/* As polar_filter_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_filter_init_sized(polar_filter* filter, size_t struct_size);
+
 /* Fills *filter with the defaults. NULL is ignored. */
-POLAR_API void polar_filter_init(polar_filter* filter);
+static inline void polar_filter_init(polar_filter* filter) {
+  polar_filter_init_sized(filter, sizeof *filter);
+}
 
 /*
  * *out: a filter that keeps what `filter` keeps now, for use with POLAR_FILTER_PREPARED. It has
@@ -187,8 +197,13 @@ typedef struct polar_search_options {
   double k_factor;
 } polar_search_options;
 
+/* As polar_search_options_init, which calls it; struct_size: the caller's sizeof. */
+POLAR_API void polar_search_options_init_sized(polar_search_options* options, size_t struct_size);
+
 /* Fills *options with the defaults. NULL is ignored. */
-POLAR_API void polar_search_options_init(polar_search_options* options);
+static inline void polar_search_options_init(polar_search_options* options) {
+  polar_search_options_init_sized(options, sizeof *options);
+}
 
 #ifdef __cplusplus
 }

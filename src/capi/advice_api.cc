@@ -72,8 +72,8 @@ polar_advice_row describe(const AdviceRow& row) {
 using namespace polarquant;        // NOLINT: this file is the ABI's definitions and nothing else
 using namespace polarquant::capi;  // NOLINT
 
-extern "C" void polar_advice_options_init(polar_advice_options* options) {
-  if (options != nullptr) *options = default_advice_options();
+extern "C" void polar_advice_options_init_sized(polar_advice_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(default_advice_options(), options, struct_size);
 }
 
 extern "C" polar_status polar_advice_create(int32_t dim, polar_metric metric, int64_t n,

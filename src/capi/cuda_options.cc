@@ -59,6 +59,6 @@ int32_t cuda_device(const polar_cuda_options& options) {
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_cuda_options_init(polar_cuda_options* options) {
-  if (options != nullptr) *options = polarquant::capi::sized<polar_cuda_options>();
+extern "C" void polar_cuda_options_init_sized(polar_cuda_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::sized<polar_cuda_options>(), options, struct_size);
 }

@@ -31,10 +31,10 @@ polar_save_options read_save_options(const polar_save_options* given) {
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_load_options_init(polar_load_options* options) {
-  if (options != nullptr) *options = polarquant::capi::sized<polar_load_options>();
+extern "C" void polar_load_options_init_sized(polar_load_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::sized<polar_load_options>(), options, struct_size);
 }
 
-extern "C" void polar_save_options_init(polar_save_options* options) {
-  if (options != nullptr) *options = polarquant::capi::sized<polar_save_options>();
+extern "C" void polar_save_options_init_sized(polar_save_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::sized<polar_save_options>(), options, struct_size);
 }

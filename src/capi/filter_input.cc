@@ -105,8 +105,8 @@ RowFilter read_filter(const polar_filter* given, const TurnLock* use) {
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_filter_init(polar_filter* filter) {
-  if (filter != nullptr) *filter = polarquant::capi::sized<polar_filter>();
+extern "C" void polar_filter_init_sized(polar_filter* filter, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::sized<polar_filter>(), filter, struct_size);
 }
 
 extern "C" polar_status polar_prepared_filter_create(const polar_filter* filter,

@@ -52,6 +52,18 @@ void write_struct(const char* name, const void* from, size_t first_bytes, void* 
   std::memset(static_cast<uint8_t*>(into) + copied, 0, given_bytes - copied);
 }
 
+void fill_struct(const void* from, size_t known_bytes, void* into, size_t given_bytes) {
+  if (into == nullptr || given_bytes < sizeof(uint32_t)) return;
+  const bool is_size = given_bytes <= kMaxStructBytes;
+  if (is_size) {
+    const size_t copied = std::min(given_bytes, known_bytes);
+    std::memcpy(into, from, copied);
+    std::memset(static_cast<uint8_t*>(into) + copied, 0, given_bytes - copied);
+  }
+  const uint32_t struct_size = is_size ? static_cast<uint32_t>(given_bytes) : 0;
+  std::memcpy(into, &struct_size, sizeof struct_size);
+}
+
 polar_codec_options read_codec_options(const polar_codec_options* given, int32_t dim) {
   const polar_codec_options options = read_over(default_codec_options(), "options", given);
   if (options.centre != nullptr) require_finite("options.centre", options.centre, 1, dim);
@@ -67,6 +79,6 @@ polar_codec_options read_codec_options(const polar_codec_options* given, int32_t
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_codec_options_init(polar_codec_options* options) {
-  if (options != nullptr) *options = polarquant::capi::default_codec_options();
+extern "C" void polar_codec_options_init_sized(polar_codec_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::default_codec_options(), options, struct_size);
 }

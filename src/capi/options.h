@@ -23,6 +23,10 @@ void read_struct(const char* name, const void* from, size_t first_bytes, void* i
 /// zeros what it has beyond; the struct_size field itself keeps the caller's value.
 void write_struct(const char* name, const void* from, size_t first_bytes, void* into,
                   size_t known_bytes);
+/// Fills the caller's struct of `given_bytes` with *from as far as both reach and with zeros
+/// beyond, and sets its struct_size: to 0 for a size that no struct has, of which nothing else is
+/// written.
+void fill_struct(const void* from, size_t known_bytes, void* into, size_t given_bytes);
 
 /// A struct with its size, and else zeros.
 template <typename Struct>
@@ -46,6 +50,11 @@ template <typename Struct>
 void write_over(const char* name, const Struct& full, Struct* given,
                 size_t first_bytes = sizeof(Struct)) {
   write_struct(name, &full, first_bytes, given, sizeof full);
+}
+/// Defaults for the caller; NULL is ignored.
+template <typename Struct>
+void fill_over(const Struct& defaults, Struct* given, size_t given_bytes) {
+  fill_struct(&defaults, sizeof defaults, given, given_bytes);
 }
 
 /// The caller's options checked and merged with the defaults; NULL gives the defaults.

@@ -64,6 +64,6 @@ SearchRequest read_request(int64_t nq, const float* queries, const SearchGoal& g
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_search_options_init(polar_search_options* options) {
-  if (options != nullptr) *options = polarquant::capi::default_search_options();
+extern "C" void polar_search_options_init_sized(polar_search_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::default_search_options(), options, struct_size);
 }

@@ -17,6 +17,6 @@ std::function<bool(double)> report_to(polar_progress_fn progress, void* user) {
 
 }  // namespace polarquant::capi
 
-extern "C" void polar_work_options_init(polar_work_options* options) {
-  if (options != nullptr) *options = polarquant::capi::sized<polar_work_options>();
+extern "C" void polar_work_options_init_sized(polar_work_options* options, size_t struct_size) {
+  polarquant::capi::fill_over(polarquant::capi::sized<polar_work_options>(), options, struct_size);
 }

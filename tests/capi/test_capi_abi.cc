@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What compiled programs of older versions rely on: numbers, sizes and places that never change.
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -82,6 +84,48 @@ TEST_CASE("options: size, places and defaults are pinned", "[capi]") {
   CHECK(options.norm_unit == 0);
   CHECK(options.learn_centre == 1);
   polar_codec_options_init(nullptr);
+}
+
+// Programs of older versions have shorter structs on their stack, those of newer ones longer ones.
+template <typename Struct>
+void check_sizes_are_kept(void (*init_sized)(Struct*, size_t)) {
+  Struct whole;
+  init_sized(&whole, sizeof whole);
+  CHECK(whole.struct_size == sizeof whole);
+  const auto* expected = reinterpret_cast<const uint8_t*>(&whole);
+  constexpr uint8_t kUntouched = 0xa5;
+  constexpr size_t kLongest = 4096;
+  for (const size_t given : {size_t{0}, size_t{3}, size_t{4}, size_t{5}, sizeof whole - 8,
+                             sizeof whole, sizeof whole + 24, kLongest, kLongest + 1, SIZE_MAX}) {
+    INFO("struct_size: " << given);
+    alignas(Struct) std::array<uint8_t, kLongest + 64> bytes;
+    bytes.fill(kUntouched);
+    init_sized(reinterpret_cast<Struct*>(bytes.data()), given);
+    const size_t written = given > kLongest ? 4 : given < 4 ? 0 : given;
+    if (written != 0) {
+      uint32_t size = 1;
+      std::memcpy(&size, bytes.data(), sizeof size);
+      CHECK(size == (given > kLongest ? 0 : given));
+    }
+    size_t wrong = 0;
+    for (size_t i = written == 0 ? 0 : 4; i < bytes.size(); ++i) {
+      const uint8_t filled = i < sizeof whole ? expected[i] : 0;
+      wrong += bytes[i] != (i < written ? filled : kUntouched) ? 1 : 0;
+    }
+    CHECK(wrong == 0);
+  }
+  init_sized(nullptr, sizeof whole);
+}
+
+TEST_CASE("defaults fill the caller's struct and no byte beyond it", "[capi]") {
+  check_sizes_are_kept(polar_work_options_init_sized);
+  check_sizes_are_kept(polar_filter_init_sized);
+  check_sizes_are_kept(polar_search_options_init_sized);
+  check_sizes_are_kept(polar_codec_options_init_sized);
+  check_sizes_are_kept(polar_load_options_init_sized);
+  check_sizes_are_kept(polar_save_options_init_sized);
+  check_sizes_are_kept(polar_advice_options_init_sized);
+  check_sizes_are_kept(polar_cuda_options_init_sized);
 }
 
 TEST_CASE("work options: size, places and defaults are pinned", "[capi]") {

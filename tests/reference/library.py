@@ -41,8 +41,8 @@ class Library:
         lib = self.lib
         lib.polar_last_error.restype = _size
         lib.polar_last_error.argtypes = [ctypes.c_char_p, _size]
-        lib.polar_codec_options_init.restype = None
-        lib.polar_codec_options_init.argtypes = [_pointer]
+        lib.polar_codec_options_init_sized.restype = None
+        lib.polar_codec_options_init_sized.argtypes = [_pointer, _size]
         lib.polar_codec_destroy.restype = None
         lib.polar_codec_destroy.argtypes = [_pointer]
         lib.polar_query_destroy.restype = None
@@ -91,7 +91,7 @@ class Codec:
         self.library, self.lib, self.dim = library, library.lib, dim
         self.handle = _pointer()
         raw = CodecOptions()
-        self.lib.polar_codec_options_init(ctypes.byref(raw))
+        self.lib.polar_codec_options_init_sized(ctypes.byref(raw), ctypes.sizeof(raw))
         centre = options.pop("centre", None)
         if centre is not None:
             centre = _floats(centre)

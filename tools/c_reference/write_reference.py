@@ -24,6 +24,8 @@ SECTION = re.compile(r"/\* -{4,} (.+?) -+ \*/")
 RULES = "Rules for every function:"
 END = "#ifdef __cplusplus"
 FUNCTION = "POLAR_API "
+# A function of the header alone, which ends with a line "}".
+INLINE = "static inline "
 FUNCTION_NAME = re.compile(r"^POLAR_API\s[^;(]*?(\w+)\(", re.MULTILINE)
 # What is code in a text: names with an underscore, members, where a result goes, and what has backticks
 # already. Pages become links. The rest of Markdown's marks are text.
@@ -121,6 +123,9 @@ def take_code(lines):
             code += lines.take_until(lambda text: text.startswith("}"))
         elif line.startswith("#define POLAR_"):
             code += lines.take_until(lambda text: not text.endswith("\\"))
+        elif line.startswith(INLINE) and not code:
+            begin, *_ = lines.take_until(lambda text: text == "}")
+            return [begin.removesuffix(" {") + ";"]
         elif line.startswith("typedef ") or (line.startswith(FUNCTION) and not code):
             code += lines.take_until(lambda text: text.endswith(";"))
         else:
@@ -145,7 +150,7 @@ def read_header(text):
             if RULES in comment:
                 rules = as_markdown(comment[comment.index(RULES) + 1 :])
         elif sections and line and not title:
-            is_function = line.startswith(FUNCTION)
+            is_function = line.startswith((FUNCTION, INLINE))
             if is_function and comment is None:
                 raise HeaderError(f"line {lines.at + 1}: {line!r} has no comment")
             code = "\n".join(take_code(lines))
@@ -238,6 +243,12 @@ POLAR_API int polar_thing_do(int a,
 /* NULL is fine. since 0.1 */
 POLAR_API void polar_thing_free(polar_thing* thing);
 
+/* Frees two. */
+static inline void polar_things_free(polar_thing* first, polar_thing* second) {
+  polar_thing_free(first);
+  polar_thing_free(second);
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -280,6 +291,12 @@ void polar_thing_free(polar_thing* thing);
 ```
 
 NULL is fine. since 0.1
+
+```c
+static inline void polar_things_free(polar_thing* first, polar_thing* second);
+```
+
+Frees two.
 
 """
 

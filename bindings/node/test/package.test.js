@@ -115,7 +115,9 @@ test('every function of the library is reached, or is said not to be', () => {
   const list = path.join(repository, 'tests', 'capi', 'polarquant_symbols.txt');
   const symbols = fs.readFileSync(list, 'utf8').trim().split('\n');
   const sources = fs.readdirSync(path.join(root, 'src')).map((file) => read('src', file));
-  const called = new Set(sources.join('\n').match(/\bpolar_\w+(?=\()/g));
+  // The header's own polar_…_init functions call those that the library has.
+  const calls = sources.join('\n').match(/\bpolar_\w+(?=\()/g);
+  const called = new Set(calls.map((name) => name.replace(/_init$/, '_init_sized')));
   const excused = read('not_reached.txt').trim().split('\n').filter(Boolean);
   const named = new Set(excused.map((line) => /^(polar_\w+): ./.exec(line)[1]));
   assert.deepStrictEqual(symbols.filter((name) => !called.has(name) && !named.has(name)), []);

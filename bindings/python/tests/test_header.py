@@ -124,22 +124,24 @@ class HeaderTest(unittest.TestCase):
 
 
 class LibraryTest(unittest.TestCase):
-    def test_options_have_the_library_s_size(self):
+    def test_options_are_as_long_as_the_library_s(self):
         for struct, init in [
-            (_structs.WorkOptions, lib.polar_work_options_init),
-            (_structs.Filter, lib.polar_filter_init),
-            (_structs.SearchOptions, lib.polar_search_options_init),
-            (_structs.CodecOptions, lib.polar_codec_options_init),
-            (_structs.AdviceOptions, lib.polar_advice_options_init),
-            (_structs.LoadOptions, lib.polar_load_options_init),
-            (_structs.SaveOptions, lib.polar_save_options_init),
-            (_structs.CudaOptions, lib.polar_cuda_options_init),
+            (_structs.WorkOptions, lib.polar_work_options_init_sized),
+            (_structs.Filter, lib.polar_filter_init_sized),
+            (_structs.SearchOptions, lib.polar_search_options_init_sized),
+            (_structs.CodecOptions, lib.polar_codec_options_init_sized),
+            (_structs.AdviceOptions, lib.polar_advice_options_init_sized),
+            (_structs.LoadOptions, lib.polar_load_options_init_sized),
+            (_structs.SaveOptions, lib.polar_save_options_init_sized),
+            (_structs.CudaOptions, lib.polar_cuda_options_init_sized),
         ]:
             with self.subTest(struct.__name__):
-                buffer = ctypes.create_string_buffer(4096)
-                init(buffer)
-                size = struct.from_buffer(buffer).struct_size
-                self.assertEqual(size, ctypes.sizeof(struct))
+                # What the library does not know it fills with zeros, and leaves what is beyond.
+                size = ctypes.sizeof(struct)
+                longer = ctypes.create_string_buffer(b"\xff" * (size + 16))
+                init(longer, size + 8)
+                self.assertEqual(longer.raw[size : size + 16], b"\0" * 8 + b"\xff" * 8)
+                self.assertEqual(struct.from_buffer(longer).struct_size, size + 8)
 
     def test_every_status_has_its_exception(self):
         for status in range(1, 256):

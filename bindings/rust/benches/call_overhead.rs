@@ -77,7 +77,8 @@ fn main() {
     let mut c_options = std::mem::MaybeUninit::uninit();
     // SAFETY: the function fills all of it.
     let mut c_options: sys::polar_search_options = unsafe {
-        sys::polar_search_options_init(c_options.as_mut_ptr());
+        let bytes = std::mem::size_of::<sys::polar_search_options>();
+        sys::polar_search_options_init_sized(c_options.as_mut_ptr(), bytes);
         c_options.assume_init()
     };
     c_options.num_threads = 1;

@@ -4,10 +4,6 @@
 use crate::error::{check, Result};
 use polarquant_sys as sys;
 use std::mem::{size_of, MaybeUninit};
-use std::ptr;
-
-/// Bytes by which the structs of a newer library may be larger than those declared here.
-const MORE_BYTES: usize = 1024;
 
 /// A struct that begins with `struct_size`, and for which all zeros are values of its members.
 pub(crate) trait Struct: Copy {
@@ -16,7 +12,7 @@ pub(crate) trait Struct: Copy {
 
 /// One that has a function which fills in defaults.
 pub(crate) trait Options: Struct {
-    const INIT: unsafe extern "C" fn(*mut Self);
+    const INIT: unsafe extern "C" fn(*mut Self, usize);
 }
 
 macro_rules! structs {
@@ -33,20 +29,20 @@ macro_rules! options {
     ($($name:ident: $init:ident;)*) => {
         structs! { $($name)* }
         $(impl Options for sys::$name {
-            const INIT: unsafe extern "C" fn(*mut Self) = sys::$init;
+            const INIT: unsafe extern "C" fn(*mut Self, usize) = sys::$init;
         })*
     };
 }
 
 options! {
-    polar_work_options: polar_work_options_init;
-    polar_search_options: polar_search_options_init;
-    polar_filter: polar_filter_init;
-    polar_codec_options: polar_codec_options_init;
-    polar_load_options: polar_load_options_init;
-    polar_save_options: polar_save_options_init;
-    polar_advice_options: polar_advice_options_init;
-    polar_cuda_options: polar_cuda_options_init;
+    polar_work_options: polar_work_options_init_sized;
+    polar_search_options: polar_search_options_init_sized;
+    polar_filter: polar_filter_init_sized;
+    polar_codec_options: polar_codec_options_init_sized;
+    polar_load_options: polar_load_options_init_sized;
+    polar_save_options: polar_save_options_init_sized;
+    polar_advice_options: polar_advice_options_init_sized;
+    polar_cuda_options: polar_cuda_options_init_sized;
 }
 
 structs! {
@@ -58,24 +54,14 @@ structs! {
     polar_cuda_device_info
 }
 
-/// A struct, and memory for what a newer library knows of it besides.
-#[repr(C)]
-struct WithMore<T> {
-    value: T,
-    more: [u8; MORE_BYTES],
-}
-
 /// Options with the library's defaults.
 pub(crate) fn defaults<T: Options>() -> T {
-    let mut filled = MaybeUninit::<WithMore<T>>::uninit();
-    // SAFETY: the function fills all of the struct that the library has, of which T is the beginning.
-    let mut options = unsafe {
-        T::INIT(filled.as_mut_ptr() as *mut T);
-        ptr::read(filled.as_ptr() as *const T)
-    };
-    // The library reads no more than what is declared here.
-    options.set_size();
-    options
+    let mut filled = MaybeUninit::uninit();
+    // SAFETY: the function fills as many bytes as it is told.
+    unsafe {
+        T::INIT(filled.as_mut_ptr(), size_of::<T>());
+        filled.assume_init()
+    }
 }
 
 /// An info that `fill` fills.

@@ -48,7 +48,8 @@ fn every_function_is_reached_or_named() {
     let mut reached = names_after(&sources, "sys::");
     // Tables name these, after the object or the struct.
     let in_tables = names_after(&sources, ": ").into_iter();
-    reached.extend(in_tables.filter(|name| name.ends_with("_destroy") || name.ends_with("_init")));
+    let in_a_table = |name: &String| name.ends_with("_destroy") || name.ends_with("_init_sized");
+    reached.extend(in_tables.filter(in_a_table));
     let named = fs::read_to_string(repository("bindings/rust/not_reached.txt")).unwrap();
     let named: BTreeSet<String> =
         named.lines().filter_map(|line| line.split(':').next()).map(str::to_string).collect();

@@ -41,13 +41,13 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_status_name": (c_char_p, [_STATUS]),
     "polar_last_error": (c_size_t, [c_char_p, c_size_t]),
     "polar_spec_help": (c_size_t, [c_char_p, c_size_t]),
-    "polar_search_options_init": (None, [_OPTIONS]),
-    "polar_work_options_init": (None, [_OPTIONS]),
-    "polar_filter_init": (None, [_OPTIONS]),
+    "polar_search_options_init_sized": (None, [_OPTIONS, c_size_t]),
+    "polar_work_options_init_sized": (None, [_OPTIONS, c_size_t]),
+    "polar_filter_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_prepared_filter_create": (_STATUS, [_OPTIONS, _OUT]),
     "polar_prepared_filter_destroy": (None, [_HANDLE]),
     # codec
-    "polar_codec_options_init": (None, [_OPTIONS]),
+    "polar_codec_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_codec_create": (_STATUS, [c_char_p, c_int32, c_int32, _OPTIONS, _OUT]),
     "polar_codec_destroy": (None, [_HANDLE]),
     "polar_codec_get_info": (_STATUS, [_HANDLE, _OUT]),
@@ -99,7 +99,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     "polar_blocks_search": (_STATUS, [_HANDLE, _BLOCKS, *_SEARCH]),
     "polar_blocks_range_search": (_STATUS, [_HANDLE, _BLOCKS, *_QUERIES, *_RANGE]),
     # advice
-    "polar_advice_options_init": (None, [_OPTIONS]),
+    "polar_advice_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_advice_create": (
         _STATUS,
         [c_int32, c_int32, c_int64, _ARRAY, c_int64, _ARRAY, _OPTIONS, _OUT],
@@ -139,8 +139,8 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
         [_HANDLE, c_int64, c_int64, _OPTIONS, c_char_p, c_size_t, _OUT],
     ),
     # index files
-    "polar_load_options_init": (None, [_OPTIONS]),
-    "polar_save_options_init": (None, [_OPTIONS]),
+    "polar_load_options_init_sized": (None, [_OPTIONS, c_size_t]),
+    "polar_save_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_index_save": (_STATUS, [_HANDLE, c_char_p, _OPTIONS]),
     "polar_index_save_to": (_STATUS, [_HANDLE, _structs.WriteFunction, c_void_p, _OPTIONS]),
     "polar_index_load": (_STATUS, [c_char_p, _OPTIONS, _OUT]),
@@ -154,7 +154,7 @@ PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {
     # cuda
     "polar_cuda_device_count": (_STATUS, [_OUT]),
     "polar_cuda_get_device_info": (_STATUS, [c_int32, _OUT]),
-    "polar_cuda_options_init": (None, [_OPTIONS]),
+    "polar_cuda_options_init_sized": (None, [_OPTIONS, c_size_t]),
     "polar_cuda_index_from_index": (_STATUS, [_HANDLE, _OPTIONS, _OUT]),
     "polar_cuda_index_from_codes": (
         _STATUS,
@@ -229,18 +229,14 @@ def check(status: int) -> None:
 
 _Struct = TypeVar("_Struct", bound=ctypes.Structure)
 _defaults: dict[type[ctypes.Structure], bytes] = {}
-# More than any options struct: a newer library's may be longer than the one known here.
-_OPTIONS_BYTES = 4096
 
 
 def default_options(struct: type[_Struct], init: Any) -> _Struct:
     """An options struct as the library's init function fills it."""
     filled = _defaults.get(struct)
     if filled is None:
-        buffer = ctypes.create_string_buffer(_OPTIONS_BYTES)
-        init(buffer)
-        first = struct.from_buffer(buffer)
-        first.struct_size = min(first.struct_size, ctypes.sizeof(struct))
+        first = struct()
+        init(ctypes.byref(first), ctypes.sizeof(struct))
         filled = _defaults[struct] = bytes(first)
     return struct.from_buffer_copy(filled)
 
@@ -251,10 +247,10 @@ def sized(struct: type[_Struct]) -> _Struct:
 
 
 def work_options(num_threads: int) -> _structs.WorkOptions:
-    options = default_options(_structs.WorkOptions, lib.polar_work_options_init)
+    options = default_options(_structs.WorkOptions, lib.polar_work_options_init_sized)
     options.num_threads = num_threads
     return options
 
 
 def search_options() -> _structs.SearchOptions:
-    return default_options(_structs.SearchOptions, lib.polar_search_options_init)
+    return default_options(_structs.SearchOptions, lib.polar_search_options_init_sized)

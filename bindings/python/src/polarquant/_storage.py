@@ -100,6 +100,6 @@ class _Reader:
 
 
 def _load_options(trust_faiss: bool) -> _structs.LoadOptions:
-    options = default_options(_structs.LoadOptions, lib.polar_load_options_init)
+    options = default_options(_structs.LoadOptions, lib.polar_load_options_init_sized)
     options.trust_faiss = int(bool(trust_faiss))
     return options

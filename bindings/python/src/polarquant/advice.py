@@ -120,7 +120,7 @@ def advise(
     n, dim = sample.shape
     asked = None if queries is None else as_rows("queries", queries, dim)
 
-    options = default_options(_structs.AdviceOptions, lib.polar_advice_options_init)
+    options = default_options(_structs.AdviceOptions, lib.polar_advice_options_init_sized)
     options.k = as_int("k", k, 1, 2**40)
     options.wanted_recall = wanted_recall
     options.allowed_bytes = allowed_bytes

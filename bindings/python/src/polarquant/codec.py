@@ -75,7 +75,7 @@ class Codec(Handle):
         num_threads: int = 0,
     ) -> None:
         dim = as_int("dim", dim, 1, 65535)
-        options = default_options(_structs.CodecOptions, lib.polar_codec_options_init)
+        options = default_options(_structs.CodecOptions, lib.polar_codec_options_init_sized)
         options.seed = as_int("seed", seed, 0, 2**64 - 1)
         options.norm_unit = norm_unit
         options.learn_centre = bool(learn_centre)

@@ -379,7 +379,7 @@ def _count_vectors(shape: tuple[int, ...]) -> tuple[int, int]:
 
 
 def _make_options(device: int) -> _structs.CudaOptions:
-    options = default_options(_structs.CudaOptions, lib.polar_cuda_options_init)
+    options = default_options(_structs.CudaOptions, lib.polar_cuda_options_init_sized)
     options.device = as_int("device", device, 0, 2**31 - 1)
     return options
 

@@ -54,7 +54,7 @@ class _ForManySearches:
     def _prepare(self) -> _Prepared:
         prepared = self._prepared
         if prepared is None:  # two threads may make one each, of which one stays
-            filter = default_options(_structs.Filter, lib.polar_filter_init)
+            filter = default_options(_structs.Filter, lib.polar_filter_init_sized)
             self._set(filter)
             prepared = self._prepared = _Prepared(filter)
         return prepared
@@ -153,7 +153,7 @@ class AppliedFilter:
         self.calls_python = False
         self._use = use
         self._held: Any = None
-        self._filter = default_options(_structs.Filter, lib.polar_filter_init)
+        self._filter = default_options(_structs.Filter, lib.polar_filter_init_sized)
         #: Its address, for the library; 0 where there is none.
         self.address = 0 if filter is None else ctypes.addressof(self._filter)
         if filter is None:

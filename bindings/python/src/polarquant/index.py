@@ -372,7 +372,7 @@ class Index(IndexTraits):
         UnsupportedError for an index that FAISS cannot write; CorruptDataError where verify finds
         something else than what was written.
         """
-        options = default_options(_structs.SaveOptions, lib.polar_save_options_init)
+        options = default_options(_structs.SaveOptions, lib.polar_save_options_init_sized)
         options.verify = int(bool(verify))
         self._read(lib.polar_index_save, as_path(path), ctypes.byref(options))
 

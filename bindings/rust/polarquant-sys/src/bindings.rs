@@ -67,8 +67,8 @@ pub struct polar_work_options {
     pub progress_user: *mut ::core::ffi::c_void,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_work_options_init(options: *mut polar_work_options);
+    #[doc = " As polar_work_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_work_options_init_sized(options: *mut polar_work_options, struct_size: usize);
 }
 #[doc = " How a polar_filter says which ids it keeps."]
 pub type polar_filter_kind = i32;
@@ -87,7 +87,7 @@ pub struct polar_id_list {
     pub ids: *const i64,
     pub count: i64,
 }
-#[doc = " first ≤ id < end; an end of 2^63−1: first ≤ id."]
+#[doc = " first ≤ id < end; an end of 2^63−1: first ≤ id. An end of first or less keeps nothing."]
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
 pub struct polar_id_range {
@@ -124,8 +124,8 @@ pub struct polar_filter {
     pub prepared: *const polar_prepared_filter,
 }
 extern "C" {
-    #[doc = " Fills *filter with the defaults. NULL is ignored."]
-    pub fn polar_filter_init(filter: *mut polar_filter);
+    #[doc = " As polar_filter_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_filter_init_sized(filter: *mut polar_filter, struct_size: usize);
     #[doc = " *out: a filter that keeps what `filter` keeps now, for use with POLAR_FILTER_PREPARED. It has"]
     #[doc = " copies of its bits or ids, and keeps what searches found: which rows of an index it leaves, and"]
     #[doc = " how many. The first search of an index, and the first one after each change of its rows, finds"]
@@ -178,8 +178,8 @@ pub struct polar_search_options {
     pub k_factor: f64,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_search_options_init(options: *mut polar_search_options);
+    #[doc = " As polar_search_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_search_options_init_sized(options: *mut polar_search_options, struct_size: usize);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -201,8 +201,8 @@ pub struct polar_codec_options {
     pub norm_unit: f64,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_codec_options_init(options: *mut polar_codec_options);
+    #[doc = " As polar_codec_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_codec_options_init_sized(options: *mut polar_codec_options, struct_size: usize);
     #[doc = " Makes a codec. spec: \"Polar2\", \"Polar4+2-dense\", \"PolarTree4.2.2.2\", \"PolarPair4x4\","]
     #[doc = " \"PolarScalar4\", …: docs/codec.md lists all, polar_spec_help() prints them. dim: 1 to 65535."]
     #[doc = " options: NULL for the defaults. *out is NULL after a failure."]
@@ -687,9 +687,10 @@ extern "C" {
     #[doc = " lims always tells how many there are. Two calls, the first with capacity 0 (scores and ids may"]
     #[doc = " then be NULL), get all of them, at the cost of two searches."]
     #[doc = " options: NULL for the defaults. At finite exactness a few rows near the radius are left out; +inf"]
-    #[doc = " finds every row. POLAR_ERROR_UNSUPPORTED for an index without range search (graphs, refinements,"]
-    #[doc = " scalar and product quantizers of FAISS's). Memory: 16 bytes a row found, besides; filters of"]
-    #[doc = " FAISS's own indexes are applied to what is found without."]
+    #[doc = " finds every row. A graph of our specs finds those that it comes to from the nearest by way of"]
+    #[doc = " rows within the radius: nearly all. POLAR_ERROR_UNSUPPORTED for an index without range search"]
+    #[doc = " (FAISS's graphs, scalar and product quantizers, and refinements). Memory: 16 bytes a row found,"]
+    #[doc = " besides; filters of FAISS's own indexes are applied to what is found without."]
     pub fn polar_index_range_search(
         index: *const polar_index,
         nq: i64,
@@ -724,8 +725,8 @@ extern "C" {
     ) -> polar_status;
     #[doc = " Codes x, (n, dim), in the place of the rows with these ids, (n); of equal ids the last counts."]
     #[doc = " POLAR_ERROR_NOT_FOUND when an id is not in the index; POLAR_ERROR_UNSUPPORTED unless the index is"]
-    #[doc = " one of our specs, also in id maps, or an inverted file of one; also after vector transforms."]
-    #[doc = " Cost: that of adding the rows."]
+    #[doc = " one of our specs, also in id maps, an inverted file or HNSW graph of one; also after vector"]
+    #[doc = " transforms. Cost: that of adding the rows, in graphs of removing as many, too."]
     pub fn polar_index_update(
         index: *mut polar_index,
         n: i64,
@@ -846,8 +847,8 @@ pub struct polar_load_options {
     pub reserved: i32,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_load_options_init(options: *mut polar_load_options);
+    #[doc = " As polar_load_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_load_options_init_sized(options: *mut polar_load_options, struct_size: usize);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -860,8 +861,8 @@ pub struct polar_save_options {
     pub verify: i32,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_save_options_init(options: *mut polar_save_options);
+    #[doc = " As polar_save_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_save_options_init_sized(options: *mut polar_save_options, struct_size: usize);
     #[doc = " Writes the index to a file (docs/format.md): rows, ids, what was trained, parameters. The file"]
     #[doc = " appears whole or not at all: it is written beside its place, synced and renamed, so that after a"]
     #[doc = " failure, a full disk or a crash a file of that name is as it was. One failure alone comes after"]
@@ -942,8 +943,8 @@ pub struct polar_advice_options {
     pub progress_user: *mut ::core::ffi::c_void,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_advice_options_init(options: *mut polar_advice_options);
+    #[doc = " As polar_advice_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_advice_options_init_sized(options: *mut polar_advice_options, struct_size: usize);
     #[doc = " Measures codes on n rows x, (n, dim), drawn from what is to be stored, and nq queries, (nq, dim)."]
     #[doc = " With nq = 0 (queries may then be NULL) a tenth of the rows is held out as queries; give queries"]
     #[doc = " of your own, 10 or more, where they are of another kind than the rows. Parts are drawn at random"]
@@ -1106,8 +1107,8 @@ pub struct polar_cuda_options {
     pub reserved: i32,
 }
 extern "C" {
-    #[doc = " Fills *options with the defaults. NULL is ignored."]
-    pub fn polar_cuda_options_init(options: *mut polar_cuda_options);
+    #[doc = " As polar_cuda_options_init, which calls it; struct_size: the caller's sizeof."]
+    pub fn polar_cuda_options_init_sized(options: *mut polar_cuda_options, struct_size: usize);
     #[doc = " Copies an index to a device, or to several: its blocks as they are, its codec, its ids. The index"]
     #[doc = " may change, or go, afterwards; the copy does not. For indexes that are one of our specs alone,"]
     #[doc = " \"Polar0.5\" to \"Polar8\" and residual codes, and for inverted files of these that find lists by all"]
