@@ -32,38 +32,15 @@ die() {
   exit 1
 }
 
-# The files as they are now, committed or not. Those that differ get the time of now: what was built of
-# others after a file's own time would pass for newer.
-copy_sources() {
-  local file
-  git -C "$root" ls-files -z --cached --others --exclude-standard |
-    while IFS= read -r -d '' file; do
-      [[ -e $root/$file ]] || continue
-      if cmp --silent "$root/$file" "$1/$file"; then continue; fi
-      mkdir -p "$(dirname "$1/$file")"
-      cp --preserve=mode "$root/$file" "$1/$file"
-    done
-}
+# shellcheck source=tests/support/debian_system.sh
+source "$root/tests/support/debian_system.sh"
 
 # test_release NAME [ctest's arguments…]
 test_release() {
   local system=$work/$1
-  ((EUID == 0)) || die "a system of Debian $1 is made, and entered, as root"
-  command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
-  if [[ ! -e $system/made ]]; then
-    say "making a system of Debian $1"
-    rm -rf "$system"
-    debootstrap --variant=minbase "$1" "$system" >"$work/$1-system.log" 2>&1 ||
-      die "debootstrap failed: $work/$1-system.log"
-    touch "$system/made"
-  fi
+  make_system "$1" "$system"
   copy_sources "$system/polarquant"
-  # Threads ask /proc how many processors there are.
-  mountpoint --quiet "$system/proc" || mount -t proc proc "$system/proc"
-  local status=0
-  chroot "$system" /polarquant/dev.sh test "${@:2}" || status=$?
-  umount "$system/proc"
-  return "$status"
+  in_system "$system" /polarquant/dev.sh test "${@:2}"
 }
 
 # test_checkout FOLDER [ctest's arguments…]

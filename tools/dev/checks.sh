@@ -171,8 +171,9 @@ command_check() {
     check_step "without FAISS" "$0" test --no-faiss
     if ((EUID == 0)) && command -v debootstrap >/dev/null; then
       check_step "the FAISS of Debian trixie" "$root/tests/faiss_versions/run.sh" trixie
+      check_step "the bindings' READMEs on a bare Debian 12" "$root/tests/bindings/bare_system.sh"
     else
-      say "== left out: other FAISS releases, which need root and debootstrap"
+      say "== left out: other FAISS releases and a bare Debian 12, which need root and debootstrap"
     fi
     if command -v apt-get >/dev/null; then
       check_step "the Highway of Debian trixie" "$root/tests/highway_versions/run.sh" trixie
